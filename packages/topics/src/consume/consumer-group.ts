@@ -1,0 +1,329 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Duration } from '../duration.ts'
+import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
+import { checkName } from '../names.ts'
+import { Options } from '../options.ts'
+import { isSchema, type Schema } from '../payload/schema.ts'
+import type { SubscriptionStatus } from '../stores/store.ts'
+import { Claimer } from './claimer.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Engine } from './engine.ts'
+import type { HeldLease } from './held-lease.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { type Filter, type Handler, Member } from './member.ts'
+import { type From, parseFrom } from './start-position.ts'
+
+export type GroupOptions<T = unknown> = {
+  /** Any Standard Schema validator; it checks every payload and types the handler. */
+  schema?: Schema<T>
+  /** Messages per claim, at most; less is claimed while handlers are slow, so that others get their share. */
+  batchSize?: number
+  /** Messages it rejects count as processed. */
+  filter?: Filter<T>
+  /** Keeps the lease alive while a handler runs, up to this long. Without it, nothing extends a lease but extend(). */
+  autoExtend?: Duration
+  /** Decode each payload once for all groups of the process that ask for it; payloads are frozen. */
+  sharedPayloads?: boolean
+}
+
+export type ConsumerOptions<T = unknown> = { filter?: Filter<T>; concurrency?: number }
+export type StartOptions = { from?: From }
+export type StopOptions = { timeout?: Duration }
+
+const DEFAULT_BATCH = 200
+const LARGEST_BATCH = 10_000
+/** Before any handler has been timed. */
+const FIRST_BATCH = 16
+/** A claim takes about this much work at once, and never more than an eighth of the lease. */
+const WORK_PER_CLAIM_MS = 1_000
+const FIRST_RETRY_MS = 100
+const LONGEST_RETRY_MS = 5_000
+const DEFAULT_STOP_MS = 10_000
+
+type Run = {
+  readonly claimer: Claimer
+  readonly keeper: LeaseKeeper
+  readonly stopping: AbortController
+  loop: Promise<void>
+}
+
+/**
+ * A group's consumers in this process: they share what the group claims.
+ *
+ *     idle ──start──▶ running ──stop / subscription gone──▶ idle
+ *
+ * pause() and resume() change the subscription itself, for all processes.
+ */
+export class ConsumerGroup<T = unknown> implements AsyncDisposable {
+  readonly topic: string
+  /** '' in a queue. */
+  #group: string
+  readonly #label: string
+  readonly #engine: Engine
+  readonly #dispatcher: Dispatcher<T>
+  readonly #batchSize: number
+  readonly #autoExtendMs: number | undefined
+  #run: Run | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor(engine: Engine, topic: string, group: string | undefined, given: GroupOptions<T> | undefined) {
+    const options = new Options('consumerGroup', given)
+    const decoding = {
+      schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
+      sharedPayloads: options.boolean('sharedPayloads', false),
+    }
+    this.#batchSize = options.integer('batchSize', DEFAULT_BATCH, { min: 1, max: LARGEST_BATCH })
+    this.#autoExtendMs = options.duration('autoExtend', undefined, { min: 1 })
+    const filter = options.function<Filter<T>>('filter')
+    options.done()
+    this.topic = checkName('topic', topic)
+    this.#label = group === undefined ? '' : checkName('group', group)
+    this.#group = this.#label
+    this.#engine = engine
+    this.#dispatcher = new Dispatcher(engine, decoding, filter)
+  }
+
+  get name(): string {
+    return this.#label
+  }
+
+  get consumers(): string[] {
+    return [...this.#dispatcher.members.keys()]
+  }
+
+  /** What the subscription said last; undefined before start(). */
+  get status(): SubscriptionStatus | undefined {
+    return this.#run?.claimer.status
+  }
+
+  get running(): boolean {
+    return this.#run !== undefined
+  }
+
+  addConsumer(id: string, handler: Handler<T>, given?: ConsumerOptions<T>): this {
+    const options = new Options('addConsumer', given)
+    const settings = {
+      filter: options.function<Filter<T>>('filter'),
+      concurrency: options.integer('concurrency', 1, { min: 1, max: 10_000 }),
+    }
+    options.done()
+    checkName('consumer', id)
+    if (typeof handler !== 'function') throw new MembershipError(`Consumer '${id}' needs a handler function`)
+    if (this.#dispatcher.members.has(id)) throw new DuplicateConsumerError(this.topic, this.#group, id)
+    if (this.#run) this.#engine.consumerIds.take(this.topic, this.#group, id)
+    else this.#engine.consumerIds.check(this.topic, this.#group, id)
+    this.#dispatcher.add(new Member(id, handler, settings, this.#dispatcher))
+    return this
+  }
+
+  /** What it had not begun goes to the other members; what it has begun it finishes. */
+  removeConsumer(id: string): boolean {
+    if (!this.#dispatcher.members.has(id)) return false
+    if (this.#run && this.#dispatcher.members.size === 1) {
+      throw new MembershipError(
+        `'${id}' is the last consumer of the started ${groupName(this.#group)}. Stop the group first, or add another`,
+      )
+    }
+    this.#dispatcher.remove(id)
+    this.#engine.consumerIds.free(this.topic, this.#group, id)
+    return true
+  }
+
+  /** Subscribes where the group is new, and consumes until stop(). Calling it again while it runs changes nothing. */
+  async start(given?: StartOptions): Promise<void> {
+    const options = new Options('start', given)
+    const from = parseFrom('start.from', options.value('from'))
+    options.done()
+    if (this.#dispatcher.members.size === 0) {
+      throw new MembershipError(`${groupName(this.#group)} has no consumer. Call addConsumer() before start()`)
+    }
+    await this.#stopping
+    if (this.#run) return
+    this.#starting ??= this.#start(from).finally(() => {
+      this.#starting = undefined
+    })
+    await this.#starting
+  }
+
+  /** ACTIVE → PAUSED, for all processes: nothing new is claimed, what is being handled is finished. */
+  async pause(): Promise<void> {
+    const { claimer } = this.#running('pause')
+    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
+    this.#dispatcher.releaseQueued()
+    this.#engine.instrumentation.emit('group-paused', this.#where())
+  }
+
+  /** PAUSED → ACTIVE. */
+  async resume(): Promise<void> {
+    const { claimer } = this.#running('resume')
+    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
+    this.#engine.instrumentation.emit('group-resumed', this.#where())
+    this.#engine.wakeHub.wake(claimer.topic.id)
+  }
+
+  /**
+   * Claims no more, gives back what was not begun, and waits for the handlers. At the deadline their signals abort and
+   * their messages go back too (as failed attempts). Again, or before start(), is fine.
+   */
+  async stop(given?: StopOptions): Promise<void> {
+    const options = new Options('stop', given)
+    const timeoutMs = options.duration('timeout', DEFAULT_STOP_MS)
+    options.done()
+    await this.#starting?.catch(() => undefined)
+    await this.#stop(timeoutMs)
+  }
+
+  /** Stops, and ends the subscription for good. */
+  async cancel(given?: StopOptions): Promise<void> {
+    const { claimer } = this.#running('cancel')
+    await this.stop(given)
+    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #start(from: ReturnType<typeof parseFrom>): Promise<void> {
+    const topic = await this.#engine.topics.get(this.topic)
+    // A queue has one implicit group; the name given is only a label.
+    this.#group = topic.config.semantics === 'queue' ? '' : this.#label
+    if (topic.config.semantics === 'pub-sub' && this.#label === '') {
+      throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
+    }
+    const subscription = await this.#engine.store.subscribe(topic, this.#group, from)
+    this.#takeIds()
+    const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
+    const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
+    const run: Run = { claimer, keeper, stopping: new AbortController(), loop: Promise.resolve() }
+    this.#run = run
+    this.#engine.started.add(this)
+    this.#engine.instrumentation.emit('group-started', {
+      ...this.#where(),
+      created: subscription.created,
+      status: subscription.status,
+    })
+    run.loop = this.#consume(run)
+  }
+
+  /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */
+  async #consume(run: Run): Promise<void> {
+    let next: Promise<HeldLease | null> | undefined
+    while (!run.stopping.signal.aborted) {
+      next ??= this.#claim(run)
+      const lease = await next
+      next = undefined
+      if (lease === null) continue
+      if (this.#dispatcher.outstanding + lease.open <= this.#pageLimit(run)) next = this.#claim(run)
+      // Lets the claim go out, and other work have its turn: handlers may never give way.
+      await new Promise(resolve => setImmediate(resolve))
+      if (run.stopping.signal.aborted) this.#giveBack(lease)
+      else this.#dispatcher.dispatch(lease)
+      if (next === undefined)
+        await Promise.race([this.#dispatcher.room(this.#pageLimit(run) + 1), aborted(run.stopping.signal)])
+    }
+    const unused = await next
+    if (unused) this.#giveBack(unused)
+  }
+
+  /** A lease, or null when stopping. What goes wrong is reported and tried again, for ever. */
+  async #claim(run: Run): Promise<HeldLease | null> {
+    const { signal } = run.stopping
+    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)) {
+      try {
+        return await run.claimer.next({ limit: this.#pageLimit(run), timeoutMs: Number.POSITIVE_INFINITY, signal })
+      } catch (error) {
+        if (error instanceof SubscriptionGoneError) {
+          this.#stopBecause(error)
+          return null
+        }
+        this.#engine.instrumentation.emit('error', { ...this.#where(), action: 'claim', error: error as Error })
+        await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+      }
+    }
+    return null
+  }
+
+  #pageLimit({ claimer }: Run): number {
+    const { averageMs, concurrency } = this.#dispatcher
+    if (averageMs === undefined) return Math.min(this.#batchSize, Math.max(FIRST_BATCH, concurrency))
+    const { leaseMs } = claimer.topic.config
+    const workMs = leaseMs === 0 ? WORK_PER_CLAIM_MS : Math.min(WORK_PER_CLAIM_MS, leaseMs / 8)
+    const fits = Math.floor((workMs / Math.max(averageMs, 0.001)) * concurrency)
+    return Math.min(this.#batchSize, Math.max(concurrency, fits))
+  }
+
+  async #stop(timeoutMs: number, reason?: Error): Promise<void> {
+    const run = this.#run
+    if (run === undefined) return await this.#stopping
+    this.#run = undefined
+    this.#stopping = this.#finish(run, timeoutMs, reason).finally(() => {
+      this.#stopping = undefined
+    })
+    await this.#stopping
+  }
+
+  async #finish(run: Run, timeoutMs: number, reason: Error | undefined): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    run.stopping.abort()
+    await run.loop
+    this.#dispatcher.releaseQueued()
+    await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
+    this.#dispatcher.abortRunning(
+      new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
+    )
+    await withTimeout(this.#engine.settler.drain(), Math.max(1_000, deadline - performance.now()))
+    run.keeper.stop()
+    run.claimer.close()
+    this.#engine.started.delete(this)
+    for (const id of this.consumers) this.#engine.consumerIds.free(this.topic, this.#group, id)
+    this.#engine.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
+  }
+
+  /** Not awaited: the loop that found out is itself what stopping waits for. */
+  #stopBecause(reason: Error): void {
+    this.#stop(DEFAULT_STOP_MS, reason).catch(() => undefined)
+  }
+
+  #giveBack(lease: HeldLease): void {
+    const { messages, slots } = lease.lease
+    for (let index = 0; index < messages.length; index++) lease.release(slots?.[index] ?? index)
+    this.#engine.settler.touch(lease)
+  }
+
+  #takeIds(): void {
+    const taken: string[] = []
+    try {
+      for (const id of this.consumers) {
+        this.#engine.consumerIds.take(this.topic, this.#group, id)
+        taken.push(id)
+      }
+    } catch (error) {
+      for (const id of taken) this.#engine.consumerIds.free(this.topic, this.#group, id)
+      throw error
+    }
+  }
+
+  #running(verb: string): Run {
+    if (this.#run) return this.#run
+    throw new MembershipError(
+      `${groupName(this.#label)} of topic '${this.topic}' is not started; ${verb}() needs start() first`,
+    )
+  }
+
+  #where(): { topic: string; group: string } {
+    return { topic: this.topic, group: this.#group }
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
+
+async function withTimeout(promise: Promise<void>, ms: number): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([promise, delay(Math.max(0, ms), undefined, { signal: timer.signal }).catch(() => undefined)])
+  timer.abort()
+}

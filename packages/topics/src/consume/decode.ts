@@ -1,0 +1,33 @@
+import { type Schema, validate } from '../payload/schema.ts'
+import type { RawMessage } from '../raw-message.ts'
+import type { Engine } from './engine.ts'
+
+/** How a group or reader turns rows into payloads. */
+export type Decoding<T> = {
+  readonly schema: Schema<T> | undefined
+  /** Decode once for all groups of the process; the payloads are frozen. */
+  readonly sharedPayloads: boolean
+}
+
+/** The payload, or a promise of it where the schema validates asynchronously. Throws what is wrong with it. */
+export function decodePayload<T>(
+  engine: Engine,
+  topic: string,
+  raw: RawMessage,
+  decoding: Decoding<T>,
+): T | Promise<T> {
+  const value = decoding.sharedPayloads ? sharedValue(engine, raw) : engine.codec.decode(raw)
+  return decoding.schema === undefined ? (value as T) : validate(decoding.schema, topic, value)
+}
+
+function sharedValue(engine: Engine, raw: RawMessage): unknown {
+  raw.decoded ??= { value: deepFreeze(engine.codec.decode(raw)) }
+  return raw.decoded.value
+}
+
+/** Bytes can't be frozen; whoever shares payloads leaves them as they are. */
+function deepFreeze(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value
+  for (const each of Object.values(value)) deepFreeze(each)
+  return Object.freeze(value)
+}

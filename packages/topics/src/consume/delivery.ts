@@ -1,0 +1,135 @@
+import { type Duration, parseDuration } from '../duration.ts'
+import { messageIdOf } from '../message-id.ts'
+import type { RawMessage } from '../raw-message.ts'
+import { backoffDelay } from '../topic-config.ts'
+import type { Engine } from './engine.ts'
+import { type HeldLease, SLOT } from './held-lease.ts'
+
+/** What a handler or reader is given: the message's fields, and its settlement. */
+export type Delivery<T = unknown> = {
+  readonly topic: string
+  /** '' in a queue. */
+  readonly group: string
+  readonly id: number
+  readonly messageId: string
+  /** null, or the key it was published with. */
+  readonly key: string | null
+  /** 'json', 'bytes', or a protobuf type URL. */
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly createdAt: Date
+  readonly payload: T
+  /** Claims that count against maxAttempts, this one included. */
+  readonly attempt: number
+  /** Grows with every claim of this message by this group: the fencing token. */
+  readonly version: number
+  /** Done with it. Again is fine; rejects with StaleDeliveryError where the message is no longer this consumer's. */
+  ack(): Promise<void>
+  /** Failed: to be tried again after the topic's backoff, or `delay`; past maxAttempts it becomes a dead letter. */
+  nack(error?: unknown, options?: { delay?: Duration }): Promise<void>
+  /** Keeps the lease for `duration` (the topic's lease) from now. It covers all messages of the page. */
+  extend(duration?: Duration): Promise<void>
+}
+
+export class LeasedDelivery<T = unknown> implements Delivery<T> {
+  readonly topic: string
+  readonly group: string
+  readonly id: number
+  readonly key: string | null
+  readonly type: string
+  readonly payload: T
+  readonly attempt: number
+  readonly version: number
+  readonly lease: HeldLease
+  readonly #engine: Engine
+  readonly #raw: RawMessage
+  readonly #slot: number
+
+  constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T) {
+    const { versions, attempts, slots } = lease.lease
+    this.topic = lease.topic.name
+    this.group = lease.subscription.group
+    this.id = raw.id
+    this.key = raw.key
+    this.type = raw.type ?? 'json'
+    this.payload = payload
+    this.attempt = attempts === null ? 1 : (attempts[index] ?? 1)
+    this.version = versions === null ? 1 : (versions[index] ?? 1)
+    this.#engine = engine
+    this.#raw = raw
+    this.lease = lease
+    this.#slot = slots === null ? index : (slots[index] ?? index)
+  }
+
+  get messageId(): string {
+    return this.#raw.messageId ?? messageIdOf(this.lease.topic.uid, this.id)
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#raw.headers === null ? {} : JSON.parse(this.#raw.headers)
+  }
+
+  get createdAt(): Date {
+    return new Date(this.#raw.createdAt)
+  }
+
+  async ack(): Promise<void> {
+    await this.#settle(this.lease.ack(this.#slot))
+  }
+
+  async nack(error?: unknown, options: { delay?: Duration } = {}): Promise<void> {
+    await this.#settle(
+      this.fail(error, options.delay === undefined ? undefined : parseDuration('nack.delay', options.delay)),
+    )
+  }
+
+  async extend(duration?: Duration): Promise<void> {
+    const { leaseMs } = this.lease.topic.config
+    const ms = duration === undefined ? leaseMs : parseDuration('extend', duration, { min: 1 })
+    if (ms === 0) return
+    const started = performance.now()
+    const live = !this.lease.lost && (await this.#engine.store.extend(this.lease.lease.token, ms))
+    if (live) return this.lease.extendTo(started + ms)
+    this.lease.lose()
+    const { messageId, version, topic, group } = this
+    this.#engine.instrumentation.emit('stale', { topic, group, messageId, version })
+    throw this.lease.staleError(this.#slot)
+  }
+
+  get settled(): boolean {
+    return this.lease.stateOf(this.#slot) !== SLOT.open
+  }
+
+  /** Marks it failed without waiting for the database; false if it was settled before. */
+  fail(error: unknown, delayMs?: number): boolean {
+    const cause = toError(error)
+    const wait = delayMs ?? backoffDelay(this.lease.topic.config.backoff, this.attempt)
+    const settled = this.lease.nack(this.#slot, wait, cause, this.attempt)
+    if (settled) this.#engine.settler.touch(this.lease)
+    return settled
+  }
+
+  /** Marks it done without waiting for the database. */
+  done(): void {
+    if (this.lease.ack(this.#slot)) this.#engine.settler.touch(this.lease)
+  }
+
+  /** Gives it back untouched: the claim doesn't count as an attempt. */
+  release(): void {
+    if (this.lease.release(this.#slot)) this.#engine.settler.touch(this.lease)
+  }
+
+  async #settle(fresh: boolean): Promise<void> {
+    const state = this.lease.stateOf(this.#slot)
+    if (!fresh && state === SLOT.stored) return
+    if (!fresh && state === SLOT.stale) throw this.lease.staleError(this.#slot)
+    const stored = this.lease.stored(this.#slot)
+    this.#engine.settler.touch(this.lease)
+    await stored
+  }
+}
+
+const toError = (error: unknown): Error => {
+  if (error instanceof Error) return error
+  return new Error(error === undefined ? 'The message was nacked without a reason' : String(error))
+}

@@ -1,0 +1,187 @@
+import { type Decoding, decodePayload } from './decode.ts'
+import { LeasedDelivery } from './delivery.ts'
+import type { Engine } from './engine.ts'
+import type { HeldLease } from './held-lease.ts'
+import type { Filter, Member, MemberEvents } from './member.ts'
+import { selectMember } from './selection.ts'
+
+/** Weight of the newest measurement in the average time a handler takes. */
+const NEWEST = 0.2
+
+/** Hands the messages of a group's leases to its members, and knows how many are still on their way. */
+export class Dispatcher<T> implements MemberEvents<T> {
+  readonly members = new Map<string, Member<T>>()
+  /** Leases with messages on their way. */
+  readonly leases = new Set<HeldLease>()
+  readonly #engine: Engine
+  readonly #decoding: Decoding<T>
+  readonly #filter: Filter<T> | undefined
+  #memberList: Member<T>[] = []
+  /** Removed while their last handlers run. */
+  readonly #retired = new Set<Member<T>>()
+  #outstanding = 0
+  #averageMs: number | undefined
+  #roomWaiters: { below: number; resolve: () => void }[] = []
+
+  constructor(engine: Engine, decoding: Decoding<T>, filter: Filter<T> | undefined) {
+    this.#engine = engine
+    this.#decoding = decoding
+    this.#filter = filter
+  }
+
+  add(member: Member<T>): void {
+    this.members.set(member.id, member)
+    this.#memberList = [...this.members.values()]
+  }
+
+  remove(id: string): void {
+    const member = this.members.get(id)
+    this.members.delete(id)
+    this.#memberList = [...this.members.values()]
+    if (member === undefined) return
+    // What it had not begun goes to the others.
+    for (const delivery of member.takeQueued()) this.#assign(delivery)
+    if (member.running.size > 0) this.#retired.add(member)
+    this.#pumpAll()
+  }
+
+  /** Messages handed over and not finished. */
+  get outstanding(): number {
+    return this.#outstanding
+  }
+
+  get concurrency(): number {
+    return this.#memberList.reduce((sum, member) => sum + member.concurrency, 0)
+  }
+
+  /** What a handler takes on average; undefined before the first has finished. */
+  get averageMs(): number | undefined {
+    return this.#averageMs
+  }
+
+  dispatch(lease: HeldLease): void {
+    this.leases.add(lease)
+    const { messages } = lease.lease
+    this.#outstanding += messages.length
+    for (let index = 0; index < messages.length; index++) this.#prepare(lease, index)
+    this.#pumpAll()
+  }
+
+  /** Gives back what has not been started, uncounted; of all leases or the given one. */
+  releaseQueued(of?: HeldLease): void {
+    for (const member of this.#memberList) {
+      for (const delivery of member.takeQueued(each => of === undefined || each.lease === of)) {
+        delivery.release()
+        this.#leave(delivery.lease)
+      }
+    }
+  }
+
+  /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
+  abortRunning(reason: Error): void {
+    for (const member of [...this.#memberList, ...this.#retired]) {
+      for (const delivery of [...member.running.keys()]) {
+        member.running.delete(delivery)
+        delivery.lease.abort(reason)
+        delivery.fail(reason, 0)
+        this.#leave(delivery.lease)
+      }
+    }
+  }
+
+  /** Leases with a handler that began less than `ms` ago and still runs. */
+  leasesRunningFor(ms: number): Set<HeldLease> {
+    const leases = new Set<HeldLease>()
+    for (const member of [...this.#memberList, ...this.#retired]) {
+      for (const [delivery, startedAt] of member.running) {
+        if (performance.now() - startedAt < ms) leases.add(delivery.lease)
+      }
+    }
+    return leases
+  }
+
+  /** Resolves when fewer than `below` messages are on their way. */
+  async room(below: number): Promise<void> {
+    if (this.#outstanding < below) return
+    await new Promise<void>(resolve => this.#roomWaiters.push({ below, resolve }))
+  }
+
+  finished(delivery: LeasedDelivery<T>, error: Error | undefined, ms: number | undefined): void {
+    if (ms !== undefined)
+      this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + (ms - this.#averageMs) * NEWEST
+    if (error !== undefined) delivery.fail(error)
+    else delivery.done()
+    this.#leave(delivery.lease)
+  }
+
+  expired(delivery: LeasedDelivery<T>): void {
+    this.leases.delete(delivery.lease)
+    this.#leave(delivery.lease)
+  }
+
+  #prepare(lease: HeldLease, index: number): void {
+    const raw = lease.lease.messages[index]
+    if (raw === undefined) return
+    try {
+      const payload = decodePayload(this.#engine, lease.topic.name, raw, this.#decoding)
+      if (payload instanceof Promise) {
+        payload.then(
+          value => {
+            this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, value))
+            this.#pumpAll()
+          },
+          error => this.#reject(lease, index, error),
+        )
+      } else {
+        this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, payload))
+      }
+    } catch (error) {
+      this.#reject(lease, index, error)
+    }
+  }
+
+  /** Filters are the user's code too: one that throws is a failed attempt. */
+  #accept(delivery: LeasedDelivery<T>): void {
+    try {
+      if (this.#filter !== undefined && !this.#filter(delivery)) this.#skip(delivery)
+      else this.#assign(delivery)
+    } catch (error) {
+      delivery.fail(error)
+      this.#leave(delivery.lease)
+    }
+  }
+
+  #assign(delivery: LeasedDelivery<T>): void {
+    const member = selectMember(this.#memberList, delivery)
+    if (member === undefined) this.#skip(delivery)
+    else member.enqueue(delivery)
+  }
+
+  /** No filter wants it: it counts as processed. */
+  #skip(delivery: LeasedDelivery<T>): void {
+    this.#engine.instrumentation.emit('filtered', { topic: delivery.topic, group: delivery.group, count: 1 })
+    delivery.done()
+    this.#leave(delivery.lease)
+  }
+
+  #reject(lease: HeldLease, index: number, error: unknown): void {
+    const raw = lease.lease.messages[index]
+    if (raw === undefined) return
+    new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(error)
+    this.#leave(lease)
+  }
+
+  #leave(lease: HeldLease): void {
+    if (lease.open === 0) this.leases.delete(lease)
+    this.#outstanding--
+    if (this.#roomWaiters.length === 0) return
+    const ready = this.#roomWaiters.filter(waiter => this.#outstanding < waiter.below)
+    if (ready.length === 0) return
+    this.#roomWaiters = this.#roomWaiters.filter(waiter => !ready.includes(waiter))
+    for (const { resolve } of ready) resolve()
+  }
+
+  #pumpAll(): void {
+    for (const member of this.#memberList) member.pump()
+  }
+}

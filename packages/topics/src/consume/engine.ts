@@ -1,0 +1,24 @@
+import type { Instrumentation } from '../instrumentation.ts'
+import type { Codec } from '../payload/codec.ts'
+import type { Store } from '../stores/store.ts'
+import type { TopicRegistry } from '../topic-registry.ts'
+import type { WakeHub } from '../wake-hub.ts'
+import type { ConsumerIds } from './consumer-ids.ts'
+import type { ReaderCounts } from './reader-counts.ts'
+import type { Settler } from './settler.ts'
+
+/** The parts of one open Tidemark that its groups and readers share. */
+export type Engine = {
+  readonly store: Store
+  readonly topics: TopicRegistry
+  readonly codec: Codec
+  readonly instrumentation: Instrumentation
+  readonly settler: Settler
+  readonly wakeHub: WakeHub
+  readonly readers: ReaderCounts
+  readonly consumerIds: ConsumerIds
+  /** Groups and readers at work, to be stopped when it closes. */
+  readonly started: Set<{ stop(): Promise<void> }>
+  /** How long a consumer waits before it looks by itself. */
+  readonly sweepMs: number
+}

@@ -1,0 +1,222 @@
+import { StaleDeliveryError } from '../errors.ts'
+import { messageIdOf } from '../message-id.ts'
+import type { RawMessage } from '../raw-message.ts'
+import type {
+  FailureRecord,
+  Lease,
+  Nack,
+  Settlement,
+  SettleResult,
+  SubscriptionRecord,
+  TopicRecord,
+} from '../stores/store.ts'
+
+/** What a lease's owner hears when a settlement has reached the database. */
+export type LeaseOwner = {
+  /** The database needs to remember this lease no longer. */
+  forget(token: string): void
+}
+
+/** open ──ack, nack, release──▶ pending ──the database──▶ stored | stale */
+export const SLOT = { open: 0, pending: 1, stored: 2, stale: 3 } as const
+
+type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+
+/** A failed attempt on its way to the database, with what its event will say. */
+export type PendingNack = Nack & { readonly cause: Error; readonly attempt: number }
+
+/** A lease in this process: which of its slots are settled here, and which of those the database has yet to hear of. */
+export class HeldLease {
+  readonly lease: Lease
+  readonly topic: TopicRecord
+  readonly subscription: SubscriptionRecord
+  readonly owner: LeaseOwner
+  /** On the monotonic clock, counted from before the claim was sent: never later than the database's. */
+  deadline: number
+  /** Set once the database said that the lease is no longer ours. */
+  lost = false
+  readonly #states: Uint8Array
+  #open: number
+  #acks: number[] = []
+  #nacks: PendingNack[] = []
+  #releases: number[] = []
+  readonly #waiters = new Map<number, Waiter[]>()
+  #abort: AbortController | undefined
+  #abortReason: unknown
+  #abortTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    lease: Lease,
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    owner: LeaseOwner,
+    claimedAt: number,
+  ) {
+    this.lease = lease
+    this.topic = topic
+    this.subscription = subscription
+    this.owner = owner
+    this.deadline = topic.config.leaseMs === 0 ? Number.POSITIVE_INFINITY : claimedAt + topic.config.leaseMs
+    this.#states = new Uint8Array(lease.size)
+    this.#open = lease.size
+    this.#ackMissing()
+  }
+
+  /** Slots not settled in this process. */
+  get open(): number {
+    return this.#open
+  }
+
+  get expired(): boolean {
+    return this.lost || performance.now() >= this.deadline
+  }
+
+  stateOf(slot: number): number {
+    return this.#states[slot] ?? SLOT.open
+  }
+
+  ack(slot: number): boolean {
+    return this.#close(slot) && this.#acks.push(slot) > 0
+  }
+
+  nack(slot: number, delayMs: number, cause: Error, attempt: number): boolean {
+    return this.#close(slot) && this.#nacks.push({ slot, delayMs, error: describe(cause), cause, attempt }) > 0
+  }
+
+  release(slot: number): boolean {
+    return this.#close(slot) && this.#releases.push(slot) > 0
+  }
+
+  /** What the database has yet to hear; it is the settler's from now on. */
+  take(): Settlement & { readonly nacks: readonly PendingNack[] } {
+    const settlement = {
+      token: this.lease.token,
+      maxAttempts: this.topic.config.maxAttempts,
+      acks: this.#acks.length === this.lease.size ? ('all' as const) : this.#acks,
+      nacks: this.#nacks,
+      releases: this.#releases,
+    }
+    this.#acks = []
+    this.#nacks = []
+    this.#releases = []
+    return settlement
+  }
+
+  /** The settlement did not reach the database: it is pending again. */
+  putBack({ acks, nacks, releases }: ReturnType<HeldLease['take']>): void {
+    this.#acks = [
+      ...(acks === 'all' ? Array.from({ length: this.lease.size }, (_, slot) => slot) : acks),
+      ...this.#acks,
+    ]
+    this.#nacks = [...nacks, ...this.#nacks]
+    this.#releases = [...releases, ...this.#releases]
+  }
+
+  /** Resolves when the slot's settlement is stored; rejects with StaleDeliveryError where it came too late. */
+  stored(slot: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiters = this.#waiters.get(slot) ?? []
+      this.#waiters.set(slot, [...waiters, { resolve, reject }])
+    })
+  }
+
+  answer({ acks, nacks, releases }: Settlement, { stale, finished }: SettleResult): void {
+    if (acks === 'all') this.#states.fill(SLOT.stored)
+    else for (const slot of acks) this.#states[slot] = SLOT.stored
+    for (const { slot } of nacks) this.#states[slot] = SLOT.stored
+    for (const slot of releases) this.#states[slot] = SLOT.stored
+    for (const slot of stale) this.#states[slot] = SLOT.stale
+    if (stale.length > 0) this.lose()
+    for (const slot of [...this.#waiters.keys()]) {
+      const state = this.#states[slot]
+      if (state === SLOT.stale) this.#answerWaiters(slot, waiter => waiter.reject(this.staleError(slot)))
+      else if (state === SLOT.stored) this.#answerWaiters(slot, waiter => waiter.resolve())
+    }
+    if (finished && this.#open === 0) {
+      clearTimeout(this.#abortTimer)
+      this.owner.forget(this.lease.token)
+    }
+  }
+
+  /** The settlement failed for a reason that waiting won't mend. */
+  refuse(error: unknown): void {
+    for (const slot of [...this.#waiters.keys()]) this.#answerWaiters(slot, waiter => waiter.reject(error))
+  }
+
+  lose(): void {
+    this.lost = true
+    this.abort(this.staleError(0))
+  }
+
+  /** Aborts when the lease runs out or is lost, and when the group stops and its time is up. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason)
+      else this.#armAbort()
+    }
+    return this.#abort.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#abortReason ??= reason
+    this.#abort?.abort(this.#abortReason)
+    clearTimeout(this.#abortTimer)
+  }
+
+  extendTo(deadline: number): void {
+    this.deadline = deadline
+    clearTimeout(this.#abortTimer)
+    if (this.#abort !== undefined) this.#armAbort()
+  }
+
+  staleError(slot: number): StaleDeliveryError {
+    const message = this.messageIn(slot)
+    const messageId = message === undefined ? '' : (message.messageId ?? messageIdOf(this.topic.uid, message.id))
+    return new StaleDeliveryError(this.topic.name, this.subscription.group, messageId, this.versionIn(slot))
+  }
+
+  messageIn(slot: number): RawMessage | undefined {
+    const { messages, slots } = this.lease
+    return slots === null ? messages[slot] : messages[slots.indexOf(slot)]
+  }
+
+  versionIn(slot: number): number {
+    const { versions, slots } = this.lease
+    return versions?.[slots === null ? slot : slots.indexOf(slot)] ?? 1
+  }
+
+  #close(slot: number): boolean {
+    if (this.#states[slot] !== SLOT.open) return false
+    this.#states[slot] = SLOT.pending
+    this.#open--
+    return true
+  }
+
+  /** A slot whose row is gone from the log has nothing to deliver. */
+  #ackMissing(): void {
+    const { slots, size } = this.lease
+    if (slots === null || slots.length === size) return
+    const present = new Set(slots)
+    for (let slot = 0; slot < size; slot++) if (!present.has(slot)) this.ack(slot)
+  }
+
+  #armAbort(): void {
+    const left = this.deadline - performance.now()
+    // Longer than a timer can wait: the lease will be extended or settled long before.
+    if (left > 0x7fff_ffff) return
+    this.#abortTimer = setTimeout(() => this.abort(this.staleError(0)), Math.max(0, left))
+    this.#abortTimer.unref()
+  }
+
+  #answerWaiters(slot: number, answer: (waiter: Waiter) => void): void {
+    const waiters = this.#waiters.get(slot)
+    if (waiters === undefined) return
+    this.#waiters.delete(slot)
+    for (const waiter of waiters) answer(waiter)
+  }
+}
+
+const LONGEST_ERROR = 2_000
+
+const describe = ({ name, message }: Error): FailureRecord => ({ name, message: message.slice(0, LONGEST_ERROR) })

@@ -1,0 +1,188 @@
+import { type Duration, parseDuration } from '../duration.ts'
+import { ClosedError, ConfigError, MembershipError, TidemarkError } from '../errors.ts'
+import { checkName } from '../names.ts'
+import { Options } from '../options.ts'
+import { isSchema, type Schema } from '../payload/schema.ts'
+import { Claimer } from './claimer.ts'
+import { type Decoding, decodePayload } from './decode.ts'
+import { type Delivery, LeasedDelivery } from './delivery.ts'
+import type { Engine } from './engine.ts'
+import type { HeldLease } from './held-lease.ts'
+import { type From, parseFrom } from './start-position.ts'
+
+export type ReaderOptions<T = unknown> = {
+  /** Needed in a pub-sub topic; only a label in a queue. */
+  group?: string
+  consumer?: string
+  from?: From
+  schema?: Schema<T>
+  /** Messages per claim. 1: each is claimed when it is asked for, so competing readers share evenly. */
+  batchSize?: number
+}
+
+let unnamed = 0
+
+/** Pulls one message at a time; each is to be acked or nacked. */
+export class Reader<T = unknown> implements AsyncDisposable {
+  readonly topic: string
+  readonly #engine: Engine
+  readonly #label: string
+  readonly #consumer: string
+  readonly #decoding: Decoding<T>
+  readonly #batchSize: number
+  readonly #claimer: Promise<Claimer>
+  readonly #closing = new AbortController()
+  readonly #held = new Set<LeasedDelivery<T>>()
+  #buffer: { lease: HeldLease; index: number }[] = []
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(engine: Engine, topic: string, given: ReaderOptions<T> | undefined) {
+    const options = new Options('reader', given)
+    const group = options.value('group')
+    const consumer = options.value('consumer')
+    const from = parseFrom('reader.from', options.value('from'))
+    this.#decoding = {
+      schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
+      sharedPayloads: false,
+    }
+    this.#batchSize = options.integer('batchSize', 1, { min: 1, max: 10_000 })
+    options.done()
+    this.topic = checkName('topic', topic)
+    this.#label = group === undefined ? '' : checkName('group', group)
+    this.#consumer = consumer === undefined ? `reader-${process.pid}-${++unnamed}` : checkName('consumer', consumer)
+    this.#engine = engine
+    engine.consumerIds.take(this.topic, this.#label, this.#consumer)
+    engine.started.add(this)
+    this.#claimer = this.#subscribe(from)
+    // Whoever polls hears of it.
+    this.#claimer.catch(() => undefined)
+  }
+
+  /** Resolves when the group is subscribed: what is published from now on reaches it. poll() waits for it by itself. */
+  async ready(): Promise<this> {
+    await this.#claimer
+    return this
+  }
+
+  /** The next message, or null when none came within `timeout`. */
+  async poll(timeout: Duration): Promise<Delivery<T> | null> {
+    const ms = parseDuration('poll.timeout', timeout)
+    return await this.#inTurn(() => this.#next(ms))
+  }
+
+  /** The next message, however long it takes; rejects with ClosedError when the reader is closed meanwhile. */
+  async receive(): Promise<Delivery<T>> {
+    const delivery = await this.#inTurn(() => this.#next(Number.POSITIVE_INFINITY))
+    if (delivery === null) throw new ClosedError(`The reader of topic '${this.topic}'`)
+    return delivery
+  }
+
+  async ack(delivery: Delivery<T>): Promise<void> {
+    await this.#own(delivery).ack()
+  }
+
+  async nack(delivery: Delivery<T>, error?: unknown, options?: { delay?: Duration }): Promise<void> {
+    await this.#own(delivery).nack(error, options)
+  }
+
+  async extend(delivery: Delivery<T>, duration?: Duration): Promise<void> {
+    await this.#own(delivery).extend(duration)
+  }
+
+  /** Every message, one after another, until the reader is closed. */
+  async *[Symbol.asyncIterator](): AsyncIterator<Delivery<T>> {
+    while (!this.#closing.signal.aborted) {
+      const delivery = await this.#inTurn(() => this.#next(Number.POSITIVE_INFINITY))
+      if (delivery === null) return
+      yield delivery
+    }
+  }
+
+  /** Gives back what was read and not settled, so that others need not wait for the lease. Again is fine. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    await this.#turn.catch(() => undefined)
+    this.#release()
+    await this.#engine.settler.drain()
+    const claimer = await this.#claimer.catch(() => undefined)
+    claimer?.close()
+    this.#engine.consumerIds.free(this.topic, this.#label, this.#consumer)
+    this.#engine.started.delete(this)
+  }
+
+  async stop(): Promise<void> {
+    await this.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #subscribe(from: ReturnType<typeof parseFrom>): Promise<Claimer> {
+    const topic = await this.#engine.topics.get(this.topic)
+    const isQueue = topic.config.semantics === 'queue'
+    if (!isQueue && this.#label === '') {
+      throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the reader a group`)
+    }
+    const subscription = await this.#engine.store.subscribe(topic, isQueue ? '' : this.#label, from)
+    return new Claimer(this.#engine, topic, subscription, this.#consumer)
+  }
+
+  /** One call at a time, in the order they came. */
+  async #inTurn<R>(step: () => Promise<R>): Promise<R> {
+    if (this.#closing.signal.aborted) throw new ClosedError(`The reader of topic '${this.topic}'`)
+    const turn = this.#turn.then(step, step)
+    this.#turn = turn
+    return await turn
+  }
+
+  async #next(timeoutMs: number): Promise<Delivery<T> | null> {
+    const until = performance.now() + timeoutMs
+    const claimer = await this.#claimer
+    while (!this.#closing.signal.aborted) {
+      const buffered = this.#buffer.shift()
+      const delivery = buffered && (await this.#deliver(buffered.lease, buffered.index))
+      if (delivery) return delivery
+      if (buffered) continue
+      const left = Math.max(0, until - performance.now())
+      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal: this.#closing.signal })
+      if (lease === null) return null
+      this.#buffer = lease.lease.messages.map((_, index) => ({ lease, index }))
+      for (const held of this.#held) if (held.settled) this.#held.delete(held)
+    }
+    return null
+  }
+
+  /** A payload that can't be decoded is a failed attempt, and the next message's turn. */
+  async #deliver(lease: HeldLease, index: number): Promise<Delivery<T> | undefined> {
+    const raw = lease.lease.messages[index]
+    // Its lease ran out while it waited here: it belongs to others now.
+    if (raw === undefined || lease.expired) return undefined
+    try {
+      const payload = await decodePayload(this.#engine, this.topic, raw, this.#decoding)
+      const delivery = new LeasedDelivery(this.#engine, lease, index, raw, payload)
+      this.#held.add(delivery)
+      return delivery
+    } catch (error) {
+      new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(error)
+      return undefined
+    }
+  }
+
+  #own(delivery: Delivery<T>): LeasedDelivery<T> {
+    if (delivery instanceof LeasedDelivery) return delivery
+    throw new ConfigError('delivery', delivery, 'a delivery that poll() or receive() of this reader gave')
+  }
+
+  #release(): void {
+    for (const { lease, index } of this.#buffer) {
+      const raw = lease.lease.messages[index]
+      if (raw) new LeasedDelivery(this.#engine, lease, index, raw, undefined).release()
+    }
+    this.#buffer = []
+    const reason = new TidemarkError('TIDEMARK_STOPPED', 'The reader was closed before the message was settled')
+    for (const delivery of this.#held) if (!delivery.lease.expired) delivery.fail(reason, 0)
+    this.#held.clear()
+  }
+}

@@ -1,0 +1,20 @@
+import type { LeasedDelivery } from './delivery.ts'
+import type { Member } from './member.ts'
+
+/** The member for a message: one key always meets the same one, while the eligible members stay the same. */
+export function selectMember<T>(members: readonly Member<T>[], delivery: LeasedDelivery<T>): Member<T> | undefined {
+  const eligible = members.every(member => member.filter === undefined)
+    ? members
+    : members.filter(member => member.filter === undefined || member.filter(delivery))
+  if (eligible.length <= 1) return eligible[0]
+  return eligible[hash(delivery.key ?? delivery.messageId) % eligible.length]
+}
+
+/** FNV-1a, cut to 31 bits so that the remainder is never negative. */
+export function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
+  }
+  return value & 0x7fffffff
+}

@@ -1,0 +1,17 @@
+import { ConfigError } from '../errors.ts'
+import type { StartPosition } from '../stores/store.ts'
+
+/** Where a new group begins. A group that exists goes on at its cursor; a queue always begins at the beginning. */
+export type From = 'now' | 'beginning' | { timestamp: Date | number } | { messageId: string }
+
+export function parseFrom(option: string, value: unknown): StartPosition {
+  if (value === undefined) return 'now'
+  if (value === 'now' || value === 'beginning') return value
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 1) {
+    const { timestamp, messageId } = value as { timestamp?: unknown; messageId?: unknown }
+    const time = timestamp instanceof Date ? timestamp.getTime() : timestamp
+    if (typeof time === 'number' && Number.isFinite(time)) return { timestamp: time }
+    if (typeof messageId === 'string' && messageId !== '') return { messageId }
+  }
+  throw new ConfigError(option, value, "'now', 'beginning', { timestamp: Date } or { messageId: '…' }")
+}

@@ -1,0 +1,61 @@
+/** The public names of `tidemark`, listed by hand. */
+
+export type { Admin, DeadLetterMessage } from './admin.ts'
+export type {
+  ConsumerGroup,
+  ConsumerOptions,
+  GroupOptions,
+  StartOptions,
+  StopOptions,
+} from './consume/consumer-group.ts'
+export type { Delivery } from './consume/delivery.ts'
+export type { Filter, Handler, HandlerContext } from './consume/member.ts'
+export type { Reader, ReaderOptions } from './consume/reader.ts'
+export type { From } from './consume/start-position.ts'
+export type { Duration } from './duration.ts'
+export {
+  ClosedError,
+  ConfigError,
+  DatabaseError,
+  DatabaseFullError,
+  DatabaseLockedError,
+  DatabaseReadOnlyError,
+  DatabaseUnreachableError,
+  DatabaseVersionError,
+  DecodeError,
+  DuplicateConsumerError,
+  InvalidNameError,
+  InvalidTransitionError,
+  LeaseExpiredError,
+  MembershipError,
+  MessageNotFoundError,
+  PayloadError,
+  PayloadTooLargeError,
+  SchemaError,
+  StaleDeliveryError,
+  SubscriptionGoneError,
+  TidemarkError,
+  TopicConflictError,
+  TopicNotFoundError,
+  TransactionError,
+  UnknownTypeError,
+} from './errors.ts'
+export type { EventName, Events } from './instrumentation.ts'
+export type { Logger } from './logger.ts'
+export type { Percentiles } from './metrics/histogram.ts'
+export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
+export { type OpenOptions, open } from './open.ts'
+export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
+export type { Schema } from './payload/schema.ts'
+export type { Writer } from './publish/writer.ts'
+export type {
+  FailedAttempt,
+  FailureRecord,
+  GroupDescription,
+  PoolUse,
+  SubscriptionStatus,
+  TopicDescription,
+} from './stores/store.ts'
+export type { PublishedRef, Tidemark } from './tidemark.ts'
+export type { Backoff, Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
+export type { Topic } from './topic-handle.ts'

@@ -1,0 +1,122 @@
+import { EventEmitter } from 'node:events'
+import type { Logger } from './logger.ts'
+import { type Counted, MetricsRegistry } from './metrics/metrics.ts'
+
+type InGroup = { readonly topic: string; readonly group: string }
+type OneMessage = InGroup & { readonly messageId: string }
+
+/** Everything that happens, by the name `tm.on` takes. Frequent events come once per page, with a count. */
+export type Events = {
+  published: { readonly topic: string; readonly count: number; readonly duplicates: number }
+  received: InGroup & { readonly count: number }
+  acked: InGroup & { readonly count: number }
+  filtered: InGroup & { readonly count: number }
+  released: InGroup & { readonly count: number }
+  /** A failed attempt; `retryInMs` is null where it was the last. */
+  nacked: OneMessage & { readonly attempt: number; readonly error: Error; readonly retryInMs: number | null }
+  /** A message that failed before, or whose lease ran out, is being tried again. */
+  retried: InGroup & { readonly count: number }
+  'dead-lettered': InGroup & { readonly count: number }
+  stale: OneMessage & { readonly version: number }
+  'taken-over': InGroup & { readonly count: number }
+  'claim-conflict': InGroup
+  'group-started': InGroup & { readonly created: boolean; readonly status: string }
+  'group-paused': InGroup
+  'group-resumed': InGroup
+  'group-stopped': InGroup & { readonly reason?: Error }
+  /** Something failed that heals itself or needs a person; the work goes on where it can. */
+  error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
+}
+
+export type EventName = keyof Events
+
+/** The one point every state change passes: it feeds the metrics, the log and the listeners. */
+export class Instrumentation {
+  readonly metrics = new MetricsRegistry()
+  readonly logger: Logger
+  readonly #emitter = new EventEmitter()
+
+  constructor(logger: Logger) {
+    this.logger = logger
+    // One listener per group and event is ordinary use here, not a leak.
+    this.#emitter.setMaxListeners(0)
+  }
+
+  on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
+    this.#emitter.on(name, listener)
+    return () => this.#emitter.off(name, listener)
+  }
+
+  emit<Name extends EventName>(name: Name, event: Events[Name]): void {
+    this.#count(name, event)
+    this.#log(name, event)
+    // Node's emitter throws an 'error' nobody listens to; here an error is news, not a crash.
+    if (this.#emitter.listenerCount(name) === 0) return
+    try {
+      this.#emitter.emit(name, event)
+    } catch (error) {
+      this.logger.error({ err: error, event: name }, 'a listener threw')
+    }
+  }
+
+  #count(name: EventName, event: Events[EventName]): void {
+    const counted = COUNTED_AS[name]
+    if (counted === undefined) return
+    const { topic, group, count = 1, duplicates = 0 } = event as AnyEvent
+    this.metrics.add(counted, count, topic, group)
+    this.metrics.add('duplicates', duplicates, topic)
+  }
+
+  #log(name: EventName, event: Events[EventName]): void {
+    const { error, reason, ...fields } = event as AnyEvent
+    const err = error ?? reason
+    const [level, text] = err !== undefined && name === 'group-stopped' ? STOPPED_BY_FAILURE : LOGGED_AS[name]
+    this.logger[level](err === undefined ? fields : { ...fields, err }, text)
+  }
+}
+
+type AnyEvent = {
+  readonly topic: string
+  readonly group?: string
+  readonly count?: number
+  readonly duplicates?: number
+  readonly error?: Error
+  readonly reason?: Error
+}
+
+const COUNTED_AS: { readonly [name in EventName]?: Counted } = {
+  published: 'published',
+  received: 'received',
+  acked: 'acked',
+  nacked: 'nacked',
+  retried: 'retried',
+  released: 'released',
+  filtered: 'filtered',
+  'dead-lettered': 'deadLettered',
+  stale: 'staleRejected',
+  'taken-over': 'takenOver',
+  'claim-conflict': 'claimConflicts',
+  error: 'errors',
+}
+
+/** INFO for the life cycle, WARN for what heals itself, ERROR for what needs a person, DEBUG for the rest. */
+const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, text: string] } = {
+  published: ['debug', 'published'],
+  received: ['debug', 'received'],
+  acked: ['debug', 'acked'],
+  nacked: ['debug', 'a handler failed'],
+  retried: ['debug', 'tried again'],
+  released: ['debug', 'given back'],
+  filtered: ['debug', 'filtered'],
+  'claim-conflict': ['debug', 'claim conflict'],
+  'group-started': ['info', 'group started'],
+  'group-paused': ['info', 'group paused'],
+  'group-resumed': ['info', 'group resumed'],
+  'group-stopped': ['info', 'group stopped'],
+  stale: ['warn', 'stale settlement rejected'],
+  'taken-over': ['warn', 'expired leases taken over'],
+  error: ['warn', 'failed; trying again'],
+  'dead-lettered': ['error', 'messages moved to the dead letters'],
+}
+
+const STOPPED_BY_FAILURE = ['error', 'the group was stopped'] as const

@@ -1,0 +1,104 @@
+import { type Duration, parseDuration } from './duration.ts'
+import { ConfigError } from './errors.ts'
+
+/**
+ * Reads the options of one public call. Each getter checks one option; `done()` refuses those nobody asked for, so an
+ * option that exists is an option that is used.
+ */
+export class Options {
+  readonly #what: string
+  readonly #values: Record<string, unknown>
+  readonly #known = new Set<string>()
+
+  constructor(what: string, values: unknown) {
+    if (values !== undefined && (typeof values !== 'object' || values === null || Array.isArray(values))) {
+      throw new ConfigError(what, values, 'an object of options')
+    }
+    this.#what = what
+    this.#values = (values ?? {}) as Record<string, unknown>
+  }
+
+  value(name: string): unknown {
+    this.#known.add(name)
+    return this.#values[name]
+  }
+
+  oneOf<T extends string, D extends T | undefined>(name: string, allowed: readonly T[], fallback: D): T | D {
+    const value = this.value(name)
+    if (value === undefined) return fallback
+    if (allowed.includes(value as T)) return value as T
+    throw new ConfigError(this.#path(name), value, allowed.map(each => `'${each}'`).join(' or '))
+  }
+
+  duration<D extends number | undefined>(name: string, fallback: D, limits?: { min?: number }): number | D {
+    const value = this.value(name)
+    return value === undefined ? fallback : parseDuration(this.#path(name), value as Duration, limits)
+  }
+
+  integer<D extends number | undefined>(
+    name: string,
+    fallback: D,
+    { min, max }: { min: number; max: number },
+  ): number | D {
+    const value = this.value(name)
+    if (value === undefined) return fallback
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+    throw new ConfigError(this.#path(name), value, `a whole number from ${min} to ${max}`)
+  }
+
+  number<D extends number | undefined>(
+    name: string,
+    fallback: D,
+    { min, max }: { min: number; max: number },
+  ): number | D {
+    const value = this.value(name)
+    if (value === undefined) return fallback
+    if (typeof value === 'number' && value >= min && value <= max) return value
+    throw new ConfigError(this.#path(name), value, `a number from ${min} to ${max}`)
+  }
+
+  boolean<D extends boolean | undefined>(name: string, fallback: D): boolean | D {
+    const value = this.value(name)
+    if (value === undefined) return fallback
+    if (typeof value === 'boolean') return value
+    throw new ConfigError(this.#path(name), value, 'true or false')
+  }
+
+  string<D extends string | undefined>(name: string, fallback: D): string | D {
+    const value = this.value(name)
+    if (value === undefined) return fallback
+    if (typeof value === 'string' && value !== '') return value
+    throw new ConfigError(this.#path(name), value, 'a text that is not empty')
+  }
+
+  /** A function, or an object of a shape that `accepts` recognises. */
+  object<T>(name: string, accepts: (value: object) => boolean, allowed: string): T | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
+    if (isObject && accepts(value)) return value as T
+    throw new ConfigError(this.#path(name), value, allowed)
+  }
+
+  function<T>(name: string): T | undefined {
+    return this.object<T>(name, value => typeof value === 'function', 'a function')
+  }
+
+  /** The options of a nested object, checked under their full path. */
+  nested(name: string): Options | undefined {
+    const value = this.value(name)
+    return value === undefined ? undefined : new Options(this.#path(name), value)
+  }
+
+  /** To be called last: whatever was given and not read is not an option. */
+  done(): void {
+    for (const name of Object.keys(this.#values)) {
+      if (this.#known.has(name)) continue
+      throw new ConfigError(this.#path(name), this.#values[name], `one of ${[...this.#known].sort().join(', ')}`)
+    }
+  }
+
+  #path(name: string): string {
+    return `${this.#what}.${name}`
+  }
+}

@@ -1,0 +1,87 @@
+import { type DescMessage, fromBinary, type Message, type Registry, toBinary } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import { DecodeError, PayloadError, UnknownTypeError } from '../errors.ts'
+import type { RawMessage } from '../raw-message.ts'
+
+/** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
+export const BYTES = 'bytes'
+const TYPE_URL_PREFIX = 'type.googleapis.com/'
+
+export type EncodedPayload = { readonly payload: string | Uint8Array; readonly type: string | null }
+
+/** Between the values of a program and what is stored: JSON text, bytes, or protobuf bytes under their type URL. */
+export class Codec {
+  readonly #registry: Registry | undefined
+
+  constructor(registry: Registry | undefined) {
+    this.#registry = registry
+  }
+
+  encode(value: unknown): EncodedPayload {
+    if (value instanceof Uint8Array) return { payload: value, type: BYTES }
+    if (isProtobuf(value)) return this.#encodeProtobuf(value)
+    return { payload: toJson(value), type: null }
+  }
+
+  decode(row: RawMessage): unknown {
+    const { payload, type } = row
+    if (typeof payload === 'string') return parseJson(payload, row)
+    if (type === BYTES) return payload
+    if (type === null) throw new DecodeError(`Message ${row.id} says it is JSON but holds bytes`)
+    const schema = this.#schemaOf(type.slice(type.lastIndexOf('/') + 1))
+    if (schema === undefined) throw new UnknownTypeError(type)
+    try {
+      return fromBinary(schema, payload)
+    } catch (error) {
+      throw new DecodeError(`Message ${row.id} is not a valid '${type}'`, error)
+    }
+  }
+
+  #encodeProtobuf(value: Message): EncodedPayload {
+    if (value.$typeName === 'google.protobuf.Any') {
+      const any = value as Any
+      if (any.typeUrl === '') throw new PayloadError('The google.protobuf.Any has no type URL. Pack it with anyPack()')
+      return { payload: any.value, type: any.typeUrl }
+    }
+    const schema = this.#schemaOf(value.$typeName)
+    if (schema === undefined) throw new UnknownTypeError(TYPE_URL_PREFIX + value.$typeName)
+    try {
+      return { payload: toBinary(schema, value), type: TYPE_URL_PREFIX + value.$typeName }
+    } catch (error) {
+      throw new PayloadError(`The message of type '${value.$typeName}' can't be encoded: ${reason(error)}`, error)
+    }
+  }
+
+  #schemaOf(typeName: string): DescMessage | undefined {
+    return this.#registry?.getMessage(typeName)
+  }
+}
+
+const isProtobuf = (value: unknown): value is Message =>
+  typeof value === 'object' && value !== null && typeof (value as { $typeName?: unknown }).$typeName === 'string'
+
+function toJson(value: unknown): string {
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) {
+    throw new PayloadError('A payload of bytes must be a Uint8Array: wrap it with new Uint8Array(…)')
+  }
+  let json: string | undefined
+  try {
+    json = JSON.stringify(value)
+  } catch (error) {
+    throw new PayloadError(`The payload can't be written as JSON: ${reason(error)}`, error)
+  }
+  if (json === undefined) {
+    throw new PayloadError(`The payload is ${typeof value}, which JSON can't hold. Publish null, or a value with data`)
+  }
+  return json
+}
+
+function parseJson(text: string, row: RawMessage): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new DecodeError(`The payload of message ${row.id} is not valid JSON`, error)
+  }
+}
+
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,39 @@
+import { SchemaError } from '../errors.ts'
+
+/** The part of the Standard Schema contract that is used here; Zod, Valibot and ArkType all implement it. */
+export type Schema<Output = unknown> = {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+type SchemaIssue = {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+export const isSchema = (value: object): boolean => '~standard' in value
+
+/** The value the schema makes of it, or a SchemaError that lists what is wrong. Sync where the schema is. */
+export function validate<T>(schema: Schema<T>, topic: string, value: unknown): T | Promise<T> {
+  const result = schema['~standard'].validate(value)
+  return result instanceof Promise ? result.then(each => unwrap(each, topic)) : unwrap(result, topic)
+}
+
+function unwrap<T>(result: SchemaResult<T>, topic: string): T {
+  if (result.issues === undefined) return result.value
+  throw new SchemaError(
+    topic,
+    result.issues.map(issue => ({ message: issue.message, path: (issue.path ?? []).map(pathPart).join('.') })),
+  )
+}
+
+const pathPart = (part: PropertyKey | { readonly key: PropertyKey }): string =>
+  String(typeof part === 'object' ? part.key : part)

@@ -1,0 +1,70 @@
+import { type RawMessage, rawMessageBytes } from './raw-message.ts'
+
+const CHUNK = 1_024
+
+type Chunk = { readonly rows: (RawMessage | undefined)[]; bytes: number }
+
+/**
+ * Rows of one topic that the groups of this process read one after another: rows are immutable, so what the first group
+ * fetched serves the others. Bounded in bytes. Rows come and go in chunks of neighbouring ids, the chunk that was begun
+ * first goes first: that suits groups that follow the log, and costs nothing per row.
+ */
+export class RowCache {
+  readonly #maxBytes: number
+  readonly #chunks = new Map<number, Chunk>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get(id: number): RawMessage | undefined {
+    return this.#chunks.get(Math.floor(id / CHUNK))?.rows[id % CHUNK]
+  }
+
+  /** The rows from `first` to `last`, or undefined where one is missing. */
+  range(first: number, last: number): RawMessage[] | undefined {
+    const rows: RawMessage[] = []
+    // The last row first: a group at the tip of the log misses at once.
+    if (this.get(last) === undefined) return undefined
+    for (let id = first; id <= last; ) {
+      const chunk = this.#chunks.get(Math.floor(id / CHUNK))
+      if (chunk === undefined) return undefined
+      for (let index = id % CHUNK; index < CHUNK && id <= last; index++, id++) {
+        const row = chunk.rows[index]
+        if (row === undefined) return undefined
+        rows.push(row)
+      }
+    }
+    return rows
+  }
+
+  put(row: RawMessage): void {
+    const number = Math.floor(row.id / CHUNK)
+    let chunk = this.#chunks.get(number)
+    if (chunk === undefined) {
+      chunk = { rows: new Array<RawMessage | undefined>(CHUNK).fill(undefined), bytes: 0 }
+      this.#chunks.set(number, chunk)
+    }
+    const index = row.id % CHUNK
+    if (chunk.rows[index] !== undefined) return
+    chunk.rows[index] = row
+    const bytes = rawMessageBytes(row)
+    chunk.bytes += bytes
+    this.#bytes += bytes
+    if (this.#bytes > this.#maxBytes) this.#evict()
+  }
+
+  clear(): void {
+    this.#chunks.clear()
+    this.#bytes = 0
+  }
+
+  #evict(): void {
+    for (const [number, chunk] of this.#chunks) {
+      this.#chunks.delete(number)
+      this.#bytes -= chunk.bytes
+      if (this.#bytes <= this.#maxBytes) return
+    }
+  }
+}

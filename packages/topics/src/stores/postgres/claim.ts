@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { DatabaseError, LeaseExpiredError } from '../../errors.ts'
+import type { RawMessage } from '../../raw-message.ts'
+import type { ClaimRequest, ClaimResult, Lease } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { codeOf } from './database-errors.ts'
+import { leaseToken, parseLeaseToken } from './lease-token.ts'
+import { decodeIds, decodePage } from './page.ts'
+import { SharedRows } from './shared-rows.ts'
+
+const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)'
+const READ_ROWS = 'select * from tidemark.read_rows($1, $2, $3, true)'
+const READ_LEASE = 'select * from tidemark.read_lease($1)'
+
+/** The server can't turn a payload into text. */
+const NOT_TEXT = '22021'
+/** The server puts the consumer's name in. */
+const EXPIRED = new LeaseExpiredError('{consumer}').message
+
+export class Claimer {
+  readonly #database: Database
+  readonly #rows: SharedRows
+  /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
+  readonly #busy = new Set<number>()
+
+  constructor(database: Database, rowCacheBytes: number) {
+    this.#database = database
+    this.#rows = new SharedRows(rowCacheBytes)
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const id = randomUUID()
+    const keysOnly = request.shared && this.#rows.isAhead(request.topic.id, request.subscription.id)
+    const row = await this.#send(request, id, keysOnly)
+    const size = Number(row.size)
+    if (size >= request.limit) this.#busy.add(request.subscription.id)
+    else this.#busy.delete(request.subscription.id)
+    return {
+      status: row.status as ClaimResult['status'],
+      lease: size === 0 ? null : toLease(row, id, await this.#messages(request, row, id, keysOnly)),
+      takenOver: Number(row.taken_over),
+      deadLettered: Number(row.dead_lettered),
+      conflict: row.conflict === 't',
+      nextDueMs: row.next_due_ms === null ? null : Math.max(0, Math.ceil(Number(row.next_due_ms))),
+      configVersion: Number(row.config_version ?? request.topic.configVersion),
+    }
+  }
+
+  async #send(request: ClaimRequest, id: string, keysOnly: boolean, asBytes = false): Promise<Row> {
+    const { subscription, consumer, limit, suspects, sweep, forget } = request
+    const isBusy = this.#busy.has(subscription.id)
+    const tokens = forget.map(token => parseLeaseToken(token).id)
+    const values = [subscription.id, id, consumer, limit, suspects, sweep, isBusy, keysOnly, asBytes, tokens, EXPIRED]
+    try {
+      const [row] = await this.#database.queryAgain(this.#database.sql(CLAIM), values, 'tidemark_claim')
+      return row ?? {}
+    } catch (error) {
+      const isText = error instanceof DatabaseError && codeOf(error.cause) === NOT_TEXT
+      // Someone wrote to the log by hand. The claim was undone; as bytes it goes through.
+      if (isText && !asBytes) return await this.#send(request, id, keysOnly, true)
+      throw error
+    }
+  }
+
+  async #messages(request: ClaimRequest, row: Row, id: string, keysOnly: boolean): Promise<readonly RawMessage[]> {
+    if (keysOnly) return await this.#fromCache(request, row)
+    const messages = decodePage(row) ?? (await this.#read(READ_LEASE, [id]))
+    if (request.shared) this.#remember(request, messages)
+    return messages
+  }
+
+  #remember({ topic, subscription }: ClaimRequest, messages: readonly RawMessage[]): void {
+    this.#rows.put(topic.id, messages)
+    this.#rows.moved(subscription.id, messages.at(-1)?.id ?? 0, false)
+  }
+
+  async #fromCache({ topic, subscription }: ClaimRequest, row: Row): Promise<readonly RawMessage[]> {
+    const ids = decodeIds(row)
+    const xids = row.xids?.split(',') ?? []
+    const rows = new Map<number, RawMessage>()
+    const missing: number[] = []
+    for (const [index, id] of ids.entries()) {
+      const cached = this.#rows.get(topic.id, id)
+      if (cached) rows.set(id, cached)
+      else missing.push(index)
+    }
+    if (missing.length > 0) {
+      const keys = [missing.map(index => xids[index]), missing.map(index => ids[index])]
+      const fetched = await this.#read(READ_ROWS, [topic.id, ...keys])
+      for (const message of fetched) rows.set(message.id, message)
+      this.#rows.put(topic.id, fetched)
+    }
+    this.#rows.moved(subscription.id, ids.at(-1) ?? 0, missing.length * 2 > ids.length)
+    return ids.flatMap(id => rows.get(id) ?? [])
+  }
+
+  async #read(text: string, values: unknown[]): Promise<RawMessage[]> {
+    const [row] = await this.#database.queryAgain(this.#database.sql(text), values)
+    return (row && decodePage(row)) ?? []
+  }
+}
+
+function toLease(row: Row, id: string, messages: readonly RawMessage[]): Lease {
+  return {
+    token: leaseToken(id, messages.length),
+    size: messages.length,
+    messages,
+    slots: null,
+    versions: integers(row.versions),
+    attempts: integers(row.attempts),
+    suspect: row.suspect === 't',
+  }
+}
+
+/** An int[] as the server writes it: {1,2}. */
+const integers = (text: string | null | undefined): number[] | null =>
+  text ? text.slice(1, -1).split(',').map(Number) : null

@@ -1,0 +1,139 @@
+import pg from 'pg'
+import { ClosedError } from '../../errors.ts'
+import type { PoolUse } from '../store.ts'
+import { isTransient, mapError } from './database-errors.ts'
+import { inSchema, schemaName } from './schema-name.ts'
+
+export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+
+export type DatabaseOptions = {
+  readonly url: string
+  readonly namespace: string
+  readonly poolSize: number
+  readonly applicationName: string
+  readonly logger: Logger
+}
+
+export type Row = Record<string, string | null>
+
+const CONNECT_TIMEOUT_MS = 30_000
+const TRANSIENT_ATTEMPTS = 5
+
+/** All values as the text the server sent: we know what each means, and dates or arrays would cost a parse. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value }
+
+/** One namespace of one server: its connections, and its errors as ours. */
+export class Database {
+  readonly schema: string
+  /** host:port/database, never a user or a password. */
+  readonly location: string
+  readonly logger: Logger
+  readonly #pool: pg.Pool
+  readonly #clientConfig: pg.ClientConfig
+  readonly #statements = new Map<string, string>()
+  #closing: Promise<void> | undefined
+
+  constructor({ url, namespace, poolSize, applicationName, logger }: DatabaseOptions) {
+    this.schema = schemaName(namespace)
+    this.logger = logger
+    this.#clientConfig = {
+      connectionString: url,
+      application_name: applicationName,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    }
+    this.location = locationOf(new pg.Client(this.#clientConfig))
+    this.#pool = new pg.Pool({ ...this.#clientConfig, max: poolSize, onConnect: prepareSession })
+    // An idle connection that breaks is replaced when the next one is asked for.
+    this.#pool.on('error', error => logger.debug({ err: error }, 'an idle database connection broke'))
+  }
+
+  /** The statement with this namespace's schema in it. */
+  sql(template: string): string {
+    let text = this.#statements.get(template)
+    if (text === undefined) {
+      text = inSchema(template, this.schema)
+      this.#statements.set(template, text)
+    }
+    return text
+  }
+
+  /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once. */
+  async query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
+    try {
+      const config = { text, values, types: AS_TEXT, ...(name === undefined ? {} : { name }) }
+      return (await this.#usePool().query<Row>(config)).rows
+    } catch (error) {
+      throw mapError(error, this.location)
+    }
+  }
+
+  /** As `query`, but again where the server undid it for another transaction's sake. Not for what must not be repeated. */
+  async queryAgain(text: string, values: unknown[], name?: string): Promise<Row[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.query(text, values, name)
+      } catch (error) {
+        const undone = error instanceof Error && isTransient(error.cause)
+        if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
+      }
+    }
+  }
+
+  async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    let client: pg.PoolClient
+    try {
+      client = await this.#usePool().connect()
+    } catch (error) {
+      throw mapError(error, this.location)
+    }
+    // A connection that breaks says so here as well as in the query that is under way.
+    const ignore = () => {}
+    client.on('error', ignore)
+    let broken: Error | undefined
+    try {
+      await client.query('begin')
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch(cause => {
+        broken = cause instanceof Error ? cause : new Error(String(cause))
+      })
+      throw mapError(error, this.location)
+    } finally {
+      client.off('error', ignore)
+      client.release(broken)
+    }
+  }
+
+  /** A connection outside the pool, not yet connected. */
+  newClient(): pg.Client {
+    return new pg.Client(this.#clientConfig)
+  }
+
+  poolUse(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
+  }
+
+  /** Waits for what runs. */
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.end()
+    return this.#closing
+  }
+
+  #usePool(): pg.Pool {
+    if (this.#closing) throw new ClosedError('The store')
+    return this.#pool
+  }
+}
+
+/** A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. */
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  await client.query("set default_transaction_isolation = 'read committed'")
+}
+
+function locationOf({ host, port, database }: pg.Client): string {
+  return `${host}:${port}/${database ?? ''}`
+}

@@ -1,0 +1,307 @@
+-- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
+-- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
+
+create type tidemark.claim_result as (
+  status text,
+  conflict boolean,
+  taken_over int,
+  dead_lettered int,
+  next_due_ms float8,
+  config_version int,
+  kind text,
+  suspect boolean,
+  attempts int[],
+  versions int[],
+  -- The rows, column by column: one result row is several times faster to send and decode than one a message.
+  size int,
+  low_id bigint,
+  high_id bigint,
+  first_xid xid8,
+  first_id bigint,
+  last_xid xid8,
+  last_id bigint,
+  xids text,
+  ids text,
+  created bytea,
+  keys bytea,
+  types bytea,
+  headers bytea,
+  message_ids bytea,
+  texts text,
+  payloads bytea
+);
+
+-- The select list that packs rows. JSON travels as text, joined by U+001E, which JSON can't contain: hex would double it
+-- (measured: 800 000 rows a second against 470 000). `as_bytes` is for rows that turn out not to be valid text.
+create function tidemark.pack(keys_only boolean, as_bytes boolean) returns text
+language sql immutable as $$
+  select 'count(*)::int as size, min(id) as low_id, max(id) as high_id, '
+    '(array_agg(xid))[1] as first_xid, (array_agg(id))[1] as first_id, '
+    '(array_agg(xid))[count(*)::int] as last_xid, (array_agg(id))[count(*)::int] as last_id, '
+    || case when keys_only then 'array_to_string(array_agg(xid), '','')' else 'null::text' end || ' as xids, '
+    'array_to_string(array_agg(id), '','') as ids, '
+    || case when keys_only then
+      'null::bytea as created, null::bytea as keys, null::bytea as types, null::bytea as headers, null::bytea as message_ids, '
+      'null::text as texts, null::bytea as payloads'
+    else
+      'case when min(created_at) = max(created_at) then array_send(array[min(created_at)]) else array_send(array_agg(created_at)) end as created, '
+      'case when count(key) > 0 then array_send(array_agg(key)) end as keys, '
+      'case when count(type) > 0 then array_send(array_agg(type)) end as types, '
+      'case when count(headers) > 0 then array_send(array_agg(headers)) end as headers, '
+      'case when count(message_id) > 0 then array_send(array_agg(message_id)) end as message_ids, '
+      || case when as_bytes then 'null::text as texts, array_send(array_agg(payload)) as payloads'
+      else
+        'string_agg(convert_from(payload, ''UTF8''), E''\x1e'') filter (where type is null) as texts, '
+        'array_send(array_agg(payload) filter (where type is not null)) as payloads'
+      end
+    end
+$$;
+
+create function tidemark.log_columns(keys_only boolean) returns text
+language sql immutable as $$
+  select case when keys_only then 'xid, id' else 'xid, id, created_at, key, type, headers, message_id, payload' end
+$$;
+
+create function tidemark.next_due_ms(subscription int, with_suspects boolean) returns float8
+language sql volatile as $$
+  select extract(epoch from least(
+    (select r.due_at from tidemark.retry as r
+      where r.subscription_id = subscription and r.token is null and not r.suspect order by r.due_at limit 1),
+    (select r.due_at from tidemark.retry as r
+      where r.subscription_id = subscription and r.token is null and r.suspect and with_suspects order by r.due_at limit 1),
+    (select l.deadline from tidemark.lease as l
+      where l.subscription_id = subscription and l.done_at is null and l.expired_at is null order by l.deadline limit 1)
+  ) - clock_timestamp())::float8 * 1000
+$$;
+
+-- Looks without locking or writing, so that an idle group costs no transaction id.
+create function tidemark.has_work(s tidemark.subscription, with_suspects boolean, sweep boolean) returns boolean
+language plpgsql volatile as $$
+declare
+  now timestamptz := clock_timestamp();
+  until pg_snapshot;
+  later tidemark.subscription;
+  is_there boolean;
+begin
+  if exists (
+    select from tidemark.retry as r
+    where r.subscription_id = s.id and r.token is null and not r.suspect and r.due_at <= now
+  ) or with_suspects and exists (
+    select from tidemark.retry as r
+    where r.subscription_id = s.id and r.token is null and r.suspect and r.due_at <= now
+  ) or sweep and exists (
+    select from tidemark.lease as l
+    where l.subscription_id = s.id and l.done_at is null and l.expired_at is null and l.deadline < now
+  ) then
+    return true;
+  end if;
+
+  execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
+  if is_there then
+    return true;
+  end if;
+  select pg_current_snapshot() into until;
+  later := tidemark.next_window(s, until, 0, tidemark.last_id(s.topic_id));
+  execute format('select exists (%s)', tidemark.window_query('xid, id', later, 1)) into is_there;
+  return is_there or tidemark.is_outworn(s, until);
+end
+$$;
+
+-- Transactions listed by an idle window that have all ended would be looked for at every look, in every partition since:
+-- once in a while it is worth a write to be rid of them.
+create function tidemark.is_outworn(s tidemark.subscription, until pg_snapshot) returns boolean
+language sql volatile as $$
+  select s.moved_at < clock_timestamp() - interval '10 seconds' and exists (
+    select from pg_snapshot_xip(s.window_to) as x where pg_visible_in_snapshot(x, until)
+  )
+$$;
+
+-- Due retries: all that may be shared first, then one suspect, alone.
+create function tidemark.lease_retries(
+  s tidemark.subscription, p_token uuid, p_limit int, p_suspect boolean,
+  out ids bigint[], out xids xid8[], out attempts int[], out versions int[]
+)
+language plpgsql volatile as $$
+declare
+  now timestamptz := clock_timestamp();
+begin
+  with due as (
+    select r.id, row_number() over (order by r.due_at, r.id) - 1 as slot
+    from tidemark.retry as r
+    where r.subscription_id = s.id and r.token is null and r.suspect = p_suspect and r.due_at <= now
+    order by r.due_at, r.id
+    limit p_limit
+  ), leased as (
+    update tidemark.retry as r
+    set attempts = r.attempts + 1, version = r.version + 1, token = p_token, slot = due.slot
+    from due
+    where r.subscription_id = s.id and r.id = due.id
+    returning r.id, r.xid, r.slot, r.attempts, r.version
+  )
+  select array_agg(l.id order by l.slot), array_agg(l.xid order by l.slot),
+    array_agg(l.attempts order by l.slot), array_agg(l.version order by l.slot)
+  into ids, xids, attempts, versions
+  from leased as l;
+end
+$$;
+
+create function tidemark.claim(
+  p_subscription int, p_token uuid, p_consumer text, p_limit int, p_suspects boolean, p_sweep boolean, p_eager boolean,
+  p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text
+) returns tidemark.claim_result
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  r tidemark.claim_result;
+  page record;
+  retries record;
+  floor bigint;
+  lease_ms float8;
+  max_attempts int;
+  due_at timestamptz;
+  columns text := tidemark.log_columns(p_keys_only);
+begin
+  r.conflict := false;
+  r.taken_over := 0;
+  r.dead_lettered := 0;
+  r.suspect := false;
+  r.size := 0;
+  select * into s from tidemark.subscription as x where x.id = p_subscription;
+  if not found then
+    r.status := 'GONE';
+    return r;
+  end if;
+  r.status := s.status;
+  select t.config_version, (t.config ->> 'leaseMs')::float8, (t.config ->> 'maxAttempts')::int
+  into r.config_version, lease_ms, max_attempts
+  from tidemark.topic as t
+  where t.id = s.topic_id;
+  if s.status <> 'ACTIVE' then
+    return r;
+  end if;
+  -- Read before this transaction has an id: see 002_cursor.sql.
+  floor := tidemark.last_id(s.topic_id);
+  if not p_eager and cardinality(p_forget) = 0 and not tidemark.has_work(s, p_suspects, p_sweep) then
+    r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects);
+    return r;
+  end if;
+
+  -- A claim that is lost in a crash only costs a redelivery; waiting for the disk under the lock would cost every claim.
+  perform set_config('synchronous_commit', 'off', true);
+  select * into s from tidemark.subscription as x where x.id = p_subscription for update skip locked;
+  if not found then
+    r.conflict := true;
+    select * into s from tidemark.subscription as x where x.id = p_subscription for update;
+    if not found then
+      r.status := 'GONE';
+      return r;
+    end if;
+  end if;
+  r.status := s.status;
+  if s.status <> 'ACTIVE' then
+    return r;
+  end if;
+  if cardinality(p_forget) > 0 then
+    delete from tidemark.lease as l where l.token = any(p_forget) and l.subscription_id = s.id
+      and (l.done_at is not null or l.expired_at is not null);
+  end if;
+  if p_sweep then
+    select e.taken_over, e.dead_lettered into r.taken_over, r.dead_lettered
+    from tidemark.expire_leases(s, max_attempts, p_expired) as e;
+  end if;
+  if lease_ms > 0 then
+    due_at := clock_timestamp() + lease_ms * interval '1 millisecond';
+  end if;
+
+  select * into retries from tidemark.lease_retries(s, p_token, p_limit, false);
+  if retries.ids is null and p_suspects then
+    select * into retries from tidemark.lease_retries(s, p_token, 1, true);
+    r.suspect := retries.ids is not null;
+  end if;
+  if retries.ids is not null then
+    r.kind := 'retry';
+    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+      tidemark.rows_query(s.topic_id, retries.xids, retries.ids)) into page;
+    r.attempts := retries.attempts;
+    r.versions := retries.versions;
+    insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
+    values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
+  else
+    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+      tidemark.window_query(columns, s, p_limit)) into page;
+    if page.size = 0 then
+      s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(s.topic_id));
+      execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+        tidemark.window_query(columns, s, p_limit)) into page;
+    end if;
+    if page.size > 0 then
+      r.kind := 'page';
+      insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to,
+        first_xid, first_id, last_xid, last_id, low_id, high_id, deadline)
+      values (p_token, s.id, p_consumer, 'page', page.size, s.window_from, s.window_to,
+        page.first_xid, page.first_id, page.last_xid, page.last_id, page.low_id, page.high_id, due_at);
+      s.at_xid := page.last_xid;
+      s.at_id := page.last_id;
+    end if;
+    -- Rows, or stragglers to be rid of: otherwise the next claim simply takes a later window.
+    if page.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
+      update tidemark.subscription as x
+      set window_from = s.window_from, window_to = s.window_to, straggler_id = s.straggler_id, from_id = s.from_id,
+        to_id = s.to_id, next_id = s.next_id, at_xid = s.at_xid, at_id = s.at_id, moved_at = clock_timestamp()
+      where x.id = s.id;
+    end if;
+  end if;
+
+  if r.kind is not null then
+    r.size := page.size;
+    r.xids := page.xids;
+    r.ids := page.ids;
+    r.created := page.created;
+    r.keys := page.keys;
+    r.types := page.types;
+    r.headers := page.headers;
+    r.message_ids := page.message_ids;
+    r.texts := page.texts;
+    r.payloads := page.payloads;
+  end if;
+  r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects);
+  return r;
+end
+$$;
+
+-- Rows by their keys, packed, in the order given.
+create function tidemark.read_rows(p_topic int, p_xids xid8[], p_ids bigint[], p_as_bytes boolean) returns tidemark.claim_result
+language plpgsql stable as $$
+declare
+  r tidemark.claim_result;
+begin
+  execute format(
+    'select ids, created, keys, types, headers, message_ids, texts, payloads from (select %s from (%s) as p) as q',
+    tidemark.pack(false, p_as_bytes), tidemark.rows_query(p_topic, p_xids, p_ids)
+  ) into r.ids, r.created, r.keys, r.types, r.headers, r.message_ids, r.texts, r.payloads;
+  return r;
+end
+$$;
+
+-- The rows of a lease once more, as bytes: for a claim whose texts could not be told apart.
+create function tidemark.read_lease(p_token uuid) returns tidemark.claim_result
+language plpgsql stable as $$
+declare
+  s tidemark.subscription;
+  l tidemark.lease;
+  xids xid8[];
+  ids bigint[];
+begin
+  select * into l from tidemark.lease as x where x.token = p_token;
+  select * into s from tidemark.subscription as x where x.id = l.subscription_id;
+  if l.kind = 'page' then
+    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l))
+      into xids, ids;
+  else
+    select array_agg(r.xid order by r.slot), array_agg(r.id order by r.slot) into xids, ids
+    from tidemark.retry as r
+    where r.token = p_token;
+  end if;
+  return tidemark.read_rows(s.topic_id, xids, ids, true);
+end
+$$;

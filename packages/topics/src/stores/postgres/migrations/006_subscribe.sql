@@ -1,0 +1,40 @@
+-- The group's subscription, made at a start position if it is new. Two processes that subscribe at once both get it.
+--   now        from = to = the present: what is in progress commits after it, and is delivered
+--   beginning  from = a snapshot that sees nothing
+--   since      from the beginning, less the messages created before; the first id of interest spares the old partitions
+--   message    from the beginning, placed just before that message
+create function tidemark.subscribe(
+  p_topic int, p_group text, p_from text, p_since timestamptz, p_xid xid8, p_id bigint,
+  out id int, out status text, out created boolean
+)
+language plpgsql volatile as $$
+declare
+  floor bigint;
+  until pg_snapshot;
+  ceiling bigint;
+  first_id bigint := 0;
+begin
+  created := false;
+  select s.id, s.status into id, status from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  if found then
+    return;
+  end if;
+  floor := tidemark.last_id(p_topic);
+  until := tidemark.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark.last_id(p_topic);
+  if p_since is not null then
+    execute format('select coalesce(min(id) - 1, %s) from tidemark.log_%s where created_at >= %L', ceiling, p_topic, p_since)
+      into first_id;
+  end if;
+  insert into tidemark.subscription as s (topic_id, group_name, window_from, window_to, straggler_id, from_id, to_id, next_id,
+    at_xid, at_id, since)
+  values (p_topic, p_group, case when p_from = 'now' then until else '1:1:'::pg_snapshot end, until, 0,
+    case when p_from = 'now' then floor else first_id end, ceiling, floor, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since)
+  on conflict (topic_id, group_name) do nothing
+  returning s.id, s.status into id, status;
+  created := found;
+  if not created then
+    select s.id, s.status into id, status from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  end if;
+end
+$$;

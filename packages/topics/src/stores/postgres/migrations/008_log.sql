@@ -1,0 +1,55 @@
+-- The log of one topic: a table of its own, in partitions of `partition_rows` ids, made ahead of need.
+
+create function tidemark.create_log(topic_id int, partition_rows bigint) returns void
+language plpgsql volatile as $$
+begin
+  execute format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id);
+  -- No unique index: ids come from the sequence and rows are never updated. Claims read by (xid, id); the BRIN finds a
+  -- point in time, or one id, at almost no cost to a publish.
+  execute format($ddl$
+    create table tidemark.log_%1$s (
+      xid xid8 not null default pg_current_xact_id(),
+      id bigint not null default nextval('tidemark.log_%1$s_id'),
+      created_at timestamptz not null default clock_timestamp(),
+      key text,
+      type text,
+      headers text,
+      message_id text,
+      payload bytea not null
+    ) partition by range (id)
+  $ddl$, topic_id);
+  execute format('alter sequence tidemark.log_%1$s_id owned by tidemark.log_%1$s.id', topic_id);
+  execute format('create index on tidemark.log_%s (xid, id)', topic_id);
+  execute format('create index on tidemark.log_%s using brin (id, created_at) with (pages_per_range = 16)', topic_id);
+  execute format($ddl$
+    create view tidemark.messages_%1$s as
+    select id, created_at, key, type, headers::jsonb as headers, message_id,
+      case when type is null then convert_from(payload, 'UTF8')::jsonb end as json, payload, xid
+    from tidemark.log_%1$s
+  $ddl$, topic_id);
+  perform tidemark.add_partitions(topic_id, partition_rows, 0);
+end
+$$;
+
+-- Makes sure that there is a partition for `up_to` and one after it. Returns the first id that has none.
+-- A table is made first and attached then: attaching takes a lock that no reader or writer minds.
+create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  last bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
+  select coalesce(max(substring(c.relname from '_p([0-9]+)$')::bigint), -1) into last
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass;
+
+  while last < up_to / partition_rows + 1 loop
+    last := last + 1;
+    execute format('create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last);
+    execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
+      topic_id, last, last * partition_rows, (last + 1) * partition_rows);
+  end loop;
+  return (last + 1) * partition_rows;
+end
+$$;

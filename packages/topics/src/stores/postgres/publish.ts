@@ -1,0 +1,153 @@
+import { PayloadError, type TidemarkError } from '../../errors.ts'
+import { idOfMessageId } from '../../message-id.ts'
+import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import { byteaArray, textArray } from './binary-array.ts'
+import type { Database, Row } from './database.ts'
+import { codeOf, mapError } from './database-errors.ts'
+import type { Partitions } from './partitions.ts'
+import { sqlFile } from './sql-file.ts'
+import { runInTransaction } from './transaction.ts'
+
+const PLAIN = sqlFile('./queries/publish.sql')
+const CHECKED = sqlFile('./queries/publish-checked.sql')
+
+/** The same input, from binary arrays and from one JSON text, which every library passes on alike. */
+const ARRAYS = `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
+  with ordinality as m (payload, key, type, headers, message_id, place)`
+const JSON_TEXT = `select decode(payload, 'base64') as payload, key, type, headers, message_id, place
+  from rows from (json_to_recordset($1::text::json) as (payload text, key text, type text, headers text, message_id text))
+  with ordinality as m (payload, key, type, headers, message_id, place)`
+
+const NO_PARTITION = '23514'
+const NOT_TEXT = '22021'
+const PARTITION_ATTEMPTS = 20
+
+export class Publisher {
+  readonly #database: Database
+  readonly #partitions: Partitions
+
+  constructor(database: Database, partitions: Partitions) {
+    this.#database = database
+    this.#partitions = partitions
+  }
+
+  async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
+    if (messages.length === 0) return []
+    const known = await this.#findDerived(topic, messages, tx)
+    if (known.size === 0) return await this.#store(topic, messages, tx)
+    const rest = messages.filter((_, index) => !known.has(index))
+    const stored = (await this.#store(topic, rest, tx)).values()
+    return messages.map((_, index) => known.get(index) ?? stored.next().value ?? { id: 0, duplicate: false })
+  }
+
+  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+    if (messages.length === 0) return []
+    const published = await this.#send(topic, messages, tx)
+    const last = published.reduce((highest, { id }) => Math.max(highest, id), 0)
+    this.#partitions.makeAhead(topic, last)
+    return published
+  }
+
+  async #send(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+    try {
+      if (tx !== undefined && tx !== null) return await this.#inTransaction(topic, messages, tx)
+      return await this.#insert(topic, messages)
+    } catch (error) {
+      throw explain(error, this.#database.location)
+    }
+  }
+
+  /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
+  async #insert(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
+    const insert = this.#prepare(topic, messages)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await insert()
+      } catch (error) {
+        const isFull = error instanceof Error && codeOf(error.cause) === NO_PARTITION
+        if (!isFull || attempt === PARTITION_ATTEMPTS) throw error
+        await this.#partitions.makeForNext(topic, messages.length * attempt)
+      }
+    }
+  }
+
+  #prepare(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[]> {
+    const values = [
+      byteaArray(messages.map(message => message.payload)),
+      textArray(messages.map(message => message.key)),
+      textArray(messages.map(message => message.type)),
+      textArray(messages.map(message => message.headers)),
+    ]
+    const messageIds = textArray(messages.map(message => message.messageId))
+    if (!messageIds) {
+      const text = this.#database.sql(PLAIN.replaceAll('{topic}', String(topic.id)))
+      return async () => decodePublished(await this.#database.query(text, values, `tidemark_publish_${topic.id}`))
+    }
+    const text = this.#checked(topic, ARRAYS)
+    return async () => decodePublished(await this.#database.queryAgain(text, [...values, messageIds]))
+  }
+
+  async #inTransaction(
+    topic: TopicRecord,
+    messages: readonly OutgoingMessage[],
+    tx: unknown,
+  ): Promise<PublishedMessage[]> {
+    await this.#partitions.ensureRoom(topic, messages.length)
+    return decodePublished(await runInTransaction(tx, this.#checked(topic, JSON_TEXT), toJson(messages)))
+  }
+
+  #checked(topic: TopicRecord, input: string): string {
+    const { dedupeWindowMs } = topic.config
+    const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
+    return this.#database.sql(
+      CHECKED.replaceAll('{topic}', String(topic.id)).replaceAll('{window}', window).replace('{input}', input),
+    )
+  }
+
+  /** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
+  async #findDerived(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown) {
+    const candidates = new Map<number, number>()
+    for (const [index, { messageId }] of messages.entries()) {
+      const id = messageId === null ? undefined : idOfMessageId(topic.uid, messageId)
+      if (id !== undefined) candidates.set(index, id)
+    }
+    const found = new Map<number, PublishedMessage>()
+    if (candidates.size === 0) return found
+    const text = this.#database.sql(
+      `select id::text as id from tidemark.log_${topic.id} where id = any (string_to_array($1::text, ',')::bigint[])`,
+    )
+    const parameter = [...candidates.values()].join(',')
+    const rows = tx ? await runInTransaction(tx, text, parameter) : await this.#database.query(text, [parameter])
+    const stored = new Set(rows.map(row => Number(row.id)))
+    for (const [index, id] of candidates) if (stored.has(id)) found.set(index, { id, duplicate: true })
+    return found
+  }
+}
+
+function toJson(messages: readonly OutgoingMessage[]): string {
+  return JSON.stringify(
+    messages.map(({ payload, key, type, headers, messageId }) => ({
+      payload: Buffer.from(payload as string).toString('base64'),
+      key,
+      type,
+      headers,
+      message_id: messageId,
+    })),
+  )
+}
+
+function decodePublished([row]: Row[]): PublishedMessage[] {
+  const duplicates = row?.duplicates?.split(',')
+  return (row?.ids ?? '').split(',').map((id, index) => ({ id: Number(id), duplicate: duplicates?.[index] === '1' }))
+}
+
+function explain(error: unknown, location: string): TidemarkError {
+  const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error
+  if (codeOf(cause) === NOT_TEXT) {
+    return new PayloadError(
+      'The key, type, headers or messageId contain a NUL character, which PostgreSQL can not store. Remove it',
+      cause,
+    )
+  }
+  return mapError(error, location)
+}

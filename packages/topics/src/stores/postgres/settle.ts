@@ -1,0 +1,68 @@
+import type { Settlement, SettleResult } from '../store.ts'
+import type { Database } from './database.ts'
+import { parseLeaseToken } from './lease-token.ts'
+
+const SETTLE = 'select tidemark.settle($1, $2) as results'
+const EXTEND = `
+  update tidemark.lease
+  set deadline = clock_timestamp() + $2::float8 * interval '1 millisecond'
+  where token = $1 and done_at is null and expired_at is null
+  returning token`
+
+const DONE: SettleResult = { stale: [], deadLettered: [], finished: true }
+
+type StoredResult = SettleResult & { readonly topic?: number | null }
+
+/** `wake` hears of topics in which messages were given back and are due at once. */
+export async function settle(
+  database: Database,
+  settlements: readonly Settlement[],
+  wake: (topicId: number) => void,
+): Promise<SettleResult[]> {
+  if (settlements.length === 0) return []
+  // A lease that is named twice is settled in turn.
+  const repeated = settlements.findIndex(
+    (one, index) => settlements.findIndex(other => other.token === one.token) < index,
+  )
+  if (repeated > 0) {
+    const first = await settle(database, settlements.slice(0, repeated), wake)
+    return [...first, ...(await settle(database, settlements.slice(repeated), wake))]
+  }
+  const done = settlements.filter(isWhole).map(({ token }) => parseLeaseToken(token).id)
+  const values = [done, JSON.stringify(settlements.map(toJson))]
+  const [row] = await database.queryAgain(database.sql(SETTLE), values, 'tidemark_settle')
+  const results = JSON.parse(row?.results ?? '{}') as Record<string, StoredResult>
+  return settlements.map(({ token }) => {
+    const result = results[parseLeaseToken(token).id]
+    if (!result) return DONE
+    if (typeof result.topic === 'number') wake(result.topic)
+    return { stale: result.stale, deadLettered: result.deadLettered, finished: result.finished }
+  })
+}
+
+export async function extend(database: Database, token: string, ms: number): Promise<boolean> {
+  const rows = await database.queryAgain(database.sql(EXTEND), [parseLeaseToken(token).id, ms], 'tidemark_extend')
+  return rows.length > 0
+}
+
+const isWhole = ({ acks, nacks, releases }: Settlement): boolean =>
+  acks === 'all' && nacks.length === 0 && releases.length === 0
+
+function toJson({ token, maxAttempts, acks, nacks, releases }: Settlement): object {
+  const { id, size } = parseLeaseToken(token)
+  return {
+    token: id,
+    size,
+    maxAttempts,
+    acks: acks === 'all' ? null : acks,
+    nacks: nacks.map(({ slot, delayMs, error }) => ({
+      slot,
+      delayMs,
+      error: { name: storable(error.name), message: storable(error.message) },
+    })),
+    releases,
+  }
+}
+
+/** What jsonb can't hold is not worth failing a nack for. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')

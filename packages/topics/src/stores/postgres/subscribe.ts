@@ -1,0 +1,90 @@
+import { InvalidTransitionError, MessageNotFoundError, SubscriptionGoneError } from '../../errors.ts'
+import { idOfMessageId } from '../../message-id.ts'
+import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const SUBSCRIBE = 'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint)'
+
+export async function subscribe(
+  database: Database,
+  topic: TopicRecord,
+  group: string,
+  from: StartPosition,
+): Promise<SubscriptionRecord> {
+  const existing = await find(database, topic, group)
+  const row = existing ?? (await create(database, topic, group, from))
+  const status = row.status as SubscriptionStatus
+  if (status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
+  return { id: Number(row.id), topicId: topic.id, group, status, created: row.created === 't' }
+}
+
+/** Who only wants to go on need not have the first message still there. */
+async function find(database: Database, topic: TopicRecord, group: string) {
+  const text = database.sql(
+    'select id, status, false as created from tidemark.subscription where topic_id = $1 and group_name = $2',
+  )
+  const [row] = await database.query(text, [topic.id, group])
+  return row
+}
+
+async function create(database: Database, topic: TopicRecord, group: string, from: StartPosition) {
+  const { mode, since, place } = await resolve(database, topic, from)
+  const values = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
+  if (!row) throw new SubscriptionGoneError(topic.name, group)
+  return row
+}
+
+type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
+
+async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+  // What a queue holds is there to be done, whoever comes first.
+  if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
+  if (from === 'now') return { mode: 'now', since: null }
+  if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
+  return { mode: 'beginning', since: null, place: await findMessage(database, topic, from.messageId) }
+}
+
+/** By its derived id, by the dedupe table, or by reading the log where that has forgotten it. */
+async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
+  const log = `tidemark.log_${topic.id}`
+  const id = idOfMessageId(topic.uid, messageId)
+  const places = [
+    { text: `select xid, id from ${log} where id = $1`, values: id === undefined ? null : [id] },
+    {
+      text: `select l.xid, l.id from ${log} as l where l.id = (select d.id from tidemark.dedupe as d where d.topic_id = $1 and d.message_id = $2)`,
+      values: [topic.id, messageId],
+    },
+    { text: `select xid, id from ${log} where message_id = $1 order by id desc limit 1`, values: [messageId] },
+  ]
+  for (const { text, values } of places) {
+    const [row] = values ? await database.query(database.sql(text), values) : []
+    if (row?.xid && row.id) return { xid: row.xid, id: row.id }
+  }
+  throw new MessageNotFoundError(topic.name, messageId)
+}
+
+/** From which states each state may be reached. */
+const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
+  ACTIVE: ['PAUSED'],
+  PAUSED: ['ACTIVE'],
+  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'],
+}
+
+export async function setStatus(
+  database: Database,
+  topic: TopicRecord,
+  { id, group }: SubscriptionRecord,
+  status: SubscriptionStatus,
+): Promise<void> {
+  const text = database.sql(`
+    update tidemark.subscription
+    set status = $2, epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
+    where id = $1 and status = any($3)
+    returning id`)
+  const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])
+  if (changed.length > 0) return
+  const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
+  if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
+  throw new InvalidTransitionError(topic.name, group, row.status, status)
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from './database.ts'
+
+/** At most 200 a second and topic. */
+const PAUSE_MS = 5
+const NOTIFY = `select pg_notify($1, $2), set_config('synchronous_commit', 'off', true)`
+
+/**
+ * Tells other processes that a topic has something new: after the commit, never inside the publishing transaction
+ * (a commit with a notification takes a lock of the whole server), and one for all that came meanwhile.
+ */
+export class WakeUps {
+  /** Whose they are, so that this process doesn't wake itself. */
+  readonly sender = randomUUID()
+  readonly #database: Database
+  readonly #sending = new Map<number, Promise<void>>()
+  readonly #waiting = new Set<number>()
+  #closed = false
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Soon. Never fails: without it the others find out by looking. */
+  send(topicId: number): void {
+    if (this.#closed) return
+    if (this.#sending.has(topicId)) {
+      this.#waiting.add(topicId)
+      return
+    }
+    this.#sending.set(topicId, this.#sendAll(topicId))
+  }
+
+  async notify(payload: string): Promise<void> {
+    await this.#database.query(NOTIFY, [this.#database.schema, payload], 'tidemark_notify')
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#sending.values())
+  }
+
+  async #sendAll(topicId: number): Promise<void> {
+    do {
+      this.#waiting.delete(topicId)
+      try {
+        await this.notify(`${topicId}:${this.sender}`)
+      } catch (error) {
+        this.#database.logger.debug({ err: error }, 'could not notify other processes')
+      }
+      if (!this.#closed) await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+    } while (this.#waiting.has(topicId))
+    this.#sending.delete(topicId)
+  }
+}

@@ -1,0 +1,149 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseError, DatabaseVersionError } from '../../errors.ts'
+import { isBusy, mapError } from './sqlite-errors.ts'
+
+/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
+const OLDEST_SQLITE = [3, 51, 3] as const
+
+export type ConnectionOptions = {
+  readonly path: string
+  readonly durability: 'full' | 'process'
+  readonly busyTimeoutMs: number
+}
+
+/**
+ * One connection, used from one thread: a transaction runs from begin to commit without giving way, so statements of two
+ * callers never mix. A database that another process writes to is tried again later; the event loop is never blocked on it.
+ */
+export class Connection {
+  readonly path: string
+  readonly #db: DatabaseSync
+  readonly #options: ConnectionOptions
+  readonly #statements = new Map<string, StatementSync>()
+  #synchronous = ''
+  /** Writers of other processes met so far. */
+  busyCount = 0
+  #waiting = 0
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.path = options.path
+    try {
+      if (options.path !== ':memory:') mkdirSync(dirname(options.path), { recursive: true })
+      this.#db = new DatabaseSync(options.path, { timeout: 0 })
+    } catch (error) {
+      throw mapError(error, options.path)
+    }
+  }
+
+  async prepareForUse(): Promise<void> {
+    const { version } = this.prepare('select sqlite_version() as version').get() as { version: string }
+    if (!isAtLeast(version, OLDEST_SQLITE)) {
+      throw new DatabaseVersionError(
+        `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
+          `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
+      )
+    }
+    await this.retryWhileBusy(() => this.#db.exec('pragma journal_mode = wal'))
+    this.#db.exec('pragma foreign_keys = on')
+  }
+
+  /** A statement, prepared once. */
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      try {
+        statement = this.#db.prepare(sql)
+      } catch (error) {
+        throw mapError(error, this.path)
+      }
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql)
+  }
+
+  /**
+   * Runs `body` in one write transaction. `durable`: on the disk before this resolves; otherwise a power failure may
+   * undo it, as it may undo the claims that nobody depends on.
+   */
+  async write<T>(durable: boolean, body: () => T): Promise<T> {
+    return await this.retryWhileBusy(() => this.#transaction(durable, body))
+  }
+
+  async retryWhileBusy<T>(step: () => T): Promise<T> {
+    const started = performance.now()
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return step()
+      } catch (error) {
+        const waited = performance.now() - started
+        if (!isBusy(error) || waited > this.#options.busyTimeoutMs) throw mapError(error, this.path, waited)
+        this.busyCount++
+        this.#waiting++
+        // Short at first: another process's transaction takes about a millisecond.
+        await delay(Math.min(20, 0.5 * 2 ** attempt) * (0.5 + Math.random())).finally(() => this.#waiting--)
+      }
+    }
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  #transaction<T>(durable: boolean, body: () => T): T {
+    this.#setSynchronous(durable && this.#options.durability === 'full' ? 'full' : 'normal')
+    this.#run('begin immediate')
+    try {
+      const result = body()
+      this.#run('commit')
+      return result
+    } catch (error) {
+      if (this.#db.isTransaction) this.#run('rollback')
+      throw error
+    }
+  }
+
+  #run(sql: string): void {
+    this.prepare(sql).run()
+  }
+
+  #setSynchronous(mode: 'full' | 'normal'): void {
+    if (this.#synchronous === mode) return
+    this.#db.exec(`pragma synchronous = ${mode}`)
+    this.#synchronous = mode
+  }
+}
+
+/** The rows of a statement, as the type its `select` list has. */
+export const rowsOf = <T>(statement: StatementSync, ...values: SqlValue[]): T[] => statement.all(...values) as T[]
+export const rowOf = <T>(statement: StatementSync, ...values: SqlValue[]): T | undefined =>
+  statement.get(...values) as T | undefined
+
+export type SqlValue = string | number | bigint | null | Uint8Array
+
+/** A row that must be there. */
+export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]): T {
+  const row = statement.get(...values)
+  if (row === undefined) throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL})`)
+  return row as T
+}
+
+function isAtLeast(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split('.').map(Number)
+  for (const [index, least] of oldest.entries()) {
+    const part = parts[index] ?? 0
+    if (part !== least) return part > least
+  }
+  return true
+}

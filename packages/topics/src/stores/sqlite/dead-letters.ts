@@ -1,0 +1,77 @@
+import type { RawMessage } from '../../raw-message.ts'
+import type { DeadLetter, DeadLetterQuery, FailedAttempt, SubscriptionRecord, TopicRecord } from '../store.ts'
+import { type Connection, rowsOf } from './connection.ts'
+import { logTable } from './topics.ts'
+
+/** Moves a message out of delivery, with its payload and its history; to be called in the settling transaction. */
+export function buryMessage(
+  connection: Connection,
+  topicId: number,
+  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+  { id, attempts, history }: { id: number; attempts: number; history: readonly FailedAttempt[] },
+): void {
+  const last = history.at(-1)
+  const error = { name: last?.name ?? 'Error', message: last?.message ?? '' }
+  connection
+    .prepare(`
+      insert into tidemark_dead_letter (
+        topic_id, subscription_id, group_name, log_id, message_id, key, type, headers, payload, created_at,
+        attempts, error, history, dead_at
+      )
+      select ?, ?, ?, id, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?
+      from ${logTable(topicId)}
+      where id = ?`)
+    .run(
+      topicId,
+      subscription.id,
+      subscription.group,
+      attempts,
+      JSON.stringify(error),
+      JSON.stringify(history),
+      Date.now(),
+      id,
+    )
+  connection.prepare('delete from tidemark_retry where subscription_id = ? and id = ?').run(subscription.id, id)
+}
+
+type Row = Omit<RawMessage, 'id' | 'messageId' | 'createdAt'> & {
+  id: number
+  group_name: string
+  log_id: number
+  message_id: string | null
+  created_at: number
+  attempts: number
+  error: string
+  history: string
+  dead_at: number
+}
+
+export function listDeadLetters(connection: Connection, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
+  return rowsOf<Row>(
+    connection.prepare(`
+      select * from tidemark_dead_letter
+      where topic_id = ? and (?2 is null or group_name = ?2) and id > ?
+      order by id
+      limit ?`),
+    topic.id,
+    query.group ?? null,
+    query.after ?? 0,
+    query.limit,
+  ).map(row => ({
+    id: row.id,
+    group: row.group_name,
+    message: {
+      id: row.log_id,
+      payload: row.payload,
+      type: row.type,
+      key: row.key,
+      headers: row.headers,
+      messageId: row.message_id,
+      createdAt: row.created_at,
+    },
+    attempts: row.attempts,
+    error: JSON.parse(row.error),
+    history: JSON.parse(row.history),
+    deadAt: row.dead_at,
+  }))
+}

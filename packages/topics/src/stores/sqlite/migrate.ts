@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { DatabaseVersionError } from '../../errors.ts'
+import { type Connection, requiredRow, rowsOf } from './connection.ts'
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+
+/** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
+export async function migrate(connection: Connection): Promise<void> {
+  const migrations = readMigrations()
+  const newest = migrations.at(-1)?.version ?? 0
+  await connection.write(true, () => {
+    connection.exec(
+      'create table if not exists tidemark_migration (version integer primary key, applied_at integer not null)',
+    )
+    const { current } = requiredRow<{ current: number }>(
+      connection.prepare('select coalesce(max(version), 0) as current from tidemark_migration'),
+    )
+    if (current > newest) {
+      throw new DatabaseVersionError(
+        `The file at ${connection.path} was written by a newer Tidemark (schema ${current}; this one knows ${newest}). ` +
+          `Update tidemark`,
+      )
+    }
+    for (const { version, sql } of migrations) {
+      if (version <= current) continue
+      connection.exec(sql)
+      connection.prepare('insert into tidemark_migration (version, applied_at) values (?, ?)').run(version, Date.now())
+    }
+  })
+}
+
+function readMigrations(): { version: number; sql: string }[] {
+  return readdirSync(FOLDER)
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
+}
+
+/** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */
+export function dropTables(connection: Connection): void {
+  const tables = rowsOf<{ name: string }>(
+    connection.prepare("select name from sqlite_schema where type = 'table' and name like 'tidemark\\_%' escape '\\'"),
+  )
+  connection.exec('pragma defer_foreign_keys = on')
+  for (const { name } of tables) connection.exec(`drop table "${name}"`)
+}

@@ -1,0 +1,131 @@
+import { realpathSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { TopicNotFoundError, TransactionError } from '../../errors.ts'
+import { idOfMessageId } from '../../message-id.ts'
+import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import { rowOf } from './connection.ts'
+import { logTable } from './topics.ts'
+
+export type Prepare = (sql: string) => StatementSync
+
+/** Dedupe rows to remove with each publish that adds some: twice what it adds, so the table can only shrink to its window. */
+const PRUNE_FACTOR = 2
+
+/** To be called inside a write transaction. */
+export function insertMessages(
+  prepare: Prepare,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+): PublishedMessage[] {
+  const duplicates = messages.some(message => message.messageId !== null)
+    ? findDuplicates(prepare, topic, messages)
+    : new Map<OutgoingMessage, number>()
+  const inserted = messages.length - duplicates.size
+  const range = allocate(prepare, topic, inserted)
+  const plain = prepare(`insert into ${logTable(topic.id)} (id, created_at, payload) values (?, ?, ?)`)
+  const full = prepare(
+    `insert into ${logTable(topic.id)} (id, created_at, payload, key, type, headers, message_id) values (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  let id = range.firstId
+  return messages.map(message => {
+    const duplicateOf = duplicates.get(message)
+    if (duplicateOf !== undefined) return { id: duplicateOf, duplicate: true }
+    const { payload, key, type, headers, messageId } = message
+    if (key === null && type === null && headers === null && messageId === null) plain.run(id, range.createdAt, payload)
+    else full.run(id, range.createdAt, payload, key, type, headers, messageId)
+    if (messageId !== null) remember(prepare, topic, messageId, id, range.createdAt)
+    return { id: id++, duplicate: false }
+  })
+}
+
+/** Ids are drawn inside the write transaction, so they follow the commits and have no gaps. */
+function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstId: number; createdAt: number } {
+  const row = rowOf<{ next_id: number; last_created_at: number }>(
+    prepare(`
+      update tidemark_topic
+      set next_id = next_id + ?, last_created_at = max(last_created_at, ?)
+      where id = ?
+      returning next_id, last_created_at`),
+    count,
+    Date.now(),
+    topic.id,
+  )
+  if (row === undefined) throw new TopicNotFoundError(topic.name)
+  return { firstId: row.next_id - count, createdAt: row.last_created_at }
+}
+
+/** The messages that are stored already, with their ids; the second of two equal ones in one call is one too. */
+function findDuplicates(
+  prepare: Prepare,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+): Map<OutgoingMessage, number> {
+  const duplicates = new Map<OutgoingMessage, number>()
+  const window = topic.config.dedupeWindowMs
+  const oldest = window === null ? 0 : Date.now() - window
+  const find = prepare('select id from tidemark_dedupe where topic_id = ? and message_id = ? and created_at >= ?')
+  const head = rowOf<{ next_id: number }>(prepare('select next_id from tidemark_topic where id = ?'), topic.id)
+  const within = new Map<string, number>()
+  let next = head?.next_id ?? 1
+  for (const message of messages) {
+    const { messageId } = message
+    if (messageId === null) {
+      next++
+      continue
+    }
+    const derived = idOfMessageId(topic.uid, messageId)
+    const known =
+      within.get(messageId) ??
+      (derived !== undefined && head !== undefined && derived < head.next_id ? derived : undefined) ??
+      rowOf<{ id: number }>(find, topic.id, messageId, oldest)?.id
+    if (known !== undefined) duplicates.set(message, known)
+    else within.set(messageId, next++)
+  }
+  if (window !== null) prune(prepare, topic, oldest, within.size * PRUNE_FACTOR)
+  return duplicates
+}
+
+function remember(prepare: Prepare, topic: TopicRecord, messageId: string, id: number, createdAt: number): void {
+  prepare('insert or replace into tidemark_dedupe (topic_id, message_id, id, created_at) values (?, ?, ?, ?)').run(
+    topic.id,
+    messageId,
+    id,
+    createdAt,
+  )
+}
+
+function prune(prepare: Prepare, topic: TopicRecord, oldest: number, limit: number): void {
+  prepare(`
+    delete from tidemark_dedupe
+    where topic_id = ?1 and message_id in (
+      select message_id from tidemark_dedupe where topic_id = ?1 and created_at < ?2 order by created_at limit ?3
+    )`).run(topic.id, oldest, limit)
+}
+
+const statementsOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+
+/** The caller's own connection, checked: the same file, with a transaction open. */
+export function prepareOn(tx: unknown, path: string): Prepare {
+  if (!(tx instanceof DatabaseSync)) {
+    throw new TransactionError(
+      'On SQLite, tx must be a DatabaseSync of node:sqlite with a transaction open on the same file',
+    )
+  }
+  if (!tx.isOpen || !tx.isTransaction) {
+    throw new TransactionError(
+      "The DatabaseSync given as tx has no transaction open. Call exec('begin immediate') on it first",
+    )
+  }
+  if (path !== ':memory:' && tx.location() !== realpathSync(path)) {
+    throw new TransactionError(
+      `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${path}`,
+    )
+  }
+  const statements = statementsOf.get(tx) ?? new Map<string, StatementSync>()
+  statementsOf.set(tx, statements)
+  return sql => {
+    const statement = statements.get(sql) ?? tx.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+}

@@ -1,0 +1,122 @@
+import type { FailedAttempt, Settlement, SettleResult } from '../store.ts'
+import { type Bitmap, countBits, emptyBitmap, hasBit, setBit } from './bitmap.ts'
+import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { buryMessage } from './dead-letters.ts'
+
+type LeaseRow = {
+  subscription_id: number
+  kind: 'page' | 'retry'
+  first_id: number
+  size: number
+  settled: Bitmap | null
+  done_at: number | null
+  expired_at: number | null
+}
+
+/** A claimed message as a failure finds it. */
+type Held = { id: number; attempts: number; version: number; history: FailedAttempt[] }
+
+/** To be called inside a durable transaction. */
+export function settleLease(connection: Connection, settlement: Settlement): SettleResult {
+  const { token, acks, nacks, releases } = settlement
+  const lease = rowOf<LeaseRow>(
+    connection.prepare(`
+      select subscription_id, kind, first_id, size, settled, done_at, expired_at from tidemark_lease where token = ?`),
+    token,
+  )
+  if (lease === undefined || lease.expired_at !== null) return staleResult(lease, settlement)
+  if (lease.done_at !== null) return { stale: [], deadLettered: [], finished: true }
+  if (acks === 'all' && lease.kind === 'page') {
+    close(connection, token)
+    return { stale: [], deadLettered: [], finished: true }
+  }
+
+  const settled = lease.settled ? Uint8Array.from(lease.settled) : emptyBitmap(lease.size)
+  /** Each slot once: one that is settled already stays as it is. */
+  const take = (slot: number): boolean => {
+    if (slot >= lease.size || hasBit(settled, slot)) return false
+    setBit(settled, slot)
+    return true
+  }
+  const deadLettered: number[] = []
+  for (const slot of acks === 'all' ? everySlot(lease) : acks) {
+    if (take(slot) && lease.kind === 'retry') deleteRetry(connection, token, slot)
+  }
+  for (const { slot, delayMs, error } of nacks) {
+    if (!take(slot)) continue
+    const held = heldMessage(connection, lease, token, slot)
+    const history = [...held.history, { attempt: held.attempts, at: Date.now(), ...error }]
+    if (held.attempts >= settlement.maxAttempts) {
+      bury(connection, lease, { ...held, history })
+      deadLettered.push(slot)
+    } else {
+      putBack(connection, lease, { ...held, history }, Date.now() + delayMs)
+    }
+  }
+  for (const slot of releases) {
+    if (!take(slot)) continue
+    const held = heldMessage(connection, lease, token, slot)
+    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, Date.now())
+  }
+  const finished = countBits(settled) === lease.size
+  if (finished) close(connection, token)
+  else connection.prepare('update tidemark_lease set settled = ? where token = ?').run(settled, token)
+  return { stale: [], deadLettered, finished }
+}
+
+export function extendLease(connection: Connection, token: string, ms: number): boolean {
+  const { changes } = connection
+    .prepare('update tidemark_lease set deadline = ? where token = ? and done_at is null and expired_at is null')
+    .run(Date.now() + ms, token)
+  return changes === 1
+}
+
+/** What was settled before the lease ran out stays so and may be said again; the rest is no longer this consumer's. */
+function staleResult(lease: LeaseRow | undefined, { acks, nacks, releases }: Settlement): SettleResult {
+  const slots = [
+    ...(acks === 'all' ? everySlot(lease ?? { size: 1 }) : acks),
+    ...nacks.map(nack => nack.slot),
+    ...releases,
+  ]
+  return { stale: slots.filter(slot => !hasBit(lease?.settled ?? null, slot)), deadLettered: [], finished: true }
+}
+
+const everySlot = ({ size }: { size: number }): number[] => Array.from({ length: size }, (_, slot) => slot)
+
+function close(connection: Connection, token: string): void {
+  connection.prepare('update tidemark_lease set done_at = ?, settled = null where token = ?').run(Date.now(), token)
+  connection.prepare('delete from tidemark_retry where token = ?').run(token)
+}
+
+function deleteRetry(connection: Connection, token: string, slot: number): void {
+  connection.prepare('delete from tidemark_retry where token = ? and slot = ?').run(token, slot)
+}
+
+function heldMessage(connection: Connection, lease: LeaseRow, token: string, slot: number): Held {
+  if (lease.kind === 'page') return { id: lease.first_id + slot, attempts: 1, version: 1, history: [] }
+  const row = requiredRow<Omit<Held, 'history'> & { history: string }>(
+    connection.prepare('select id, attempts, version, history from tidemark_retry where token = ? and slot = ?'),
+    token,
+    slot,
+  )
+  return { ...row, history: JSON.parse(row.history) as FailedAttempt[] }
+}
+
+function putBack(connection: Connection, lease: LeaseRow, held: Held, dueAt: number): void {
+  connection
+    .prepare(`
+      insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
+      values (?, ?, ?, ?, ?, 0, ?)
+      on conflict do update set
+        attempts = excluded.attempts, due_at = excluded.due_at, suspect = 0, history = excluded.history,
+        token = null, slot = null`)
+    .run(lease.subscription_id, held.id, held.attempts, held.version, dueAt, JSON.stringify(held.history))
+}
+
+function bury(connection: Connection, lease: LeaseRow, held: Held): void {
+  const { topic_id, group_name } = requiredRow<{ topic_id: number; group_name: string }>(
+    connection.prepare('select topic_id, group_name from tidemark_subscription where id = ?'),
+    lease.subscription_id,
+  )
+  buryMessage(connection, topic_id, { id: lease.subscription_id, group: group_name }, held)
+}

@@ -1,0 +1,66 @@
+import {
+  DatabaseError,
+  DatabaseFullError,
+  DatabaseLockedError,
+  DatabaseReadOnlyError,
+  DatabaseUnreachableError,
+  TidemarkError,
+} from '../../errors.ts'
+
+/** SQLite's primary result codes (the low byte of an extended one). */
+const BUSY = 5
+const LOCKED = 6
+const READONLY = 8
+const IOERR = 10
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const NOTADB = 26
+
+export const isBusy = (error: unknown): boolean => {
+  const code = primaryCode(error)
+  return code === BUSY || code === LOCKED
+}
+
+/** SQLite's and the file system's errors as Tidemark's own; those pass unchanged. */
+export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
+  if (error instanceof TidemarkError) return error
+  switch (primaryCode(error)) {
+    case BUSY:
+    case LOCKED:
+      return new DatabaseLockedError(path, Math.round(waitedMs), error)
+    case READONLY:
+      return new DatabaseReadOnlyError(path, error)
+    case FULL:
+      return new DatabaseFullError(path, error)
+    case CANTOPEN:
+      return new DatabaseUnreachableError(path, error)
+    case CORRUPT:
+    case NOTADB:
+      return new DatabaseError(
+        `The file at ${path} is damaged or is not a SQLite database. Restore it from a backup, or name another file`,
+        error,
+      )
+    case IOERR:
+      return new DatabaseError(`Reading or writing ${path} failed. Check the disk`, error)
+  }
+  switch ((error as NodeJS.ErrnoException | null)?.code) {
+    case 'EACCES':
+    case 'EROFS':
+    case 'EPERM':
+      return new DatabaseReadOnlyError(path, error)
+    case 'ENOSPC':
+      return new DatabaseFullError(path, error)
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return new DatabaseUnreachableError(path, error)
+    case 'ERR_SQLITE_ERROR':
+      return new DatabaseError(`SQLite refused a statement on ${path}: ${(error as Error).message}`, error)
+  }
+  return error
+}
+
+function primaryCode(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}

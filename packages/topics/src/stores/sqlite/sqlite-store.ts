@@ -1,0 +1,155 @@
+import { rmSync } from 'node:fs'
+import { RowCache } from '../../row-cache.ts'
+import type { TopicConfig } from '../../topic-config.ts'
+import type {
+  ClaimRequest,
+  ClaimResult,
+  DeadLetter,
+  DeadLetterQuery,
+  OutgoingMessage,
+  PoolUse,
+  PublishedMessage,
+  Settlement,
+  SettleResult,
+  StartPosition,
+  Store,
+  SubscriptionRecord,
+  SubscriptionStatus,
+  TopicDescription,
+  TopicRecord,
+} from '../store.ts'
+import { claim } from './claim.ts'
+import { Connection, type ConnectionOptions } from './connection.ts'
+import { DataVersionWatch } from './data-version.ts'
+import { listDeadLetters } from './dead-letters.ts'
+import { describeTopic } from './describe.ts'
+import { dropTables, migrate } from './migrate.ts'
+import { insertMessages, prepareOn } from './publish.ts'
+import { extendLease, settleLease } from './settle.ts'
+import { mapError } from './sqlite-errors.ts'
+import { setStatus, subscribe } from './subscriptions.ts'
+import { configureTopic, findTopic } from './topics.ts'
+
+export type SqliteOptions = ConnectionOptions & {
+  readonly rowCacheBytes: number
+  /** The file is this namespace's alone; otherwise the application's own tables may stand in it. */
+  readonly ownFile: boolean
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
+  const connection = new Connection(options)
+  try {
+    await connection.prepareForUse()
+    await migrate(connection)
+    return new SqliteStore(connection, options)
+  } catch (error) {
+    connection.close()
+    throw mapError(error, options.path)
+  }
+}
+
+class SqliteStore implements Store {
+  readonly capabilities
+  readonly location: string
+  readonly #connection: Connection
+  readonly #options: SqliteOptions
+  readonly #caches = new Map<number, RowCache>()
+  #watch: DataVersionWatch | undefined
+
+  constructor(connection: Connection, options: SqliteOptions) {
+    this.#connection = connection
+    this.#options = options
+    this.location = options.path
+    this.capabilities = {
+      networked: false,
+      concurrentWriters: false,
+      notifies: false,
+      persistent: options.path !== ':memory:',
+    }
+  }
+
+  async topic(name: string): Promise<TopicRecord | undefined> {
+    return await findTopic(this.#connection, name)
+  }
+
+  async configureTopic(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
+    return await configureTopic(this.#connection, name, given)
+  }
+
+  async describeTopic(topic: TopicRecord): Promise<TopicDescription> {
+    return await this.#connection.retryWhileBusy(() => describeTopic(this.#connection, topic))
+  }
+
+  async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
+    if (tx !== undefined) return this.#publishIn(tx, topic, messages)
+    return await this.#connection.write(true, () =>
+      insertMessages(sql => this.#connection.prepare(sql), topic, messages),
+    )
+  }
+
+  async subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord> {
+    return await subscribe(this.#connection, topic, group, from)
+  }
+
+  async setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {
+    await setStatus(this.#connection, topic, subscription, status)
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    return await claim(this.#connection, request, request.shared ? this.#cacheOf(request.topic) : undefined)
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<SettleResult[]> {
+    return await this.#connection.write(true, () =>
+      settlements.map(settlement => settleLease(this.#connection, settlement)),
+    )
+  }
+
+  async extend(token: string, ms: number): Promise<boolean> {
+    return await this.#connection.write(true, () => extendLease(this.#connection, token, ms))
+  }
+
+  async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
+    return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
+  }
+
+  watch(wake: (topicId: number | null) => void): void {
+    // A memory database has no other writers.
+    if (this.capabilities.persistent) this.#watch ??= new DataVersionWatch(this.#connection, () => wake(null))
+  }
+
+  poolUse(): PoolUse {
+    return { size: 1, busy: 0, waiting: this.#connection.waiting }
+  }
+
+  async dropNamespace(): Promise<void> {
+    await this.#connection.write(true, () => dropTables(this.#connection))
+    await this.close()
+    if (!this.capabilities.persistent || !this.#options.ownFile) return
+    for (const suffix of ['-wal', '-shm', '']) rmSync(`${this.location}${suffix}`, { force: true })
+  }
+
+  async close(): Promise<void> {
+    this.#watch?.stop()
+    this.#caches.clear()
+    this.#connection.close()
+  }
+
+  #publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): PublishedMessage[] {
+    const prepare = prepareOn(tx, this.location)
+    try {
+      return insertMessages(prepare, topic, messages)
+    } catch (error) {
+      throw mapError(error, this.location)
+    }
+  }
+
+  #cacheOf(topic: TopicRecord): RowCache {
+    let cache = this.#caches.get(topic.id)
+    if (cache === undefined) {
+      cache = new RowCache(this.#options.rowCacheBytes)
+      this.#caches.set(topic.id, cache)
+    }
+    return cache
+  }
+}

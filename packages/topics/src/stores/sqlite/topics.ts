@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
+import type { TopicRecord } from '../store.ts'
+import { type Connection, requiredRow, rowOf } from './connection.ts'
+
+type TopicRow = { id: number; name: string; uid: string; config: string; config_version: number; next_id: number }
+
+const FIND = 'select id, name, uid, config, config_version, next_id from tidemark_topic where name = ?'
+
+export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
+
+export async function findTopic(connection: Connection, name: string): Promise<TopicRecord | undefined> {
+  const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(FIND), name))
+  return row && toRecord(row)
+}
+
+export async function configureTopic(
+  connection: Connection,
+  name: string,
+  given: Partial<TopicConfig>,
+): Promise<TopicRecord> {
+  return await connection.write(true, () => {
+    const row = rowOf<TopicRow>(connection.prepare(FIND), name)
+    const current = row && (JSON.parse(row.config) as TopicConfig)
+    const config = JSON.stringify(mergeTopicConfig(name, current, given, row !== undefined && row.next_id > 1))
+    if (row === undefined) createTopic(connection, name, config)
+    else if (config !== row.config) {
+      connection
+        .prepare('update tidemark_topic set config = ?, config_version = config_version + 1 where id = ?')
+        .run(config, row.id)
+    }
+    return toRecord(requiredRow<TopicRow>(connection.prepare(FIND), name))
+  })
+}
+
+function createTopic(connection: Connection, name: string, config: string): void {
+  const uid = randomBytes(8).toString('hex').slice(0, 15)
+  const { id } = requiredRow<{ id: number }>(
+    connection.prepare('insert into tidemark_topic (name, uid, config, created_at) values (?, ?, ?, ?) returning id'),
+    name,
+    uid,
+    config,
+    Date.now(),
+  )
+  // JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost.
+  connection.exec(`
+    create table ${logTable(id)} (
+      id integer primary key,
+      created_at integer not null,
+      key text,
+      type text,
+      headers text,
+      message_id text,
+      payload not null
+    )`)
+}
+
+const toRecord = (row: TopicRow): TopicRecord => ({
+  id: row.id,
+  name: row.name,
+  uid: BigInt(`0x${row.uid}`),
+  config: JSON.parse(row.config) as TopicConfig,
+  configVersion: row.config_version,
+})

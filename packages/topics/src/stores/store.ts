@@ -1,0 +1,191 @@
+import type { RawMessage } from '../raw-message.ts'
+import type { TopicConfig } from '../topic-config.ts'
+import type { Capabilities } from './capabilities.ts'
+
+/**
+ * What an engine must do. One conformance suite (`test/conformance/`) runs on every implementation, and a
+ * model-based property test drives them with the same commands.
+ *
+ * A **lease** holds a page of messages for one consumer. Its slots are numbered from 0; every settlement names the
+ * lease's token and the slots. A lease is in one of three states:
+ *
+ *     LIVE ──all slots settled──▶ DONE       (remembered for a while, so that settling again succeeds)
+ *       └──taken over / closed──▶ EXPIRED    (unsettled slots became retry rows; settling those is stale)
+ */
+export type Store = {
+  readonly capabilities: Capabilities
+  /** For people: the address without secrets. */
+  readonly location: string
+
+  topic(name: string): Promise<TopicRecord | undefined>
+  /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
+  configureTopic(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>
+  describeTopic(topic: TopicRecord): Promise<TopicDescription>
+
+  /** Stores all or nothing, durably, before it resolves. Given `tx`, inside the caller's transaction instead. */
+  publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]>
+
+  /** The group's subscription, created at `from` if it is new; one that exists goes on at its cursor. */
+  subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord>
+  /** ACTIVE ⇄ PAUSED, any → CANCELLED; anything else is an InvalidTransitionError. */
+  setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void>
+
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  /** Each settlement in turn, all in one transaction. Results in the same order. */
+  settle(settlements: readonly Settlement[]): Promise<SettleResult[]>
+  /** Moves the lease's deadline to now + ms; false where the lease is no longer live. */
+  extend(token: string, ms: number): Promise<boolean>
+
+  deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]>
+
+  /** Calls back with a topic's id (null: any) when another process may have published. Only a hint. */
+  watch(wake: (topicId: number | null) => void): void
+  /** Connections in use and waited for, now. */
+  poolUse(): PoolUse
+  /** Removes every topic and message of the namespace. The store can't be used afterwards. */
+  dropNamespace(): Promise<void>
+  close(): Promise<void>
+}
+
+export type TopicRecord = {
+  readonly id: number
+  readonly name: string
+  /** 60 random bits that, with a message's id, make its messageId. */
+  readonly uid: bigint
+  readonly config: TopicConfig
+  /** Grows with every change of the configuration. */
+  readonly configVersion: number
+}
+
+export type OutgoingMessage = {
+  /** Text: JSON. Bytes: anything else, told apart by `type`. */
+  readonly payload: string | Uint8Array
+  /** null: JSON; 'bytes'; or a protobuf type URL. */
+  readonly type: string | null
+  readonly key: string | null
+  /** JSON of the headers, null where there are none. */
+  readonly headers: string | null
+  /** Given by the caller: stored once within the topic's dedupe window. */
+  readonly messageId: string | null
+}
+
+/** `duplicate`: the caller's messageId was stored before, under this id. */
+export type PublishedMessage = { readonly id: number; readonly duplicate: boolean }
+
+export type StartPosition = 'now' | 'beginning' | { readonly timestamp: number } | { readonly messageId: string }
+
+export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'CANCELLED'
+
+export type SubscriptionRecord = {
+  readonly id: number
+  readonly topicId: number
+  /** '' is the implicit group of a queue. */
+  readonly group: string
+  readonly status: SubscriptionStatus
+  /** True where this call made it. */
+  readonly created: boolean
+}
+
+export type ClaimRequest = {
+  readonly topic: TopicRecord
+  readonly subscription: SubscriptionRecord
+  readonly consumer: string
+  readonly limit: number
+  /**
+   * Suspects are messages whose earlier lease ran out: one of them may have killed its process. They are leased one at
+   * a time, so that a poison message takes nobody along; false while this consumer still has one in hand.
+   */
+  readonly suspects: boolean
+  /** Look for expired leases too. */
+  readonly sweep: boolean
+  /** Leases this process knows to be settled for good: their memory may go. */
+  readonly forget: readonly string[]
+  /** Several groups of this process read the topic, so rows are worth keeping in the row cache. */
+  readonly shared: boolean
+}
+
+export type ClaimResult = {
+  readonly status: SubscriptionStatus | 'GONE'
+  readonly lease: Lease | null
+  /** Messages of expired leases that became retries, and those that became dead letters, during this claim. */
+  readonly takenOver: number
+  readonly deadLettered: number
+  /** Another claim of the same group held the subscription. */
+  readonly conflict: boolean
+  /** Milliseconds until the group's next retry is due or (when sweeping) next lease runs out; null where there is none. */
+  readonly nextDueMs: number | null
+  readonly configVersion: number
+}
+
+export type Lease = {
+  readonly token: string
+  /** Number of slots; `messages[i]` stands in slot `slots[i]`, or in slot i where `slots` is null. */
+  readonly size: number
+  readonly messages: readonly RawMessage[]
+  readonly slots: readonly number[] | null
+  /** How often each message has been claimed (its version), null where all are at 1. */
+  readonly versions: readonly number[] | null
+  /** Claims that count against maxAttempts, this one included; null where all are at 1. */
+  readonly attempts: readonly number[] | null
+  readonly suspect: boolean
+}
+
+export type Settlement = {
+  readonly token: string
+  readonly maxAttempts: number
+  /** Slots to acknowledge; 'all' = every slot of the lease. */
+  readonly acks: readonly number[] | 'all'
+  readonly nacks: readonly Nack[]
+  /** Slots given back untouched: due at once, and the claim doesn't count as an attempt. */
+  readonly releases: readonly number[]
+}
+
+export type Nack = { readonly slot: number; readonly delayMs: number; readonly error: FailureRecord }
+
+export type FailureRecord = { readonly name: string; readonly message: string }
+
+export type SettleResult = {
+  /** Slots that changed nothing because the lease is no longer this consumer's. */
+  readonly stale: readonly number[]
+  /** Nacked slots that went to the dead letters rather than to be tried again. */
+  readonly deadLettered: readonly number[]
+  /** The lease has no unsettled slot left (or is gone): it may be forgotten. */
+  readonly finished: boolean
+}
+
+export type DeadLetterQuery = { readonly group?: string; readonly after?: number; readonly limit: number }
+
+export type DeadLetter = {
+  readonly id: number
+  readonly group: string
+  readonly message: RawMessage
+  readonly attempts: number
+  readonly error: FailureRecord
+  /** Every failed attempt, oldest first. */
+  readonly history: readonly FailedAttempt[]
+  readonly deadAt: number
+}
+
+export type FailedAttempt = FailureRecord & { readonly attempt: number; readonly at: number }
+
+export type TopicDescription = {
+  readonly messagesPublished: number
+  readonly groups: readonly GroupDescription[]
+}
+
+export type GroupDescription = {
+  readonly group: string
+  readonly status: SubscriptionStatus
+  /**
+   * Id (SQLite) or transaction id (PostgreSQL) below which this group has settled everything it was sent.
+   * It never goes back.
+   */
+  readonly watermark: bigint
+  /** Messages not yet claimed for the first time. */
+  readonly backlog: number
+  readonly inFlight: number
+  readonly retries: number
+  readonly deadLetters: number
+}
+
+export type PoolUse = { readonly size: number; readonly busy: number; readonly waiting: number }

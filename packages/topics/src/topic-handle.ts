@@ -1,0 +1,54 @@
+import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
+import type { Engine } from './consume/engine.ts'
+import { Reader, type ReaderOptions } from './consume/reader.ts'
+import { checkName } from './names.ts'
+import type { PublishOptions } from './payload/outgoing.ts'
+import { type Schema, validate } from './payload/schema.ts'
+import { Writer } from './publish/writer.ts'
+import type { PublishedRef, Tidemark } from './tidemark.ts'
+
+/** A topic with a type: the same verbs, and payloads that are checked on the way in and on the way out. */
+export class Topic<T = unknown> {
+  readonly name: string
+  readonly #tidemark: Tidemark
+  readonly #engine: Engine
+  readonly #schema: Schema<T> | undefined
+
+  constructor(tidemark: Tidemark, engine: Engine, name: string, schema: Schema<T> | undefined) {
+    this.name = checkName('topic', name)
+    this.#tidemark = tidemark
+    this.#engine = engine
+    this.#schema = schema
+  }
+
+  async publish(payload: T, options?: PublishOptions): Promise<PublishedRef> {
+    return await this.#tidemark.publish(this.name, await this.#check(payload), options)
+  }
+
+  async publishBatch(payloads: readonly T[], options?: Pick<PublishOptions, 'tx'>): Promise<PublishedRef[]> {
+    const checked = await Promise.all(payloads.map(payload => this.#check(payload)))
+    return await this.#tidemark.publishBatch(this.name, checked, options)
+  }
+
+  group(name?: string, options?: Omit<GroupOptions<T>, 'schema'>): ConsumerGroup<T> {
+    return new ConsumerGroup<T>(this.#engine, this.name, name, { ...options, ...this.#withSchema() })
+  }
+
+  reader(options?: Omit<ReaderOptions<T>, 'schema'>): Reader<T> {
+    return new Reader<T>(this.#engine, this.name, { ...options, ...this.#withSchema() })
+  }
+
+  writer(): Writer<T> {
+    return new Writer<T>(this.name, (payload, options) => this.publish(payload, options))
+  }
+
+  #withSchema(): { schema?: Schema<T> } {
+    return this.#schema === undefined ? {} : { schema: this.#schema }
+  }
+
+  /** The payload is published as it was given: a schema's transformations are the reader's. */
+  async #check(payload: T): Promise<T> {
+    if (this.#schema !== undefined) await validate(this.#schema, this.name, payload)
+    return payload
+  }
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import { Client } from 'pg'
+import { startPostgres } from './postgres-server.ts'
+
+export { type TemporaryFolder, temporaryFolder } from './folders.ts'
+
+export type FreshDatabase = AsyncDisposable & {
+  url: string
+  name: string
+  drop(): Promise<void>
+}
+
+/** An empty database on the server of this test run. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const server = await serverUrl()
+  const name = `tidemark_test_${randomBytes(8).toString('hex')}`
+  // template0, because creating from template1 fails while anybody is connected to it.
+  await execute(server, `create database ${name} template template0`)
+  const drop = () => execute(server, `drop database if exists ${name} with (force)`)
+  return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
+}
+
+let privateServer: Promise<string> | undefined
+
+async function serverUrl(): Promise<string> {
+  const { TIDEMARK_TEST_POSTGRES_URL: url } = process.env
+  if (url) return url
+  // A test file run by itself. The watchdog stops the server when this process ends.
+  privateServer ??= startPostgres().then(server => server.url)
+  return await privateServer
+}
+
+function withDatabase(server: string, name: string): string {
+  const url = new URL(server)
+  url.pathname = name
+  return url.href
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * npm test [-- files, filters and flags]: node's test runner, with one real PostgreSQL for all test files.
+ *
+ *   npm test                                    everything
+ *   npm test -- postgres claim                  the files with 'postgres' or 'claim' in their path
+ *   npm test -- --test-name-pattern=stale       node's own flags, as they are
+ *
+ * TIDEMARK_TEST_POSTGRES_URL names a server of yours to use instead; TIDEMARK_KEEP=1 keeps the tests' folders.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync } from 'node:fs'
+import { constants } from 'node:os'
+import { startPostgres } from './postgres-server.ts'
+import { unwatchProcess, watchProcess } from './watchdog.ts'
+
+const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
+
+process.chdir(`${import.meta.dirname}/..`)
+requireNode24()
+const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
+const files = findFiles(process.argv.slice(2).filter(argument => !argument.startsWith('--')))
+process.exitCode = await runWithPostgres(process.env.TIDEMARK_TEST_POSTGRES_URL)
+
+function requireNode24(): void {
+  if (Number.parseInt(process.versions.node, 10) >= 24) return
+  fail(
+    `This is Node ${process.versions.node}, and Tidemark needs 24. npm ci installs one for the tests, and npm test ` +
+      'uses it; to use it by hand, put node_modules/.bin first in your PATH.',
+  )
+}
+
+function findFiles(filters: string[]): string[] {
+  const all = globSync(TEST_FILES, { exclude: ['**/node_modules/**'] }).sort()
+  if (filters.length === 0) return all
+  return [...new Set(filters.flatMap(filter => matching(filter, all)))]
+}
+
+function matching(filter: string, all: string[]): string[] {
+  if (filter.endsWith('.ts') && existsSync(filter)) return [filter]
+  const found = all.filter(file => file.includes(filter))
+  if (found.length === 0) fail(`No test file has "${filter}" in its path. There are:\n${all.join('\n')}`)
+  return found
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(1)
+}
+
+async function runWithPostgres(url: string | undefined): Promise<number> {
+  if (url) return await runTests(url)
+  const server = await startPostgres()
+  try {
+    return await runTests(server.url)
+  } finally {
+    await server[Symbol.asyncDispose]()
+  }
+}
+
+/** Until here a signal ends this process, and the watchdog clears up. From here on it ends the runner first. */
+async function runTests(url: string): Promise<number> {
+  const runnerFlags = ['--test', '--test-concurrency=2', '--disable-warning=ExperimentalWarning', ...flags]
+  const runner = spawn(process.execPath, ['--conditions=tidemark-source', ...runnerFlags, ...files], {
+    env: { ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
+    stdio: 'inherit',
+  })
+  process.on('SIGINT', () => runner.kill('SIGINT'))
+  process.on('SIGTERM', () => runner.kill('SIGTERM'))
+  process.on('SIGHUP', () => runner.kill('SIGTERM')) // At a SIGHUP the runner ends without ending its test files.
+  if (runner.pid) watchProcess(runner.pid, 'SIGTERM')
+  const [code, signal] = await once(runner, 'exit')
+  if (runner.pid) unwatchProcess(runner.pid)
+  return code ?? 128 + constants.signals[signal as NodeJS.Signals]
+}
