@@ -9,6 +9,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { spawnScript } from './processes.ts'
 import { until } from './until.ts'
 
+const LONG_SUMS = `select pid from pg_stat_activity where query like '%long sum%' and pid <> pg_backend_pid()`
 const leaveThingsBehind = new URL('scripts/leave-things-behind.ts', import.meta.url)
 
 describe('a fresh database', () => {
@@ -65,6 +66,20 @@ describe('a private server', () => {
     assert.deepEqual(lived, [{ lived: `stop('fast')` }, { lived: `stop('immediate')` }, { lived: 'kill()' }])
   })
 
+  it('starts again right after kill(), whatever its sessions were at', async () => {
+    await using server = await startPostgres()
+    const client = new Client({ connectionString: server.url })
+    client.on('error', () => {}) // The server went away, as it should.
+    await client.connect()
+    const work = client.query(`select sum(n) as "long sum" from generate_series(1, 3000000) n`).catch(() => {})
+    await until(async () => (await query(server.url, LONG_SUMS)).length, { what: 'a session at work' })
+    await server.kill()
+    await server.start()
+    assert.deepEqual(await query(server.url, LONG_SUMS), [])
+    await work
+    await client.end()
+  })
+
   it('leaves neither process nor folder after disposal, and says how it runs', async () => {
     let left: { pid: number | undefined; folder: string }
     {
@@ -116,13 +131,25 @@ describe('until', () => {
 
 describe('a test process killed with SIGKILL', () => {
   it('leaves behind no server, no child and no folder', async () => {
-    await using script = spawnScript(leaveThingsBehind)
+    await using script = spawnScript(leaveThingsBehind, [], { env: { TIDEMARK_KEEP: undefined } })
     const { pids, folders } = JSON.parse(await script.waitForLine('{')) as { pids: number[]; folders: string[] }
     assert.ok(pids.every(isRunning) && folders.every(existsSync))
     script.kill('SIGKILL')
     assert.deepEqual(await script.exited, { code: null, signal: 'SIGKILL' })
     await until(() => !pids.some(isRunning), { what: `the processes ${pids} to end` })
     await until(() => !folders.some(existsSync), { what: `the folders ${folders} to go` })
+  })
+})
+
+describe('a script', () => {
+  it('tells its lines, messages and end', async () => {
+    await using script = spawnScript(new URL('scripts/echo.ts', import.meta.url), ['hello'])
+    assert.equal(await script.waitForLine(/^hello/), 'hello from the script')
+    script.send({ question: 6 })
+    assert.deepEqual(await script.exited, { code: 3, signal: null })
+    assert.deepEqual(script.messages, [{ answer: 42 }])
+    assert.deepEqual(script.errorLines, ['bye'])
+    await assert.rejects(script.waitForLine('no such line'), /ended without a line that has no such line.*bye/s)
   })
 })
 

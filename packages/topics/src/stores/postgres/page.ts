@@ -8,54 +8,70 @@ const EPOCH_MS = Date.UTC(2000, 0, 1)
 /** Between JSON texts: a character that JSON can't contain. */
 const SEPARATOR = '\u001e'
 
+type Extra = Pick<RawMessage, 'key' | 'type' | 'headers' | 'messageId'> & { readonly id: number }
+
+const NO_EXTRA = { key: null, type: null, headers: null, messageId: null }
+
 /** The rows that `pack()` (migrations/004_claim.sql) put into one, or undefined where a text held the separator. */
 export function decodePage(row: Row): RawMessage[] | undefined {
   const ids = decodeIds(row)
-  const types = textColumn(row.types)
-  const payloads = decodePayloads(row, types, ids.length)
+  const extras = decodeExtras(row)
+  const payloads = decodePayloads(row, ids, extras)
   if (!payloads) return undefined
-  const created = row.created ? readArray(row.created, readTimestamp) : []
-  const keys = textColumn(row.keys)
-  const headers = textColumn(row.headers)
-  const messageIds = textColumn(row.message_ids)
-  return ids.map((id, index) => ({
-    id,
-    payload: payloads[index] ?? '',
-    type: types?.[index] ?? null,
-    key: keys?.[index] ?? null,
-    headers: headers?.[index] ?? null,
-    messageId: messageIds?.[index] ?? null,
-    // One value alone stands for all.
-    createdAt: (created.length === 1 ? created[0] : created[index]) ?? 0,
-  }))
+  const created = readColumn(row.created, readTimestamp)
+  return ids.map((id, index) => {
+    const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
+    return { id, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt: created[index] ?? 0 }
+  })
 }
 
-export const decodeIds = (row: Row): number[] => (row.ids ? row.ids.split(',').map(Number) : [])
+export const decodeIds = (row: Row): number[] => readColumn(row.ids, readInteger)
 
-/** JSON comes as text and everything else as bytes, each in the order of its rows. */
-function decodePayloads(row: Row, types: (string | null)[] | undefined, size: number) {
-  if (row.texts === null && !types) return row.payloads ? readArray(row.payloads, readText) : undefined
+function decodeExtras({ extras }: Row): Map<number, Extra> | undefined {
+  return extras ? new Map(readColumn(extras, readExtra).map(extra => [extra.id, extra])) : undefined
+}
+
+/** JSON comes as text and everything else as bytes, each in the order of its rows; or all of it as bytes. */
+function decodePayloads(row: Row, ids: readonly number[], extras: Map<number, Extra> | undefined) {
+  const isText = (index: number) => (extras?.get(ids[index] ?? 0)?.type ?? null) === null
   const texts = row.texts?.split(SEPARATOR) ?? []
-  if (!types) return texts.length === size ? texts : undefined
-  if (row.texts === null) return mixedBytes(row, types)
-  const bytes = row.payloads ? readArray(row.payloads, readBytes) : []
-  if (texts.length + bytes.length !== size) return undefined
-  let text = 0
-  let byte = 0
-  return types.map(type => (type === null ? texts[text++] : bytes[byte++]) ?? null)
+  if (texts.length === ids.length && !row.payloads) return texts
+  let next = 0
+  const readPayload = (buffer: Buffer, start: number, end: number) =>
+    isText(next++) ? readText(buffer, start, end) : readBytes(buffer, start, end)
+  if (texts.length === 0) return readColumn(row.payloads, readPayload)
+
+  const bytes = readColumn(row.payloads, readBytes).values()
+  const jsons = texts.values()
+  if (texts.length !== ids.filter((_, index) => isText(index)).length) return undefined
+  return ids.map((_, index) => (isText(index) ? jsons : bytes).next().value)
 }
 
-/** All payloads came as bytes, those of JSON too. */
-function mixedBytes(row: Row, types: (string | null)[]): (string | Uint8Array | null)[] {
-  let index = 0
-  return readArray(row.payloads ?? '', (buffer, start, end) =>
-    types[index++] === null ? readText(buffer, start, end) : readBytes(buffer, start, end),
-  )
+function readColumn<T>(hex: string | null | undefined, read: (buffer: Buffer, start: number, end: number) => T): T[] {
+  return hex ? (readArray(hex, read) as T[]) : []
 }
 
-const textColumn = (hex: string | null | undefined) => (hex ? readArray(hex, readText) : undefined)
+const readInteger = (buffer: Buffer, start: number): number =>
+  buffer.readInt32BE(start) * 0x1_0000_0000 + buffer.readUInt32BE(start + 4)
 
-function readTimestamp(buffer: Buffer, start: number): number {
-  const microseconds = buffer.readInt32BE(start) * 0x1_0000_0000 + buffer.readUInt32BE(start + 4)
-  return EPOCH_MS + Math.floor(microseconds / 1_000)
+const readTimestamp = (buffer: Buffer, start: number): number =>
+  EPOCH_MS + Math.floor(readInteger(buffer, start) / 1_000)
+
+/** A composite: the number of fields, then for each its type, its length (-1: null) and its bytes. */
+function readExtra(buffer: Buffer, start: number): Extra {
+  let at = start + 4
+  const field = <T>(read: (buffer: Buffer, start: number, end: number) => T): T | null => {
+    const length = buffer.readInt32BE(at + 4)
+    at += 8
+    if (length < 0) return null
+    at += length
+    return read(buffer, at - length, at)
+  }
+  return {
+    id: field(readInteger) ?? 0,
+    key: field(readText),
+    type: field(readText),
+    headers: field(readText),
+    messageId: field(readText),
+  }
 }

@@ -2,8 +2,9 @@ import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 
-/** Ids to have room for ahead of a publish that can't be repeated, beside its own. */
+/** Ids to have room for ahead of a publish that can't be repeated, beside its own; fewer where partitions are tiny. */
 const TX_HEADROOM = 10_000
+const TX_HEADROOM_PARTITIONS = 20
 const TX_RECHECK_MS = 1_000
 
 type Known = { end: number; checkedAt: number; lastId: number }
@@ -51,7 +52,7 @@ export class Partitions {
 
   /** Before a publish in a caller's transaction, which could not be tried again. */
   async ensureRoom(topic: TopicRecord, count: number): Promise<void> {
-    const room = count + Math.max(TX_HEADROOM, 0)
+    const room = count + Math.min(TX_HEADROOM, TX_HEADROOM_PARTITIONS * topic.config.partitionRows)
     const known = this.#known.get(topic.id)
     const isRecent = known !== undefined && performance.now() - known.checkedAt < TX_RECHECK_MS
     // A second's publishes of the whole system, at most, lie between that look and now.

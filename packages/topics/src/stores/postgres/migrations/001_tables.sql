@@ -39,7 +39,8 @@ with (fillfactor = 50);
 
 create table tidemark.lease (
   token uuid primary key,
-  subscription_id int not null references tidemark.subscription on delete cascade,
+  -- no foreign key: a claim inserts it under the subscription's lock, and the check would cost every claim
+  subscription_id int not null,
   consumer text not null,
   kind text not null check (kind in ('page', 'retry')),
   size int not null,

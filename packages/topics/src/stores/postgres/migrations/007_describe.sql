@@ -44,7 +44,7 @@ language sql volatile as $$
       where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
       union all
       select r.xid from tidemark.retry as r where r.subscription_id = s.id
-    ) as needed (x) order by x limit 1),
+    ) as needed (x) order by needed.x limit 1),  -- a bare x would be the output's, in text order
     tidemark.backlog(s, p_limit),
     (select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0)::bigint from tidemark.lease as l
       where l.subscription_id = s.id and l.done_at is null and l.expired_at is null),

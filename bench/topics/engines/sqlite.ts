@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { temporaryFolder } from '../../../testing/databases.ts'
+import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
+import { countSqliteWrites } from './sqlite-writes.ts'
+
+export function openSqliteEngine(): BenchEngine {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'bench.db')
+  return {
+    name: 'sqlite',
+    version: versionOf(),
+    url: `sqlite:${path}`,
+    rawTable: async name => new SqliteRawTable(connect(path), name),
+    countWrites: async () => countSqliteWrites(path),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+}
+
+/** As Tidemark opens it: WAL, and a commit is on the disk before it returns. */
+function connect(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: 10_000 })
+  db.exec('pragma journal_mode = wal')
+  db.exec('pragma synchronous = full')
+  return db
+}
+
+function versionOf(): string {
+  const db = new DatabaseSync(':memory:')
+  const row = db.prepare('select sqlite_version() as version').get()
+  db.close()
+  return String(row?.version)
+}
+
+class SqliteRawTable implements RawTable {
+  readonly #db: DatabaseSync
+  readonly #insert
+  readonly #page
+
+  constructor(db: DatabaseSync, name: string) {
+    this.#db = db
+    db.exec(`create table raw_${name} (id integer primary key, payload text not null)`)
+    this.#insert = db.prepare(`insert into raw_${name} (payload) values (?)`)
+    this.#page = db.prepare(`select id, payload from raw_${name} where id > ? order by id limit ?`)
+  }
+
+  prepareBatch(texts: readonly string[]): RawBatch {
+    return { size: texts.length, values: texts }
+  }
+
+  async insertBatches(batches: readonly RawBatch[]): Promise<void> {
+    for (const { values } of batches) {
+      this.#db.exec('begin immediate')
+      for (const text of values as readonly string[]) this.#insert.run(text)
+      this.#db.exec('commit')
+    }
+  }
+
+  async insertOne(text: string): Promise<void> {
+    this.#insert.run(text)
+  }
+
+  async readAll(pageSize: number): Promise<number> {
+    let count = 0
+    for (let last = 0; ; ) {
+      const rows = this.#page.all(last, pageSize)
+      count += rows.length
+      if (rows.length < pageSize) return count
+      last = Number(rows.at(-1)?.id)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#db.close()
+  }
+}

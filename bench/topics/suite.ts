@@ -1,0 +1,79 @@
+import type { Figure } from '../figure.ts'
+import { ENGINES, type EngineName, type Suite, type SuiteOptions, type SuiteResult } from '../suite.ts'
+import type { BenchCase } from './bench-case.ts'
+import { databaseCost } from './cases/database-cost.ts'
+import { deadTuples } from './cases/dead-tuples.ts'
+import { drain } from './cases/drain.ts'
+import { groups } from './cases/groups.ts'
+import { latency } from './cases/latency.ts'
+import { latencyAcross } from './cases/latency-across.ts'
+import { memory } from './cases/memory.ts'
+import { publishBatch } from './cases/publish-batch.ts'
+import { publishConcurrent } from './cases/publish-concurrent.ts'
+import type { BenchEngine } from './engines/engine.ts'
+import { openPostgresEngine } from './engines/postgres.ts'
+import { openSqliteEngine } from './engines/sqlite.ts'
+
+/** In this order: the last looks at what the others left behind. */
+const CASES: readonly BenchCase[] = [
+  publishBatch,
+  publishConcurrent,
+  drain,
+  groups,
+  databaseCost,
+  latency,
+  latencyAcross,
+  memory,
+  deadTuples,
+]
+
+const ROUNDS = 5
+const QUICK_ROUNDS = 3
+
+const REMARKS = [
+  'Payloads are JSON objects of 200 bytes. Each figure is the median of runs that take turns with the raw limit.',
+  'Raw limits: plain table in the same database, prepared statements, the payloads encoded beforehand. SQLite: WAL, ' +
+    'synchronous = full. PostgreSQL: fsync on, pg, one connection, one binary bytea[] a batch, default parsing of results.',
+  'Drains are timed from start() of the groups (subscribing included) to the last ack stored, with an async handler.',
+  'Peers (pg-boss, graphile-worker) are left out: they are no dependencies of this repository.',
+]
+
+export const topics: Suite = {
+  name: 'topics',
+  about: 'the durable topics, next to what the engine itself can do',
+  cases: CASES,
+  run: runTopics,
+}
+
+async function runTopics(options: SuiteOptions): Promise<SuiteResult> {
+  const figures: Figure[] = []
+  const versions: Record<string, string> = {}
+  for (const name of ENGINES.filter(each => options.engines.includes(each))) {
+    await using engine = await openEngine(name)
+    versions[name] = engine.version
+    figures.push(...(await runOn(engine, options)))
+  }
+  return { figures: byCase(figures), versions, remarks: REMARKS }
+}
+
+async function openEngine(name: EngineName): Promise<BenchEngine> {
+  return name === 'sqlite' ? openSqliteEngine() : await openPostgresEngine()
+}
+
+async function runOn(engine: BenchEngine, { only, quick, progress }: SuiteOptions): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const each of CASES) {
+    if (!each.engines.includes(engine.name) || (only !== undefined && !each.name.includes(only))) continue
+    const say = (text: string): void => progress(`${engine.name.padEnd(8)}  ${each.name}${text && `: ${text}`}`)
+    say('')
+    const size = (full: number): number => (quick ? Math.ceil(full / 10) : full)
+    figures.push(...(await each.run({ engine, rounds: quick ? QUICK_ROUNDS : ROUNDS, size, progress: say })))
+  }
+  return figures
+}
+
+/** The engines' figures of one case stand together. */
+function byCase(figures: readonly Figure[]): Figure[] {
+  const names = [...new Set(figures.map(figure => figure.case))]
+  return names.flatMap(name => figures.filter(figure => figure.case === name))
+}

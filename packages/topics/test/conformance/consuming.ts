@@ -1,0 +1,67 @@
+import type { ConsumerGroup, Delivery, EventName, Events, Reader, Tidemark } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
+
+/** The next message of a reader that has to have one. */
+export async function receive<T>(reader: Reader<T>): Promise<Delivery<T>> {
+  const delivery = await reader.poll('20s')
+  if (delivery === null) throw new Error(`The reader of ${reader.topic} got nothing`)
+  return delivery
+}
+
+/** Takes this many messages and acks them; gives their payloads. */
+export async function consume<T>(reader: Reader<T>, count: number): Promise<T[]> {
+  const payloads: T[] = []
+  while (payloads.length < count) {
+    const delivery = await receive(reader)
+    payloads.push(delivery.payload)
+    await delivery.ack()
+  }
+  return payloads
+}
+
+/** Adds a consumer that notes what it is given. */
+export function collect<T>(group: ConsumerGroup<T>, id = 'collector'): Delivery<T>[] {
+  const deliveries: Delivery<T>[] = []
+  group.addConsumer(id, delivery => {
+    deliveries.push(delivery)
+  })
+  return deliveries
+}
+
+export const payloadsOf = <T>(deliveries: readonly Delivery<T>[]): T[] => deliveries.map(({ payload }) => payload)
+
+/** Everything of this name that happens from now on. */
+export function eventsOf<Name extends EventName>(tm: Tidemark, name: Name): Events[Name][] {
+  const events: Events[Name][] = []
+  tm.on(name, event => events.push(event))
+  return events
+}
+
+/** Waits until this many events of the list are there. */
+export async function happened<T>(events: readonly T[], count: number, what: string): Promise<readonly T[]> {
+  await until(() => events.length >= count, { what })
+  return events
+}
+
+/** How a group stands; a queue's only group has no name. */
+export async function groupOf(tm: Tidemark, topic: string, name = '') {
+  const { groups } = await tm.admin.describeTopic(topic)
+  const group = groups.find(each => each.group === name)
+  if (group === undefined) throw new Error(`Topic ${topic} has no group '${name}'`)
+  return group
+}
+
+/** A handler's way to stand still: it goes on when the test opens the gate. */
+export class Gate {
+  readonly #opened = Promise.withResolvers<void>()
+
+  get passed(): Promise<void> {
+    return this.#opened.promise
+  }
+
+  open(): void {
+    this.#opened.resolve()
+  }
+}
+
+export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i)

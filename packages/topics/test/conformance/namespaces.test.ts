@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { ClosedError, TopicNotFoundError } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
+import { consume, receive } from './consuming.ts'
+import { SHARED_STORES } from './stores.ts'
+
+for (const store of SHARED_STORES) {
+  describe(store.name, () => {
+    describe('two namespaces of one database', () => {
+      it('see only their own topics and messages, under the same names', async () => {
+        await using database = await store.fresh()
+        const [one, two] = [await database.open({ namespace: 'run-1' }), await database.open({ namespace: 'run-2' })]
+        assert.deepEqual([one.namespace, two.namespace], ['run-1', 'run-2'])
+        await one.configureTopic('batches', { semantics: 'pub-sub', maxAttempts: 2 })
+        await two.configureTopic('batches', { semantics: 'queue', maxAttempts: 3 })
+        await one.publish('batches', 'of run 1', { messageId: 'same' })
+        await two.publish('batches', 'of run 2', { messageId: 'same' })
+        const [ofOne, ofTwo] = [one.reader('batches', { group: 'g', from: 'beginning' }), two.reader('batches')]
+        assert.deepEqual(await consume(ofOne, 1), ['of run 1'])
+        assert.deepEqual(await consume(ofTwo, 1), ['of run 2'])
+        assert.deepEqual([await ofOne.poll(0), await ofTwo.poll(0)], [null, null])
+        await assert.rejects((await database.open()).admin.describeTopic('batches'), TopicNotFoundError)
+      })
+
+      it('do not wake each other', async () => {
+        await using database = await store.fresh()
+        const options = { sweepInterval: '1h', namespace: 'run-1' } as const
+        const [writer, one] = [await database.open(options), await database.open(options)]
+        const two = await database.open({ ...options, namespace: 'run-2' })
+        const [ofOne, ofTwo] = [one.reader('batches'), two.reader('batches')]
+        assert.deepEqual([await ofOne.poll(0), await ofTwo.poll(0)], [null, null])
+        const looks = two.metrics().totals.claims + 1
+        const [received, other] = [ofOne.receive(), ofTwo.receive()]
+        await until(() => two.metrics().totals.claims === looks, { what: 'the other run to wait' })
+        await writer.publish('batches', 'of run 1')
+        assert.equal((await received).payload, 'of run 1')
+        assert.equal(two.metrics().totals.claims, looks)
+        await two.publish('batches', 'of run 2')
+        assert.equal((await other).payload, 'of run 2')
+      })
+    })
+
+    describe('dropNamespace', () => {
+      it('removes all of it, closes it, and leaves the others', async () => {
+        await using database = await store.fresh()
+        const [gone, kept] = [await database.open({ namespace: 'gone' }), await database.open({ namespace: 'kept' })]
+        await gone.publish('batches', 'gone')
+        await kept.publish('batches', 'kept')
+        await receive(gone.reader('batches'))
+        await gone.dropNamespace()
+        await assert.rejects(gone.publish('batches', 'too late'), ClosedError)
+        await gone.close()
+        const again = await database.open({ namespace: 'gone' })
+        await assert.rejects(again.admin.describeTopic('batches'), TopicNotFoundError)
+        assert.equal(await again.reader('batches').poll(0), null)
+        assert.deepEqual(await consume(kept.reader('batches'), 1), ['kept'])
+      })
+
+      it('leaves what the application itself keeps in the database', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('batches', 1)
+        await database.execute({ sqlite: 'create table orders (id int)', postgres: 'create table orders (id int)' })
+        await tm.dropNamespace()
+        const left = await database.execute({
+          sqlite: `select name from sqlite_schema where type = 'table'`,
+          postgres: `select tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+        })
+        assert.deepEqual(
+          left.map(({ name }) => name),
+          ['orders'],
+        )
+      })
+    })
+  })
+}
+
+describe('SQLite', () => {
+  it('keeps a namespace in a file of its own, which goes with it', async () => {
+    const [sqlite] = SHARED_STORES
+    assert.ok(sqlite?.name === 'SQLite')
+    await using database = await sqlite.fresh()
+    const tm = await database.open({ namespace: 'run-7' })
+    const file = database.url.slice('sqlite:'.length).replace('app.db', 'app.run-7.db')
+    assert.ok(existsSync(file))
+    await tm.dropNamespace()
+    for (const suffix of ['', '-wal', '-shm']) assert.equal(existsSync(file + suffix), false)
+  })
+})

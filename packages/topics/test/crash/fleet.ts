@@ -1,0 +1,68 @@
+import { statSync } from 'node:fs'
+import { type Script, spawnScript } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
+import type { SeededRandom } from './seeded-random.ts'
+
+export type Post = { readonly script: string; readonly arguments: { readonly journal: string } & Record<string, unknown> }
+
+/** Processes that are killed and started again, each at its post. */
+export class Fleet implements AsyncDisposable {
+  readonly #random: SeededRandom
+  readonly #running = new Map<Post, Script>()
+  kills = 0
+
+  constructor(random: SeededRandom, posts: readonly Post[]) {
+    this.#random = random
+    for (const post of posts) this.#start(post)
+  }
+
+  /** Kills one to three of them, each after so much more of its work, and starts them again. */
+  async strike(): Promise<void> {
+    const count = 1 + this.#random.below(3)
+    const posts = [...this.#running.keys()]
+    const victims = new Set(Array.from({ length: count }, () => this.#random.pick(posts)))
+    await Promise.all([...victims].map(post => this.#killLater(post, this.#random.below(6_000))))
+  }
+
+  /** Asks those of `script` to stop, and waits until they have. */
+  async stop(script: string): Promise<void> {
+    const all = [...this.#running].filter(([post]) => post.script === script)
+    for (const [, process] of all) process.send({ stop: true })
+    for (const [post, process] of all) {
+      const { code, signal } = await process.exited
+      this.#running.delete(post)
+      if (code !== 0) throw failed(process, `${code ?? signal}`)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#running.values()].map(process => process[Symbol.asyncDispose]()))
+  }
+
+  #start(post: Post): void {
+    const file = new URL(`scripts/${post.script}.ts`, import.meta.url)
+    this.#running.set(post, spawnScript(file, [JSON.stringify(post.arguments)]))
+  }
+
+  async #killLater(post: Post, bytes: number): Promise<void> {
+    const process = this.#running.get(post)
+    if (process === undefined) return
+    const { journal } = post.arguments
+    const target = sizeOf(journal) + bytes
+    let ended = false
+    process.exited.then(() => {
+      ended = true
+    })
+    await until(() => ended || sizeOf(journal) >= target, { what: `${post.script} to write ${bytes} bytes`, timeout: 60_000 })
+    process.kill('SIGKILL')
+    const { code, signal } = await process.exited
+    if (signal !== 'SIGKILL') throw failed(process, `${code ?? signal}`)
+    this.kills++
+    this.#start(post)
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
+const failed = ({ errorLines }: Script, how: string): Error =>
+  new Error([`A process of the fleet ended by itself with ${how}:`, ...errorLines].join('\n'))

@@ -1,0 +1,255 @@
+/**
+ * What a store must do, in plain data: one topic, its log and its groups. Messages are known by their number in the log,
+ * leases by their number in the order they were given. Time is a flag: a lease has run out or not, a retry is due or not.
+ */
+
+export type Failure = { readonly attempt: number; readonly name: string }
+export type DeadLetter = { readonly n: number; readonly attempts: number; readonly history: readonly Failure[] }
+
+type Retry = { attempts: number; version: number; due: boolean; suspect: boolean; history: Failure[]; lease: Lease | null }
+type Slot = { readonly n: number; readonly attempts: number; readonly version: number; settled: boolean }
+
+export type Lease = {
+  readonly group: Group
+  readonly consumer: string
+  readonly kind: 'page' | 'retry'
+  readonly suspect: boolean
+  readonly slots: readonly Slot[]
+  state: 'live' | 'done' | 'expired' | 'forgotten'
+  ranOut: boolean
+}
+
+export type Group = {
+  readonly name: string
+  status: 'ACTIVE' | 'PAUSED'
+  /** Messages claimed or skipped: the next page begins here. */
+  cursor: number
+  readonly leases: Lease[]
+  readonly retries: Map<number, Retry>
+  readonly deadLetters: DeadLetter[]
+}
+
+export type Claimed = {
+  readonly status: string
+  readonly takenOver: number
+  readonly deadLettered: number
+  readonly lease: { readonly suspect: boolean; readonly slots: readonly Omit<Slot, 'settled'>[] } | null
+  /** Only where nothing was claimed. */
+  readonly next: 'never' | 'now' | 'later' | null
+}
+
+export type Settled = { readonly stale: number[]; readonly deadLettered: number[]; readonly finished: boolean }
+
+export type Plan = {
+  readonly acks: readonly number[] | 'all'
+  readonly nacks: readonly { readonly slot: number; readonly far: boolean }[]
+  readonly releases: readonly number[]
+}
+
+export type Described = {
+  readonly published: number
+  readonly groups: readonly {
+    readonly group: string
+    readonly status: string
+    readonly backlog: number
+    readonly inFlight: number
+    readonly retries: number
+    readonly deadLetters: number
+  }[]
+}
+
+export const NACK_ERROR = 'Refused'
+const EXPIRED_ERROR = 'LeaseExpiredError'
+
+export class Model {
+  readonly maxAttempts: number
+  readonly groups = new Map<string, Group>()
+  readonly leases: Lease[] = []
+  #published = 0
+  readonly #callerIds = new Map<number, number>()
+
+  constructor(maxAttempts: number) {
+    this.maxAttempts = maxAttempts
+  }
+
+  get published(): number {
+    return this.#published
+  }
+
+  /** Each message: null, or the number of a messageId that its caller chose. */
+  publish(messages: readonly (number | null)[]): { n: number; duplicate: boolean }[] {
+    return messages.map(callerId => {
+      const known = callerId === null ? undefined : this.#callerIds.get(callerId)
+      if (known !== undefined) return { n: known, duplicate: true }
+      const n = this.#published++
+      if (callerId !== null) this.#callerIds.set(callerId, n)
+      return { n, duplicate: false }
+    })
+  }
+
+  subscribe(name: string, from: 'beginning' | 'now'): { created: boolean; status: string } {
+    const existing = this.groups.get(name)
+    if (existing) return { created: false, status: existing.status }
+    const cursor = from === 'now' ? this.#published : 0
+    this.groups.set(name, { name, status: 'ACTIVE', cursor, leases: [], retries: new Map(), deadLetters: [] })
+    return { created: true, status: 'ACTIVE' }
+  }
+
+  claim(group: Group, { consumer, limit, suspects, sweep }: ClaimPlan): Claimed {
+    const nothing = { status: group.status, takenOver: 0, deadLettered: 0, lease: null }
+    if (group.status !== 'ACTIVE') return { ...nothing, next: 'never' }
+    const expired = sweep ? this.#expire(group) : { takenOver: 0, deadLettered: 0 }
+    const lease = this.#claimRetries(group, consumer, limit, suspects) ?? this.#claimPage(group, consumer, limit)
+    if (lease === null) return { ...nothing, ...expired, next: nextDue(group, suspects, sweep) }
+    group.leases.push(lease)
+    this.leases.push(lease)
+    const slots = lease.slots.map(({ n, attempts, version }) => ({ n, attempts, version }))
+    return { status: group.status, ...expired, lease: { suspect: lease.suspect, slots }, next: null }
+  }
+
+  settle(lease: Lease, { acks, nacks, releases }: Plan): Settled {
+    const all = lease.slots.map((_, slot) => slot)
+    const named = [...(acks === 'all' ? all : acks), ...nacks.map(({ slot }) => slot), ...releases]
+    if (lease.state === 'done') return { stale: [], deadLettered: [], finished: true }
+    if (lease.state !== 'live') {
+      const isOpen = (slot: number): boolean => lease.state === 'forgotten' || lease.slots[slot]?.settled === false
+      return { stale: all.filter(slot => named.includes(slot) && isOpen(slot)), deadLettered: [], finished: true }
+    }
+    const deadLettered: number[] = []
+    for (const slot of acks === 'all' ? all : acks) {
+      const message = take(lease, slot)
+      if (message) lease.group.retries.delete(message.n)
+    }
+    for (const { slot, far } of nacks) {
+      const message = take(lease, slot)
+      if (message && this.#fail(lease.group, message, NACK_ERROR, { due: !far, suspect: false })) deadLettered.push(slot)
+    }
+    for (const slot of releases) {
+      const message = take(lease, slot)
+      if (!message) continue
+      const history = lease.group.retries.get(message.n)?.history ?? []
+      const { attempts, version } = message
+      const retry = { attempts: attempts - 1, version, due: true, suspect: lease.suspect, history, lease: null }
+      lease.group.retries.set(message.n, retry)
+    }
+    const finished = lease.slots.every(slot => slot.settled)
+    if (finished) lease.state = 'done'
+    return { stale: [], deadLettered, finished }
+  }
+
+  extend(lease: Lease): boolean {
+    if (lease.state !== 'live') return false
+    lease.ranOut = false
+    return true
+  }
+
+  /** As the sweep does with what was closed long ago. */
+  forgetClosed(group: Group): void {
+    for (const lease of group.leases) if (lease.state !== 'live') lease.state = 'forgotten'
+  }
+
+  describe(): Described {
+    const groups = [...this.groups.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return {
+      published: this.#published,
+      groups: groups.map(group => ({
+        group: group.name,
+        status: group.status,
+        backlog: this.#published - group.cursor,
+        inFlight: openSlots(group).length,
+        retries: [...group.retries.values()].filter(retry => retry.lease === null).length,
+        deadLetters: group.deadLetters.length,
+      })),
+    }
+  }
+
+  /** What was published for the group and is not settled. */
+  needed(group: Group): number[] {
+    const ahead = Array.from({ length: this.#published - group.cursor }, (_, index) => group.cursor + index)
+    return [...new Set([...group.retries.keys(), ...openSlots(group).map(({ n }) => n), ...ahead])]
+  }
+
+  #expire(group: Group): { takenOver: number; deadLettered: number } {
+    const count = { takenOver: 0, deadLettered: 0 }
+    for (const lease of group.leases) {
+      if (lease.state !== 'live' || !lease.ranOut) continue
+      lease.state = 'expired'
+      for (const slot of lease.slots.filter(each => !each.settled)) {
+        const isDead = this.#fail(group, slot, EXPIRED_ERROR, { due: true, suspect: true })
+        count[isDead ? 'deadLettered' : 'takenOver']++
+      }
+    }
+    return count
+  }
+
+  /** True where it was the last attempt. */
+  #fail(group: Group, { n, attempts, version }: Slot, name: string, retry: { due: boolean; suspect: boolean }): boolean {
+    const history = [...(group.retries.get(n)?.history ?? []), { attempt: attempts, name }]
+    if (attempts >= this.maxAttempts) {
+      group.retries.delete(n)
+      group.deadLetters.push({ n, attempts, history })
+      return true
+    }
+    group.retries.set(n, { attempts, version, history, lease: null, ...retry })
+    return false
+  }
+
+  /** All that are due, and may be leased together; if there are none, one suspect, alone. */
+  #claimRetries(group: Group, consumer: string, limit: number, suspects: boolean): Lease | null {
+    const due = [...group.retries].filter(([, retry]) => retry.due && retry.lease === null).sort(([a], [b]) => a - b)
+    const shared = due.filter(([, retry]) => !retry.suspect).slice(0, limit)
+    const picked = shared.length > 0 ? shared : due.slice(0, suspects ? 1 : 0)
+    if (picked.length === 0) return null
+    for (const [, retry] of picked) {
+      retry.attempts++
+      retry.version++
+    }
+    const slots = picked.map(([n, { attempts, version }]) => ({ n, attempts, version, settled: false }))
+    const lease = newLease(group, consumer, 'retry', shared.length === 0, slots)
+    for (const [, retry] of picked) retry.lease = lease
+    return lease
+  }
+
+  #claimPage(group: Group, consumer: string, limit: number): Lease | null {
+    const size = Math.min(limit, this.#published - group.cursor)
+    if (size === 0) return null
+    const slots = Array.from({ length: size }, (_, slot) => ({ n: group.cursor + slot, attempts: 1, version: 1, settled: false }))
+    group.cursor += size
+    return newLease(group, consumer, 'page', false, slots)
+  }
+}
+
+export type ClaimPlan = {
+  readonly consumer: string
+  readonly limit: number
+  readonly suspects: boolean
+  readonly sweep: boolean
+}
+
+const newLease = (group: Group, consumer: string, kind: Lease['kind'], suspect: boolean, slots: Slot[]): Lease => ({
+  group,
+  consumer,
+  kind,
+  suspect,
+  slots,
+  state: 'live',
+  ranOut: false,
+})
+
+/** The slot's message, the first time it is settled. */
+function take(lease: Lease, slot: number): Slot | undefined {
+  const message = lease.slots[slot]
+  if (message === undefined || message.settled) return undefined
+  message.settled = true
+  return message
+}
+
+function nextDue(group: Group, suspects: boolean, sweep: boolean): Claimed['next'] {
+  const waiting = [...group.retries.values()].filter(retry => retry.lease === null && (suspects || !retry.suspect))
+  if (waiting.some(retry => retry.due)) return 'now'
+  if (waiting.length > 0) return 'later'
+  return sweep && group.leases.some(lease => lease.state === 'live') ? 'later' : 'never'
+}
+
+const openSlots = (group: Group): Slot[] =>
+  group.leases.filter(lease => lease.state === 'live').flatMap(lease => lease.slots.filter(slot => !slot.settled))

@@ -1,0 +1,139 @@
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/stores/store.ts'
+
+/** How the tests reach into an engine's tables, to let time pass there. */
+type Sql = {
+  readonly lease: string
+  readonly retry: string
+  readonly longAgo: string
+  readonly now: string
+  /** What a watermark is compared with: the id, or the transaction id. */
+  readonly position: string
+  log(topic: number): string
+  execute(sql: string): Promise<readonly Record<string, unknown>[]>
+}
+
+/** A store that can be restarted, and whose leases and delays end at a word. */
+export class TestStore implements AsyncDisposable {
+  readonly name: string
+  readonly #open: () => Promise<Store>
+  readonly #sql: Sql
+  readonly #dispose: () => Promise<void>
+  #store: Store | undefined
+
+  constructor(name: string, open: () => Promise<Store>, sql: Sql, dispose: () => Promise<void>) {
+    this.name = name
+    this.#open = open
+    this.#sql = sql
+    this.#dispose = dispose
+  }
+
+  get store(): Store {
+    if (this.#store === undefined) throw new Error(`${this.name} is not open`)
+    return this.#store
+  }
+
+  async restart(): Promise<this> {
+    await this.#store?.close()
+    this.#store = await this.#open()
+    return this
+  }
+
+  /** The group's live leases run out: all, or the one of this token. */
+  async runOut(subscription: number, token?: string): Promise<void> {
+    const { lease, longAgo, execute } = this.#sql
+    const which = token === undefined ? '' : ` and token = '${idOf(token)}'`
+    await execute(
+      `update ${lease} set deadline = ${longAgo} where subscription_id = ${subscription} and ${LIVE}${which}`,
+    )
+  }
+
+  async makeDue(subscription: number): Promise<void> {
+    const { retry, longAgo, execute } = this.#sql
+    await execute(`update ${retry} set due_at = ${longAgo} where subscription_id = ${subscription} and token is null`)
+  }
+
+  /** Retries are served by due time; what is due at all becomes due at one time, so that clocks play no part. */
+  async levelDueTimes(subscription: number): Promise<void> {
+    const { retry, longAgo, now, execute } = this.#sql
+    await execute(
+      `update ${retry} set due_at = ${longAgo} ` +
+        `where subscription_id = ${subscription} and token is null and due_at <= ${now} and due_at > ${longAgo}`,
+    )
+  }
+
+  /** As the sweep does with leases that were closed an hour ago. */
+  async forgetClosed(subscription: number): Promise<void> {
+    const { lease, execute } = this.#sql
+    await execute(`delete from ${lease} where subscription_id = ${subscription} and not (${LIVE})`)
+  }
+
+  /** Where a message stands in the terms of a watermark. */
+  async positions(topic: number, ids: readonly number[]): Promise<bigint[]> {
+    const { position, log, execute } = this.#sql
+    const text = `select id, ${position} as position from ${log(topic)} where id in (${ids.join()})`
+    const rows = new Map((await execute(text)).map(row => [Number(row.id), BigInt(String(row.position))]))
+    return ids.map(id => rows.get(id) ?? -1n)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store?.close()
+    await this.#dispose()
+  }
+}
+
+const LIVE = 'done_at is null and expired_at is null'
+
+/** A PostgreSQL token also tells its lease's size. */
+const idOf = (token: string): string => token.split(':')[0] ?? ''
+
+const ROW_CACHE_BYTES = 4_000
+const noLogger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export async function sqliteTestStore(): Promise<TestStore> {
+  const folder = temporaryFolder()
+  const path = `${folder.path}/app.db`
+  const options = { path, durability: 'process', busyTimeoutMs: 10_000, ownFile: true, rowCacheBytes: ROW_CACHE_BYTES } as const
+  const database = new DatabaseSync(path, { timeout: 10_000 })
+  database.exec('pragma journal_mode = wal; pragma synchronous = normal')
+  const sql: Sql = {
+    lease: 'tidemark_lease',
+    retry: 'tidemark_retry',
+    longAgo: '1',
+    now: "unixepoch('subsec') * 1000 + 1",
+    position: 'id',
+    log: topic => `tidemark_log_${topic}`,
+    execute: async text => database.prepare(text).all(),
+  }
+  const dispose = async (): Promise<void> => {
+    database.close()
+    folder[Symbol.dispose]()
+  }
+  return await new TestStore('sqlite', () => openSqlite(options), sql, dispose).restart()
+}
+
+export async function postgresTestStore(): Promise<TestStore> {
+  const database = await freshDatabase()
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const sql: Sql = {
+    lease: 'tidemark.lease',
+    retry: 'tidemark.retry',
+    longAgo: "timestamptz '2000-01-01'",
+    now: 'clock_timestamp()',
+    position: 'xid::text',
+    log: topic => `tidemark.log_${topic}`,
+    execute: async text => (await client.query(text)).rows,
+  }
+  const open = (): Promise<Store> =>
+    openPostgres({ url: database.url, namespace: 'default', poolSize: 2, rowCacheBytes: ROW_CACHE_BYTES, logger: noLogger })
+  const dispose = async (): Promise<void> => {
+    await client.end()
+    await database.drop()
+  }
+  return await new TestStore('postgres', open, sql, dispose).restart()
+}
