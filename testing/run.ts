@@ -60,7 +60,8 @@ async function runWithPostgres(url: string | undefined): Promise<number> {
 
 /** Until here a signal ends this process, and the watchdog clears up. From here on it ends the runner first. */
 async function runTests(url: string): Promise<number> {
-  const runnerFlags = ['--test', '--test-concurrency=2', '--disable-warning=ExperimentalWarning', ...flags]
+  // A test that hangs is a failure, not a run without end.
+  const runnerFlags = ['--test', '--test-concurrency=2', '--test-timeout=240000', ...flags]
   const runner = spawn(process.execPath, ['--conditions=tidemark-source', ...runnerFlags, ...files], {
     env: { ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
     stdio: 'inherit',

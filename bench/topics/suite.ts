@@ -35,6 +35,7 @@ const REMARKS = [
   'Raw limits: plain table in the same database, prepared statements, the payloads encoded beforehand. SQLite: WAL, ' +
     'synchronous = full. PostgreSQL: fsync on, pg, one connection, one binary bytea[] a batch, default parsing of results.',
   'Drains are timed from start() of the groups (subscribing included) to the last ack stored, with an async handler.',
+  'PostgreSQL is told to ANALYZE after a log was filled, as autovacuum would within a minute; "just published" is without.',
   'Peers (pg-boss, graphile-worker) are left out: they are no dependencies of this repository.',
 ]
 

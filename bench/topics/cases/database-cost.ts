@@ -21,6 +21,7 @@ export const databaseCost: BenchCase = {
     {
       await using tidemark = await open(bench.engine.url)
       await fillTopic(tidemark, TOPIC, messages)
+      await bench.engine.gatherStatistics()
       // The first reader of new PostgreSQL rows leaves hint bits on their pages, whoever it is.
       await consumeAll(tidemark, { topic: TOPIC, messages, groups: 1, batchSize: PAGE })
     }

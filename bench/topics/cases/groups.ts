@@ -26,6 +26,7 @@ export const groups: BenchCase = {
   async run(bench) {
     await using tidemark = await open(bench.engine.url)
     for (const { groups, messages } of SIZES) await fillTopic(tidemark, `groups-${groups}`, bench.size(messages))
+    await bench.engine.gatherStatistics()
     bench.progress('filled')
     const side = (size: (typeof SIZES)[number], sharedPayloads: boolean) => () =>
       consumeAll(tidemark, {

@@ -22,6 +22,7 @@ export const memory: BenchCase = {
       await using tidemark = await open(engine.url)
       await fillTopic(tidemark, TOPIC, messages)
     }
+    await engine.gatherStatistics()
     progress('filled')
     const heap = await drainElsewhere([engine.url, TOPIC, String(messages)])
     const measured = { engine: engine.name, unit: 'MB' } as const

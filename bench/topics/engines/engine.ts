@@ -7,6 +7,8 @@ export type BenchEngine = AsyncDisposable & {
   readonly url: string
   /** A plain table in the same database, over a connection of its own. */
   rawTable(name: string): Promise<RawTable>
+  /** As autovacuum does about a minute after a table was filled; done at once, it can't fall between two samples. */
+  gatherStatistics(): Promise<void>
   /** Begins to count what the database writes. */
   countWrites(): Promise<WriteCounter>
 }

@@ -19,6 +19,7 @@ export async function openPostgresEngine(): Promise<BenchEngine> {
     version: rows[0].server_version,
     url: server.url,
     rawTable: async name => await PostgresRawTable.create(server.url, name),
+    gatherStatistics: async () => await analyze(server.url),
     countWrites: async () => await countPostgresWrites(server.url),
     [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
   }
@@ -28,6 +29,12 @@ export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   return client
+}
+
+async function analyze(url: string): Promise<void> {
+  const client = await connect(url)
+  await client.query('analyze')
+  await client.end()
 }
 
 class PostgresRawTable implements RawTable {

@@ -95,6 +95,13 @@ export class Model {
     return { created: true, status: 'ACTIVE' }
   }
 
+  /** ACTIVE ⇄ PAUSED, and nothing else. */
+  setStatus(group: Group, status: Group['status']): string {
+    if (group.status === status) return 'TIDEMARK_INVALID_TRANSITION'
+    group.status = status
+    return 'done'
+  }
+
   claim(group: Group, { consumer, limit, suspects, sweep }: ClaimPlan): Claimed {
     const nothing = { status: group.status, takenOver: 0, deadLettered: 0, lease: null }
     if (group.status !== 'ACTIVE') return { ...nothing, next: 'never' }

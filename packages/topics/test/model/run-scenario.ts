@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Among, type Command, GROUPS, type Scenario, type SettleCommand } from './commands.ts'
-import { type Group, type Lease, Model, type Plan } from './model.ts'
+import { type Claimed, type Group, type Lease, Model, type Plan } from './model.ts'
 import { Subject } from './subject.ts'
 import type { TestStore } from './test-store.ts'
 
@@ -25,9 +25,17 @@ class ScenarioRun {
   /** Leases the database was told to forget: whoever does that never settles them again. */
   readonly #forgotten = new Set<Lease>()
   #deadLetters = 0
+  /**
+   * A page may be shorter than its limit (on PostgreSQL it ends where its window does), but not empty while there are
+   * messages. So one store claims first, and the others are asked for as many.
+   */
+  readonly #leader: Subject
   #step = ''
 
   constructor(scenario: Scenario, subjects: readonly Subject[]) {
+    const leader = subjects.at(-1)
+    assert.ok(leader)
+    this.#leader = leader
     this.#scenario = scenario
     this.#model = new Model(scenario.maxAttempts)
     this.#subjects = subjects
@@ -80,8 +88,8 @@ class ScenarioRun {
     if (group === undefined) return
     if (command.do === 'make due') return await this.#makeDue(group)
     if (command.do === 'forget closed') return await this.#forgetClosed(group)
-    group.status = command.do === 'pause' ? 'PAUSED' : 'ACTIVE'
-    await this.#each(subject => subject.setStatus(group.name, group.status), undefined)
+    const status = command.do === 'pause' ? 'PAUSED' : 'ACTIVE'
+    await this.#each(subject => subject.setStatus(group.name, status), this.#model.setStatus(group, status))
   }
 
   async #publish(messages: readonly (number | null)[]): Promise<void> {
@@ -101,10 +109,12 @@ class ScenarioRun {
     if (!this.#model.groups.has(name)) await this.#subscribe(name, 'beginning')
     const finished = forget ? this.#finishedLeases(name) : []
     for (const lease of finished) this.#forgotten.add(lease)
-    const plan = { ...flags, consumer: `consumer-${consumer}` }
-    const predicted = this.#model.claim(this.#group(name), plan)
     const numbers = finished.map(lease => this.#model.leases.indexOf(lease))
-    await this.#each(subject => subject.claim(name, plan, numbers), predicted)
+    const wanted = { ...flags, consumer: `consumer-${consumer}` }
+    const led = await this.#named(this.#leader, () => this.#leader.claim(name, wanted, numbers))
+    const plan = { ...wanted, limit: pageSize(led) ?? wanted.limit }
+    const predicted = this.#model.claim(this.#group(name), plan)
+    await this.#each(subject => (subject === this.#leader ? Promise.resolve(led) : subject.claim(name, plan, numbers)), predicted)
   }
 
   async #settleChosen(commands: readonly SettleCommand[], again: boolean): Promise<void> {
@@ -169,14 +179,17 @@ class ScenarioRun {
   async #each<T>(action: (subject: Subject) => Promise<T>, predicted: T): Promise<void> {
     await Promise.all(
       this.#subjects.map(async subject => {
-        try {
-          assert.deepEqual(await action(subject), predicted)
-        } catch (error) {
-          if (error instanceof Error) error.message = `On ${subject.name}, at ${this.#step}:\n${error.message}`
-          throw error
-        }
+        await this.#named(subject, async () => assert.deepEqual(await action(subject), predicted))
       }),
     )
+  }
+
+  async #named<T>(subject: Subject, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action()
+    } catch (cause) {
+      throw new Error(`On ${subject.name}, at ${this.#step}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    }
   }
 
   #choose(number: number, among: Among): Lease | undefined {
@@ -210,6 +223,11 @@ class ScenarioRun {
     assert.ok(lease)
     return lease
   }
+}
+
+/** Of a page of the log: there, all messages are at their first version. */
+function pageSize({ lease }: Claimed): number | undefined {
+  return lease?.slots.every(({ version }) => version === 1) ? lease.slots.length : undefined
 }
 
 function planOf(lease: Lease, fates: SettleCommand['fates']): Plan {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { InvalidTransitionError } from '../../src/errors.ts'
 import type {
   ClaimResult,
   Lease,
@@ -62,8 +63,14 @@ export class Subject {
     return { created: subscription.created, status: subscription.status }
   }
 
-  async setStatus(group: string, status: SubscriptionStatus): Promise<void> {
-    await this.#store.setStatus(this.#topic, this.#subscription(group), status)
+  async setStatus(group: string, status: SubscriptionStatus): Promise<string> {
+    try {
+      await this.#store.setStatus(this.#topic, this.#subscription(group), status)
+      return 'done'
+    } catch (error) {
+      if (error instanceof InvalidTransitionError) return error.code
+      throw error
+    }
   }
 
   /** `forget`: numbers of leases that nobody will settle again. */
