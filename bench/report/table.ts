@@ -20,6 +20,13 @@ export function formatTable(figures: readonly Figure[]): string {
   return lines.join('\n')
 }
 
+/** One figure in a line, to be seen as soon as it is known. */
+export function formatLine(figure: Figure): string {
+  const [name, , ours, raw, ratio, target, met] = toCells(figure)
+  const parts = [ours, raw && `raw ${raw}`, ratio && `ratio ${ratio}`, target && `${target}: ${met}`]
+  return `${name}: ${parts.filter(Boolean).join(', ')}`
+}
+
 const toCells = (figure: Figure): string[] => [
   figure.case,
   figure.engine,

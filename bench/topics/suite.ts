@@ -1,4 +1,5 @@
 import type { Figure } from '../figure.ts'
+import { formatLine } from '../report/table.ts'
 import { ENGINES, type EngineName, type Suite, type SuiteOptions, type SuiteResult } from '../suite.ts'
 import type { BenchCase } from './bench-case.ts'
 import { databaseCost } from './cases/database-cost.ts'
@@ -68,7 +69,9 @@ async function runOn(engine: BenchEngine, { only, quick, progress }: SuiteOption
     const say = (text: string): void => progress(`${engine.name.padEnd(8)}  ${each.name}${text && `: ${text}`}`)
     say('')
     const size = (full: number): number => (quick ? Math.ceil(full / 10) : full)
-    figures.push(...(await each.run({ engine, rounds: quick ? QUICK_ROUNDS : ROUNDS, size, progress: say })))
+    const measured = await each.run({ engine, rounds: quick ? QUICK_ROUNDS : ROUNDS, size, progress: say })
+    for (const one of measured) progress(`${engine.name.padEnd(8)}    ${formatLine(one)}`)
+    figures.push(...measured)
   }
   return figures
 }

@@ -11,8 +11,15 @@ export type TestDatabase = AsyncDisposable & {
   open(options?: OpenOptions): Promise<Tidemark>
   /** As if the term of every live lease had passed; those without a term stay. */
   expireLeases(): Promise<void>
+  /** Holds what every claim needs, as another process's long transaction would. */
+  lock(): Promise<Lock>
   /** What nobody can do through the API: each store's own statement for it. */
   execute(statement: Statement): Promise<Record<string, unknown>[]>
+}
+
+export type Lock = AsyncDisposable & {
+  /** Whether somebody is known to wait for it; SQLite does not tell, the waiting instance's metrics do. */
+  isWaitedFor(): Promise<boolean>
 }
 
 export type Statement = { readonly sqlite: string; readonly postgres: string }
@@ -38,6 +45,7 @@ const sqliteFile: TestStore = {
     const path = join(folder.path, 'app.db')
     return database(`sqlite:${path}`, {
       execute: async ({ sqlite }) => executeSqlite(path, sqlite),
+      lock: async () => lockSqlite(path),
       remove: async () => folder[Symbol.dispose](),
     })
   },
@@ -46,8 +54,8 @@ const sqliteFile: TestStore = {
 const sqliteMemory: TestStore = {
   name: 'SQLite in memory',
   async fresh() {
-    const execute = () => Promise.reject(new Error('Nobody else can reach a database in memory'))
-    return database('sqlite::memory:', { execute, remove: async () => {} })
+    const refuse = () => Promise.reject(new Error('Nobody else can reach a database in memory'))
+    return database('sqlite::memory:', { execute: refuse, lock: refuse, remove: async () => {} })
   },
 }
 
@@ -55,7 +63,11 @@ const postgres: TestStore = {
   name: 'PostgreSQL',
   async fresh() {
     const { url, drop } = await freshDatabase()
-    return database(url, { execute: statement => executePostgres(url, statement.postgres), remove: drop })
+    return database(url, {
+      execute: statement => executePostgres(url, statement.postgres),
+      lock: () => lockPostgres(url),
+      remove: drop,
+    })
   },
 }
 
@@ -85,13 +97,32 @@ function executeSqlite(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
-type Parts = { execute: TestDatabase['execute']; remove: () => Promise<void> }
+function lockSqlite(path: string): Lock {
+  const db = new DatabaseSync(path, { timeout: 5_000 })
+  db.exec('begin immediate')
+  return { isWaitedFor: async () => false, [Symbol.asyncDispose]: async () => db.close() }
+}
 
-function database(url: string, { execute, remove }: Parts): TestDatabase {
+async function lockPostgres(url: string): Promise<Lock> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from tidemark.subscription for update')
+  const waiting = 'select count(*)::int as waiting from pg_locks where not granted'
+  return {
+    isWaitedFor: async () => (await client.query<{ waiting: number }>(waiting)).rows[0]?.waiting !== 0,
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+type Parts = Pick<TestDatabase, 'execute' | 'lock'> & { remove: () => Promise<void> }
+
+function database(url: string, { execute, lock, remove }: Parts): TestDatabase {
   const opened = new Set<Tidemark>()
   return {
     url,
     execute,
+    lock,
     async open(options) {
       const tm = await open(url, { logger: SILENT, ...options })
       opened.add(tm)

@@ -14,6 +14,7 @@ type Sql = {
   /** What a watermark is compared with: the id, or the transaction id. */
   readonly position: string
   log(topic: number): string
+  leaseId(token: string): string
   execute(sql: string): Promise<readonly Record<string, unknown>[]>
 }
 
@@ -45,8 +46,8 @@ export class TestStore implements AsyncDisposable {
 
   /** The group's live leases run out: all, or the one of this token. */
   async runOut(subscription: number, token?: string): Promise<void> {
-    const { lease, longAgo, execute } = this.#sql
-    const which = token === undefined ? '' : ` and token = '${idOf(token)}'`
+    const { lease, longAgo, leaseId, execute } = this.#sql
+    const which = token === undefined ? '' : ` and token = '${leaseId(token)}'`
     await execute(
       `update ${lease} set deadline = ${longAgo} where subscription_id = ${subscription} and ${LIVE}${which}`,
     )
@@ -88,9 +89,6 @@ export class TestStore implements AsyncDisposable {
 
 const LIVE = 'done_at is null and expired_at is null'
 
-/** A PostgreSQL token also tells its lease's size. */
-const idOf = (token: string): string => token.split(':')[0] ?? ''
-
 const ROW_CACHE_BYTES = 4_000
 const noLogger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -107,6 +105,7 @@ export async function sqliteTestStore(): Promise<TestStore> {
     now: "unixepoch('subsec') * 1000 + 1",
     position: 'id',
     log: topic => `tidemark_log_${topic}`,
+    leaseId: token => token,
     execute: async text => database.prepare(text).all(),
   }
   const dispose = async (): Promise<void> => {
@@ -127,6 +126,8 @@ export async function postgresTestStore(): Promise<TestStore> {
     now: 'clock_timestamp()',
     position: 'xid::text',
     log: topic => `tidemark.log_${topic}`,
+    // The token also tells the lease's size.
+    leaseId: token => token.split(':')[0] ?? '',
     execute: async text => (await client.query(text)).rows,
   }
   const open = (): Promise<Store> =>

@@ -8,7 +8,7 @@ import { leaseToken, parseLeaseToken } from './lease-token.ts'
 import { decodeIds, decodePage } from './page.ts'
 import { SharedRows } from './shared-rows.ts'
 
-const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)'
+const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)'
 const READ_ROWS = 'select * from tidemark.read_rows($1, $2, $3, true)'
 const READ_LEASE = 'select * from tidemark.read_lease($1)'
 
@@ -47,10 +47,23 @@ export class Claimer {
   }
 
   async #send(request: ClaimRequest, id: string, keysOnly: boolean, asBytes = false): Promise<Row> {
-    const { subscription, consumer, limit, suspects, sweep, forget } = request
+    const { topic, subscription, consumer, limit, suspects, sweep, forget } = request
     const isBusy = this.#busy.has(subscription.id)
     const tokens = forget.map(token => parseLeaseToken(token).id)
-    const values = [subscription.id, id, consumer, limit, suspects, sweep, isBusy, keysOnly, asBytes, tokens, EXPIRED]
+    const values = [
+      topic.id,
+      subscription.id,
+      id,
+      consumer,
+      limit,
+      suspects,
+      sweep,
+      isBusy,
+      keysOnly,
+      asBytes,
+      tokens,
+      EXPIRED,
+    ]
     try {
       const [row] = await this.#database.queryAgain(this.#database.sql(CLAIM), values, 'tidemark_claim')
       return row ?? {}
@@ -65,13 +78,12 @@ export class Claimer {
   async #messages(request: ClaimRequest, row: Row, id: string, keysOnly: boolean): Promise<readonly RawMessage[]> {
     if (keysOnly) return await this.#fromCache(request, row)
     const messages = decodePage(row) ?? (await this.#read(READ_LEASE, [id]))
-    if (request.shared) this.#remember(request, messages)
-    return messages
+    return request.shared ? this.#share(request, messages) : messages
   }
 
-  #remember({ topic, subscription }: ClaimRequest, messages: readonly RawMessage[]): void {
-    this.#rows.put(topic.id, messages)
+  #share({ topic, subscription }: ClaimRequest, messages: readonly RawMessage[]): readonly RawMessage[] {
     this.#rows.moved(subscription.id, messages.at(-1)?.id ?? 0, false)
+    return this.#rows.put(topic.id, messages)
   }
 
   async #fromCache({ topic, subscription }: ClaimRequest, row: Row): Promise<readonly RawMessage[]> {
@@ -87,8 +99,7 @@ export class Claimer {
     if (missing.length > 0) {
       const keys = [missing.map(index => xids[index]), missing.map(index => ids[index])]
       const fetched = await this.#read(READ_ROWS, [topic.id, ...keys])
-      for (const message of fetched) rows.set(message.id, message)
-      this.#rows.put(topic.id, fetched)
+      for (const message of this.#rows.put(topic.id, fetched)) rows.set(message.id, message)
     }
     this.#rows.moved(subscription.id, ids.at(-1) ?? 0, missing.length * 2 > ids.length)
     return ids.flatMap(id => rows.get(id) ?? [])

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { ClosedError } from '../../errors.ts'
+import { ClosedError, ConfigError } from '../../errors.ts'
 import type { PoolUse } from '../store.ts'
 import { isTransient, mapError } from './database-errors.ts'
 import { inSchema, schemaName } from './schema-name.ts'
@@ -31,6 +31,7 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #clientConfig: pg.ClientConfig
   readonly #statements = new Map<string, string>()
+  readonly #running = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
   constructor({ url, namespace, poolSize, applicationName, logger }: DatabaseOptions) {
@@ -42,7 +43,7 @@ export class Database {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     }
-    this.location = locationOf(new pg.Client(this.#clientConfig))
+    this.location = locationOf(this.#clientConfig)
     this.#pool = new pg.Pool({ ...this.#clientConfig, max: poolSize, onConnect: prepareSession })
     // An idle connection that breaks is replaced when the next one is asked for.
     this.#pool.on('error', error => logger.debug({ err: error }, 'an idle database connection broke'))
@@ -59,13 +60,9 @@ export class Database {
   }
 
   /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once. */
-  async query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
-    try {
-      const config = { text, values, types: AS_TEXT, ...(name === undefined ? {} : { name }) }
-      return (await this.#usePool().query<Row>(config)).rows
-    } catch (error) {
-      throw mapError(error, this.location)
-    }
+  query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
+    const config = { text, values, types: AS_TEXT, ...(name === undefined ? {} : { name }) }
+    return this.#run(async () => (await this.#pool.query<Row>(config)).rows)
   }
 
   /** As `query`, but again where the server undid it for another transaction's sake. Not for what must not be repeated. */
@@ -80,13 +77,12 @@ export class Database {
     }
   }
 
-  async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    let client: pg.PoolClient
-    try {
-      client = await this.#usePool().connect()
-    } catch (error) {
-      throw mapError(error, this.location)
-    }
+  transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    return this.#run(() => this.#transact(work))
+  }
+
+  async #transact<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
     // A connection that breaks says so here as well as in the query that is under way.
     const ignore = () => {}
     client.on('error', ignore)
@@ -100,7 +96,7 @@ export class Database {
       await client.query('rollback').catch(cause => {
         broken = cause instanceof Error ? cause : new Error(String(cause))
       })
-      throw mapError(error, this.location)
+      throw error
     } finally {
       client.off('error', ignore)
       client.release(broken)
@@ -117,15 +113,23 @@ export class Database {
     return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
   }
 
-  /** Waits for what runs. */
+  /** Waits for what runs, or waits for a connection: the pool itself would leave those waiting for ever. */
   close(): Promise<void> {
-    this.#closing ??= this.#pool.end()
+    this.#closing ??= Promise.allSettled(this.#running).then(() => this.#pool.end())
     return this.#closing
   }
 
-  #usePool(): pg.Pool {
+  async #run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw new ClosedError('The store')
-    return this.#pool
+    const running = work()
+    this.#running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw mapError(error, this.location)
+    } finally {
+      this.#running.delete(running)
+    }
   }
 }
 
@@ -134,6 +138,12 @@ async function prepareSession(client: pg.ClientBase): Promise<void> {
   await client.query("set default_transaction_isolation = 'read committed'")
 }
 
-function locationOf({ host, port, database }: pg.Client): string {
-  return `${host}:${port}/${database ?? ''}`
+function locationOf(config: pg.ClientConfig): string {
+  try {
+    const { host, port, database } = new pg.Client(config)
+    return `${host}:${port}/${database ?? ''}`
+  } catch {
+    // The driver's error quotes the address, password and all.
+    throw new ConfigError('url', '(hidden)', 'postgres://user:password@host:port/database')
+  }
 }

@@ -23,7 +23,10 @@ export async function migrate(database: Database): Promise<void> {
   if ((await schemaVersion(database)) === MIGRATIONS.length) return
   await database.transaction(async client => {
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'migrate')])
-    await client.query(`create schema if not exists ${quoteIdentifier(database.schema)}`)
+    // "if not exists" alone asks for the right to create even where an administrator has made the schema.
+    const schema = quoteIdentifier(database.schema)
+    const { rows: there } = await client.query('select from pg_namespace where nspname = $1', [database.schema])
+    if (there.length === 0) await client.query(`create schema if not exists ${schema}`)
     await client.query(
       database.sql(
         'create table if not exists tidemark.migration (version int primary key, applied_at timestamptz not null default clock_timestamp())',

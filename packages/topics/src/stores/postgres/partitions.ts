@@ -1,3 +1,4 @@
+import { ClosedError } from '../../errors.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
@@ -26,7 +27,10 @@ export class Partitions {
     if (known && lastId < known.end - 1.5 * rows) return
     if (this.#making.has(topic.id)) return
     const making = this.make(topic, lastId + Math.ceil(rows / 2))
-      .catch(error => this.#database.logger.warn({ topic: topic.name, err: error }, 'could not make a partition ahead'))
+      .catch(error => {
+        // The next publish tries again, and one that finds no partition makes it.
+        if (!(error instanceof ClosedError)) this.#warn(topic, error)
+      })
       .finally(() => this.#making.delete(topic.id))
     this.#making.set(topic.id, making)
   }
@@ -66,6 +70,10 @@ export class Partitions {
   async lastId(topic: TopicRecord): Promise<number> {
     const [row] = await this.#database.query(this.#database.sql('select tidemark.last_id($1) as id'), [topic.id])
     return Number(row?.id)
+  }
+
+  #warn({ name }: TopicRecord, error: unknown): void {
+    this.#database.logger.warn({ topic: name, err: error }, 'could not make a partition ahead')
   }
 
   /** Nothing is left running in the background. */

@@ -23,11 +23,11 @@ import { mapError } from './database-errors.ts'
 import { listDeadLetters } from './dead-letters.ts'
 import { DedupePruner } from './dedupe.ts'
 import { describeTopic } from './describe.ts'
+import { dropNamespace } from './drop-namespace.ts'
 import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
-import { quoteIdentifier } from './schema-name.ts'
 import { extend, settle } from './settle.ts'
 import { setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic } from './topics.ts'
@@ -147,8 +147,8 @@ class PostgresStore implements Store {
     return this.#database.poolUse()
   }
 
-  async dropNamespace(): Promise<void> {
-    await this.#database.query(`drop schema if exists ${quoteIdentifier(this.#database.schema)} cascade`)
+  dropNamespace(): Promise<void> {
+    return dropNamespace(this.#database)
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { PayloadError, type TidemarkError } from '../../errors.ts'
+import { DatabaseLockedError, PayloadError, type TidemarkError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { byteaArray, textArray } from './binary-array.ts'
@@ -25,6 +25,7 @@ const PARTITION_ATTEMPTS = 20
 export class Publisher {
   readonly #database: Database
   readonly #partitions: Partitions
+  readonly #plainTexts = new Map<number, string>()
 
   constructor(database: Database, partitions: Partitions) {
     this.#database = database
@@ -66,7 +67,7 @@ export class Publisher {
       } catch (error) {
         const isFull = error instanceof Error && codeOf(error.cause) === NO_PARTITION
         if (!isFull || attempt === PARTITION_ATTEMPTS) throw error
-        await this.#partitions.makeForNext(topic, messages.length * attempt)
+        await this.#partitions.makeForNext(topic, messages.length * attempt).catch(ignoreLocked)
       }
     }
   }
@@ -80,7 +81,7 @@ export class Publisher {
     ]
     const messageIds = textArray(messages.map(message => message.messageId))
     if (!messageIds) {
-      const text = this.#database.sql(PLAIN.replaceAll('{topic}', String(topic.id)))
+      const text = this.#plain(topic)
       return async () => decodePublished(await this.#database.query(text, values, `tidemark_publish_${topic.id}`))
     }
     const text = this.#checked(topic, ARRAYS)
@@ -94,6 +95,15 @@ export class Publisher {
   ): Promise<PublishedMessage[]> {
     await this.#partitions.ensureRoom(topic, messages.length)
     return decodePublished(await runInTransaction(tx, this.#checked(topic, JSON_TEXT), toJson(messages)))
+  }
+
+  #plain({ id }: TopicRecord): string {
+    let text = this.#plainTexts.get(id)
+    if (text === undefined) {
+      text = this.#database.sql(PLAIN.replaceAll('{topic}', String(id)))
+      this.#plainTexts.set(id, text)
+    }
+    return text
   }
 
   #checked(topic: TopicRecord, input: string): string {
@@ -122,6 +132,11 @@ export class Publisher {
     for (const [index, id] of candidates) if (stored.has(id)) found.set(index, { id, duplicate: true })
     return found
   }
+}
+
+/** Someone holds the log's lock, an ANALYZE perhaps. The publish finds out whether there is a partition now. */
+function ignoreLocked(error: unknown): void {
+  if (!(error instanceof DatabaseLockedError)) throw error
 }
 
 function toJson(messages: readonly OutgoingMessage[]): string {

@@ -21,9 +21,7 @@ export async function settle(
 ): Promise<SettleResult[]> {
   if (settlements.length === 0) return []
   // A lease that is named twice is settled in turn.
-  const repeated = settlements.findIndex(
-    (one, index) => settlements.findIndex(other => other.token === one.token) < index,
-  )
+  const repeated = firstRepeated(settlements)
   if (repeated > 0) {
     const first = await settle(database, settlements.slice(0, repeated), wake)
     return [...first, ...(await settle(database, settlements.slice(repeated), wake))]
@@ -43,6 +41,15 @@ export async function settle(
 export async function extend(database: Database, token: string, ms: number): Promise<boolean> {
   const rows = await database.queryAgain(database.sql(EXTEND), [parseLeaseToken(token).id, ms], 'tidemark_extend')
   return rows.length > 0
+}
+
+function firstRepeated(settlements: readonly Settlement[]): number {
+  const seen = new Set<string>()
+  return settlements.findIndex(({ token }) => {
+    const isRepeated = seen.has(token)
+    seen.add(token)
+    return isRepeated
+  })
 }
 
 const isWhole = ({ acks, nacks, releases }: Settlement): boolean =>

@@ -28,16 +28,19 @@ export class SharedRows {
     return this.#topics.get(topicId)?.cache.get(id)
   }
 
-  put(topicId: number, rows: readonly RawMessage[]): void {
+  /** Gives the rows that are now shared: those that another group fetched first stay. */
+  put(topicId: number, rows: readonly RawMessage[]): RawMessage[] {
     let topic = this.#topics.get(topicId)
     if (!topic) {
       topic = { cache: new RowCache(this.#maxBytes), highest: 0 }
       this.#topics.set(topicId, topic)
     }
-    for (const row of rows) {
-      topic.cache.put(row)
-      if (row.id > topic.highest) topic.highest = row.id
-    }
+    const { cache } = topic
+    topic.highest = rows.reduce((highest, { id }) => Math.max(highest, id), topic.highest)
+    return rows.map(row => {
+      cache.put(row)
+      return cache.get(row.id) ?? row
+    })
   }
 
   /** `missed`: most rows had left the cache, so that fetching them at once would have been better. */

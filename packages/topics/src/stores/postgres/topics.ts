@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
-import { TopicConflictError } from '../../errors.ts'
-import { DEFAULT_TOPIC_CONFIG, type TopicConfig } from '../../topic-config.ts'
+import { DEFAULT_TOPIC_CONFIG, mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { lockKey } from './schema-name.ts'
@@ -28,7 +27,6 @@ export async function configureTopic(
   name: string,
   given: Partial<TopicConfig>,
 ): Promise<TopicRecord> {
-  const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   return await database.transaction(async client => {
     // Two processes that configure one topic do so one after the other.
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'topic', name)])
@@ -37,8 +35,9 @@ export async function configureTopic(
       [name],
     )
     const existing = found.rows[0] && toRecord(found.rows[0])
-    if (!existing) return await create(database, client, name, { ...DEFAULT_TOPIC_CONFIG, ...settings })
-    return await change(database, client, existing, { ...existing.config, ...settings })
+    const hasMessages = existing !== undefined && (await isUsed(database, client, existing))
+    const config = mergeTopicConfig(name, existing?.config, given, hasMessages)
+    return existing ? await change(database, client, existing, config) : await create(database, client, name, config)
   })
 }
 
@@ -63,8 +62,6 @@ async function change(
   config: TopicConfig,
 ): Promise<TopicRecord> {
   if (isDeepStrictEqual(config, topic.config)) return topic
-  if (config.partitionRows !== topic.config.partitionRows) throw partitionsFixed(topic)
-  if (config.semantics !== topic.config.semantics) await refuseIfUsed(database, client, topic, config)
   const { rows } = await client.query<TopicRow>(
     database.sql(
       `update tidemark.topic set config = $2, semantics = $3, config_version = config_version + 1 where id = $1 returning ${COLUMNS}`,
@@ -74,33 +71,11 @@ async function change(
   return rows[0] ? toRecord(rows[0]) : topic
 }
 
-function partitionsFixed({ name, config }: TopicRecord): TopicConflictError {
-  return new TopicConflictError(
-    name,
-    `Topic '${name}' has partitions of ${config.partitionRows} rows, which is fixed when it is created. ` +
-      `Leave partitionRows out, or create a new topic`,
-  )
-}
-
-/** A queue's one group and a pub-sub's many do not turn into each other. */
-async function refuseIfUsed(
-  database: Database,
-  client: PoolClient,
-  topic: TopicRecord,
-  config: TopicConfig,
-): Promise<void> {
-  const { rows } = await client.query<{ used: boolean }>(
-    database.sql(
-      'select tidemark.last_id($1) > 0 or exists (select from tidemark.subscription where topic_id = $1) as used',
-    ),
-    [topic.id],
-  )
-  if (!rows[0]?.used) return
-  throw new TopicConflictError(
-    topic.name,
-    `Topic '${topic.name}' is a ${topic.config.semantics} with messages or groups and can't become a ${config.semantics}. ` +
-      `Create a new topic instead`,
-  )
+async function isUsed(database: Database, client: PoolClient, topic: TopicRecord): Promise<boolean> {
+  const { rows } = await client.query<{ used: boolean }>(database.sql('select tidemark.last_id($1) > 0 as used'), [
+    topic.id,
+  ])
+  return rows[0]?.used ?? false
 }
 
 function toRecord(row: TopicRow): TopicRecord {

@@ -68,7 +68,8 @@ create index lease_live on tidemark.lease (subscription_id, deadline) where done
 create index lease_ended on tidemark.lease (subscription_id) where done_at is not null or expired_at is not null;
 
 create table tidemark.retry (
-  subscription_id int not null references tidemark.subscription on delete cascade,
+  -- no foreign key: its check would make a settlement wait for the subscription that a claim has locked
+  subscription_id int not null,
   id bigint not null,
   xid xid8 not null,
   attempts int not null,

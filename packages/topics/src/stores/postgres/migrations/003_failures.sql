@@ -92,7 +92,7 @@ begin
     from unnest(slots) as slot;
   else
     update tidemark.retry as r
-    set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1
+    set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1, suspect = false
     where r.token = l.token and r.slot = any(slots);
   end if;
 end

@@ -33,7 +33,8 @@ begin
     return jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', '[]'::jsonb, 'finished', true);
   end if;
   unsettled := tidemark.open_slots(l);
-  if l.token is null or l.expired_at is not null then
+  select * into s from tidemark.subscription as x where x.id = l.subscription_id;
+  if s.id is null or l.expired_at is not null then
     return jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'stale', to_jsonb(array(
       select x from unnest(unsettled) as x
       where x = any(acks) or x = any(releases) or exists (
@@ -54,7 +55,6 @@ begin
   where n.slot = any(unsettled) and not n.slot = any(acks);
   releases := array(select x from unnest(unsettled) as x where x = any(releases) and not x = any(acks) and not x = any(nack_slots));
 
-  select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if l.kind = 'retry' then
     delete from tidemark.retry as r where r.token = l.token and r.slot = any(acks);
   end if;
@@ -80,7 +80,12 @@ $$;
 -- and live. The rest, and what of those was not so simple, one by one. Returns the results of these, by token; a token
 -- that is not among them is done.
 create function tidemark.settle(p_done uuid[], p_rest jsonb) returns jsonb
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
 declare
   done uuid[];
   results jsonb := '{}';

@@ -15,7 +15,12 @@ $$;
 
 -- Messages after the cursor: exact up to `p_limit`, an estimate by ids above it.
 create function tidemark.backlog(s tidemark.subscription, p_limit int) returns bigint
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
 declare
   ceiling bigint := tidemark.last_id(s.topic_id);
   here bigint;

@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Delivery, type Handler, SchemaError, StaleDeliveryError } from 'tidemark'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { until } from '../../../../testing/until.ts'
+import { Gate, happened, payloadsOf, range, receive } from './consuming.ts'
+import { SHARED_STORES, STORES } from './stores.ts'
+
+const failing: Record<string, [Handler<unknown>, { name: string; message: string }]> = {
+  'that throws': [
+    () => {
+      throw new TypeError('thrown')
+    },
+    { name: 'TypeError', message: 'thrown' },
+  ],
+  'that rejects': [
+    async () => {
+      throw new RangeError('rejected')
+    },
+    { name: 'RangeError', message: 'rejected' },
+  ],
+  'that throws no error but a text': [
+    () => {
+      throw 'plain text'
+    },
+    { name: 'Error', message: 'plain text' },
+  ],
+  'that rejects with nothing': [() => Promise.reject(), { name: 'Error', message: 'undefined' }],
+}
+
+for (const store of STORES) {
+  describe(store.name, () => {
+    describe('a handler', () => {
+      for (const [kind, handler] of Object.entries<Handler<unknown>>({
+        'that returns': () => 'anything',
+        'that resolves': async () => 'anything',
+        // biome-ignore lint/suspicious/noThenProperty: a promise of another library.
+        'that returns a thenable': () => ({ then: (resolve: (value: unknown) => void) => resolve(1) }),
+      })) {
+        it(`${kind} acknowledges its message`, async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const group = tm.consumerGroup('work').addConsumer('a', handler)
+          await group.start()
+          await tm.publishBatch('work', range(1, 3))
+          await until(() => tm.metrics().totals.acked === 3, { what: 'three acks' })
+          await group.stop()
+          assert.equal(await tm.reader('work').poll(0), null)
+          assert.equal(tm.metrics().totals.nacked, 0)
+        })
+      }
+
+      for (const [kind, [handler, error]] of Object.entries(failing)) {
+        it(`${kind} is a failed attempt, and the group goes on`, async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
+          const done: unknown[] = []
+          const group = tm.consumerGroup('work')
+          group.addConsumer('a', (message, context) => {
+            return message.payload === 2 ? handler(message, context) : done.push(message.payload)
+          })
+          await group.start()
+          await tm.publishBatch('work', range(1, 3))
+          await until(async () => (await tm.admin.deadLetters('work')).length > 0, { what: 'the dead letter' })
+          const [letter] = await tm.admin.deadLetters('work')
+          assert.deepEqual([letter?.payload, letter?.attempts, letter?.error], ['2', 2, error])
+          assert.deepEqual(done, [1, 3])
+          assert.equal(group.running, true)
+        })
+      }
+
+      it('may settle its message itself', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const attempts: number[] = []
+        const group = tm.consumerGroup('work').addConsumer('a', async message => {
+          attempts.push(message.attempt)
+          if (message.attempt === 1) await message.nack('once more', { delay: 0 })
+          else await message.ack()
+        })
+        await group.start()
+        await tm.publish('work', 1)
+        await until(() => tm.metrics().totals.acked === 1, { what: 'the ack' })
+        assert.deepEqual(attempts, [1, 2])
+        assert.equal(tm.metrics().totals.nacked, 1)
+      })
+
+      it('hears through its signal that its lease has run out', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { lease: '40ms', maxAttempts: 1 })
+        const reasons: unknown[] = []
+        const group = tm.consumerGroup('work').addConsumer('a', async (_, { signal }) => {
+          await new Promise(resolve => signal.addEventListener('abort', resolve))
+          reasons.push(signal.reason)
+        })
+        await group.start()
+        await tm.publish('work', 1)
+        await happened(reasons, 1, 'the signal')
+        assert.ok(reasons[0] instanceof StaleDeliveryError)
+      })
+    })
+
+    describe('a schema', () => {
+      const schemas = {
+        Zod: z.object({ orderId: z.number(), note: z.string().default('none') }),
+        Valibot: v.object({ orderId: v.number(), note: v.optional(v.string(), 'none') }),
+        'Zod, asynchronous': z.object({
+          orderId: z.number().refine(async id => id > 0),
+          note: z.string().default('none'),
+        }),
+      }
+      for (const [name, schema] of Object.entries(schemas)) {
+        it(`of ${name} types and checks every payload; one that fails is a failed attempt`, async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('orders', { maxAttempts: 1 })
+          const group = tm.consumerGroup('orders', 'mail', { schema })
+          const orders: { orderId: number; note: string }[] = []
+          group.addConsumer('a', ({ payload }) => {
+            orders.push({ orderId: payload.orderId, note: payload.note })
+          })
+          await group.start()
+          await tm.publishBatch('orders', [{ orderId: 1 }, { orderId: 'two' }, { orderId: 3, note: 'x' }])
+          await happened(orders, 2, 'the two that fit')
+          await until(async () => (await tm.admin.deadLetters('orders')).length === 1, { what: 'the dead letter' })
+          const [letter] = await tm.admin.deadLetters('orders')
+          assert.equal(letter?.payload, '{"orderId":"two"}')
+          assert.equal(letter?.error.name, 'SchemaError')
+          assert.match(letter?.error.message ?? '', /orders.*orderId/)
+          assert.deepEqual(orders, [
+            { orderId: 1, note: 'none' },
+            { orderId: 3, note: 'x' },
+          ])
+          assert.equal(group.running, true)
+        })
+      }
+
+      it('of a topic handle checks what is published, and types its readers', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const orders = tm.topic('orders', { schema: schemas.Zod })
+        await orders.publish({ orderId: 7, note: 'n' })
+        await orders.writer().send({ orderId: 8, note: 'n' })
+        await orders.publishBatch([{ orderId: 9, note: 'n' }])
+        const wrong = { orderId: 'x' } as never
+        await assert.rejects(orders.publish(wrong), (error: unknown) => {
+          assert.ok(error instanceof SchemaError)
+          assert.equal(error.issues[0]?.path, 'orderId')
+          return true
+        })
+        await assert.rejects(orders.publishBatch([{ orderId: 1, note: 'n' }, wrong]), SchemaError)
+        const reader = orders.reader()
+        const ids: number[] = []
+        for (const _ of range(1, 3)) ids.push((await receive(reader)).payload.orderId)
+        assert.deepEqual(ids, [7, 8, 9])
+        assert.equal(await reader.poll(0), null)
+      })
+
+      it('of a reader makes what does not fit a failed attempt, and the next message comes', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('orders', { maxAttempts: 1 })
+        await tm.publishBatch('orders', [{ orderId: 'x' }, { orderId: 2 }])
+        const reader = tm.reader('orders', { schema: schemas.Zod })
+        assert.equal((await receive(reader)).payload.orderId, 2)
+        await until(async () => (await tm.admin.deadLetters('orders')).length === 1, { what: 'the dead letter' })
+      })
+    })
+
+    describe('sharedPayloads', () => {
+      it('gives two groups the same object, frozen to its depths', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('events', { semantics: 'pub-sub' })
+        const seen: Delivery<{ list: { n: number }[] }>[] = []
+        const groups = ['a', 'b'].map(name =>
+          tm
+            .consumerGroup<{ list: { n: number }[] }>('events', name, { sharedPayloads: true })
+            .addConsumer('c', message => void seen.push(message)),
+        )
+        const [first, second] = groups
+        assert.ok(first && second)
+        await first.start()
+        await second.start()
+        await second.pause()
+        await tm.publish('events', { list: [{ n: 1 }] })
+        await happened(seen, 1, 'the first group')
+        await second.resume()
+        await happened(seen, 2, 'the second group')
+        const [one, two] = seen.map(({ payload }) => payload)
+        assert.ok(one && one === two)
+        assert.ok(Object.isFrozen(one) && Object.isFrozen(one.list) && Object.isFrozen(one.list[0]))
+      })
+
+      it('is not the default: each group has an object of its own', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('events', { semantics: 'pub-sub' })
+        const seen: unknown[] = []
+        for (const name of ['a', 'b']) {
+          const group = tm.consumerGroup<{ n: number }>('events', name)
+          group.addConsumer('c', ({ payload }) => {
+            payload.n++
+            seen.push(payload)
+          })
+          await group.start()
+        }
+        await tm.publish('events', { n: 1 })
+        await happened(seen, 2, 'both groups')
+        assert.deepEqual(seen, [{ n: 2 }, { n: 2 }])
+      })
+    })
+  })
+}
+
+for (const store of SHARED_STORES) {
+  describe(store.name, () => {
+    describe('autoExtend', () => {
+      it('keeps the lease while the handler runs, and its cap lets it go', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('work', { lease: '60ms' })
+        const group = here.consumerGroup('work', 'g', { autoExtend: '400ms' })
+        const gate = new Gate()
+        const begun: [Delivery, number][] = []
+        group.addConsumer('slow', async message => {
+          begun.push([message, performance.now()])
+          await gate.passed
+        })
+        await group.start()
+        await here.publish('work', 1)
+        await happened(begun, 1, 'the handler')
+        const taken = await receive(there.reader('work'))
+        // Without it the lease would have gone after 60 ms.
+        const heldFor = performance.now() - (begun[0]?.[1] ?? 0)
+        assert.ok(heldFor >= 390, `held for ${heldFor} ms`)
+        assert.ok(taken.version >= 2)
+        gate.open()
+        await taken.ack()
+      })
+
+      it('works for a topic that got a lease while the group ran', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('work', { lease: 0 })
+        const group = here.consumerGroup('work', 'g', { autoExtend: '1h' })
+        const gate = new Gate()
+        const begun: Delivery[] = []
+        group.addConsumer('slow', async message => {
+          begun.push(message)
+          if (message.payload === 'slow') await gate.passed
+        })
+        await group.start()
+        await here.configureTopic('work', { lease: '300ms' })
+        await here.publish('work', 'quick')
+        await happened(begun, 1, 'the first handler')
+        await here.publish('work', 'slow')
+        await happened(begun, 2, 'the slow handler')
+        const takenOver = () => here.metrics().totals.takenOver + there.metrics().totals.takenOver
+        const threeTerms = performance.now() + 900
+        const other = there.reader('work')
+        await until(
+          async () => {
+            await other.poll(0)
+            return takenOver() > 0 || performance.now() > threeTerms
+          },
+          { what: 'three terms to pass' },
+        )
+        assert.equal(takenOver(), 0)
+        gate.open()
+      })
+    })
+
+    describe('extend of the handler’s context', () => {
+      it('keeps the lease', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        const gate = new Gate()
+        const extended: unknown[] = []
+        const group = here.consumerGroup('work').addConsumer('a', async (message, { extend }) => {
+          await database.expireLeases()
+          await extend('1h')
+          extended.push(message)
+          await gate.passed
+        })
+        await group.start()
+        await here.publish('work', 1)
+        await happened(extended, 1, 'the extension')
+        assert.equal(await there.reader('work').poll(0), null)
+        gate.open()
+      })
+    })
+
+    describe('a delivery whose lease ran out while it waited', () => {
+      it('is never started by a group', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { lease: '100ms' })
+        await tm.publishBatch('work', [1, 2, 3])
+        const begun: string[] = []
+        const group = tm.consumerGroup('work').addConsumer('slow', ({ payload, version }) => {
+          begun.push(`${payload} at version ${version}`)
+          if (begun.length > 1) return
+          // The whole process stands still past the term: no timer can give anything back.
+          const term = performance.now() + 150
+          while (performance.now() < term);
+        })
+        await group.start()
+        for (const expected of ['2 at version 2', '3 at version 2']) {
+          await until(() => begun.includes(expected), { what: expected })
+        }
+        assert.ok(!begun.includes('2 at version 1') && !begun.includes('3 at version 1'), begun.join(', '))
+      })
+
+      it('is never handed out by a reader', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('work', { lease: '40ms' })
+        await here.publishBatch('work', [1, 2])
+        const first = here.reader('work', { batchSize: 2 })
+        await receive(first)
+        const [second, third] = [there.reader('work'), there.reader('work')]
+        const taken = [await receive(second), await receive(third)]
+        assert.deepEqual(payloadsOf(taken).toSorted(), [1, 2])
+        await Promise.all(taken.map(delivery => delivery.extend('1h')))
+        assert.equal(await first.poll(0), null)
+      })
+    })
+
+    describe('a handler that hangs', () => {
+      it('loses its message, and leaves those behind it to others', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('work', { lease: '100ms' })
+        await here.publishBatch('work', [1, 2, 3])
+        const gate = new Gate()
+        const begun: unknown[] = []
+        const group = here.consumerGroup('work').addConsumer('hung', async ({ payload }) => {
+          begun.push(payload)
+          await gate.passed
+        })
+        await group.start()
+        await happened(begun, 1, 'the handler to hang')
+        const reader = there.reader('work')
+        const taken = new Set<unknown>()
+        await until(
+          async () => {
+            const delivery = await reader.poll('10ms')
+            await delivery?.ack()
+            if (delivery) taken.add(delivery.payload)
+            return taken.size === 3
+          },
+          { timeout: 10_000, what: 'another instance to do all three' },
+        )
+        gate.open()
+        assert.deepEqual(begun, [1])
+      })
+    })
+  })
+}

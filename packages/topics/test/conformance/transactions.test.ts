@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { Kysely, PostgresDialect } from 'kysely'
+import { Client, Pool } from 'pg'
+import postgres from 'postgres'
+import { type Tidemark, TransactionError } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { consume, range, receive } from './consuming.ts'
+import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
+
+/** An open transaction of one library. */
+type OpenTransaction = { readonly tx: unknown; end(how: 'commit' | 'rollback'): Promise<void> }
+type Begin = (database: TestDatabase) => Promise<OpenTransaction>
+
+const libraries: Record<string, Record<string, Begin>> = {
+  SQLite: { 'a DatabaseSync': beginSqlite },
+  PostgreSQL: {
+    'a Client of pg': beginClient,
+    'a client of a Pool of pg': beginPoolClient,
+    'an object with query(text, values)': beginQuery,
+    'sql.begin of postgres.js': beginPostgresJs,
+    'a transaction of Kysely': beginKysely,
+  },
+}
+
+for (const store of SHARED_STORES) {
+  for (const [library, begin] of Object.entries(libraries[store.name] ?? {})) {
+    describe(`${store.name}: a publish in ${library}`, () => {
+      it('is seen by nobody before the commit, and by all after it', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work')
+        const reader = await tm.reader('work').ready()
+        const { tx, end } = await begin(database)
+        const ref = await tm.publish('work', { n: "it's" }, { tx, key: 'k', headers: { h: '\\' }, messageId: 'm' })
+        const refs = await tm.publishBatch('work', [Uint8Array.of(0, 255), null], { tx })
+        assert.equal(await reader.poll(0), null)
+        await end('commit')
+        const delivery = await receive(reader)
+        assert.deepEqual(delivery.payload, { n: "it's" })
+        assert.deepEqual([delivery.id, delivery.messageId, delivery.key], [ref.id, 'm', 'k'])
+        assert.deepEqual(delivery.headers, { h: '\\' })
+        assert.deepEqual(await consume(reader, 2), [Uint8Array.of(0, 255), null])
+        assert.equal(refs.length, 2)
+        assert.equal((await tm.publish('work', 1, { messageId: 'm' })).duplicate, true)
+      })
+
+      it('is gone with the rollback', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work')
+        const { tx, end } = await begin(database)
+        await tm.publish('work', 'undone', { tx, messageId: 'm' })
+        await end('rollback')
+        const reader = tm.reader('work')
+        assert.equal(await reader.poll(0), null)
+        assert.equal((await tm.publish('work', 'done', { messageId: 'm' })).duplicate, false)
+        assert.deepEqual(await consume(reader, 1), ['done'])
+      })
+    })
+  }
+}
+
+for (const store of STORES) {
+  describe(store.name, () => {
+    describe('a tx that is none', () => {
+      for (const [what, tx] of Object.entries({
+        null: null,
+        'a text': 'begin',
+        'an empty object': {},
+        'a function': () => {},
+        'a query that returns nothing': { query: async () => undefined },
+      })) {
+        it(`is refused: ${what}`, async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work')
+          await assert.rejects(tm.publish('work', 1, { tx }), TransactionError)
+          await assert.rejects(tm.publishBatch('work', [1], { tx }), TransactionError)
+          assert.equal(await tm.reader('work').poll(0), null)
+        })
+      }
+
+      it('is refused: a transaction of another engine', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work')
+        using db = new DatabaseSync(':memory:')
+        db.exec('begin')
+        await assert.rejects(tm.publish('work', 1, { tx: db }), TransactionError)
+      })
+    })
+  })
+}
+
+describe('SQLite', () => {
+  it('refuses a DatabaseSync without an open transaction, or of another file, or closed', async () => {
+    const [sqlite] = SHARED_STORES
+    assert.ok(sqlite)
+    await using database = await sqlite.fresh()
+    using folder = temporaryFolder()
+    const tm = await database.open()
+    await tm.configureTopic('work')
+    using idle = new DatabaseSync(database.url.slice('sqlite:'.length))
+    await assert.rejects(tm.publish('work', 1, { tx: idle }), /begin immediate/)
+    await assert.rejects(tm.publish('work', 1, { tx: idle }), TransactionError)
+    using other = new DatabaseSync(join(folder.path, 'other.db'))
+    other.exec('begin')
+    await assert.rejects(tm.publish('work', 1, { tx: other }), TransactionError)
+    const closed = new DatabaseSync(database.url.slice('sqlite:'.length))
+    closed.close()
+    await assert.rejects(tm.publish('work', 1, { tx: closed }), TransactionError)
+    assert.equal(await tm.reader('work').poll(0), null)
+  })
+})
+
+describe('PostgreSQL', () => {
+  const refused: Record<string, (url: string, publish: (tx: unknown) => Promise<unknown>) => Promise<void>> = {
+    'a Client without an open transaction': async (url, publish) => {
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      await assert.rejects(publish(client), TransactionError).finally(() => client.end())
+    },
+    'a Pool': async (url, publish) => {
+      const pool = new Pool({ connectionString: url })
+      await assert.rejects(publish(pool), TransactionError).finally(() => pool.end())
+    },
+    'postgres.js outside begin()': async (url, publish) => {
+      const sql = postgres(url, { onnotice: () => {} })
+      await assert.rejects(publish(sql), TransactionError).finally(() => sql.end())
+    },
+    'Kysely outside a transaction': async (url, publish) => {
+      const kysely = new Kysely({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
+      await assert.rejects(publish(kysely), TransactionError).finally(() => kysely.destroy())
+    },
+  }
+  const [, postgresStore] = SHARED_STORES
+  for (const [what, check] of Object.entries(refused)) {
+    it(`refuses ${what}`, async () => {
+      assert.ok(postgresStore)
+      await using database = await postgresStore.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('work')
+      await check(database.url, tx => tm.publish('work', 1, { tx }))
+      assert.equal(await tm.reader('work').poll(0), null)
+    })
+  }
+
+  for (const what of ['another database', 'another database that has the topic too']) {
+    it(`refuses the transaction of ${what}`, async () => {
+      assert.ok(postgresStore)
+      await using database = await postgresStore.fresh()
+      await using other = await postgresStore.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('work')
+      if (what.includes('topic')) await (await other.open()).configureTopic('work')
+      const { tx, end } = await beginClient(other)
+      await assert.rejects(tm.publish('work', 1, { tx }), TransactionError).finally(() => end('rollback'))
+    })
+  }
+
+  it('leaves the caller’s transaction usable, with many messages in it', async () => {
+    assert.ok(postgresStore)
+    await using database = await postgresStore.fresh()
+    const tm: Tidemark = await database.open()
+    await tm.configureTopic('work', { partitionRows: 10 })
+    const { tx, end } = await beginClient(database)
+    for (const number of range(1, 35)) await tm.publish('work', number, { tx })
+    await (tx as Client).query('create table note (words text)')
+    await end('commit')
+    assert.deepEqual(await consume(tm.reader('work', { batchSize: 100 }), 35), range(1, 35))
+  })
+})
+
+async function beginSqlite({ url }: TestDatabase): Promise<OpenTransaction> {
+  const db = new DatabaseSync(url.slice('sqlite:'.length))
+  db.exec('begin immediate')
+  return {
+    tx: db,
+    async end(how) {
+      db.exec(how)
+      db.close()
+    },
+  }
+}
+
+async function beginClient({ url }: TestDatabase): Promise<OpenTransaction> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  return {
+    tx: client,
+    async end(how) {
+      await client.query(how)
+      await client.end()
+    },
+  }
+}
+
+async function beginPoolClient({ url }: TestDatabase): Promise<OpenTransaction> {
+  const pool = new Pool({ connectionString: url })
+  const client = await pool.connect()
+  await client.query('begin')
+  return {
+    tx: client,
+    async end(how) {
+      await client.query(how)
+      client.release()
+      await pool.end()
+    },
+  }
+}
+
+async function beginQuery(database: TestDatabase): Promise<OpenTransaction> {
+  const { tx, end } = await beginClient(database)
+  return { tx: { query: (text: string, values: unknown[]) => (tx as Client).query(text, values) }, end }
+}
+
+async function beginPostgresJs({ url }: TestDatabase): Promise<OpenTransaction> {
+  const sql = postgres(url, { onnotice: () => {} })
+  const { tx, end } = await inCallback(work => sql.begin(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => sql.end()) }
+}
+
+async function beginKysely({ url }: TestDatabase): Promise<OpenTransaction> {
+  const kysely = new Kysely({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
+  const { tx, end } = await inCallback(work => kysely.transaction().execute(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => kysely.destroy()) }
+}
+
+/** Libraries that give a transaction to a callback commit when it returns and roll back when it throws. */
+async function inCallback(run: (work: (tx: unknown) => Promise<void>) => Promise<unknown>): Promise<OpenTransaction> {
+  const opened = Promise.withResolvers<unknown>()
+  const ended = Promise.withResolvers<void>()
+  const running = run(async tx => {
+    // In an object, because the transaction of postgres.js is itself a function with a `then` of sorts.
+    opened.resolve({ tx })
+    await ended.promise
+  })
+  running.catch(opened.reject)
+  const { tx } = (await opened.promise) as { tx: unknown }
+  return {
+    tx,
+    async end(how) {
+      if (how === 'commit') ended.resolve()
+      else ended.reject(new Error('rolled back on purpose'))
+      await running.catch(error => {
+        if (how === 'commit') throw error
+      })
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type RawMessage, rawMessageBytes } from '../../src/raw-message.ts'
+import { RowCache } from '../../src/row-cache.ts'
+
+const row = (id: number): RawMessage => ({
+  id,
+  payload: `"${id}"`,
+  type: null,
+  key: null,
+  headers: null,
+  messageId: null,
+  createdAt: 0,
+})
+
+describe('the row cache', () => {
+  it('gives a range across chunks, in order', () => {
+    const cache = new RowCache(10_000_000)
+    for (let id = 1_000; id <= 3_000; id++) cache.put(row(id))
+    const range = cache.range(1_020, 2_100)
+    assert.deepEqual(
+      range?.map(each => each.id),
+      Array.from({ length: 1_081 }, (_, index) => 1_020 + index),
+    )
+  })
+
+  it('gives no range with a hole', () => {
+    const cache = new RowCache(10_000_000)
+    for (const id of [1, 2, 4]) cache.put(row(id))
+    assert.equal(cache.range(1, 4), undefined)
+    assert.equal(cache.range(4, 5), undefined)
+    assert.equal(cache.range(0, 1), undefined)
+    assert.equal(cache.get(2)?.id, 2)
+  })
+
+  it('stays within its bytes, and lets the oldest go first', () => {
+    const perRow = rawMessageBytes(row(100_000))
+    const cache = new RowCache(perRow * 5_000)
+    for (let id = 100_000; id < 120_000; id++) cache.put(row(id))
+    const kept = Array.from({ length: 20_000 }, (_, index) => cache.get(100_000 + index)).filter(
+      each => each !== undefined,
+    )
+    assert.ok(kept.length <= 5_000 && kept.length > 3_000, `${kept.length} rows are kept`)
+    assert.equal(cache.get(119_999)?.id, 119_999)
+    assert.equal(cache.get(100_000), undefined)
+  })
+
+  it('keeps the row it had: groups share the very object', () => {
+    const cache = new RowCache(10_000)
+    const first = row(7)
+    cache.put(first)
+    cache.put(row(7))
+    assert.equal(cache.get(7), first)
+  })
+})
