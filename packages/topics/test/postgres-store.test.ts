@@ -7,7 +7,9 @@ import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts'
 import { until } from '../../../testing/until.ts'
 import {
+  ClosedError,
   DatabaseError,
+  DatabaseReadOnlyError,
   DatabaseUnreachableError,
   DatabaseVersionError,
   InvalidTransitionError,
@@ -180,6 +182,34 @@ describe('opening a PostgreSQL store', () => {
     const left = async () =>
       (await admin.query("select from pg_stat_activity where application_name = 'leak-check'")).rows.length === 0
     await until(left, { what: 'the connections to end' })
+  })
+})
+
+describe('closing', () => {
+  it('waits for what runs, and for what waits for a connection', async () => {
+    const bench = await open({}, { poolSize: 1 })
+    const published = Array.from({ length: 20 }, (_, index) => bench.store.publish(bench.topic, [message(index)]))
+    await bench.store.close()
+    assert.equal((await Promise.all(published)).length, 20)
+    await assert.rejects(bench.store.publish(bench.topic, messages(1)), ClosedError)
+  })
+})
+
+describe('a read-only server', () => {
+  it('is named as such', async () => {
+    await using bench = await open()
+    const { rows } = await admin.query<{ name: string }>('select current_database() as name')
+    await admin.query(`alter database "${rows[0]?.name}" set default_transaction_read_only = on`)
+    try {
+      await using other = { store: await openStore(bench.namespace), [Symbol.asyncDispose]: async () => {} }
+      await assert.rejects(other.store.publish(bench.topic, messages(1)), DatabaseReadOnlyError)
+      await other.store.close()
+    } finally {
+      const client = new pg.Client({ connectionString: server.url, options: '-c default_transaction_read_only=off' })
+      await client.connect()
+      await client.query(`alter database "${rows[0]?.name}" reset default_transaction_read_only`)
+      await client.end()
+    }
   })
 })
 

@@ -17,6 +17,13 @@ export type ConsumerEntry = {
   readonly attempt: number
 }
 
+export type HandlerEntry = {
+  readonly kind: 'started' | 'finished'
+  readonly key: string
+  readonly attempt: number
+  readonly version: number
+}
+
 /** What processes did, a line each, written before they go on: a line that is written outlives a SIGKILL. */
 export class Journal<Entry extends object> {
   readonly #file: number

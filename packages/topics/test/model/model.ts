@@ -1,12 +1,13 @@
 /**
  * What a store must do, in plain data: one topic, its log and its groups. Messages are known by their number in the log,
- * leases by their number in the order they were given. Time is a flag: a lease has run out or not, a retry is due or not.
+ * leases by their number in the order they were given. Time is a flag: a lease has run out or not, a retry is due or not,
+ * and if so, since earlier claims or only since the present one (`fresh`), which comes after the others.
  */
 
 export type Failure = { readonly attempt: number; readonly name: string }
 export type DeadLetter = { readonly n: number; readonly attempts: number; readonly history: readonly Failure[] }
 
-type Retry = { attempts: number; version: number; due: boolean; suspect: boolean; history: Failure[]; lease: Lease | null }
+type Retry = { attempts: number; version: number; due: boolean; fresh: boolean; suspect: boolean; history: Failure[]; lease: Lease | null }
 type Slot = { readonly n: number; readonly attempts: number; readonly version: number; settled: boolean }
 
 export type Lease = {
@@ -105,6 +106,7 @@ export class Model {
   claim(group: Group, { consumer, limit, suspects, sweep }: ClaimPlan): Claimed {
     const nothing = { status: group.status, takenOver: 0, deadLettered: 0, lease: null }
     if (group.status !== 'ACTIVE') return { ...nothing, next: 'never' }
+    for (const retry of group.retries.values()) retry.fresh = false
     const expired = sweep ? this.#expire(group) : { takenOver: 0, deadLettered: 0 }
     const lease = this.#claimRetries(group, consumer, limit, suspects) ?? this.#claimPage(group, consumer, limit)
     if (lease === null) return { ...nothing, ...expired, next: nextDue(group, suspects, sweep) }
@@ -136,7 +138,7 @@ export class Model {
       if (!message) continue
       const history = lease.group.retries.get(message.n)?.history ?? []
       const { attempts, version } = message
-      const retry = { attempts: attempts - 1, version, due: true, suspect: lease.suspect, history, lease: null }
+      const retry = { attempts: attempts - 1, version, due: true, fresh: true, suspect: lease.suspect, history, lease: null }
       lease.group.retries.set(message.n, retry)
     }
     const finished = lease.slots.every(slot => slot.settled)
@@ -176,6 +178,10 @@ export class Model {
     return [...new Set([...group.retries.keys(), ...openSlots(group).map(({ n }) => n), ...ahead])]
   }
 
+  hasFreshRetries(group: Group): boolean {
+    return [...group.retries.values()].some(retry => retry.fresh && retry.lease === null)
+  }
+
   #expire(group: Group): { takenOver: number; deadLettered: number } {
     const count = { takenOver: 0, deadLettered: 0 }
     for (const lease of group.leases) {
@@ -197,13 +203,15 @@ export class Model {
       group.deadLetters.push({ n, attempts, history })
       return true
     }
-    group.retries.set(n, { attempts, version, history, lease: null, ...retry })
+    group.retries.set(n, { attempts, version, history, fresh: true, lease: null, ...retry })
     return false
   }
 
   /** All that are due, and may be leased together; if there are none, one suspect, alone. */
   #claimRetries(group: Group, consumer: string, limit: number, suspects: boolean): Lease | null {
-    const due = [...group.retries].filter(([, retry]) => retry.due && retry.lease === null).sort(([a], [b]) => a - b)
+    const due = [...group.retries]
+      .filter(([, retry]) => retry.due && retry.lease === null)
+      .sort(([a, one], [b, other]) => Number(one.fresh) - Number(other.fresh) || a - b)
     const shared = due.filter(([, retry]) => !retry.suspect).slice(0, limit)
     const picked = shared.length > 0 ? shared : due.slice(0, suspects ? 1 : 0)
     if (picked.length === 0) return null

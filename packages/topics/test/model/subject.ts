@@ -52,7 +52,7 @@ export class Subject {
       return { payload: JSON.stringify({ n }), type: null, key: null, headers: null, messageId }
     })
     const published = await this.#store.publish(this.#topic, messages)
-    await this.#remember(numbers, published)
+    this.#remember(numbers, published)
     return published.map(({ id, duplicate }) => ({ n: this.#ids.indexOf(id), duplicate }))
   }
 
@@ -73,10 +73,14 @@ export class Subject {
     }
   }
 
-  /** `forget`: numbers of leases that nobody will settle again. */
-  async claim(group: string, plan: ClaimPlan & { shared: boolean }, forget: readonly number[]): Promise<Claimed> {
+  /** `forget`: numbers of leases that nobody will settle again. `isLate`: retries became due since the last claim. */
+  async claim(
+    group: string,
+    plan: ClaimPlan & { shared: boolean },
+    { forget, isLate }: { forget: readonly number[]; isLate: boolean },
+  ): Promise<Claimed> {
     const subscription = this.#subscription(group)
-    await this.#testStore.levelDueTimes(subscription.id)
+    if (isLate) await this.#testStore.levelDueTimes(subscription.id)
     const result = await this.#store.claim({
       ...plan,
       topic: this.#topic,
@@ -122,6 +126,7 @@ export class Subject {
   /** `needed`: the messages each group has not settled yet. No watermark may be above one of them. */
   async describe(needed: ReadonlyMap<string, readonly number[]>): Promise<Described> {
     const { messagesPublished, groups } = await this.#store.describeTopic(this.#topic)
+    await this.#findPositions()
     for (const { group, watermark } of groups) {
       this.ledger.watermark(group, watermark)
       for (const n of needed.get(group) ?? []) {
@@ -148,6 +153,7 @@ export class Subject {
   /** Drained: the watermarks have reached the last message. */
   async assertWatermarksAtEnd(): Promise<void> {
     const { groups } = await this.#store.describeTopic(this.#topic)
+    await this.#findPositions()
     const last = this.#positions.at(-1) ?? 0n
     for (const { group, watermark } of groups) {
       assert.ok(watermark >= last, `${group}: drained, and the watermark is ${watermark}, below ${last}`)
@@ -158,16 +164,18 @@ export class Subject {
     return this.#testStore.store
   }
 
-  async #remember(numbers: readonly number[], published: readonly PublishedMessage[]): Promise<void> {
-    const added: number[] = []
+  #remember(numbers: readonly number[], published: readonly PublishedMessage[]): void {
     for (const [index, { id }] of published.entries()) {
       const n = numbers[index] ?? -1
       if (n < 0) continue
       this.#ids[n] = id
       this.ledger.published(n)
-      added.push(id)
     }
-    if (added.length > 0) this.#positions.push(...(await this.#testStore.positions(this.#topic.id, added)))
+  }
+
+  async #findPositions(): Promise<void> {
+    const unknown = this.#ids.slice(this.#positions.length)
+    if (unknown.length > 0) this.#positions.push(...(await this.#testStore.positions(this.#topic.id, unknown)))
   }
 
   #hold(group: string, lease: Lease): void {

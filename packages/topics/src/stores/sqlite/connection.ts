@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError, DatabaseVersionError } from '../../errors.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
+import { WalSync } from './wal-sync.ts'
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 const OLDEST_SQLITE = [3, 51, 3] as const
@@ -23,7 +24,8 @@ export class Connection {
   readonly #db: DatabaseSync
   readonly #options: ConnectionOptions
   readonly #statements = new Map<string, StatementSync>()
-  #synchronous = ''
+  #syncsItself = false
+  #walSync: Promise<WalSync> | undefined
   /** Writers of other processes met so far. */
   busyCount = 0
   #waiting = 0
@@ -47,8 +49,14 @@ export class Connection {
           `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
       )
     }
-    await this.retryWhileBusy(() => this.#db.exec('pragma journal_mode = wal'))
+    const mode = await this.retryWhileBusy(() =>
+      rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode = wal')),
+    )
+    const wal = mode?.journal_mode === 'wal'
+    // Where there is no WAL (a memory database, some file systems) SQLite itself syncs.
+    this.#db.exec(`pragma synchronous = ${wal || this.#options.durability === 'process' ? 'normal' : 'full'}`)
     this.#db.exec('pragma foreign_keys = on')
+    this.#syncsItself = wal && this.#options.durability === 'full'
   }
 
   /** A statement, prepared once. */
@@ -74,7 +82,9 @@ export class Connection {
    * undo it, as it may undo the claims that nobody depends on.
    */
   async write<T>(durable: boolean, body: () => T): Promise<T> {
-    return await this.retryWhileBusy(() => this.#transaction(durable, body))
+    const result = await this.retryWhileBusy(() => this.#transaction(body))
+    if (durable && this.#syncsItself) await this.#sync()
+    return result
   }
 
   async retryWhileBusy<T>(step: () => T): Promise<T> {
@@ -97,12 +107,23 @@ export class Connection {
     return this.#waiting
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await (await this.#walSync)?.close()
+    this.#walSync = undefined
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #transaction<T>(durable: boolean, body: () => T): T {
-    this.#setSynchronous(durable && this.#options.durability === 'full' ? 'full' : 'normal')
+  async #sync(): Promise<void> {
+    // The log file is there once a transaction has committed.
+    this.#walSync ??= WalSync.of(this.path)
+    try {
+      await (await this.#walSync).flush()
+    } catch (error) {
+      throw mapError(error, this.path)
+    }
+  }
+
+  #transaction<T>(body: () => T): T {
     this.#run('begin immediate')
     try {
       const result = body()
@@ -116,12 +137,6 @@ export class Connection {
 
   #run(sql: string): void {
     this.prepare(sql).run()
-  }
-
-  #setSynchronous(mode: 'full' | 'normal'): void {
-    if (this.#synchronous === mode) return
-    this.#db.exec(`pragma synchronous = ${mode}`)
-    this.#synchronous = mode
   }
 }
 

@@ -4,14 +4,15 @@ import { type Connection, requiredRow, rowsOf } from './connection.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
+const CREATE_MIGRATION = `
+  create table if not exists tidemark_migration (version integer primary key, applied_at integer not null)`
+
 /** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
 export async function migrate(connection: Connection): Promise<void> {
   const migrations = readMigrations()
   const newest = migrations.at(-1)?.version ?? 0
   await connection.write(true, () => {
-    connection.exec(
-      'create table if not exists tidemark_migration (version integer primary key, applied_at integer not null)',
-    )
+    connection.exec(CREATE_MIGRATION)
     const { current } = requiredRow<{ current: number }>(
       connection.prepare('select coalesce(max(version), 0) as current from tidemark_migration'),
     )

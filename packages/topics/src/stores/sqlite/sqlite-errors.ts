@@ -54,6 +54,8 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case 'EEXIST':
     case 'ENOTDIR':
       return new DatabaseUnreachableError(path, error)
+    case 'EIO':
+      return new DatabaseError(`Reading or writing ${path} failed. Check the disk`, error)
     case 'ERR_SQLITE_ERROR':
       return new DatabaseError(`SQLite refused a statement on ${path}: ${(error as Error).message}`, error)
   }

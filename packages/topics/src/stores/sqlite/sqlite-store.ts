@@ -43,7 +43,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     await migrate(connection)
     return new SqliteStore(connection, options)
   } catch (error) {
-    connection.close()
+    await connection.close()
     throw mapError(error, options.path)
   }
 }
@@ -132,7 +132,7 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     this.#watch?.stop()
     this.#caches.clear()
-    this.#connection.close()
+    await this.#connection.close()
   }
 
   #publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): PublishedMessage[] {

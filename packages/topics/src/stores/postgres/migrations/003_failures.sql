@@ -92,7 +92,7 @@ begin
     from unnest(slots) as slot;
   else
     update tidemark.retry as r
-    set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1, suspect = false
+    set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1
     where r.token = l.token and r.slot = any(slots);
   end if;
 end
@@ -115,7 +115,7 @@ language plpgsql volatile as $$
 declare
   l tidemark.lease;
   slots int[];
-  due timestamptz := clock_timestamp();
+  now timestamptz := clock_timestamp();
   error jsonb;
   dead int;
 begin
@@ -123,16 +123,17 @@ begin
   dead_lettered := 0;
   for l in
     select * from tidemark.lease as x
-    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.deadline < due
+    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.deadline < now
     order by x.deadline
     -- one that is being settled is not expired
     for update skip locked
   loop
     slots := tidemark.open_slots(l);
     error := jsonb_build_object('name', 'LeaseExpiredError', 'message', replace(error_text, '{consumer}', l.consumer));
+    -- due since the deadline: of several, those that have waited longest come first
     dead := cardinality(tidemark.fail_slots(
-      s, l, slots, array_fill(due, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true));
-    update tidemark.lease as x set expired_at = due where x.token = l.token;
+      s, l, slots, array_fill(l.deadline, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true));
+    update tidemark.lease as x set expired_at = now where x.token = l.token;
     dead_lettered := dead_lettered + dead;
     taken_over := taken_over + cardinality(slots) - dead;
   end loop;
@@ -140,6 +141,6 @@ begin
   delete from tidemark.lease as x
   where x.subscription_id = s.id
     and (x.done_at is not null or x.expired_at is not null)
-    and greatest(x.done_at, x.expired_at) < due - interval '1 hour';
+    and greatest(x.done_at, x.expired_at) < now - interval '1 hour';
 end
 $$;

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import {
+  DatabaseError,
+  DatabaseFullError,
+  DatabaseLockedError,
+  DatabaseReadOnlyError,
+  DatabaseUnreachableError,
+  DatabaseVersionError,
+  open,
+} from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { findFreePort } from '../../../../testing/free-port.ts'
+import { startPostgres } from '../../../../testing/postgres-server.ts'
+import { spawnScript } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
+import { consume } from './consuming.ts'
+import { executePostgres, SHARED_STORES, SILENT } from './stores.ts'
+
+const script = new URL('scripts/open-and-publish.ts', import.meta.url)
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+const [sqlite, postgres] = SHARED_STORES
+const logger = SILENT
+
+type Outcome = { id?: number; name?: string; message?: string; code?: string }
+
+for (const store of SHARED_STORES) {
+  describe(store.name, () => {
+    it('refuses a schema that a newer Tidemark wrote', async () => {
+      await using database = await store.fresh()
+      await (await database.open()).close()
+      await database.execute({
+        sqlite: 'insert into tidemark_migration (version, applied_at) values (999, 1)',
+        postgres: 'insert into tidemark.migration (version) values (999)',
+      })
+      await assert.rejects(database.open(), (error: unknown) => {
+        assert.ok(error instanceof DatabaseVersionError)
+        assert.match(error.message, /newer Tidemark.*999.*Up/s)
+        return true
+      })
+    })
+  })
+}
+
+describe('SQLite', () => {
+  it('waits for another writer without blocking the event loop', async () => {
+    assert.ok(sqlite)
+    await using database = await sqlite.fresh()
+    const tm = await database.open()
+    await tm.configureTopic('work')
+    const lock = await database.lock()
+    const published = tm.publish('work', 1)
+    await until(() => tm.metrics().pool.waiting > 0, { what: 'the publish to wait' })
+    for (let turn = 0; turn < 200; turn++) await new Promise(resolve => setImmediate(resolve))
+    assert.equal(tm.metrics().totals.published, 0)
+    await lock[Symbol.asyncDispose]()
+    await published
+    assert.deepEqual(await consume(tm.reader('work'), 1), [1])
+  })
+
+  it('gives up on another writer after busyTimeout', async () => {
+    assert.ok(sqlite)
+    await using database = await sqlite.fresh()
+    const tm = await database.open({ busyTimeout: 30 })
+    await tm.configureTopic('work')
+    {
+      await using _ = await database.lock()
+      await assert.rejects(tm.publish('work', 1), (error: unknown) => {
+        assert.ok(error instanceof DatabaseLockedError)
+        assert.equal(error.code, 'TIDEMARK_DATABASE_LOCKED')
+        assert.match(error.message, /app\.db.*busyTimeout/)
+        return true
+      })
+      await assert.rejects(database.open({ busyTimeout: 30 }), DatabaseLockedError)
+    }
+    await tm.publish('work', 2)
+    assert.deepEqual(await consume(tm.reader('work'), 1), [2])
+  })
+
+  it('refuses a file that is no database, and leaves it as it is', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'notes.txt')
+    const text = 'not a database, but long enough to have been one. '.repeat(100)
+    writeFileSync(path, text)
+    await assert.rejects(open(`sqlite:${path}`, { logger }), (error: unknown) => {
+      assert.ok(error instanceof DatabaseError)
+      assert.match(error.message, /notes\.txt is damaged or is not a SQLite database/)
+      return true
+    })
+    assert.equal(readFileSync(path, 'utf8'), text)
+  })
+
+  it('says that it can not reach a file where no folder can be', async () => {
+    using folder = temporaryFolder()
+    writeFileSync(join(folder.path, 'file'), '')
+    await assert.rejects(open(`sqlite:${folder.path}/file/app.db`, { logger }), DatabaseUnreachableError)
+    await assert.rejects(open(`sqlite:${folder.path}`, { logger }), DatabaseUnreachableError)
+  })
+
+  it('makes the folders of a new file', async () => {
+    using folder = temporaryFolder()
+    await using tm = await open(`sqlite:${folder.path}/a/b/app.db`, { logger })
+    assert.equal((await tm.publish('work', 1)).id, 1)
+  })
+
+  for (const what of ['a file', 'a folder', 'the parent of a folder to be made']) {
+    it(`refuses ${what} it may only read`, async () => {
+      using parent = temporaryFolder()
+      chmodSync(parent.path, 0o755)
+      const folder = join(parent.path, 'data')
+      mkdirSync(folder, { mode: 0o755 })
+      const path = join(folder, 'app.db')
+      if (what === 'a file') {
+        await (await open(`sqlite:${path}`, { logger })).close()
+        chmodSync(path, 0o444)
+        if (isRoot) chownSync(folder, NOBODY, NOBODY)
+      } else chmodSync(folder, 0o555)
+      const url = what.startsWith('the parent') ? `sqlite:${folder}/new/app.db` : `sqlite:${path}`
+      // Nothing is read-only for root.
+      await using child = spawnScript(script, [url, ...(isRoot ? [String(NOBODY)] : [])])
+      const outcome = JSON.parse(await child.waitForLine('{')) as Outcome
+      chmodSync(folder, 0o755)
+      assert.deepEqual([outcome.name, outcome.code], ['DatabaseReadOnlyError', 'TIDEMARK_DATABASE_READ_ONLY'])
+      assert.match(outcome.message ?? '', /app\.db is read-only\. Give this process write access/)
+    })
+  }
+
+  it('says that the database is full, and stores nothing', async () => {
+    assert.ok(sqlite)
+    await using database = await sqlite.fresh()
+    const tm = await database.open()
+    await tm.configureTopic('work')
+    using db = new DatabaseSync(database.url.slice('sqlite:'.length))
+    db.exec('pragma max_page_count = 1')
+    db.exec('begin immediate')
+    await assert.rejects(tm.publish('work', 'x'.repeat(100_000), { tx: db }), DatabaseFullError)
+    if (db.isTransaction) db.exec('rollback')
+    assert.equal(await tm.reader('work').poll(0), null)
+  })
+
+  it('says that the disk is full, and works again when it is not', {
+    skip: !canMount() && 'no mount namespaces',
+  }, () => {
+    using folder = temporaryFolder()
+    const command = `mount -t tmpfs -o size=2m tmpfs ${folder.path} && exec "$0" "$@"`
+    const flags = ['--conditions=tidemark-source', '--disable-warning=ExperimentalWarning']
+    const node = [process.execPath, ...flags, fileURLToPath(script), `sqlite:${folder.path}/app.db`]
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+    const output = execFileSync('unshare', ['-rm', 'sh', '-c', command, ...node], { encoding: 'utf8', env })
+    const outcome = JSON.parse(output) as Outcome
+    assert.deepEqual([outcome.name, outcome.code], ['DatabaseFullError', 'TIDEMARK_DATABASE_FULL'])
+    assert.match(outcome.message ?? '', /Free disk space/)
+  })
+})
+
+describe('PostgreSQL', () => {
+  it('says that it can not reach a server, and where it looked, but no secret', async () => {
+    const port = await findFreePort()
+    await assert.rejects(open(`postgres://me:s3cret@127.0.0.1:${port}/app`, { logger }), (error: unknown) => {
+      assert.ok(error instanceof DatabaseUnreachableError)
+      assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}/app`))
+      assertNoSecret(error)
+      return true
+    })
+  })
+
+  it('says that the password is wrong, and does not show it', async () => {
+    await using server = await startPostgres()
+    await executePostgres(server.url, `create role me login superuser password 'right'`)
+    writeFileSync(join(server.dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
+    await executePostgres(server.url, 'select pg_reload_conf()')
+    const url = (password: string) => `postgres://me:${password}@127.0.0.1:${server.port}/postgres`
+    const refuses = async () => {
+      const tm = await open(url('s3cret'), { logger }).catch((error: unknown) => error)
+      return tm instanceof Error && tm
+    }
+    const error = await until(refuses, { what: 'the server to ask for passwords' })
+    assert.ok(error instanceof DatabaseError)
+    assert.match(error.message, /password is wrong/)
+    assertNoSecret(error)
+    await (await open(url('right'), { logger })).close()
+  })
+
+  it('says that the database does not exist', async () => {
+    assert.ok(postgres)
+    await using database = await postgres.fresh()
+    const url = new URL(database.url)
+    url.pathname = '/nowhere'
+    await assert.rejects(open(url.href, { logger }), /nowhere.*Create it, or correct its name/s)
+  })
+
+  it('refuses an address that can not be read, without showing it', async () => {
+    for (const url of [
+      'postgres://me:s3cret@host:port/x',
+      'postgres://me:s3cret@[::1/x',
+      'postgres://me:s3cret@/%zz',
+    ]) {
+      await assert.rejects(open(url, { logger }), (error: unknown) => {
+        assert.ok(error instanceof Error)
+        assertNoSecret(error)
+        assert.ok('code' in error && String(error.code).startsWith('TIDEMARK_'), String(error))
+        return true
+      })
+    }
+  })
+
+  it('refuses a server that is read-only', async () => {
+    assert.ok(postgres)
+    await using database = await postgres.fresh()
+    const name = new URL(database.url).pathname.slice(1)
+    await executePostgres(database.url, `alter database ${name} set default_transaction_read_only = on`)
+    await assert.rejects(database.open(), DatabaseReadOnlyError)
+  })
+
+  for (const [code, kind] of Object.entries({
+    '53100': DatabaseFullError,
+    '25006': DatabaseReadOnlyError,
+    '55P03': DatabaseLockedError,
+    '57P03': DatabaseUnreachableError,
+  })) {
+    it(`says ${kind.name} where the server says ${code}, and stores nothing`, async () => {
+      assert.ok(postgres)
+      await using database = await postgres.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('work')
+      await executePostgres(
+        database.url,
+        `create function refuse() returns trigger language plpgsql as $$
+           begin raise exception 'refused' using errcode = '${code}'; end $$;
+         create trigger refuse before insert on tidemark.log_1 for each row execute function refuse()`,
+      )
+      await assert.rejects(tm.publish('work', 1), kind)
+      await executePostgres(database.url, 'drop function refuse() cascade')
+      assert.equal(await tm.reader('work').poll(0), null)
+      await tm.publish('work', 2)
+    })
+  }
+})
+
+/** Neither in what is shown to people nor in what a logger would print of it. */
+function assertNoSecret(error: Error): void {
+  for (let each: unknown = error; each instanceof Error; each = each.cause) {
+    assert.doesNotMatch(`${each.message} ${each.stack} ${JSON.stringify(each)}`, /s3cret/)
+  }
+}
+
+function canMount(): boolean {
+  try {
+    execFileSync('unshare', ['-rm', 'true'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,31 @@
+/** A group whose handler kills its own process on the message 'poison', and finishes every other. */
+import { open } from '../../../src/index.ts'
+import { type HandlerEntry, Journal } from '../journal.ts'
+
+export type PoisonedArguments = {
+  readonly url: string
+  readonly topic: string
+  readonly group: string
+  readonly journal: string
+  readonly concurrency: number
+}
+
+const { url, topic, group, journal: path, concurrency } = JSON.parse(process.argv[2] ?? '') as PoisonedArguments
+const journal = new Journal<HandlerEntry>(path)
+const tm = await open(url)
+const consumers = tm.consumerGroup<{ key: string }>(topic, group, { batchSize: 50 })
+consumers.addConsumer(
+  'worker',
+  async ({ payload: { key }, attempt, version }) => {
+    journal.write({ kind: 'started', key, attempt, version })
+    if (key === 'poison') process.kill(process.pid, 'SIGKILL')
+    await new Promise(resolve => setImmediate(resolve))
+    journal.write({ kind: 'finished', key, attempt, version })
+  },
+  { concurrency },
+)
+await consumers.start({ from: 'beginning' })
+process.on('message', async () => {
+  await tm.close()
+  process.disconnect()
+})
