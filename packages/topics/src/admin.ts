@@ -68,6 +68,7 @@ export class Admin {
 
   /** Never creates one. */
   async #topic(name: string): Promise<TopicRecord> {
+    this.#engine.assertOpen()
     const record = await this.#engine.store.topic(checkName('topic', name))
     if (record === undefined) throw new TopicNotFoundError(name)
     return record

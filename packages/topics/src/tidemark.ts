@@ -12,7 +12,7 @@ import { messageIdOf } from './message-id.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { Options } from './options.ts'
 import type { Codec } from './payload/codec.ts'
-import { checkPublishOptions, type PublishOptions, toOutgoing } from './payload/outgoing.ts'
+import { checkPublishOptions, checkSize, type PublishOptions, toOutgoing } from './payload/outgoing.ts'
 import { isSchema, type Schema } from './payload/schema.ts'
 import { Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
@@ -67,6 +67,7 @@ export class Tidemark implements AsyncDisposable {
       readers: new ReaderCounts(),
       consumerIds: new ConsumerIds(),
       started: new Set(),
+      assertOpen: () => this.#assertOpen(),
     }
     this.admin = new Admin(this.#engine)
   }
@@ -82,8 +83,9 @@ export class Tidemark implements AsyncDisposable {
   async publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
     this.#assertOpen()
     const given = options === undefined ? undefined : checkPublishOptions('publish', options)
+    const outgoing = toOutgoing(this.#engine.codec, payload, given)
     const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
-    const outgoing = toOutgoing(this.#engine.codec, record, payload, given)
+    checkSize(record, outgoing)
     const [published] = await this.#storeMessages(record, [outgoing], given?.tx)
     if (published === undefined) throw new PayloadError('The database stored nothing')
     return toRef(record, outgoing, published)
@@ -100,8 +102,9 @@ export class Tidemark implements AsyncDisposable {
     const batchOptions = new Options('publishBatch', options)
     const tx = batchOptions.value('tx')
     batchOptions.done()
+    const outgoing = payloads.map(payload => toOutgoing(this.#engine.codec, payload))
     const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
-    const outgoing = payloads.map(payload => toOutgoing(this.#engine.codec, record, payload))
+    for (const message of outgoing) checkSize(record, message)
     if (outgoing.length === 0) return []
     const published = await this.#storeMessages(record, outgoing, tx)
     return published.map((each, index) => toRef(record, outgoing[index], each))

@@ -76,7 +76,10 @@ export class Claimer implements LeaseOwner {
 
   forget(token: string): void {
     this.#forget.push(token)
-    if (this.#suspectInHand?.lease.token === token) this.#suspectInHand = undefined
+    if (this.#suspectInHand?.lease.token !== token) return
+    // The next suspect may be claimed now; whoever waits has looked without suspects.
+    this.#suspectInHand = undefined
+    this.#waker.wake()
   }
 
   close(): void {

@@ -126,7 +126,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       )
     }
     this.#dispatcher.remove(id)
-    this.#engine.consumerIds.free(this.topic, this.#group, id)
+    // Before start() its ids are not taken: they may be another group's.
+    if (this.#run) this.#engine.consumerIds.free(this.topic, this.#group, id)
     return true
   }
 
@@ -135,6 +136,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const options = new Options('start', given)
     const from = parseFrom('start.from', options.value('from'))
     options.done()
+    this.#engine.assertOpen()
     if (this.#dispatcher.members.size === 0) {
       throw new MembershipError(`${groupName(this.#group)} has no consumer. Call addConsumer() before start()`)
     }
@@ -219,7 +221,10 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       // Lets the claim go out, and other work have its turn: handlers may never give way.
       await new Promise(resolve => setImmediate(resolve))
       if (run.stopping.signal.aborted) this.#giveBack(lease)
-      else this.#dispatcher.dispatch(lease)
+      else {
+        this.#dispatcher.dispatch(lease)
+        run.keeper.watch(lease)
+      }
       if (next === undefined)
         await Promise.race([this.#dispatcher.room(this.#pageLimit(run) + 1), aborted(run.stopping.signal)])
     }
@@ -267,7 +272,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async #finish(run: Run, timeoutMs: number, reason: Error | undefined): Promise<void> {
     const deadline = performance.now() + timeoutMs
     run.stopping.abort()
-    await run.loop
+    // A claim that the database doesn't answer is not waited for; what it may bring is given back.
+    await withTimeout(run.loop, timeoutMs)
     this.#dispatcher.releaseQueued()
     await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
     this.#dispatcher.abortRunning(

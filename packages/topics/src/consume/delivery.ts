@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from '../duration.ts'
 import { messageIdOf } from '../message-id.ts'
+import { Options } from '../options.ts'
 import type { RawMessage } from '../raw-message.ts'
 import { backoffDelay } from '../topic-config.ts'
 import type { Engine } from './engine.ts'
@@ -77,10 +78,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     await this.#settle(this.lease.ack(this.#slot))
   }
 
-  async nack(error?: unknown, options: { delay?: Duration } = {}): Promise<void> {
-    await this.#settle(
-      this.fail(error, options.delay === undefined ? undefined : parseDuration('nack.delay', options.delay)),
-    )
+  async nack(error?: unknown, given?: { delay?: Duration }): Promise<void> {
+    const options = new Options('nack', given)
+    const delayMs = options.duration('delay', undefined)
+    options.done()
+    await this.#settle(this.fail(error, delayMs))
   }
 
   async extend(duration?: Duration): Promise<void> {

@@ -17,6 +17,8 @@ export type Engine = {
   readonly wakeHub: WakeHub
   readonly readers: ReaderCounts
   readonly consumerIds: ConsumerIds
+  /** Throws a ClosedError after close(). */
+  readonly assertOpen: () => void
   /** Groups and readers at work, to be stopped when it closes. */
   readonly started: Set<{ stop(): Promise<void> }>
   /** How long a consumer waits before it looks by itself. */

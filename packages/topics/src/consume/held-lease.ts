@@ -33,6 +33,8 @@ export class HeldLease {
   readonly owner: LeaseOwner
   /** On the monotonic clock, counted from before the claim was sent: never later than the database's. */
   deadline: number
+  /** How long it holds from its claim or last extension. */
+  termMs: number
   /** Set once the database said that the lease is no longer ours. */
   lost = false
   readonly #states: Uint8Array
@@ -56,6 +58,7 @@ export class HeldLease {
     this.topic = topic
     this.subscription = subscription
     this.owner = owner
+    this.termMs = topic.config.leaseMs
     this.deadline = topic.config.leaseMs === 0 ? Number.POSITIVE_INFINITY : claimedAt + topic.config.leaseMs
     this.#states = new Uint8Array(lease.size)
     this.#open = lease.size
@@ -91,6 +94,7 @@ export class HeldLease {
   take(): Settlement & { readonly nacks: readonly PendingNack[] } {
     const settlement = {
       token: this.lease.token,
+      size: this.lease.size,
       maxAttempts: this.topic.config.maxAttempts,
       acks: this.#acks.length === this.lease.size ? ('all' as const) : this.#acks,
       nacks: this.#nacks,

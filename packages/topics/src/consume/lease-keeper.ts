@@ -8,6 +8,7 @@ type LeaseHolder = Pick<Dispatcher<unknown>, 'leases' | 'leasesRunningFor' | 're
 /** Looks at a group's leases several times within their term. */
 const LOOKS_PER_LEASE = 6
 const SHORTEST_LOOK_MS = 20
+const LONGEST_TIMER_MS = 0x7fff_ffff
 
 /**
  * Watches over leases that are long in hand. With autoExtend, one whose handler runs is extended, up to the cap.
@@ -18,38 +19,48 @@ export class LeaseKeeper {
   readonly #dispatcher: LeaseHolder
   readonly #claimer: Claimer
   readonly #autoExtendMs: number | undefined
-  readonly #timer: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
+  #nextLookAt = 0
 
   constructor(engine: Engine, dispatcher: LeaseHolder, claimer: Claimer, autoExtendMs: number | undefined) {
     this.#engine = engine
     this.#dispatcher = dispatcher
     this.#claimer = claimer
     this.#autoExtendMs = autoExtendMs
-    const { leaseMs } = claimer.topic.config
-    if (leaseMs === 0) return
-    const everyMs = Math.min(0x7fff_ffff, Math.max(SHORTEST_LOOK_MS, leaseMs / LOOKS_PER_LEASE))
-    this.#timer = setInterval(() => this.#look(), everyMs)
+  }
+
+  /** To be told of every lease, so that there is a timer only while there is one to watch. */
+  watch(lease: HeldLease): void {
+    if (lease.deadline === Number.POSITIVE_INFINITY) return
+    const inMs = Math.max(SHORTEST_LOOK_MS, lease.termMs / LOOKS_PER_LEASE)
+    if (this.#timer !== undefined && this.#nextLookAt <= performance.now() + inMs) return
+    clearTimeout(this.#timer)
+    this.#nextLookAt = performance.now() + inMs
+    this.#timer = setTimeout(() => this.#look(), Math.min(LONGEST_TIMER_MS, inMs))
     this.#timer.unref()
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
   }
 
   #look(): void {
-    const { leaseMs } = this.#claimer.topic.config
+    this.#timer = undefined
     const running = this.#dispatcher.leasesRunningFor(this.#autoExtendMs ?? 0)
     for (const lease of this.#dispatcher.leases) {
-      if (lease.deadline - performance.now() > leaseMs / 2) continue
-      if (this.#autoExtendMs !== undefined && running.has(lease)) this.#extend(lease, leaseMs)
-      else this.#dispatcher.releaseQueued(lease)
+      if (lease.deadline - performance.now() <= lease.termMs / 2) {
+        if (this.#autoExtendMs !== undefined && running.has(lease)) this.#extend(lease)
+        else this.#dispatcher.releaseQueued(lease)
+      }
+      this.watch(lease)
     }
   }
 
-  #extend(lease: HeldLease, leaseMs: number): void {
+  #extend(lease: HeldLease): void {
     const started = performance.now()
-    this.#engine.store.extend(lease.lease.token, leaseMs).then(
-      live => (live ? lease.extendTo(started + leaseMs) : lease.lose()),
+    const ms = lease.termMs
+    this.#engine.store.extend(lease.lease.token, ms).then(
+      live => (live ? lease.extendTo(started + ms) : lease.lose()),
       // The next look tries again; if none succeeds, the lease runs out as it should.
       error => this.#engine.instrumentation.emit('error', { topic: this.#claimer.topic.name, action: 'extend', error }),
     )

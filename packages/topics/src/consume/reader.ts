@@ -37,6 +37,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(engine: Engine, topic: string, given: ReaderOptions<T> | undefined) {
+    engine.assertOpen()
     const options = new Options('reader', given)
     const group = options.value('group')
     const consumer = options.value('consumer')

@@ -18,7 +18,8 @@ export class Codec {
   }
 
   encode(value: unknown): EncodedPayload {
-    if (value instanceof Uint8Array) return { payload: value, type: BYTES }
+    // A copy: the caller may go on using its buffer.
+    if (value instanceof Uint8Array) return { payload: Uint8Array.from(value), type: BYTES }
     if (isProtobuf(value)) return this.#encodeProtobuf(value)
     return { payload: toJson(value), type: null }
   }
@@ -40,8 +41,10 @@ export class Codec {
   #encodeProtobuf(value: Message): EncodedPayload {
     if (value.$typeName === 'google.protobuf.Any') {
       const any = value as Any
-      if (any.typeUrl === '') throw new PayloadError('The google.protobuf.Any has no type URL. Pack it with anyPack()')
-      return { payload: any.value, type: any.typeUrl }
+      if (any.typeUrl === '' || any.typeUrl === BYTES || !isStorable(any.typeUrl)) {
+        throw new PayloadError(`'${any.typeUrl}' is not a type URL that can be stored. Pack the Any with anyPack()`)
+      }
+      return { payload: Uint8Array.from(any.value), type: any.typeUrl }
     }
     const schema = this.#schemaOf(value.$typeName)
     if (schema === undefined) throw new UnknownTypeError(TYPE_URL_PREFIX + value.$typeName)
@@ -56,6 +59,9 @@ export class Codec {
     return this.#registry?.getMessage(typeName)
   }
 }
+
+/** Text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 const isProtobuf = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && typeof (value as { $typeName?: unknown }).$typeName === 'string'

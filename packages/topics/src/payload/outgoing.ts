@@ -1,7 +1,7 @@
 import { ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
 import { Options } from '../options.ts'
 import type { OutgoingMessage, TopicRecord } from '../stores/store.ts'
-import type { Codec } from './codec.ts'
+import { type Codec, isStorable } from './codec.ts'
 
 export type MessageOptions = {
   /** Messages of one key meet the same member of a group. */
@@ -18,21 +18,22 @@ export type PublishOptions = MessageOptions & {
 
 const LONGEST_TEXT = 1_024
 
-/** Everything checked, nothing stored: the edge between a caller's values and a row. */
-export function toOutgoing(
-  codec: Codec,
-  topic: TopicRecord,
-  value: unknown,
-  given: MessageOptions = {},
-): OutgoingMessage {
+/** The row of a message, made when publish is called: what the caller changes afterwards doesn't reach it. */
+export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions = {}): OutgoingMessage {
   const { payload, type } = codec.encode(value)
-  const key = given.key === undefined ? null : checkText('key', given.key)
-  const messageId = given.messageId === undefined ? null : checkText('messageId', given.messageId)
-  const headers = given.headers === undefined ? null : encodeHeaders(given.headers)
+  return {
+    payload,
+    type,
+    key: given.key === undefined ? null : checkText('key', given.key),
+    headers: given.headers === undefined ? null : encodeHeaders(given.headers),
+    messageId: given.messageId === undefined ? null : checkText('messageId', given.messageId),
+  }
+}
+
+export function checkSize(topic: TopicRecord, { payload, key, headers }: OutgoingMessage): void {
+  const limit = topic.config.maxMessageBytes
   const bytes = byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
-  if (bytes > topic.config.maxMessageBytes)
-    throw new PayloadTooLargeError(topic.name, bytes, topic.config.maxMessageBytes)
-  return { payload, type, key, headers, messageId }
+  if (bytes > limit) throw new PayloadTooLargeError(topic.name, bytes, limit)
 }
 
 export function checkPublishOptions(what: string, values: unknown): PublishOptions {
@@ -42,10 +43,8 @@ export function checkPublishOptions(what: string, values: unknown): PublishOptio
   return (values ?? {}) as PublishOptions
 }
 
-/** Text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
 function checkText(name: string, value: unknown): string {
-  const fits = typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT
-  if (fits && !value.includes('\0') && value.isWellFormed()) return value
+  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT && isStorable(value)) return value
   throw new ConfigError(
     `publish.${name}`,
     value,
@@ -63,6 +62,5 @@ function encodeHeaders(headers: Readonly<Record<string, string>>): string | null
   return Object.keys(headers).length === 0 ? null : JSON.stringify(headers)
 }
 
-/** UTF-8 bytes. Short texts are measured by their length first: most are far below any limit. */
 const byteLength = (value: string | Uint8Array): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength

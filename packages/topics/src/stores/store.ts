@@ -132,6 +132,8 @@ export type Lease = {
 
 export type Settlement = {
   readonly token: string
+  /** The lease's slots: what a settlement of a lease that is long forgotten came too late for. */
+  readonly size: number
   readonly maxAttempts: number
   /** Slots to acknowledge; 'all' = every slot of the lease. */
   readonly acks: readonly number[] | 'all'

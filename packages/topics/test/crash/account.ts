@@ -34,7 +34,11 @@ function accountFor(published: readonly PublisherEntry[], { group, entries, dead
   const acknowledged = published.filter(entry => entry.kind === 'acknowledged').map(entry => entry.key)
   const dead = new Set(deadLetters.map(keyOf))
   const acked = new Set(entries.filter(entry => entry.kind === 'acked').map(entry => entry.key))
-  const perhaps = new Set(lastVersions(entries).filter(isLeftAcking(entries)).map(entry => entry.key))
+  const perhaps = new Set(
+    lastVersions(entries)
+      .filter(isLeftAcking(entries))
+      .map(entry => entry.key),
+  )
   return [...new Set(acknowledged)].flatMap(key => {
     if (dead.has(key)) return acked.has(key) ? [`${group}: ${key} was acked and is a dead letter`] : []
     if (acked.has(key) || perhaps.has(key)) return []

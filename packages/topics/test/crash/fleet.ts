@@ -3,13 +3,17 @@ import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-export type Post = { readonly script: string; readonly arguments: { readonly journal: string } & Record<string, unknown> }
+export type Post = {
+  readonly script: string
+  readonly arguments: { readonly journal: string } & Record<string, unknown>
+}
 
 /** Processes that are killed and started again, each at its post. */
 export class Fleet implements AsyncDisposable {
   readonly #random: SeededRandom
   readonly #running = new Map<Post, Script>()
   kills = 0
+  freezes = 0
 
   constructor(random: SeededRandom, posts: readonly Post[]) {
     this.#random = random
@@ -21,7 +25,17 @@ export class Fleet implements AsyncDisposable {
     const count = 1 + this.#random.below(3)
     const posts = [...this.#running.keys()]
     const victims = new Set(Array.from({ length: count }, () => this.#random.pick(posts)))
-    await Promise.all([...victims].map(post => this.#killLater(post, this.#random.below(6_000))))
+    await Promise.all([...victims].map(post => this.#killLater(post, this.#random.below(10_000))))
+  }
+
+  /** Stops one of `script` for longer than its leases last, so that it goes on with deliveries that others took over. */
+  async freeze(script: string, ms: number): Promise<void> {
+    const [, victim] = this.#random.pick([...this.#running].filter(([post]) => post.script === script))
+    victim.kill('SIGSTOP')
+    const end = performance.now() + ms
+    await until(() => performance.now() >= end, { what: 'the leases to run out' })
+    victim.kill('SIGCONT')
+    this.freezes++
   }
 
   /** Asks those of `script` to stop, and waits until they have. */
@@ -53,7 +67,10 @@ export class Fleet implements AsyncDisposable {
     process.exited.then(() => {
       ended = true
     })
-    await until(() => ended || sizeOf(journal) >= target, { what: `${post.script} to write ${bytes} bytes`, timeout: 60_000 })
+    await until(() => ended || sizeOf(journal) >= target, {
+      what: `${post.script} to write ${bytes} bytes`,
+      timeout: 60_000,
+    })
     process.kill('SIGKILL')
     const { code, signal } = await process.exited
     if (signal !== 'SIGKILL') throw failed(process, `${code ?? signal}`)

@@ -5,14 +5,15 @@ import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
 import { open, type Tidemark } from '../../src/index.ts'
 import { findViolations } from './account.ts'
+import { allDeadLetters } from './dead-letters.ts'
 import { ENGINES } from './engines.ts'
 import { Fleet, type Post } from './fleet.ts'
 import { type ConsumerEntry, type PublisherEntry, readJournal } from './journal.ts'
-import { allDeadLetters } from './dead-letters.ts'
 import { SeededRandom } from './seeded-random.ts'
 
 const TOPIC = 'events'
 const GROUPS = ['email', 'billing']
+const LEASE_MS = 500
 const MAX_ATTEMPTS = 20
 const KILLS = Number(process.env.TIDEMARK_TEST_RUNS ?? 25)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS ?? 0)
@@ -26,7 +27,7 @@ for (const engine of ENGINES) {
       await using tm = await open(store.url)
       await tm.configureTopic(TOPIC, {
         semantics: 'pub-sub',
-        lease: '500ms',
+        lease: LEASE_MS,
         maxAttempts: MAX_ATTEMPTS,
         backoff: { initial: 5, max: 20 },
       })
@@ -35,7 +36,10 @@ for (const engine of ENGINES) {
 
       await random.named(async () => {
         const end = performance.now() + SECONDS * 1_000
-        while (fleet.kills < KILLS || performance.now() < end) await fleet.strike()
+        while (fleet.kills < KILLS || performance.now() < end) {
+          await fleet.strike()
+          if (random.chance(0.4)) await fleet.freeze('consumer', LEASE_MS * 1.5)
+        }
         await fleet.stop('publisher')
         await drained(tm)
         await fleet.stop('consumer')
@@ -80,7 +84,7 @@ async function drained(tm: Tidemark): Promise<void> {
 }
 
 function summary(
-  { kills }: Fleet,
+  { kills, freezes }: Fleet,
   published: readonly PublisherEntry[],
   records: readonly { readonly entries: readonly ConsumerEntry[]; readonly deadLetters: readonly unknown[] }[],
 ): string {
@@ -89,7 +93,7 @@ function summary(
   const acknowledged = published.filter(entry => entry.kind === 'acknowledged').length
   const dead = records.reduce((sum, { deadLetters }) => sum + deadLetters.length, 0)
   return (
-    `${kills} kills, ${acknowledged} publishes acknowledged; in ${records.length} groups ${count('delivered')} deliveries, ` +
+    `${kills} kills, ${freezes} freezes, ${acknowledged} publishes acknowledged; in ${records.length} groups ${count('delivered')} deliveries, ` +
     `${count('acked')} acks, ${count('stale')} stale, ${dead} dead letters`
   )
 }

@@ -27,7 +27,11 @@ export type Command =
 export type Among = 'live' | 'any'
 export type SlotFate = 'ack' | 'nack' | 'nack far' | 'release' | 'leave'
 /** `fates`: of the slots in turn, over and over; 'all' acknowledges the whole lease. */
-export type SettleCommand = { readonly lease: number; readonly among: Among; readonly fates: readonly SlotFate[] | 'all' }
+export type SettleCommand = {
+  readonly lease: number
+  readonly among: Among
+  readonly fates: readonly SlotFate[] | 'all'
+}
 
 export type Scenario = {
   readonly semantics: 'queue' | 'pub-sub'
@@ -54,15 +58,24 @@ const settlement: fc.Arbitrary<SettleCommand> = fc.record({ lease, among, fates 
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: publish() },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('subscribe' as const), group, from: fc.constantFrom('beginning', 'now') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('subscribe' as const), group, from: fc.constantFrom('beginning', 'now') }),
+  },
   { weight: 9, arbitrary: claim() },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('settle' as const), of: settlements(), again: seldom }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('extend' as const), lease, among }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('run out' as const), lease: fc.oneof(lease, fc.constant('all' as const)) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('run out' as const), lease: fc.oneof(lease, fc.constant('all' as const)) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('make due' as const), group }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('forget closed' as const), group }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const), consumer }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('pause' as const, 'resume' as const, 'resume' as const), group }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom('pause' as const, 'resume' as const, 'resume' as const), group }),
+  },
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 )
 
@@ -74,8 +87,14 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
 })
 
 function publish(): fc.Arbitrary<Command> {
-  const callerId = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat({ max: CALLER_IDS }) })
-  return fc.record({ do: fc.constant('publish' as const), messages: fc.array(callerId, { minLength: 1, maxLength: 6 }) })
+  const callerId = fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.nat({ max: CALLER_IDS }) },
+  )
+  return fc.record({
+    do: fc.constant('publish' as const),
+    messages: fc.array(callerId, { minLength: 1, maxLength: 6 }),
+  })
 }
 
 function claim(): fc.Arbitrary<Command> {

@@ -50,7 +50,10 @@ export class Ledger {
     const { entries } = this.#group(group)
     for (const n of numbers) {
       const entry = entries.get(n)
-      assert.ok(entry && entry.fate !== 'acked', `${group}: message ${n} died, and was ${entry?.fate ?? 'never delivered'}`)
+      assert.ok(
+        entry && entry.fate !== 'acked',
+        `${group}: message ${n} died, and was ${entry?.fate ?? 'never delivered'}`,
+      )
       entry.fate = 'dead'
     }
   }

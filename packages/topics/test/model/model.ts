@@ -7,7 +7,15 @@
 export type Failure = { readonly attempt: number; readonly name: string }
 export type DeadLetter = { readonly n: number; readonly attempts: number; readonly history: readonly Failure[] }
 
-type Retry = { attempts: number; version: number; due: boolean; fresh: boolean; suspect: boolean; history: Failure[]; lease: Lease | null }
+type Retry = {
+  attempts: number
+  version: number
+  due: boolean
+  fresh: boolean
+  suspect: boolean
+  history: Failure[]
+  lease: Lease | null
+}
 type Slot = { readonly n: number; readonly attempts: number; readonly version: number; settled: boolean }
 
 export type Lease = {
@@ -131,14 +139,23 @@ export class Model {
     }
     for (const { slot, far } of nacks) {
       const message = take(lease, slot)
-      if (message && this.#fail(lease.group, message, NACK_ERROR, { due: !far, suspect: false })) deadLettered.push(slot)
+      if (message && this.#fail(lease.group, message, NACK_ERROR, { due: !far, suspect: false }))
+        deadLettered.push(slot)
     }
     for (const slot of releases) {
       const message = take(lease, slot)
       if (!message) continue
       const history = lease.group.retries.get(message.n)?.history ?? []
       const { attempts, version } = message
-      const retry = { attempts: attempts - 1, version, due: true, fresh: true, suspect: lease.suspect, history, lease: null }
+      const retry = {
+        attempts: attempts - 1,
+        version,
+        due: true,
+        fresh: true,
+        suspect: lease.suspect,
+        history,
+        lease: null,
+      }
       lease.group.retries.set(message.n, retry)
     }
     const finished = lease.slots.every(slot => slot.settled)
@@ -196,7 +213,12 @@ export class Model {
   }
 
   /** True where it was the last attempt. */
-  #fail(group: Group, { n, attempts, version }: Slot, name: string, retry: { due: boolean; suspect: boolean }): boolean {
+  #fail(
+    group: Group,
+    { n, attempts, version }: Slot,
+    name: string,
+    retry: { due: boolean; suspect: boolean },
+  ): boolean {
     const history = [...(group.retries.get(n)?.history ?? []), { attempt: attempts, name }]
     if (attempts >= this.maxAttempts) {
       group.retries.delete(n)
@@ -228,7 +250,12 @@ export class Model {
   #claimPage(group: Group, consumer: string, limit: number): Lease | null {
     const size = Math.min(limit, this.#published - group.cursor)
     if (size === 0) return null
-    const slots = Array.from({ length: size }, (_, slot) => ({ n: group.cursor + slot, attempts: 1, version: 1, settled: false }))
+    const slots = Array.from({ length: size }, (_, slot) => ({
+      n: group.cursor + slot,
+      attempts: 1,
+      version: 1,
+      settled: false,
+    }))
     group.cursor += size
     return newLease(group, consumer, 'page', false, slots)
   }

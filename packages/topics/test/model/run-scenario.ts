@@ -62,7 +62,8 @@ class ScenarioRun {
       for (let claims = 0; await this.#drainOne(name); claims++) assert.ok(claims < most, `${name} never ends`)
     }
     await this.#compare()
-    for (const { backlog, inFlight, retries } of this.#model.describe().groups) assert.equal(backlog + inFlight + retries, 0)
+    for (const { backlog, inFlight, retries } of this.#model.describe().groups)
+      assert.equal(backlog + inFlight + retries, 0)
     for (const subject of this.#subjects) {
       await subject.assertWatermarksAtEnd()
       subject.ledger.close()
@@ -196,7 +197,9 @@ class ScenarioRun {
     try {
       return await action()
     } catch (cause) {
-      throw new Error(`On ${subject.name}, at ${this.#step}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+      throw new Error(`On ${subject.name}, at ${this.#step}: ${cause instanceof Error ? cause.message : cause}`, {
+        cause,
+      })
     }
   }
 
@@ -208,7 +211,9 @@ class ScenarioRun {
   }
 
   #finishedLeases(group: string): Lease[] {
-    return this.#model.leases.filter(lease => lease.group.name === group && lease.state === 'done' && !this.#forgotten.has(lease))
+    return this.#model.leases.filter(
+      lease => lease.group.name === group && lease.state === 'done' && !this.#forgotten.has(lease),
+    )
   }
 
   /** A queue has one group, without a name. */
@@ -241,7 +246,8 @@ function pageSize({ lease }: Claimed): number | undefined {
 function planOf(lease: Lease, fates: SettleCommand['fates']): Plan {
   if (fates === 'all') return { acks: 'all', nacks: [], releases: [] }
   const slots = lease.slots.map((_, slot) => ({ slot, fate: fates[slot % fates.length] }))
-  const of = (...wanted: string[]): number[] => slots.filter(({ fate }) => wanted.includes(fate ?? '')).map(({ slot }) => slot)
+  const of = (...wanted: string[]): number[] =>
+    slots.filter(({ fate }) => wanted.includes(fate ?? '')).map(({ slot }) => slot)
   const far = new Set(of('nack far'))
   return {
     acks: of('ack'),

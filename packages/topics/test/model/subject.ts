@@ -11,7 +11,15 @@ import type {
 } from '../../src/stores/store.ts'
 import type { Scenario } from './commands.ts'
 import { Ledger } from './ledger.ts'
-import { type Claimed, type ClaimPlan, type DeadLetter, type Described, NACK_ERROR, type Plan, type Settled } from './model.ts'
+import {
+  type Claimed,
+  type ClaimPlan,
+  type DeadLetter,
+  type Described,
+  NACK_ERROR,
+  type Plan,
+  type Settled,
+} from './model.ts'
 import type { TestStore } from './test-store.ts'
 
 const HOUR = 3_600_000
@@ -45,7 +53,10 @@ export class Subject {
   }
 
   /** `numbers`: what the messages will be in the log, -1 for one that is there already. */
-  async publish(numbers: readonly number[], callerIds: readonly (number | null)[]): Promise<{ n: number; duplicate: boolean }[]> {
+  async publish(
+    numbers: readonly number[],
+    callerIds: readonly (number | null)[],
+  ): Promise<{ n: number; duplicate: boolean }[]> {
     const messages = numbers.map((n, index) => {
       const callerId = callerIds[index] ?? null
       const messageId = callerId === null ? null : `caller-${callerId}`
@@ -56,7 +67,11 @@ export class Subject {
     return published.map(({ id, duplicate }) => ({ n: this.#ids.indexOf(id), duplicate }))
   }
 
-  async subscribe(group: string, from: 'beginning' | 'now', first: number): Promise<{ created: boolean; status: string }> {
+  async subscribe(
+    group: string,
+    from: 'beginning' | 'now',
+    first: number,
+  ): Promise<{ created: boolean; status: string }> {
     const subscription = await this.#store.subscribe(this.#topic, group, from)
     this.#subscriptions.set(group, subscription)
     this.ledger.subscribed(group, first)
@@ -130,7 +145,10 @@ export class Subject {
     for (const { group, watermark } of groups) {
       this.ledger.watermark(group, watermark)
       for (const n of needed.get(group) ?? []) {
-        assert.ok((this.#positions[n] ?? -1n) >= watermark, `${group}: the watermark ${watermark} is above message ${n}`)
+        assert.ok(
+          (this.#positions[n] ?? -1n) >= watermark,
+          `${group}: the watermark ${watermark} is above message ${n}`,
+        )
       }
     }
     // Concurrent writers draw ids that may come to nothing, and PostgreSQL counts those: never too few.
@@ -144,9 +162,16 @@ export class Subject {
     const found = letters.map(({ message, attempts, history, error }) => {
       assert.equal(error.name, history.at(-1)?.name)
       assert.equal(this.#ids[numberOf(message.payload)], message.id)
-      return { n: numberOf(message.payload), attempts, history: history.map(({ attempt, name }) => ({ attempt, name })) }
+      return {
+        n: numberOf(message.payload),
+        attempts,
+        history: history.map(({ attempt, name }) => ({ attempt, name })),
+      }
     })
-    this.ledger.dead(group, found.map(({ n }) => n))
+    this.ledger.dead(
+      group,
+      found.map(({ n }) => n),
+    )
     return found.sort((a, b) => a.n - b.n)
   }
 
@@ -181,7 +206,10 @@ export class Subject {
   #hold(group: string, lease: Lease): void {
     const { token, size, messages, slots, versions, attempts } = lease
     assert.equal(messages.length, size)
-    assert.deepEqual(slots ?? messages.map((_, slot) => slot), messages.map((_, slot) => slot))
+    assert.deepEqual(
+      slots ?? messages.map((_, slot) => slot),
+      messages.map((_, slot) => slot),
+    )
     this.#held.push({ token, group, lease, open: new Set(messages.keys()) })
     for (const [slot, { payload }] of messages.entries()) {
       this.ledger.delivered(group, numberOf(payload), versions?.[slot] ?? 1, attempts?.[slot] ?? 1)
@@ -191,9 +219,14 @@ export class Subject {
   #settlement(lease: number, { acks, nacks, releases }: Plan): Settlement {
     return {
       token: this.#lease(lease).token,
+      size: this.#lease(lease).lease.size,
       maxAttempts: this.#maxAttempts,
       acks,
-      nacks: nacks.map(({ slot, far }) => ({ slot, delayMs: far ? HOUR : 0, error: { name: NACK_ERROR, message: '…' } })),
+      nacks: nacks.map(({ slot, far }) => ({
+        slot,
+        delayMs: far ? HOUR : 0,
+        error: { name: NACK_ERROR, message: '…' },
+      })),
       releases,
     }
   }

@@ -95,7 +95,13 @@ const noLogger = { debug() {}, info() {}, warn() {}, error() {} }
 export async function sqliteTestStore(): Promise<TestStore> {
   const folder = temporaryFolder()
   const path = `${folder.path}/app.db`
-  const options = { path, durability: 'process', busyTimeoutMs: 10_000, ownFile: true, rowCacheBytes: ROW_CACHE_BYTES } as const
+  const options = {
+    path,
+    durability: 'process',
+    busyTimeoutMs: 10_000,
+    ownFile: true,
+    rowCacheBytes: ROW_CACHE_BYTES,
+  } as const
   const database = new DatabaseSync(path, { timeout: 10_000 })
   database.exec('pragma journal_mode = wal; pragma synchronous = normal')
   const sql: Sql = {
@@ -131,7 +137,13 @@ export async function postgresTestStore(): Promise<TestStore> {
     execute: async text => (await client.query(text)).rows,
   }
   const open = (): Promise<Store> =>
-    openPostgres({ url: database.url, namespace: 'default', poolSize: 2, rowCacheBytes: ROW_CACHE_BYTES, logger: noLogger })
+    openPostgres({
+      url: database.url,
+      namespace: 'default',
+      poolSize: 2,
+      rowCacheBytes: ROW_CACHE_BYTES,
+      logger: noLogger,
+    })
   const dispose = async (): Promise<void> => {
     await client.end()
     await database.drop()

@@ -4,7 +4,6 @@ import type { RawMessage } from '../../raw-message.ts'
 import type { ClaimRequest, ClaimResult, Lease } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
-import { leaseToken, parseLeaseToken } from './lease-token.ts'
 import { decodeIds, decodePage } from './page.ts'
 import { SharedRows } from './shared-rows.ts'
 
@@ -49,7 +48,6 @@ export class Claimer {
   async #send(request: ClaimRequest, id: string, keysOnly: boolean, asBytes = false): Promise<Row> {
     const { topic, subscription, consumer, limit, suspects, sweep, forget } = request
     const isBusy = this.#busy.has(subscription.id)
-    const tokens = forget.map(token => parseLeaseToken(token).id)
     const values = [
       topic.id,
       subscription.id,
@@ -61,7 +59,7 @@ export class Claimer {
       isBusy,
       keysOnly,
       asBytes,
-      tokens,
+      forget,
       EXPIRED,
     ]
     try {
@@ -113,7 +111,7 @@ export class Claimer {
 
 function toLease(row: Row, id: string, messages: readonly RawMessage[]): Lease {
   return {
-    token: leaseToken(id, messages.length),
+    token: id,
     size: messages.length,
     messages,
     slots: null,

@@ -1,6 +1,5 @@
 import type { Settlement, SettleResult } from '../store.ts'
 import type { Database } from './database.ts'
-import { parseLeaseToken } from './lease-token.ts'
 
 const SETTLE = 'select tidemark.settle($1, $2) as results'
 const EXTEND = `
@@ -26,12 +25,12 @@ export async function settle(
     const first = await settle(database, settlements.slice(0, repeated), wake)
     return [...first, ...(await settle(database, settlements.slice(repeated), wake))]
   }
-  const done = settlements.filter(isWhole).map(({ token }) => parseLeaseToken(token).id)
+  const done = settlements.filter(isWhole).map(({ token }) => token)
   const values = [done, JSON.stringify(settlements.map(toJson))]
   const [row] = await database.queryAgain(database.sql(SETTLE), values, 'tidemark_settle')
   const results = JSON.parse(row?.results ?? '{}') as Record<string, StoredResult>
   return settlements.map(({ token }) => {
-    const result = results[parseLeaseToken(token).id]
+    const result = results[token]
     if (!result) return DONE
     if (typeof result.topic === 'number') wake(result.topic)
     return { stale: result.stale, deadLettered: result.deadLettered, finished: result.finished }
@@ -39,7 +38,7 @@ export async function settle(
 }
 
 export async function extend(database: Database, token: string, ms: number): Promise<boolean> {
-  const rows = await database.queryAgain(database.sql(EXTEND), [parseLeaseToken(token).id, ms], 'tidemark_extend')
+  const rows = await database.queryAgain(database.sql(EXTEND), [token, ms], 'tidemark_extend')
   return rows.length > 0
 }
 
@@ -55,10 +54,9 @@ function firstRepeated(settlements: readonly Settlement[]): number {
 const isWhole = ({ acks, nacks, releases }: Settlement): boolean =>
   acks === 'all' && nacks.length === 0 && releases.length === 0
 
-function toJson({ token, maxAttempts, acks, nacks, releases }: Settlement): object {
-  const { id, size } = parseLeaseToken(token)
+function toJson({ token, size, maxAttempts, acks, nacks, releases }: Settlement): object {
   return {
-    token: id,
+    token,
     size,
     maxAttempts,
     acks: acks === 'all' ? null : acks,

@@ -72,12 +72,8 @@ export function extendLease(connection: Connection, token: string, ms: number): 
 }
 
 /** What was settled before the lease ran out stays so and may be said again; the rest is no longer this consumer's. */
-function staleResult(lease: LeaseRow | undefined, { acks, nacks, releases }: Settlement): SettleResult {
-  const slots = [
-    ...(acks === 'all' ? everySlot(lease ?? { size: 1 }) : acks),
-    ...nacks.map(nack => nack.slot),
-    ...releases,
-  ]
+function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases }: Settlement): SettleResult {
+  const slots = [...(acks === 'all' ? everySlot({ size }) : acks), ...nacks.map(nack => nack.slot), ...releases]
   return { stale: slots.filter(slot => !hasBit(lease?.settled ?? null, slot)), deadLettered: [], finished: true }
 }
 

@@ -88,9 +88,9 @@ function idOf(connection: Connection, topic: TopicRecord, messageId: string): nu
 }
 
 const ALLOWED: Record<SubscriptionStatus, readonly string[]> = {
-  ACTIVE: ['ACTIVE', 'PAUSED'],
-  PAUSED: ['ACTIVE', 'PAUSED'],
-  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'],
+  ACTIVE: ['PAUSED'],
+  PAUSED: ['ACTIVE'],
+  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
 
 export async function setStatus(

@@ -8,12 +8,14 @@ export type PoisonedArguments = {
   readonly group: string
   readonly journal: string
   readonly concurrency: number
+  readonly batchSize: number
 }
 
-const { url, topic, group, journal: path, concurrency } = JSON.parse(process.argv[2] ?? '') as PoisonedArguments
-const journal = new Journal<HandlerEntry>(path)
+const settings = JSON.parse(process.argv[2] ?? '') as PoisonedArguments
+const { url, topic, group, concurrency, batchSize } = settings
+const journal = new Journal<HandlerEntry>(settings.journal)
 const tm = await open(url)
-const consumers = tm.consumerGroup<{ key: string }>(topic, group, { batchSize: 50 })
+const consumers = tm.consumerGroup<{ key: string }>(topic, group, { batchSize })
 consumers.addConsumer(
   'worker',
   async ({ payload: { key }, attempt, version }) => {

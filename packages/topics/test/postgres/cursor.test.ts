@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SubscriptionRecord } from '../../src/stores/store.ts'
+import { ackAll, admin, claimLease, drain, group, message, messages, open, payloads, request } from './store-bench.ts'
+
+/** The plan of a statement with the settings that the function `claim` runs it with. */
+async function explainAsClaim(schema: string, text: string): Promise<string> {
+  const client = await admin.connect()
+  try {
+    await client.query('begin')
+    const settings = await client.query<{ name: string; value: string }>(
+      `select split_part(c, '=', 1) as name, split_part(c, '=', 2) as value
+       from pg_proc, unnest(proconfig) as c where oid = (select oid from pg_proc where proname = 'claim' and pronamespace = $1::regnamespace)`,
+      [schema],
+    )
+    for (const { name, value } of settings.rows) await client.query(`select set_config($1, $2, true)`, [name, value])
+    return JSON.stringify((await client.query(`explain (format json) ${text}`)).rows)
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+describe('the snapshot cursor', () => {
+  it('delivers what many writers commit, in whatever order, once and nothing else', async () => {
+    await using bench = await open({ partitionRows: 200 })
+    const groups = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    const committed = new Set<number>()
+    let next = 0
+    let isWriting = true
+    const writer = async () => {
+      const client = await admin.connect()
+      for (let n = 0; n < 60; n++) {
+        await client.query('begin')
+        const mine: number[] = []
+        for (let k = 0; k < 1 + Math.random() * 3; k++) {
+          const batch = messages(1 + Math.floor(Math.random() * 4), next)
+          next += batch.length
+          mine.push(...batch.map(({ payload }) => Number(payload)))
+          await bench.store.publish(bench.topic, batch, client)
+          if (Math.random() < 0.3) await delay(Math.random() * 20)
+        }
+        const keep = Math.random() < 0.75
+        await client.query(keep ? 'commit' : 'rollback')
+        if (keep) for (const value of mine) committed.add(value)
+      }
+      client.release()
+    }
+    const watchWatermark = async () => {
+      for (let last = 0n; isWriting; ) {
+        const now = (await group(bench, 'a'))?.watermark ?? 0n
+        assert.ok(now >= last, `the watermark went back from ${last} to ${now}`)
+        last = now
+      }
+    }
+    const reader = async (subscription: SubscriptionRecord) => {
+      const seen: unknown[] = []
+      for (;;) {
+        const wasWriting = isWriting
+        const limit = 1 + Math.floor(Math.random() * 30)
+        const { lease } = await bench.store.claim(request(bench, subscription, { limit, shared: Math.random() < 0.7 }))
+        if (lease) {
+          seen.push(...payloads(lease))
+          await bench.store.settle([ackAll(lease)])
+        } else if (!wasWriting) return seen
+      }
+    }
+    const readers = [...groups, ...groups].map(reader)
+    const watching = watchWatermark()
+    await Promise.all(Array.from({ length: 8 }, writer)).finally(() => {
+      isWriting = false
+    })
+    await watching
+    const [a1, b1, a2, b2] = await Promise.all(readers)
+    for (const seen of [
+      [...(a1 ?? []), ...(a2 ?? [])],
+      [...(b1 ?? []), ...(b2 ?? [])],
+    ]) {
+      assert.equal(new Set(seen).size, seen.length, 'a duplicate')
+      assert.deepEqual(new Set(seen), committed)
+    }
+    assert.equal((await group(bench, 'a'))?.backlog, 0)
+  })
+
+  it('lets a forgotten transaction delay only its own messages', async () => {
+    await using bench = await open({ partitionRows: 50 })
+    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const client = await admin.connect()
+    await client.query('begin')
+    await bench.store.publish(bench.topic, [message('held')], client)
+    const seen: unknown[] = []
+    let watermark = 0n
+    for (let n = 0; n < 10; n++) {
+      await bench.store.publish(bench.topic, messages(40, n * 40))
+      seen.push(...(await drain(bench, subscription)))
+      const now = (await group(bench))?.watermark ?? 0n
+      assert.ok(now >= watermark)
+      watermark = now
+    }
+    assert.equal(seen.length, 400)
+    await client.query('commit')
+    client.release()
+    assert.deepEqual(await drain(bench, subscription), ['held'])
+    await bench.store.publish(bench.topic, [message('after')])
+    assert.deepEqual(await drain(bench, subscription), ['after'])
+    assert.ok(((await group(bench))?.watermark ?? 0n) > watermark)
+  })
+
+  it('reads at most two partitions of ten when it follows the tail', async () => {
+    await using bench = await open({ partitionRows: 50 })
+    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+    for (let n = 0; n < 50; n++) {
+      await bench.store.publish(bench.topic, messages(10, n * 10))
+      await bench.store.settle([ackAll(await claimLease(bench, subscription))])
+    }
+    await bench.store.publish(bench.topic, messages(10))
+    const { schema, topic } = bench
+    const partitions = `select from pg_inherits where inhparent = '${schema}.log_${topic.id}'::regclass`
+    assert.ok((await admin.query(partitions)).rows.length >= 10)
+    for (const row of [
+      's',
+      `${schema}.next_window(s, pg_current_snapshot(), ${schema}.last_id(s.topic_id), ${schema}.last_id(s.topic_id))`,
+    ]) {
+      const { rows } = await admin.query<{ text: string }>(
+        `select ${schema}.window_query('*', ${row}, 100) as text from ${schema}.subscription as s where s.id = ${subscription.id}`,
+      )
+      const plan = await explainAsClaim(schema, rows[0]?.text ?? '')
+      const touched = new Set(plan.match(/log_\d+_p\d+(?=")/g))
+      assert.ok(touched.size >= 1 && touched.size <= 2, `${[...touched]} of ${rows[0]?.text}`)
+    }
+  })
+
+  it('reads a long window by its index, whatever the statistics say', async () => {
+    await using bench = await open({ partitionRows: 5_000 })
+    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+    for (let n = 0; n < 6; n++) await bench.store.publish(bench.topic, messages(2_000))
+    await claimLease(bench, subscription)
+    const { schema } = bench
+    const { rows } = await admin.query<{ text: string }>(
+      `select ${schema}.window_query('*', s, 100) as text from ${schema}.subscription as s where s.id = ${subscription.id}`,
+    )
+    assert.doesNotMatch(await explainAsClaim(schema, rows[0]?.text ?? ''), /"Sort"|Bitmap|Seq Scan/)
+  })
+
+  it('costs an idle group no transaction', async () => {
+    await using bench = await open()
+    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const next = async () => BigInt((await admin.query('select pg_current_xact_id()::text as x')).rows[0].x)
+    const before = await next()
+    for (let n = 0; n < 20; n++) await bench.store.claim(request(bench, subscription))
+    assert.equal((await next()) - before, 1n)
+  })
+
+  it('shares rows among the groups of a process', async () => {
+    await using bench = await open()
+    const names = ['a', 'b', 'c']
+    const groups = await Promise.all(names.map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    const seen: Record<string, unknown[]> = { a: [], b: [], c: [] }
+    for (let n = 0; n < 10; n++) {
+      await bench.store.publish(bench.topic, messages(20, n * 20))
+      const leases = []
+      for (const subscription of groups) {
+        const lease = await claimLease(bench, subscription, { shared: true })
+        seen[subscription.group]?.push(...payloads(lease))
+        leases.push(lease)
+      }
+      if (n > 0) assert.equal(leases[0]?.messages[0], leases[1]?.messages[0])
+    }
+    for (const name of names)
+      assert.deepEqual(
+        seen[name],
+        Array.from({ length: 200 }, (_, index) => index),
+      )
+  })
+
+  it('fetches what has left the cache', async () => {
+    await using bench = await open({}, { rowCacheBytes: 2_000 })
+    const groups = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    await bench.store.publish(bench.topic, messages(300))
+    const everything = Array.from({ length: 300 }, (_, index) => index)
+    for (const subscription of groups) {
+      assert.deepEqual(await drain(bench, subscription, { shared: true, limit: 50 }), everything)
+    }
+  })
+})
