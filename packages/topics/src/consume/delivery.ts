@@ -111,6 +111,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     return settled
   }
 
+  /** Takes it from its consumer, which stops: a failed attempt, due at once. */
+  giveBack(reason: Error): void {
+    if (this.lease.giveBack(this.#slot, reason, this.attempt)) this.#engine.settler.touch(this.lease)
+  }
+
   /** Marks it done without waiting for the database. */
   done(): void {
     if (this.lease.ack(this.#slot)) this.#engine.settler.touch(this.lease)
@@ -124,7 +129,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
   async #settle(fresh: boolean): Promise<void> {
     const state = this.lease.stateOf(this.#slot)
     if (!fresh && state === SLOT.stored) return
-    if (!fresh && state === SLOT.stale) throw this.lease.staleError(this.#slot)
+    if (!fresh && (state === SLOT.stale || state === SLOT.returned)) throw this.lease.staleError(this.#slot)
     const stored = this.lease.stored(this.#slot)
     this.#engine.settler.touch(this.lease)
     await stored

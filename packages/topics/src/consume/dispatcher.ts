@@ -83,7 +83,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
       for (const delivery of [...member.running.keys()]) {
         member.running.delete(delivery)
         delivery.lease.abort(reason)
-        delivery.fail(reason, 0)
+        delivery.giveBack(reason)
         this.#leave(delivery.lease)
       }
     }

@@ -17,8 +17,11 @@ export type LeaseOwner = {
   forget(token: string): void
 }
 
-/** open ──ack, nack, release──▶ pending ──the database──▶ stored | stale */
-export const SLOT = { open: 0, pending: 1, stored: 2, stale: 3 } as const
+/**
+ *     open ──ack, nack, release──▶ pending ──the database──▶ stored | stale
+ *       └──taken from its consumer when that stops──▶ returned
+ */
+export const SLOT = { open: 0, pending: 1, stored: 2, stale: 3, returned: 4 } as const
 
 type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
@@ -90,6 +93,13 @@ export class HeldLease {
     return this.#close(slot) && this.#releases.push(slot) > 0
   }
 
+  /** The consumer had it and stops: it goes back, and a later word of the consumer on it is stale. */
+  giveBack(slot: number, cause: Error, attempt: number): boolean {
+    const given = this.nack(slot, 0, cause, attempt)
+    if (given) this.#states[slot] = SLOT.returned
+    return given
+  }
+
   /** What the database has yet to hear; it is the settler's from now on. */
   take(): Settlement & { readonly nacks: readonly PendingNack[] } {
     const settlement = {
@@ -127,7 +137,7 @@ export class HeldLease {
   answer({ acks, nacks, releases }: Settlement, { stale, finished }: SettleResult): void {
     if (acks === 'all') this.#states.fill(SLOT.stored)
     else for (const slot of acks) this.#states[slot] = SLOT.stored
-    for (const { slot } of nacks) this.#states[slot] = SLOT.stored
+    for (const { slot } of nacks) if (this.#states[slot] === SLOT.pending) this.#states[slot] = SLOT.stored
     for (const slot of releases) this.#states[slot] = SLOT.stored
     for (const slot of stale) this.#states[slot] = SLOT.stale
     if (stale.length > 0) this.lose()

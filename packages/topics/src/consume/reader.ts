@@ -183,7 +183,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     }
     this.#buffer = []
     const reason = new TidemarkError('TIDEMARK_STOPPED', 'The reader was closed before the message was settled')
-    for (const delivery of this.#held) if (!delivery.lease.expired) delivery.fail(reason, 0)
+    for (const delivery of this.#held) if (!delivery.lease.expired) delivery.giveBack(reason)
     this.#held.clear()
   }
 }

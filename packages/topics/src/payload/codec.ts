@@ -5,6 +5,8 @@ import type { RawMessage } from '../raw-message.ts'
 
 /** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
 export const BYTES = 'bytes'
+/** Of a key, a messageId or a type URL. */
+export const LONGEST_TEXT = 1_024
 const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
 export type EncodedPayload = { readonly payload: string | Uint8Array; readonly type: string | null }
@@ -41,7 +43,7 @@ export class Codec {
   #encodeProtobuf(value: Message): EncodedPayload {
     if (value.$typeName === 'google.protobuf.Any') {
       const any = value as Any
-      if (any.typeUrl === '' || any.typeUrl === BYTES || !isStorable(any.typeUrl)) {
+      if (any.typeUrl === BYTES || !isStorable(any.typeUrl)) {
         throw new PayloadError(`'${any.typeUrl}' is not a type URL that can be stored. Pack the Any with anyPack()`)
       }
       return { payload: Uint8Array.from(any.value), type: any.typeUrl }
@@ -60,8 +62,9 @@ export class Codec {
   }
 }
 
-/** Text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
-export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+/** A short text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
+export const isStorable = (text: string): boolean =>
+  text !== '' && text.length <= LONGEST_TEXT && !text.includes('\0') && text.isWellFormed()
 
 const isProtobuf = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && typeof (value as { $typeName?: unknown }).$typeName === 'string'

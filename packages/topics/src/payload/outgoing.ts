@@ -1,7 +1,7 @@
 import { ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
 import { Options } from '../options.ts'
 import type { OutgoingMessage, TopicRecord } from '../stores/store.ts'
-import { type Codec, isStorable } from './codec.ts'
+import { type Codec, isStorable, LONGEST_TEXT } from './codec.ts'
 
 export type MessageOptions = {
   /** Messages of one key meet the same member of a group. */
@@ -15,8 +15,6 @@ export type PublishOptions = MessageOptions & {
   /** Your own open transaction: the message is published if and only if it commits. */
   tx?: unknown
 }
-
-const LONGEST_TEXT = 1_024
 
 /** The row of a message, made when publish is called: what the caller changes afterwards doesn't reach it. */
 export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions = {}): OutgoingMessage {
@@ -44,7 +42,7 @@ export function checkPublishOptions(what: string, values: unknown): PublishOptio
 }
 
 function checkText(name: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT && isStorable(value)) return value
+  if (typeof value === 'string' && isStorable(value)) return value
   throw new ConfigError(
     `publish.${name}`,
     value,

@@ -3,9 +3,20 @@ import { until } from '../../../../testing/until.ts'
 
 /** The next message of a reader that has to have one. */
 export async function receive<T>(reader: Reader<T>): Promise<Delivery<T>> {
-  const delivery = await reader.poll('20s')
+  const delivery = await reader.poll('10s')
   if (delivery === null) throw new Error(`The reader of ${reader.topic} got nothing`)
   return delivery
+}
+
+/** A promise that must not take for ever: what hangs is to fail. */
+export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
+  const settled = { yet: false }
+  const note = () => {
+    settled.yet = true
+  }
+  promise.then(note, note)
+  await until(() => settled.yet, { timeout: 10_000, what })
+  return await promise
 }
 
 /** Takes this many messages and acks them; gives their payloads. */

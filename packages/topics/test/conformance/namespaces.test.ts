@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { ClosedError, TopicNotFoundError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, receive } from './consuming.ts'
+import { consume, receive, soon } from './consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 for (const store of SHARED_STORES) {
@@ -35,10 +35,10 @@ for (const store of SHARED_STORES) {
         const [received, other] = [ofOne.receive(), ofTwo.receive()]
         await until(() => two.metrics().totals.claims === looks, { what: 'the other run to wait' })
         await writer.publish('batches', 'of run 1')
-        assert.equal((await received).payload, 'of run 1')
+        assert.equal((await soon(received, 'the message of run 1')).payload, 'of run 1')
         assert.equal(two.metrics().totals.claims, looks)
         await two.publish('batches', 'of run 2')
-        assert.equal((await other).payload, 'of run 2')
+        assert.equal((await soon(other, 'the message of run 2')).payload, 'of run 2')
       })
     })
 

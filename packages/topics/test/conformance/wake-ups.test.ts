@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Delivery, Reader, Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, happened, payloadsOf, range } from './consuming.ts'
+import { collect, happened, payloadsOf, range, receive, soon } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 /** Whoever gets a message with this did not find it by looking. */
@@ -15,7 +15,7 @@ for (const store of STORES) {
       const tm = await database.open(NEVER)
       const received = await waiting(tm, tm.reader('work'))
       await tm.publish('work', 'now')
-      assert.equal((await received.promise).payload, 'now')
+      assert.equal((await soon(received.promise, 'the message')).payload, 'now')
     })
 
     it('wakes a group that waits', async () => {
@@ -39,7 +39,7 @@ for (const store of STORES) {
       const delivery = await first.receive()
       const received = await waiting(tm, second)
       await delivery.nack('not mine', { delay: 0 })
-      const passedOn = await received.promise
+      const passedOn = await soon(received.promise, 'the message')
       assert.deepEqual([passedOn.payload, passedOn.version], ['passed on', 2])
     })
 
@@ -49,7 +49,7 @@ for (const store of STORES) {
       const reader = tm.reader('work')
       await tm.publish('work', 'again')
       await (await reader.receive()).nack('later', { delay: '30ms' })
-      const again = await reader.receive()
+      const again = await receive(reader)
       assert.equal(again.attempt, 2)
       await again.ack()
     })
@@ -63,7 +63,7 @@ for (const store of SHARED_STORES) {
       const [here, there] = [await database.open(NEVER), await database.open(NEVER)]
       const received = await waiting(here, here.reader('work'))
       await there.publish('work', 'from afar')
-      assert.equal((await received.promise).payload, 'from afar')
+      assert.equal((await soon(received.promise, 'the message')).payload, 'from afar')
     })
 
     it('wakes for what another instance gave back', async () => {
@@ -74,7 +74,7 @@ for (const store of SHARED_STORES) {
       await (await elsewhere.receive()).ack()
       const received = await waiting(here, here.reader('work'))
       await elsewhere.close()
-      assert.equal((await received.promise).payload, 'not begun')
+      assert.equal((await soon(received.promise, 'the message')).payload, 'not begun')
     })
 
     it('takes over when the term of a lease ends, whoever held it', async () => {
@@ -83,7 +83,7 @@ for (const store of SHARED_STORES) {
       await there.configureTopic('work', { lease: '50ms' })
       await there.publish('work', 'abandoned')
       await there.reader('work').receive()
-      assert.equal((await here.reader('work').receive()).version, 2)
+      assert.equal((await receive(here.reader('work'))).version, 2)
     })
 
     it('needs no wake-up: the sweep alone finds what is there', async () => {
@@ -97,7 +97,7 @@ for (const store of SHARED_STORES) {
         postgres: `insert into tidemark.log_1 (payload) values (convert_to('"by hand"', 'UTF8'))`,
       })
       await database.execute({ sqlite: 'update tidemark_topic set next_id = 2', postgres: 'select 1' })
-      assert.equal((await received.promise).payload, 'by hand')
+      assert.equal((await soon(received.promise, 'the message')).payload, 'by hand')
     })
   })
 }

@@ -97,6 +97,7 @@ async function runPoisoned(
   for (; ; deaths++) {
     const settings = { url: store.url, topic: TOPIC, group: GROUP, journal, concurrency, batchSize: BATCH_SIZE }
     await using script = spawnScript(SCRIPT, [JSON.stringify(settings)])
+    assert.ok(deaths <= maxAttempts, `It was handled for the ${deaths + 1}th time`)
     if (!(await isDrainedBefore(script.exited, tm))) continue
     script.send({ stop: true })
     assert.deepEqual(await script.exited, { code: 0, signal: null })

@@ -10,6 +10,8 @@ type Sql = {
   readonly lease: string
   readonly retry: string
   readonly longAgo: string
+  /** Past too, and after `longAgo`: what falls due with a lease that ran out comes after what was due before. */
+  readonly lately: string
   readonly now: string
   /** What a watermark is compared with: the id, or the transaction id. */
   readonly position: string
@@ -46,10 +48,10 @@ export class TestStore implements AsyncDisposable {
 
   /** The group's live leases run out: all, or the one of this token. */
   async runOut(subscription: number, token?: string): Promise<void> {
-    const { lease, longAgo, leaseId, execute } = this.#sql
+    const { lease, lately, leaseId, execute } = this.#sql
     const which = token === undefined ? '' : ` and token = '${leaseId(token)}'`
     await execute(
-      `update ${lease} set deadline = ${longAgo} where subscription_id = ${subscription} and ${LIVE}${which}`,
+      `update ${lease} set deadline = ${lately} where subscription_id = ${subscription} and ${LIVE}${which}`,
     )
   }
 
@@ -108,6 +110,7 @@ export async function sqliteTestStore(): Promise<TestStore> {
     lease: 'tidemark_lease',
     retry: 'tidemark_retry',
     longAgo: '1',
+    lately: '2',
     now: "unixepoch('subsec') * 1000 + 1",
     position: 'id',
     log: topic => `tidemark_log_${topic}`,
@@ -129,6 +132,7 @@ export async function postgresTestStore(): Promise<TestStore> {
     lease: 'tidemark.lease',
     retry: 'tidemark.retry',
     longAgo: "timestamptz '2000-01-01'",
+    lately: "timestamptz '2001-01-01'",
     now: 'clock_timestamp()',
     position: 'xid::text',
     log: topic => `tidemark.log_${topic}`,

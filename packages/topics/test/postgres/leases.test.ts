@@ -81,7 +81,7 @@ describe('settling', () => {
       settlement(one.token, { acks: [0] }),
       ackAll(two),
       settlement(one.token, { acks: [1] }),
-      settlement('11111111-1111-4111-8111-111111111111:3', { acks: 'all' }),
+      settlement('11111111-1111-4111-8111-111111111111', { size: 3, acks: 'all' }),
     ])
     assert.deepEqual(
       results.map(({ finished, stale }) => [finished, stale]),

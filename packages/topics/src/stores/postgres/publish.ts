@@ -1,4 +1,4 @@
-import { DatabaseLockedError, PayloadError, type TidemarkError } from '../../errors.ts'
+import { DatabaseLockedError, PayloadError, type TidemarkError, TransactionError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { byteaArray, textArray } from './binary-array.ts'
@@ -18,7 +18,12 @@ const JSON_TEXT = `select decode(payload, 'base64') as payload, key, type, heade
   from rows from (json_to_recordset($1::text::json) as (payload text, key text, type text, headers text, message_id text))
   with ordinality as m (payload, key, type, headers, message_id, place)`
 
+/** Not in the caller's database: its topic of that number, if it has one, is another. */
+const IS_THIS_TOPIC = 'where exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid})'
+
 const NO_PARTITION = '23514'
+const NO_TABLE = '42P01'
+const NO_SCHEMA = '3F000'
 const NOT_TEXT = '22021'
 const PARTITION_ATTEMPTS = 20
 
@@ -51,7 +56,7 @@ export class Publisher {
 
   async #send(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
     try {
-      if (tx !== undefined && tx !== null) return await this.#inTransaction(topic, messages, tx)
+      if (tx !== undefined) return await this.#inTransaction(topic, messages, tx)
       return await this.#insert(topic, messages)
     } catch (error) {
       throw explain(error, this.#database.location)
@@ -94,7 +99,16 @@ export class Publisher {
     tx: unknown,
   ): Promise<PublishedMessage[]> {
     await this.#partitions.ensureRoom(topic, messages.length)
-    return decodePublished(await runInTransaction(tx, this.#checked(topic, JSON_TEXT), toJson(messages)))
+    const text = this.#checked(topic, `${JSON_TEXT} ${IS_THIS_TOPIC}`)
+    try {
+      const rows = await runInTransaction(tx, text, toJson(messages))
+      if (typeof rows[0]?.ids === 'string') return decodePublished(rows)
+    } catch (error) {
+      if (![NO_TABLE, NO_SCHEMA].includes(codeOf(error))) throw error
+    }
+    throw new TransactionError(
+      `The tx given to publish is of another database: it doesn't know the topic '${topic.name}' at ${this.#database.location}`,
+    )
   }
 
   #plain({ id }: TopicRecord): string {
@@ -110,7 +124,10 @@ export class Publisher {
     const { dedupeWindowMs } = topic.config
     const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
     return this.#database.sql(
-      CHECKED.replaceAll('{topic}', String(topic.id)).replaceAll('{window}', window).replace('{input}', input),
+      CHECKED.replace('{input}', input)
+        .replaceAll('{topic}', String(topic.id))
+        .replaceAll('{uid}', String(topic.uid))
+        .replaceAll('{window}', window),
     )
   }
 
@@ -127,7 +144,8 @@ export class Publisher {
       `select id::text as id from tidemark.log_${topic.id} where id = any (string_to_array($1::text, ',')::bigint[])`,
     )
     const parameter = [...candidates.values()].join(',')
-    const rows = tx ? await runInTransaction(tx, text, parameter) : await this.#database.query(text, [parameter])
+    const rows =
+      tx !== undefined ? await runInTransaction(tx, text, parameter) : await this.#database.query(text, [parameter])
     const stored = new Set(rows.map(row => Number(row.id)))
     for (const [index, id] of candidates) if (stored.has(id)) found.set(index, { id, duplicate: true })
     return found

@@ -12,7 +12,10 @@ export async function runInTransaction(tx: unknown, text: string, parameter: str
 }
 
 async function send(tx: unknown, text: string, parameter: string): Promise<unknown> {
-  if (hasMethod(tx, 'unsafe')) return await tx.unsafe(text, [parameter])
+  if (hasMethod(tx, 'unsafe')) {
+    refuse(hasMethod(tx, 'begin'), 'a postgres.js instance outside begin()')
+    return await tx.unsafe(text, [parameter])
+  }
   if (hasMethod(tx, 'executeQuery')) {
     refuse('isTransaction' in tx && tx.isTransaction === false, 'a Kysely instance, not a transaction of one')
     return await tx.executeQuery(kyselyQuery(text, parameter))

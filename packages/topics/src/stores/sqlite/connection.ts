@@ -108,7 +108,9 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    await (await this.#walSync)?.close()
+    // One that could not be opened has nothing to close.
+    const walSync = await this.#walSync?.catch(() => undefined)
+    await walSync?.close()
     this.#walSync = undefined
     if (this.#db.isOpen) this.#db.close()
   }

@@ -14,6 +14,7 @@ type ExpiredLease = {
   first_id: number
   size: number
   settled: Bitmap | null
+  deadline: number
 }
 
 /**
@@ -28,9 +29,10 @@ export function expireLeases(
   const count = { takenOver: 0, deadLettered: 0 }
   const leases = rowsOf<ExpiredLease>(
     connection.prepare(`
-      select token, consumer, kind, first_id, size, settled
+      select token, consumer, kind, first_id, size, settled, deadline
       from tidemark_lease
-      where subscription_id = ? and deadline < ? and done_at is null and expired_at is null`),
+      where subscription_id = ? and deadline < ? and done_at is null and expired_at is null
+      order by deadline`),
     request.subscription.id,
     now,
   )
@@ -49,7 +51,7 @@ export function expireLeases(
             insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
             values (?, ?, ?, ?, ?, 1, ?)
             on conflict do update set due_at = excluded.due_at, suspect = 1, history = excluded.history, token = null, slot = null`)
-          .run(request.subscription.id, id, attempts, version, now, JSON.stringify(failed))
+          .run(request.subscription.id, id, attempts, version, lease.deadline, JSON.stringify(failed))
         count.takenOver++
       }
     }

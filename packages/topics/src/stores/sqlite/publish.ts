@@ -116,7 +116,7 @@ export function prepareOn(tx: unknown, path: string): Prepare {
       "The DatabaseSync given as tx has no transaction open. Call exec('begin immediate') on it first",
     )
   }
-  if (path !== ':memory:' && tx.location() !== realpathSync(path)) {
+  if (path === ':memory:' || tx.location() !== realpathSync(path)) {
     throw new TransactionError(
       `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${path}`,
     )

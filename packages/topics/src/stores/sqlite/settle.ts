@@ -104,7 +104,8 @@ function putBack(connection: Connection, lease: LeaseRow, held: Held, dueAt: num
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
       values (?, ?, ?, ?, ?, 0, ?)
       on conflict do update set
-        attempts = excluded.attempts, due_at = excluded.due_at, suspect = 0, history = excluded.history,
+        attempts = excluded.attempts, due_at = excluded.due_at, history = excluded.history,
+        suspect = suspect and excluded.attempts < attempts, -- given back untried, it is as suspect as before
         token = null, slot = null`)
     .run(lease.subscription_id, held.id, held.attempts, held.version, dueAt, JSON.stringify(held.history))
 }

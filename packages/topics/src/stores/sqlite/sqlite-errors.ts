@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs'
+import { dirname } from 'node:path'
 import {
   DatabaseError,
   DatabaseFullError,
@@ -34,7 +36,7 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case FULL:
       return new DatabaseFullError(path, error)
     case CANTOPEN:
-      return new DatabaseUnreachableError(path, error)
+      return isReadOnlyFolder(path) ? new DatabaseReadOnlyError(path, error) : new DatabaseUnreachableError(path, error)
     case CORRUPT:
     case NOTADB:
       return new DatabaseError(
@@ -60,6 +62,21 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
       return new DatabaseError(`SQLite refused a statement on ${path}: ${(error as Error).message}`, error)
   }
   return error
+}
+
+function isReadOnlyFolder(path: string): boolean {
+  const folder = dirname(path)
+  try {
+    accessSync(folder, constants.F_OK)
+  } catch {
+    return false
+  }
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch {
+    return true
+  }
 }
 
 function primaryCode(error: unknown): number | undefined {
