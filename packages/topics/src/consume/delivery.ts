@@ -42,6 +42,12 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
   readonly attempt: number
   readonly version: number
   readonly lease: HeldLease
+  /** Of its handler, on the monotonic clock. */
+  startedAt = 0
+  timed = false
+  place = -1
+  /** Its handler was given up while it ran. */
+  abandoned = false
   readonly #engine: Engine
   readonly #raw: RawMessage
   readonly #slot: number

@@ -80,8 +80,9 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
   abortRunning(reason: Error): void {
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const delivery of [...member.running.keys()]) {
-        member.running.delete(delivery)
+      for (const delivery of member.running.all()) {
+        delivery.abandoned = true
+        member.abandon(delivery)
         delivery.lease.abort(reason)
         delivery.giveBack(reason)
         this.#leave(delivery.lease)
@@ -93,8 +94,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
   leasesRunningFor(ms: number): Set<HeldLease> {
     const leases = new Set<HeldLease>()
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const [delivery, startedAt] of member.running) {
-        if (performance.now() - startedAt < ms) leases.add(delivery.lease)
+      for (const delivery of member.running.all()) {
+        if (performance.now() - delivery.startedAt < ms) leases.add(delivery.lease)
       }
     }
     return leases
@@ -106,12 +107,15 @@ export class Dispatcher<T> implements MemberEvents<T> {
     await new Promise<void>(resolve => this.#roomWaiters.push({ below, resolve }))
   }
 
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined, ms: number | undefined): void {
-    if (ms !== undefined)
-      this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + (ms - this.#averageMs) * NEWEST
+  finished(delivery: LeasedDelivery<T>, error: Error | undefined): void {
+    if (delivery.timed) this.#time(performance.now() - delivery.startedAt)
     if (error !== undefined) delivery.fail(error)
     else delivery.done()
     this.#leave(delivery.lease)
+  }
+
+  #time(ms: number): void {
+    this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + (ms - this.#averageMs) * NEWEST
   }
 
   expired(delivery: LeasedDelivery<T>): void {
@@ -124,7 +128,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     if (raw === undefined) return
     try {
       const payload = decodePayload(this.#engine, lease.topic.name, raw, this.#decoding)
-      if (payload instanceof Promise) {
+      if (this.#decoding.schema !== undefined && payload instanceof Promise) {
         payload.then(
           value => {
             this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, value))
@@ -133,7 +137,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
           error => this.#reject(lease, index, error),
         )
       } else {
-        this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, payload))
+        this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, payload as T))
       }
     } catch (error) {
       this.#reject(lease, index, error)

@@ -38,6 +38,8 @@ export class HeldLease {
   deadline: number
   /** How long it holds from its claim or last extension. */
   termMs: number
+  /** The settler knows that there is something to settle. */
+  dirty = false
   /** Set once the database said that the lease is no longer ours. */
   lost = false
   readonly #states: Uint8Array
@@ -74,7 +76,11 @@ export class HeldLease {
   }
 
   get expired(): boolean {
-    return this.lost || performance.now() >= this.deadline
+    return this.isExpiredAt(performance.now())
+  }
+
+  isExpiredAt(now: number): boolean {
+    return this.lost || now >= this.deadline
   }
 
   stateOf(slot: number): number {

@@ -1,4 +1,5 @@
 import type { Delivery, LeasedDelivery } from './delivery.ts'
+import { RunningSet } from './running-set.ts'
 
 export type HandlerContext = {
   /** Aborts when the lease runs out or is lost, or when the group stops and its time is up. */
@@ -12,7 +13,7 @@ export type Filter<T> = (message: Delivery<T>) => boolean
 
 /** What a member tells its group. */
 export type MemberEvents<T> = {
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined, ms: number | undefined): void
+  finished(delivery: LeasedDelivery<T>, error: Error | undefined): void
   /** Its lease ran out while it waited: it is not started. */
   expired(delivery: LeasedDelivery<T>): void
 }
@@ -20,17 +21,21 @@ export type MemberEvents<T> = {
 /** Handlers are timed one in so many: the clock would cost as much as a small handler. */
 const TIMED_ONE_IN = 16
 
-/** One consumer of a group: a queue, and as many handlers at a time as its concurrency. */
+/**
+ * One consumer of a group: a queue, and as many workers as its concurrency. A worker takes from the queue until it is
+ * empty; awaiting the handler in its loop costs a message less than callbacks of its own would.
+ */
 export class Member<T> {
   readonly id: string
   readonly filter: Filter<T> | undefined
   readonly concurrency: number
-  /** Handlers under way, and since when. */
-  readonly running = new Map<LeasedDelivery<T>, number>()
+  /** Handlers under way. */
+  readonly running = new RunningSet<LeasedDelivery<T>>()
   readonly #handler: Handler<T>
   readonly #events: MemberEvents<T>
   #queue: LeasedDelivery<T>[] = []
   #head = 0
+  #workers = 0
   #started = 0
 
   constructor(
@@ -50,19 +55,9 @@ export class Member<T> {
     this.#queue.push(delivery)
   }
 
-  /** Starts handlers while there is room for them. */
+  /** Starts workers while there is work for them. */
   pump(): void {
-    while (this.running.size < this.concurrency) {
-      const delivery = this.#queue[this.#head]
-      if (delivery === undefined) break
-      this.#head++
-      if (delivery.lease.expired) this.#events.expired(delivery)
-      else this.#start(delivery)
-    }
-    if (this.#head === this.#queue.length && this.#head > 0) {
-      this.#queue = []
-      this.#head = 0
-    }
+    while (this.#workers < this.concurrency && this.#head < this.#queue.length) void this.#work()
   }
 
   /** Takes back what has not been started and `which` selects. */
@@ -73,31 +68,50 @@ export class Member<T> {
     return waiting.filter(which)
   }
 
-  #start(delivery: LeasedDelivery<T>): void {
-    const startedAt = this.#started++ % TIMED_ONE_IN === 0 ? performance.now() : undefined
-    const elapsed = (): number | undefined => (startedAt === undefined ? undefined : performance.now() - startedAt)
-    let outcome: unknown
-    try {
-      outcome = this.#handler(delivery, new Context(delivery))
-    } catch (error) {
-      this.#events.finished(delivery, toError(error), elapsed())
-      return
+  /** Gives up on a handler that runs: its worker ends with it, and another takes its place. */
+  abandon(delivery: LeasedDelivery<T>): void {
+    if (this.running.delete(delivery)) this.#workers--
+  }
+
+  /** Never rejects: what the handler throws is the message's failure. */
+  async #work(): Promise<void> {
+    this.#workers++
+    for (let delivery = this.#next(); delivery !== undefined; delivery = this.#next()) {
+      let error: Error | undefined
+      try {
+        const outcome = this.#handler(delivery, new Context(delivery))
+        if (isThenable(outcome)) {
+          this.running.add(delivery)
+          await outcome
+        }
+      } catch (thrown) {
+        error = toError(thrown)
+      }
+      if (delivery.place >= 0) this.running.delete(delivery)
+      else if (delivery.abandoned) return
+      this.#events.finished(delivery, error)
     }
-    if (!isThenable(outcome)) {
-      this.#events.finished(delivery, undefined, elapsed())
-      return
+    this.#workers--
+  }
+
+  /** The next delivery whose lease is still good. */
+  #next(): LeasedDelivery<T> | undefined {
+    for (;;) {
+      const delivery = this.#queue[this.#head]
+      if (delivery === undefined) break
+      this.#head++
+      const now = performance.now()
+      if (delivery.lease.isExpiredAt(now)) {
+        this.#events.expired(delivery)
+        continue
+      }
+      delivery.startedAt = now
+      delivery.timed = this.#started++ % TIMED_ONE_IN === 0
+      return delivery
     }
-    this.running.set(delivery, startedAt ?? performance.now())
-    const settle = (error?: Error): void => {
-      // Given up while it ran (abortRunning): what it did is no longer of interest.
-      if (!this.running.delete(delivery)) return
-      this.#events.finished(delivery, error, elapsed())
-      this.pump()
-    }
-    outcome.then(
-      () => settle(),
-      (error: unknown) => settle(toError(error)),
-    )
+    this.#queue = []
+    this.#head = 0
+    return undefined
   }
 }
 

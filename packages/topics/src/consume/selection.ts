@@ -3,9 +3,9 @@ import type { Member } from './member.ts'
 
 /** The member for a message: one key always meets the same one, while the eligible members stay the same. */
 export function selectMember<T>(members: readonly Member<T>[], delivery: LeasedDelivery<T>): Member<T> | undefined {
-  const eligible = members.every(member => member.filter === undefined)
-    ? members
-    : members.filter(member => member.filter === undefined || member.filter(delivery))
+  const only = members.length === 1 ? members[0] : undefined
+  if (only !== undefined && only.filter === undefined) return only
+  const eligible = members.filter(member => member.filter === undefined || member.filter(delivery))
   if (eligible.length <= 1) return eligible[0]
   return eligible[hash(delivery.key ?? delivery.messageId) % eligible.length]
 }

@@ -32,6 +32,8 @@ export class Settler {
 
   /** The lease has something to settle. */
   touch(lease: HeldLease): void {
+    if (lease.dirty) return
+    lease.dirty = true
     this.#dirty.add(lease)
     this.#running ??= this.#run()
   }
@@ -63,6 +65,7 @@ export class Settler {
   async #flush(): Promise<boolean> {
     const leases = [...this.#dirty]
     const settlements = leases.map(lease => lease.take())
+    for (const lease of leases) lease.dirty = false
     this.#dirty.clear()
     const started = performance.now()
     let results: SettleResult[]
@@ -90,6 +93,7 @@ export class Settler {
       const settlement = settlements[index]
       if (settlement) lease.putBack(settlement)
       if (refuse) lease.refuse(error)
+      lease.dirty = true
       this.#dirty.add(lease)
     }
     const topic = leases[0]?.topic.name ?? ''

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Reader } from 'tidemark'
-import { collect, consume, eventsOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import { collect, consume, eventsOf, happened, payloadsOf, range, receive, soon } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 for (const store of STORES) {
@@ -152,7 +152,7 @@ for (const store of SHARED_STORES) {
             await reader.ack(delivery)
           }
         }
-        await Promise.all(readers.map(take))
+        await soon(Promise.all(readers.map(take)), 'ten messages in all')
         assert.deepEqual(read.toSorted(byNumber), range(1, 10))
         for (const reader of readers) assert.equal(await reader.poll(0), null)
       })

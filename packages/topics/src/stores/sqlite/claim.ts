@@ -20,10 +20,12 @@ type Claimed =
 export async function claim(
   connection: Connection,
   request: ClaimRequest,
-  cache: RowCache | undefined,
+  { cache, lookFirst }: { cache: RowCache | undefined; lookFirst: boolean },
 ): Promise<ClaimResult> {
-  const looked = await connection.retryWhileBusy(() => look(connection, request))
-  if (!looked.work) return looked.result
+  if (lookFirst) {
+    const looked = await connection.retryWhileBusy(() => look(connection, request))
+    if (!looked.work) return looked.result
+  }
   const busyBefore = connection.busyCount
   const { result, claimed } = await connection.write(false, () => claimInTransaction(connection, request))
   return {
@@ -70,11 +72,25 @@ function placeOf(connection: Connection, { subscription }: ClaimRequest): Place 
 }
 
 function claimRetries(connection: Connection, request: ClaimRequest, now: number): Claimed | null {
+  if (!hasDueRetries(connection, request, now)) return null
   const due = dueRetries(connection, request, { suspect: false, now, limit: request.limit })
   if (due.length > 0) return leaseRetries(connection, request, due, false, now)
   if (!request.suspects) return null
   const suspects = dueRetries(connection, request, { suspect: true, now, limit: 1 })
   return suspects.length > 0 ? leaseRetries(connection, request, suspects, true, now) : null
+}
+
+/** One look-up says for nearly every claim that there are none. */
+function hasDueRetries(connection: Connection, { subscription }: ClaimRequest, now: number): boolean {
+  const row = rowOf<{ due: number }>(
+    connection.prepare(`
+      select exists (
+        select 1 from tidemark_retry where subscription_id = ?1 and suspect in (0, 1) and token is null and due_at <= ?2
+      ) as due`),
+    subscription.id,
+    now,
+  )
+  return row?.due === 1
 }
 
 function dueRetries(

@@ -54,6 +54,8 @@ class SqliteStore implements Store {
   readonly #connection: Connection
   readonly #options: SqliteOptions
   readonly #caches = new Map<number, RowCache>()
+  /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
+  readonly #busy = new Set<number>()
   #watch: DataVersionWatch | undefined
 
   constructor(connection: Connection, options: SqliteOptions) {
@@ -96,7 +98,12 @@ class SqliteStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
-    return await claim(this.#connection, request, request.shared ? this.#cacheOf(request.topic) : undefined)
+    const cache = request.shared ? this.#cacheOf(request.topic) : undefined
+    const lookFirst = !this.#busy.has(request.subscription.id)
+    const result = await claim(this.#connection, request, { cache, lookFirst })
+    if ((result.lease?.size ?? 0) >= request.limit) this.#busy.add(request.subscription.id)
+    else this.#busy.delete(request.subscription.id)
+    return result
   }
 
   async settle(settlements: readonly Settlement[]): Promise<SettleResult[]> {
