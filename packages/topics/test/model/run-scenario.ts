@@ -54,26 +54,42 @@ class ScenarioRun {
   /** Faults stop: whatever is held runs out, whatever waits is due, and every message comes to its end. */
   async drain(): Promise<void> {
     await this.step('drain', { do: 'run out', lease: 'all' })
-    for (let group = 0; group < this.#model.groups.size; group++) {
-      const name = [...this.#model.groups.keys()][group] ?? ''
-      await this.step(`drain ${name}`, { do: 'resume', group: this.#indexOf(name) })
-      await this.step(`drain ${name}`, { do: 'make due', group: this.#indexOf(name) })
+    for (const name of this.#model.groups.keys()) {
+      await this.step(`drain ${name}`, { do: 'resume', group: indexOf(name) })
+      await this.step(`drain ${name}`, { do: 'make due', group: indexOf(name) })
+    }
+    await this.#drainGroups()
+    await this.#compare()
+    for (const { backlog, inFlight, retries } of this.#model.describe().groups) {
+      assert.equal(backlog + inFlight + retries, 0)
+    }
+    await this.#watermarksToArrive()
+    for (const subject of this.#subjects) subject.ledger.close()
+  }
+
+  async #drainGroups(): Promise<void> {
+    for (const name of this.#model.groups.keys()) {
       const most = 10 + this.#model.published * 2
       for (let claims = 0; await this.#drainOne(name); claims++) assert.ok(claims < most, `${name} never ends`)
     }
-    await this.#compare()
-    for (const { backlog, inFlight, retries } of this.#model.describe().groups)
-      assert.equal(backlog + inFlight + retries, 0)
-    for (const subject of this.#subjects) {
-      await subject.assertWatermarksAtEnd()
-      subject.ledger.close()
+  }
+
+  /** A transaction of the store's own may hold a watermark back, until the group moves on after its end. */
+  async #watermarksToArrive(): Promise<void> {
+    const last = this.#model.published - 1
+    const below = async (): Promise<string[]> =>
+      (await Promise.all(this.#subjects.map(subject => subject.groupsBelow(last)))).flat()
+    for (let tries = 0; tries < 5 && (await below()).length > 0; tries++) {
+      await this.step('drain', { do: 'publish', messages: [null] })
+      await this.#drainGroups()
     }
+    assert.deepEqual(await below(), [], 'watermarks that are stuck')
   }
 
   async #drainOne(group: string): Promise<boolean> {
     const before = this.#model.leases.length
     const flags = { suspects: true, sweep: true, forget: false, shared: false }
-    await this.step(`drain ${group}`, { do: 'claim', group: this.#indexOf(group), consumer: 0, limit: 4, ...flags })
+    await this.step(`drain ${group}`, { do: 'claim', group: indexOf(group), consumer: 0, limit: 4, ...flags })
     if (this.#model.leases.length === before) return false
     await this.#settle([{ lease: before, plan: { acks: 'all', nacks: [], releases: [] } }])
     return true
@@ -221,10 +237,6 @@ class ScenarioRun {
     return this.#scenario.semantics === 'queue' ? '' : `group-${group % GROUPS}`
   }
 
-  #indexOf(name: string): number {
-    return name === '' ? 0 : Number(name.slice('group-'.length))
-  }
-
   #group(name: string): Group {
     const group = this.#model.groups.get(name)
     assert.ok(group)
@@ -237,6 +249,8 @@ class ScenarioRun {
     return lease
   }
 }
+
+const indexOf = (group: string): number => (group === '' ? 0 : Number(group.slice('group-'.length)))
 
 /** Of a page of the log: there, all messages are at their first version. */
 function pageSize({ lease }: Claimed): number | undefined {

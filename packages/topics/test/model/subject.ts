@@ -175,14 +175,12 @@ export class Subject {
     return found.sort((a, b) => a.n - b.n)
   }
 
-  /** Drained: the watermarks have reached the last message. */
-  async assertWatermarksAtEnd(): Promise<void> {
+  /** The groups whose watermark has not reached message `n`. */
+  async groupsBelow(n: number): Promise<string[]> {
     const { groups } = await this.#store.describeTopic(this.#topic)
     await this.#findPositions()
-    const last = this.#positions.at(-1) ?? 0n
-    for (const { group, watermark } of groups) {
-      assert.ok(watermark >= last, `${group}: drained, and the watermark is ${watermark}, below ${last}`)
-    }
+    const position = this.#positions[n] ?? 0n
+    return groups.filter(({ watermark }) => watermark < position).map(({ group }) => `${this.name} ${group}`)
   }
 
   get #store() {
