@@ -13,7 +13,7 @@ export type BenchEngine = AsyncDisposable & {
   countWrites(): Promise<WriteCounter>
 }
 
-/** The engine's raw limit: the least that a program must do to store and read the same bytes. */
+/** The engine's raw limit: the least that a program must do to store and read the same rows. */
 export type RawTable = AsyncDisposable & {
   /** Each batch in a transaction of its own, one after another. */
   insertBatches(batches: readonly RawBatch[]): Promise<void>
@@ -21,8 +21,10 @@ export type RawTable = AsyncDisposable & {
   prepareBatch(texts: readonly string[]): RawBatch
   /** One row, in a transaction of its own. */
   insertOne(text: string): Promise<void>
-  /** All rows, in pages by keyset. Gives their number. */
+  /** All rows with a message's columns, in pages by keyset. Gives their number. */
   readAll(pageSize: number): Promise<number>
+  /** The same, of the payloads alone. */
+  readPayloads(pageSize: number): Promise<number>
 }
 
 export type RawBatch = { readonly size: number; readonly values: unknown }

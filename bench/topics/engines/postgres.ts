@@ -44,7 +44,8 @@ class PostgresRawTable implements RawTable {
   static async create(url: string, name: string): Promise<PostgresRawTable> {
     const client = await connect(url)
     await client.query(
-      `create table raw_${name} (id bigint generated always as identity primary key, payload bytea not null)`,
+      `create table raw_${name} (id bigint generated always as identity primary key, payload bytea not null,
+        created_at timestamptz, key text, type text, headers text, message_id text)`,
     )
     return new PostgresRawTable(client, `raw_${name}`)
   }
@@ -69,10 +70,18 @@ class PostgresRawTable implements RawTable {
   }
 
   async readAll(pageSize: number): Promise<number> {
-    const text = `select id, payload from ${this.#name} where id > $1 order by id limit $2`
+    return await this.#read('id, payload, created_at, key, type, headers, message_id', pageSize)
+  }
+
+  async readPayloads(pageSize: number): Promise<number> {
+    return await this.#read('id, payload', pageSize)
+  }
+
+  async #read(columns: string, pageSize: number): Promise<number> {
+    const text = `select ${columns} from ${this.#name} where id > $1 order by id limit $2`
     let count = 0
     for (let last = '0'; ; ) {
-      const { rows } = await this.#client.query<{ id: string }>({ name: 'page', text, values: [last, pageSize] })
+      const { rows } = await this.#client.query<{ id: string }>({ name: columns, text, values: [last, pageSize] })
       count += rows.length
       if (rows.length < pageSize) return count
       last = rows.at(-1)?.id ?? last

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
 import { countSqliteWrites } from './sqlite-writes.ts'
@@ -37,13 +37,17 @@ function versionOf(): string {
 class SqliteRawTable implements RawTable {
   readonly #db: DatabaseSync
   readonly #insert
-  readonly #page
+  readonly #rows
+  readonly #payloads
 
   constructor(db: DatabaseSync, name: string) {
     this.#db = db
-    db.exec(`create table raw_${name} (id integer primary key, payload text not null)`)
+    db.exec(`create table raw_${name} (
+      id integer primary key, payload text not null, created_at integer, key text, type text, headers text, message_id text)`)
     this.#insert = db.prepare(`insert into raw_${name} (payload) values (?)`)
-    this.#page = db.prepare(`select id, payload from raw_${name} where id > ? order by id limit ?`)
+    const page = `from raw_${name} where id > ? order by id limit ?`
+    this.#rows = db.prepare(`select id, payload, created_at, key, type, headers, message_id ${page}`)
+    this.#payloads = db.prepare(`select id, payload ${page}`)
   }
 
   prepareBatch(texts: readonly string[]): RawBatch {
@@ -63,9 +67,17 @@ class SqliteRawTable implements RawTable {
   }
 
   async readAll(pageSize: number): Promise<number> {
+    return this.#read(this.#rows, pageSize)
+  }
+
+  async readPayloads(pageSize: number): Promise<number> {
+    return this.#read(this.#payloads, pageSize)
+  }
+
+  #read(page: StatementSync, pageSize: number): number {
     let count = 0
     for (let last = 0; ; ) {
-      const rows = this.#page.all(last, pageSize)
+      const rows = page.all(last, pageSize)
       count += rows.length
       if (rows.length < pageSize) return count
       last = Number(rows.at(-1)?.id)

@@ -140,6 +140,11 @@ export class HeldLease {
     })
   }
 
+  /** Somebody waits for a settlement of it to be stored. */
+  get isAwaited(): boolean {
+    return this.#waiters.size > 0
+  }
+
   answer({ acks, nacks, releases }: Settlement, { stale, finished }: SettleResult): void {
     if (acks === 'all') this.#states.fill(SLOT.stored)
     else for (const slot of acks) this.#states[slot] = SLOT.stored

@@ -6,6 +6,8 @@ import type { SettleResult, Store } from '../stores/store.ts'
 import type { WakeHub } from '../wake-hub.ts'
 import type { HeldLease } from './held-lease.ts'
 
+/** Acks that nobody waits for may wait this long for others, so that a fast group settles several pages at once. */
+const LINGER_MS = 4
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 2_000
 /** How long a caller's `ack()` waits for a database that is away; groups wait as long as it takes. */
@@ -21,6 +23,8 @@ export class Settler {
   readonly #wakeHub: WakeHub
   readonly #dirty = new Set<HeldLease>()
   #running: Promise<void> | undefined
+  #hurry: (() => void) | undefined
+  #draining = 0
   #failingSince: number | undefined
   #stopped = new AbortController()
 
@@ -32,6 +36,7 @@ export class Settler {
 
   /** The lease has something to settle. */
   touch(lease: HeldLease): void {
+    if (lease.isAwaited) this.#hurry?.()
     if (lease.dirty) return
     lease.dirty = true
     this.#dirty.add(lease)
@@ -40,7 +45,10 @@ export class Settler {
 
   /** Resolves when all that was settled before is stored. */
   async drain(): Promise<void> {
+    this.#draining++
+    this.#hurry?.()
     while (this.#running !== undefined) await this.#running
+    this.#draining--
   }
 
   /** Gives up on what the database doesn't take. */
@@ -49,17 +57,30 @@ export class Settler {
   }
 
   async #run(): Promise<void> {
-    // A turn of the event loop: handlers that finish together are settled together.
-    await new Promise(resolve => setImmediate(resolve))
+    await this.#linger()
     for (let retryMs = FIRST_RETRY_MS; this.#dirty.size > 0 && !this.#stopped.signal.aborted; ) {
       if (await this.#flush()) {
         retryMs = FIRST_RETRY_MS
+        if (this.#dirty.size > 0) await this.#linger()
         continue
       }
       await delay(retryMs * (0.5 + Math.random()), undefined, { signal: this.#stopped.signal }).catch(() => undefined)
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
     }
     this.#running = undefined
+  }
+
+  /** Cut short by whoever waits for a settlement. */
+  async #linger(): Promise<void> {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, LINGER_MS)
+      this.#hurry = () => {
+        clearTimeout(timer)
+        setImmediate(resolve)
+      }
+      if (this.#draining > 0 || [...this.#dirty].some(lease => lease.isAwaited)) this.#hurry()
+    })
+    this.#hurry = undefined
   }
 
   async #flush(): Promise<boolean> {

@@ -10,7 +10,7 @@ for (const store of STORES) {
     it('gives a message to another when its lease has run out, at the next version', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
-      await tm.configureTopic('work', { lease: '40ms' })
+      await tm.configureTopic('work', { lease: '200ms' })
       await tm.publish('work', 'stuck')
       const [first, second] = [tm.reader('work'), tm.reader('work')]
       const takenOver = eventsOf(tm, 'taken-over')

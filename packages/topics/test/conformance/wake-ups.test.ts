@@ -80,7 +80,7 @@ for (const store of SHARED_STORES) {
     it('takes over when the term of a lease ends, whoever held it', async () => {
       await using database = await store.fresh()
       const [here, there] = [await database.open(NEVER), await database.open(NEVER)]
-      await there.configureTopic('work', { lease: '50ms' })
+      await there.configureTopic('work', { lease: '200ms' })
       await there.publish('work', 'abandoned')
       await there.reader('work').receive()
       assert.equal((await receive(here.reader('work'))).version, 2)

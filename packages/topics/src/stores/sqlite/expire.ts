@@ -56,14 +56,16 @@ export function expireLeases(
       }
     }
   }
+  return count
+}
+
+/** No index helps: it would cost every settlement a page of the log file. So this is for now and then. */
+export function forgetOldLeases(connection: Connection, now: number): void {
   connection
     .prepare(`
       delete from tidemark_lease
-      where subscription_id = ?
-        and (done_at is not null or expired_at is not null)
-        and coalesce(done_at, expired_at) < ?`)
-    .run(request.subscription.id, now - REMEMBER_CLOSED_MS)
-  return count
+      where (done_at is not null or expired_at is not null) and coalesce(done_at, expired_at) < ?`)
+    .run(now - REMEMBER_CLOSED_MS)
 }
 
 type Unsettled = { id: number; attempts: number; version: number; history: FailedAttempt[] }

@@ -81,7 +81,6 @@ const everySlot = ({ size }: { size: number }): number[] => Array.from({ length:
 
 function close(connection: Connection, token: string): void {
   connection.prepare('update tidemark_lease set done_at = ?, settled = null where token = ?').run(Date.now(), token)
-  connection.prepare('delete from tidemark_retry where token = ?').run(token)
 }
 
 function deleteRetry(connection: Connection, token: string, slot: number): void {

@@ -23,6 +23,7 @@ import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { listDeadLetters } from './dead-letters.ts'
 import { describeTopic } from './describe.ts'
+import { forgetOldLeases } from './expire.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
 import { extendLease, settleLease } from './settle.ts'
@@ -48,6 +49,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   }
 }
 
+const FORGET_EVERY_MS = 60_000
+
 class SqliteStore implements Store {
   readonly capabilities
   readonly location: string
@@ -56,6 +59,7 @@ class SqliteStore implements Store {
   readonly #caches = new Map<number, RowCache>()
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
   readonly #busy = new Set<number>()
+  #forgetAgainAt = performance.now() + FORGET_EVERY_MS
   #watch: DataVersionWatch | undefined
 
   constructor(connection: Connection, options: SqliteOptions) {
@@ -103,6 +107,7 @@ class SqliteStore implements Store {
     const result = await claim(this.#connection, request, { cache, lookFirst })
     if ((result.lease?.size ?? 0) >= request.limit) this.#busy.add(request.subscription.id)
     else this.#busy.delete(request.subscription.id)
+    if (request.sweep) await this.#forgetOldLeases()
     return result
   }
 
@@ -149,6 +154,12 @@ class SqliteStore implements Store {
     } catch (error) {
       throw mapError(error, this.location)
     }
+  }
+
+  async #forgetOldLeases(): Promise<void> {
+    if (performance.now() < this.#forgetAgainAt) return
+    this.#forgetAgainAt = performance.now() + FORGET_EVERY_MS
+    await this.#connection.write(false, () => forgetOldLeases(this.#connection, Date.now()))
   }
 
   #cacheOf(topic: TopicRecord): RowCache {

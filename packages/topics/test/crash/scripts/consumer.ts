@@ -1,9 +1,12 @@
 /** Reads without end, a few acks under way at a time; nacks what is bad, and now and then what is not. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Delivery, open, StaleDeliveryError } from '../../../src/index.ts'
 import { type ConsumerEntry, Journal } from '../journal.ts'
 
 const MOST_PENDING = 3
 const NACK_ONE_IN = 30
+/** What a message takes at most: time in which its consumer can be killed, or stopped until the lease is lost. */
+const LONGEST_WORK_MS = 20
 
 export type ConsumerArguments = {
   readonly url: string
@@ -32,6 +35,7 @@ process.disconnect()
 
 async function settle(delivery: Delivery<{ key: string }>): Promise<void> {
   const isBad = delivery.payload.key.startsWith('bad') || Math.random() * NACK_ONE_IN < 1
+  await delay(Math.random() * LONGEST_WORK_MS)
   try {
     note(isBad ? 'nacking' : 'acking', delivery)
     if (isBad) await reader.nack(delivery, new Error('It is bad'))

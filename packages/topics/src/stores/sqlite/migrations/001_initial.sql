@@ -42,8 +42,6 @@ create table tidemark_lease (
 
 create index tidemark_lease_live on tidemark_lease (subscription_id, deadline)
   where done_at is null and expired_at is null;
-create index tidemark_lease_closed on tidemark_lease (subscription_id, coalesce(done_at, expired_at))
-  where done_at is not null or expired_at is not null;
 
 create table tidemark_retry (
   subscription_id integer not null references tidemark_subscription (id) on delete cascade,
