@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Duration } from '../duration.ts'
 import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
@@ -5,6 +6,7 @@ import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
 import type { SubscriptionStatus } from '../stores/store.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Engine } from './engine.ts'
@@ -44,6 +46,8 @@ type Run = {
   readonly claimer: Claimer
   readonly keeper: LeaseKeeper
   readonly stopping: AbortController
+  /** Resolves with it: one listener for the whole run. */
+  readonly aborted: Promise<unknown>
   loop: Promise<void>
 }
 
@@ -198,7 +202,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#takeIds()
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
-    const run: Run = { claimer, keeper, stopping: new AbortController(), loop: Promise.resolve() }
+    const stopping = new AbortController()
+    const run: Run = { claimer, keeper, stopping, aborted: once(stopping.signal, 'abort'), loop: Promise.resolve() }
     this.#run = run
     this.#engine.started.add(this)
     this.#engine.instrumentation.emit('group-started', {
@@ -225,8 +230,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
         this.#dispatcher.dispatch(lease)
         run.keeper.watch(lease)
       }
-      if (next === undefined)
-        await Promise.race([this.#dispatcher.room(this.#pageLimit(run) + 1), aborted(run.stopping.signal)])
+      if (next === undefined) await Promise.race([this.#dispatcher.room(this.#pageLimit(run) + 1), run.aborted])
     }
     const unused = await next
     if (unused) this.#giveBack(unused)
@@ -321,15 +325,4 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   #where(): { topic: string; group: string } {
     return { topic: this.topic, group: this.#group }
   }
-}
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise(resolve =>
-    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
-  )
-
-async function withTimeout(promise: Promise<void>, ms: number): Promise<void> {
-  const timer = new AbortController()
-  await Promise.race([promise, delay(Math.max(0, ms), undefined, { signal: timer.signal }).catch(() => undefined)])
-  timer.abort()
 }

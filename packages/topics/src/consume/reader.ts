@@ -3,6 +3,7 @@ import { ClosedError, ConfigError, MembershipError, TidemarkError } from '../err
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { type Decoding, decodePayload } from './decode.ts'
 import { type Delivery, LeasedDelivery } from './delivery.ts'
@@ -19,6 +20,8 @@ export type ReaderOptions<T = unknown> = {
   /** Messages per claim. 1: each is claimed when it is asked for, so competing readers share evenly. */
   batchSize?: number
 }
+
+const CLOSE_MS = 10_000
 
 let unnamed = 0
 
@@ -103,11 +106,14 @@ export class Reader<T = unknown> implements AsyncDisposable {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
-    await this.#turn.catch(() => undefined)
+    // A database that doesn't answer is not waited for longer than this.
+    await withTimeout(
+      this.#turn.catch(() => undefined),
+      CLOSE_MS,
+    )
     this.#release()
-    await this.#engine.settler.drain()
-    const claimer = await this.#claimer.catch(() => undefined)
-    claimer?.close()
+    await withTimeout(this.#engine.settler.drain(), CLOSE_MS)
+    this.#claimer.then(claimer => claimer.close()).catch(() => undefined)
     this.#engine.consumerIds.free(this.topic, this.#label, this.#consumer)
     this.#engine.started.delete(this)
   }

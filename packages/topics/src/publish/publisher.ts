@@ -1,6 +1,7 @@
 import { DatabaseUnreachableError } from '../errors.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { OutgoingMessage, PublishedMessage, Store, TopicRecord } from '../stores/store.ts'
+import { CommitHints } from './commit-hints.ts'
 
 /** One transaction holds at most this much, so that a burst doesn't become one giant statement. */
 const MOST_MESSAGES = 1_000
@@ -21,11 +22,16 @@ export class Publisher {
   readonly #instrumentation: Instrumentation
   readonly #wake: (topicId: number) => void
   readonly #queues = new Map<number, TopicQueue>()
+  readonly #hints: CommitHints
 
   constructor(store: Store, instrumentation: Instrumentation, wake: (topicId: number) => void) {
     this.#store = store
     this.#instrumentation = instrumentation
     this.#wake = wake
+    this.#hints = new CommitHints(topicId => {
+      wake(topicId)
+      store.hint(topicId)
+    })
   }
 
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
@@ -37,15 +43,17 @@ export class Publisher {
     return queue.add(topic, messages)
   }
 
-  /** Inside the caller's transaction: no grouping, and no wake-up before it commits. */
+  /** Inside the caller's transaction: no grouping, and nothing to be seen before it commits. */
   async publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const published = await this.#store.publish(topic, messages, tx)
     this.#count(topic, published)
+    this.#hints.published(topic.id)
     return published
   }
 
   /** Resolves when all that was published before has been stored or refused. */
   async drain(): Promise<void> {
+    this.#hints.stop()
     await Promise.all([...this.#queues.values()].map(queue => queue.drain()))
   }
 

@@ -40,6 +40,8 @@ export type Store = {
 
   /** Calls back with a topic's id (null: any) when another process may have published. Only a hint. */
   watch(wake: (topicId: number | null) => void): void
+  /** Tells the other processes' watchers that the topic may have something new. Never fails. */
+  hint(topicId: number): void
   /** Connections in use and waited for, now. */
   poolUse(): PoolUse
   /** Removes every topic and message of the namespace. The store can't be used afterwards. */

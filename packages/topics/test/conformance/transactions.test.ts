@@ -47,6 +47,20 @@ for (const store of SHARED_STORES) {
         assert.equal((await tm.publish('work', 1, { messageId: 'm' })).duplicate, true)
       })
 
+      it('wakes who waits, here and in another instance, without their sweep', async () => {
+        await using database = await store.fresh()
+        const [here, there] = await Promise.all([1, 2].map(() => database.open({ sweepInterval: '1h' })))
+        assert.ok(here && there)
+        await here.configureTopic('work', { semantics: 'pub-sub' })
+        const readers = [here.reader('work', { group: 'here' }), there.reader('work', { group: 'there' })]
+        await Promise.all(readers.map(reader => reader.ready()))
+        const received = readers.map(reader => reader.receive())
+        const { tx, end } = await begin(database)
+        await here.publish('work', 'news', { tx })
+        await end('commit')
+        for (const delivery of await Promise.all(received)) assert.equal(delivery.payload, 'news')
+      })
+
       it('is gone with the rollback', async () => {
         await using database = await store.fresh()
         const tm = await database.open()

@@ -202,11 +202,13 @@ class ScenarioRun {
   }
 
   async #each<T>(action: (subject: Subject) => Promise<T>, predicted: T): Promise<void> {
-    await Promise.all(
-      this.#subjects.map(async subject => {
-        await this.#named(subject, async () => assert.deepEqual(await action(subject), predicted))
-      }),
+    // All have finished before one's failure ends the run, so that nothing reaches into the next.
+    const outcomes = await Promise.allSettled(
+      this.#subjects.map(subject =>
+        this.#named(subject, async () => assert.deepEqual(await action(subject), predicted)),
+      ),
     )
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 
   async #named<T>(subject: Subject, action: () => Promise<T>): Promise<T> {

@@ -109,8 +109,8 @@ class PostgresStore implements Store {
 
   async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
     const published = await this.#publisher.publish(topic, messages, tx)
-    // Inside a caller's transaction nothing is to be seen yet; others find it by looking once it has committed.
-    if (tx === undefined || tx === null) this.#wakeUps.send(topic.id)
+    // Inside a caller's transaction nothing is to be seen yet.
+    if (tx === undefined) this.#wakeUps.send(topic.id)
     if (messages.some(message => message.messageId !== null)) this.#pruner.touch(topic)
     return published
   }
@@ -141,6 +141,10 @@ class PostgresStore implements Store {
 
   watch(wake: (topicId: number | null) => void): void {
     this.#listener.watch(wake)
+  }
+
+  hint(topicId: number): void {
+    this.#wakeUps.send(topicId)
   }
 
   poolUse(): PoolUse {

@@ -130,6 +130,9 @@ class SqliteStore implements Store {
     if (this.capabilities.persistent) this.#watch ??= new DataVersionWatch(this.#connection, () => wake(null))
   }
 
+  /** Other processes see for themselves that the file has changed. */
+  hint(): void {}
+
   poolUse(): PoolUse {
     return { size: 1, busy: 0, waiting: this.#connection.waiting }
   }
