@@ -9,7 +9,13 @@ const SWEEP_WHILE_BUSY_MS = 1_000
 /** An idle consumer looks less and less often, down to this many times the sweep. */
 const LONGEST_SWEEPS = 4
 
-type NextOptions = { readonly limit: number; readonly timeoutMs: number; readonly signal: AbortSignal }
+type NextOptions = {
+  readonly limit: number
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** How long the consumer could do nothing with more; to be woken if that ends sooner. */
+  readonly holdOffMs?: () => number
+}
 
 /** Claims for one consumer of one group: reads first, then waits for a wake-up, a due time or the sweep. */
 export class Claimer implements LeaseOwner {
@@ -44,13 +50,18 @@ export class Claimer implements LeaseOwner {
   }
 
   /** The next lease; null when the time is up or the signal aborts. */
-  async next({ limit, timeoutMs, signal }: NextOptions): Promise<HeldLease | null> {
+  async next({ limit, timeoutMs, signal, holdOffMs = () => 0 }: NextOptions): Promise<HeldLease | null> {
     const until = performance.now() + timeoutMs
     const wake = (): void => this.#waker.wake()
     signal.addEventListener('abort', wake, { once: true })
     try {
       while (!signal.aborted) {
         const seen = this.#waker.count
+        const holdOff = holdOffMs()
+        if (holdOff > 0) {
+          await this.#waker.wait(seen, holdOff)
+          continue
+        }
         const sweep = this.#emptyLooks > 0 || performance.now() - this.#sweptAt > SWEEP_WHILE_BUSY_MS
         const { lease, nextDueMs } = await this.#claim(limit, sweep)
         if (lease) {

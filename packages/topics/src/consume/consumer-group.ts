@@ -205,6 +205,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const stopping = new AbortController()
     const run: Run = { claimer, keeper, stopping, aborted: once(stopping.signal, 'abort'), loop: Promise.resolve() }
     this.#run = run
+    this.#dispatcher.onMoving = () => claimer.wake()
     this.#engine.started.add(this)
     this.#engine.instrumentation.emit('group-started', {
       ...this.#where(),
@@ -241,7 +242,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const { signal } = run.stopping
     for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)) {
       try {
-        return await run.claimer.next({ limit: this.#pageLimit(run), timeoutMs: Number.POSITIVE_INFINITY, signal })
+        return await run.claimer.next({
+          limit: this.#pageLimit(run),
+          timeoutMs: Number.POSITIVE_INFINITY,
+          signal,
+          holdOffMs: () => this.#dispatcher.holdOffMs,
+        })
       } catch (error) {
         if (error instanceof SubscriptionGoneError) {
           this.#stopBecause(error)

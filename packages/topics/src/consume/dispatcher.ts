@@ -13,6 +13,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
   readonly members = new Map<string, Member<T>>()
   /** Leases with messages on their way. */
   readonly leases = new Set<HeldLease>()
+  /** Called when a handler finishes after all was stuck. */
+  onMoving: (() => void) | undefined
   readonly #engine: Engine
   readonly #decoding: Decoding<T>
   readonly #filter: Filter<T> | undefined
@@ -20,6 +22,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** Removed while their last handlers run. */
   readonly #retired = new Set<Member<T>>()
   #outstanding = 0
+  #stuckUntil = 0
   #averageMs: number | undefined
   #roomWaiters: { below: number; resolve: () => void }[] = []
 
@@ -68,13 +71,16 @@ export class Dispatcher<T> implements MemberEvents<T> {
   }
 
   /** Gives back what has not been started, uncounted; of all leases or the given one. */
-  releaseQueued(of?: HeldLease): void {
+  releaseQueued(of?: HeldLease): number {
+    let released = 0
     for (const member of this.#memberList) {
       for (const delivery of member.takeQueued(each => of === undefined || each.lease === of)) {
         delivery.release()
         this.#leave(delivery.lease)
+        released++
       }
     }
+    return released
   }
 
   /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
@@ -107,7 +113,24 @@ export class Dispatcher<T> implements MemberEvents<T> {
     await new Promise<void>(resolve => this.#roomWaiters.push({ below, resolve }))
   }
 
+  /**
+   * Gives back what is queued of a lease that runs out, behind a handler that doesn't end. Claimed again at once it would
+   * only queue again, so for half a term nothing is: other processes get their chance.
+   */
+  giveUpWaiting(lease: HeldLease): void {
+    if (this.releaseQueued(lease) > 0) this.#stuckUntil = performance.now() + lease.termMs / 2
+  }
+
+  /** How long to claim nothing, unless a handler finishes before. */
+  get holdOffMs(): number {
+    return this.#stuckUntil === 0 ? 0 : this.#stuckUntil - performance.now()
+  }
+
   finished(delivery: LeasedDelivery<T>, error: Error | undefined): void {
+    if (this.#stuckUntil > 0) {
+      this.#stuckUntil = 0
+      this.onMoving?.()
+    }
     if (delivery.timed) this.#time(performance.now() - delivery.startedAt)
     if (error !== undefined) delivery.fail(error)
     else delivery.done()

@@ -3,7 +3,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 
-type LeaseHolder = Pick<Dispatcher<unknown>, 'leases' | 'leasesRunningFor' | 'releaseQueued'>
+type LeaseHolder = Pick<Dispatcher<unknown>, 'leases' | 'leasesRunningFor' | 'giveUpWaiting'>
 
 /** Looks at a group's leases several times within their term. */
 const LOOKS_PER_LEASE = 6
@@ -50,7 +50,7 @@ export class LeaseKeeper {
     for (const lease of this.#dispatcher.leases) {
       if (lease.deadline - performance.now() <= lease.termMs / 2) {
         if (this.#autoExtendMs !== undefined && running.has(lease)) this.#extend(lease)
-        else this.#dispatcher.releaseQueued(lease)
+        else this.#dispatcher.giveUpWaiting(lease)
       }
       this.watch(lease)
     }

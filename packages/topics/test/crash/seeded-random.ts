@@ -3,7 +3,7 @@ export class SeededRandom {
   readonly seed: number
   #state: number
 
-  constructor(seed = Number(process.env.TIDEMARK_TEST_SEED ?? Math.floor(Math.random() * 0x7fff_ffff))) {
+  constructor(seed = Number(process.env.TIDEMARK_TEST_SEED || Math.floor(Math.random() * 0x7fff_ffff))) {
     this.seed = seed
     this.#state = seed
   }

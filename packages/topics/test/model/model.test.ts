@@ -20,9 +20,9 @@ describe('any commands, on every store', () => {
         commands += await runScenario([sqlite, postgres], `topic-${++runs}`, each)
       }),
       {
-        numRuns: Number(TIDEMARK_TEST_RUNS ?? (TIDEMARK_TEST_SECONDS ? Number.MAX_SAFE_INTEGER : DEFAULT_RUNS)),
+        numRuns: Number(TIDEMARK_TEST_RUNS || (TIDEMARK_TEST_SECONDS ? Number.MAX_SAFE_INTEGER : DEFAULT_RUNS)),
         // Bounds the search for a smaller counterexample too.
-        interruptAfterTimeLimit: Number(TIDEMARK_TEST_SECONDS ?? LONGEST_SECONDS) * 1_000,
+        interruptAfterTimeLimit: Number(TIDEMARK_TEST_SECONDS || LONGEST_SECONDS) * 1_000,
         ...(TIDEMARK_TEST_SEED && { seed: Number(TIDEMARK_TEST_SEED) }),
       },
     )

@@ -8,8 +8,8 @@ import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'
 const WRITERS = 8
-const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS ?? 800)
-const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS ?? 0)
+const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 800)
+const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 describe('writers that commit out of order and roll back at random, on postgres', () => {
   it('have each committed message delivered once to each group, and no other; an open one delays only its own', async t => {

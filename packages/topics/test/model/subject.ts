@@ -175,12 +175,19 @@ export class Subject {
     return found.sort((a, b) => a.n - b.n)
   }
 
-  /** The groups whose watermark has not reached message `n`. */
-  async groupsBelow(n: number): Promise<string[]> {
-    const { groups } = await this.#store.describeTopic(this.#topic)
+  /** What the watermarks have to reach by and by: the last message, or the oldest transaction that is still open. */
+  async goal(): Promise<bigint> {
     await this.#findPositions()
-    const position = this.#positions[n] ?? 0n
-    return groups.filter(({ watermark }) => watermark < position).map(({ group }) => `${this.name} ${group}`)
+    const horizon = await this.#testStore.horizon()
+    const last = this.#positions.at(-1) ?? 0n
+    return last < horizon ? last : horizon
+  }
+
+  async groupsBelow(goal: bigint): Promise<string[]> {
+    const { groups } = await this.#store.describeTopic(this.#topic)
+    return groups
+      .filter(({ watermark }) => watermark < goal)
+      .map(({ group, watermark }) => `${this.name} ${group}: ${watermark}, below ${goal}`)
   }
 
   get #store() {

@@ -15,6 +15,8 @@ type Sql = {
   readonly now: string
   /** What a watermark is compared with: the id, or the transaction id. */
   readonly position: string
+  /** The oldest transaction that is open, in whatever database of the server: no watermark gets past it. */
+  readonly horizon: string
   log(topic: number): string
   leaseId(token: string): string
   execute(sql: string): Promise<readonly Record<string, unknown>[]>
@@ -83,6 +85,11 @@ export class TestStore implements AsyncDisposable {
     return ids.map(id => rows.get(id) ?? -1n)
   }
 
+  async horizon(): Promise<bigint> {
+    const [row] = await this.#sql.execute(`select ${this.#sql.horizon} as horizon`)
+    return BigInt(String(row?.horizon))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#store?.close()
     await this.#dispose()
@@ -113,6 +120,7 @@ export async function sqliteTestStore(): Promise<TestStore> {
     lately: '2',
     now: "unixepoch('subsec') * 1000 + 1",
     position: 'id',
+    horizon: String(Number.MAX_SAFE_INTEGER),
     log: topic => `tidemark_log_${topic}`,
     leaseId: token => token,
     execute: async text => database.prepare(text).all(),
@@ -135,6 +143,7 @@ export async function postgresTestStore(): Promise<TestStore> {
     lately: "timestamptz '2001-01-01'",
     now: 'clock_timestamp()',
     position: 'xid::text',
+    horizon: 'pg_snapshot_xmin(pg_current_snapshot())::text',
     log: topic => `tidemark.log_${topic}`,
     // The token also tells the lease's size.
     leaseId: token => token.split(':')[0] ?? '',

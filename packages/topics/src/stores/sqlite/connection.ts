@@ -42,7 +42,9 @@ export class Connection {
   }
 
   async prepareForUse(): Promise<void> {
-    const { version } = this.prepare('select sqlite_version() as version').get() as { version: string }
+    const { version } = await this.retryWhileBusy(() =>
+      requiredRow<{ version: string }>(this.prepare('select sqlite_version() as version')),
+    )
     if (!isAtLeast(version, OLDEST_SQLITE)) {
       throw new DatabaseVersionError(
         `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
@@ -66,7 +68,8 @@ export class Connection {
       try {
         statement = this.#db.prepare(sql)
       } catch (error) {
-        throw mapError(error, this.path)
+        // A busy database is left to retryWhileBusy, which knows it by SQLite's own error.
+        throw isBusy(error) ? error : mapError(error, this.path)
       }
       this.#statements.set(sql, statement)
     }

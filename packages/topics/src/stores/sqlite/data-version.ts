@@ -16,7 +16,7 @@ export class DataVersionWatch {
   constructor(connection: Connection, changed: () => void) {
     this.#connection = connection
     this.#changed = changed
-    this.#version = this.#read()
+    this.#version = this.#tryToRead() ?? 0
     this.#schedule()
   }
 
@@ -25,8 +25,8 @@ export class DataVersionWatch {
   }
 
   #look(): void {
-    const version = this.#read()
-    if (version !== this.#version) {
+    const version = this.#tryToRead()
+    if (version !== undefined && version !== this.#version) {
       this.#version = version
       this.#changedAt = performance.now()
       this.#changed()
@@ -38,6 +38,15 @@ export class DataVersionWatch {
     const idle = performance.now() - this.#changedAt > IDLE_AFTER_MS
     this.#timer = setTimeout(() => this.#look(), idle ? IDLE_MS : BUSY_MS)
     this.#timer.unref()
+  }
+
+  /** A hint that can't be had now is had at the next look; whoever really needs the database says what is wrong with it. */
+  #tryToRead(): number | undefined {
+    try {
+      return this.#read()
+    } catch {
+      return undefined
+    }
   }
 
   #read(): number {
