@@ -45,7 +45,9 @@ export class Screen {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#drawing
-    if (this.#live) await this.#draw()
+    if (!this.#live) return
+    await this.#draw()
+    console.log(`\n${this.#events.at(-1)?.trim() ?? ''}`)
   }
 
   #conclude(published: number, groups: readonly GroupDescription[]): void {
@@ -78,7 +80,8 @@ export class Screen {
     ]
     if (this.#live) {
       const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : ''
-      process.stdout.write(`${up}${lines.map(line => `\x1b[2K${line}`).join('\n')}\n\x1b[J`)
+      // No wrapping meanwhile: a line that took two would not be drawn over.
+      process.stdout.write(`\x1b[?7l${up}${lines.map(line => `\x1b[2K${line}`).join('\n')}\n\x1b[J\x1b[?7h`)
       this.#drawn = lines.length
     } else {
       console.log(lines.slice(3, 3 + this.#groups.length).join('\n'))

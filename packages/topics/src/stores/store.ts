@@ -173,6 +173,7 @@ export type DeadLetter = {
 export type FailedAttempt = FailureRecord & { readonly attempt: number; readonly at: number }
 
 export type TopicDescription = {
+  /** Exact on SQLite; on PostgreSQL the ids drawn so far, those of duplicates and rolled-back transactions included. */
   readonly messagesPublished: number
   readonly groups: readonly GroupDescription[]
 }

@@ -108,6 +108,9 @@ export async function setStatus(
     if (!ALLOWED[status].includes(row.status)) {
       throw new InvalidTransitionError(topic.name, subscription.group, row.status, status)
     }
-    connection.prepare('update tidemark_subscription set status = ? where id = ?').run(status, subscription.id)
+    // Every activation is an epoch of its own: work done for one is done once.
+    connection
+      .prepare('update tidemark_subscription set status = ?, epoch = epoch + ? where id = ?')
+      .run(status, status === 'ACTIVE' ? 1 : 0, subscription.id)
   })
 }
