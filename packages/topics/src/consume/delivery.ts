@@ -33,11 +33,8 @@ export type Delivery<T = unknown> = {
 }
 
 export class LeasedDelivery<T = unknown> implements Delivery<T> {
-  readonly topic: string
-  readonly group: string
   readonly id: number
   readonly key: string | null
-  readonly type: string
   readonly payload: T
   readonly attempt: number
   readonly version: number
@@ -54,11 +51,8 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
 
   constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T) {
     const { versions, attempts, slots } = lease.lease
-    this.topic = lease.topic.name
-    this.group = lease.subscription.group
     this.id = raw.id
     this.key = raw.key
-    this.type = raw.type ?? 'json'
     this.payload = payload
     this.attempt = attempts === null ? 1 : (attempts[index] ?? 1)
     this.version = versions === null ? 1 : (versions[index] ?? 1)
@@ -66,6 +60,18 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     this.#raw = raw
     this.lease = lease
     this.#slot = slots === null ? index : (slots[index] ?? index)
+  }
+
+  get topic(): string {
+    return this.lease.topic.name
+  }
+
+  get group(): string {
+    return this.lease.subscription.group
+  }
+
+  get type(): string {
+    return this.#raw.type ?? 'json'
   }
 
   get messageId(): string {

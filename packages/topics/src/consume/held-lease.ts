@@ -18,10 +18,11 @@ export type LeaseOwner = {
 }
 
 /**
- *     open ──ack, nack, release──▶ pending ──the database──▶ stored | stale
+ *     open ──ack──▶ acked ──on its way──▶ pending ──the database──▶ stored | stale
+ *       ├──nack, release──────────────────▶ pending
  *       └──taken from its consumer when that stops──▶ returned
  */
-export const SLOT = { open: 0, pending: 1, stored: 2, stale: 3, returned: 4 } as const
+export const SLOT = { open: 0, acked: 1, pending: 2, stored: 3, stale: 4, returned: 5 } as const
 
 type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
@@ -44,7 +45,8 @@ export class HeldLease {
   lost = false
   readonly #states: Uint8Array
   #open: number
-  #acks: number[] = []
+  /** Acks the database has yet to hear of: the slots in the state `acked`. */
+  #acked = 0
   #nacks: PendingNack[] = []
   #releases: number[] = []
   readonly #waiters = new Map<number, Waiter[]>()
@@ -88,7 +90,11 @@ export class HeldLease {
   }
 
   ack(slot: number): boolean {
-    return this.#close(slot) && this.#acks.push(slot) > 0
+    if (this.#states[slot] !== SLOT.open) return false
+    this.#states[slot] = SLOT.acked
+    this.#acked++
+    this.#open--
+    return true
   }
 
   nack(slot: number, delayMs: number, cause: Error, attempt: number): boolean {
@@ -112,11 +118,10 @@ export class HeldLease {
       token: this.lease.token,
       size: this.lease.size,
       maxAttempts: this.topic.config.maxAttempts,
-      acks: this.#acks.length === this.lease.size ? ('all' as const) : this.#acks,
+      acks: this.#takeAcks(),
       nacks: this.#nacks,
       releases: this.#releases,
     }
-    this.#acks = []
     this.#nacks = []
     this.#releases = []
     return settlement
@@ -124,10 +129,8 @@ export class HeldLease {
 
   /** The settlement did not reach the database: it is pending again. */
   putBack({ acks, nacks, releases }: ReturnType<HeldLease['take']>): void {
-    this.#acks = [
-      ...(acks === 'all' ? Array.from({ length: this.lease.size }, (_, slot) => slot) : acks),
-      ...this.#acks,
-    ]
+    for (const slot of acks === 'all' ? this.#states.keys() : acks) this.#states[slot] = SLOT.acked
+    this.#acked += acks === 'all' ? this.lease.size : acks.length
     this.#nacks = [...nacks, ...this.#nacks]
     this.#releases = [...releases, ...this.#releases]
   }
@@ -216,6 +219,23 @@ export class HeldLease {
     this.#states[slot] = SLOT.pending
     this.#open--
     return true
+  }
+
+  /** A byte per ack until here: a page that was acked whole never becomes a list. */
+  #takeAcks(): number[] | 'all' {
+    const acked = this.#acked
+    this.#acked = 0
+    if (acked === this.lease.size) {
+      this.#states.fill(SLOT.pending)
+      return 'all'
+    }
+    const slots: number[] = []
+    for (let slot = 0; slots.length < acked && slot < this.lease.size; slot++) {
+      if (this.#states[slot] !== SLOT.acked) continue
+      this.#states[slot] = SLOT.pending
+      slots.push(slot)
+    }
+    return slots
   }
 
   /** A slot whose row is gone from the log has nothing to deliver. */

@@ -114,7 +114,10 @@ export type ClaimResult = {
   readonly deadLettered: number
   /** Another claim of the same group held the subscription. */
   readonly conflict: boolean
-  /** Milliseconds until the group's next retry is due or (when sweeping) next lease runs out; null where there is none. */
+  /**
+   * Where nothing was claimed: milliseconds until the group's next retry is due or (when sweeping) next lease runs out;
+   * null where there is none.
+   */
   readonly nextDueMs: number | null
   readonly configVersion: number
 }

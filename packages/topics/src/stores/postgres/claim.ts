@@ -8,8 +8,7 @@ import { decodeIds, decodePage } from './page.ts'
 import { SharedRows } from './shared-rows.ts'
 
 const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)'
-const READ_ROWS = 'select * from tidemark.read_rows($1, $2, $3, true)'
-const READ_LEASE = 'select * from tidemark.read_lease($1)'
+const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
 
 /** The server can't turn a payload into text. */
 const NOT_TEXT = '22021'
@@ -74,38 +73,42 @@ export class Claimer {
   }
 
   async #messages(request: ClaimRequest, row: Row, id: string, keysOnly: boolean): Promise<readonly RawMessage[]> {
-    if (keysOnly) return await this.#fromCache(request, row)
-    const messages = decodePage(row) ?? (await this.#read(READ_LEASE, [id]))
-    return request.shared ? this.#share(request, messages) : messages
+    if (keysOnly) return await this.#fromCache(request, row, id)
+    const messages = decodePage(row) ?? (await this.#readLease(id, true))
+    return request.shared ? this.#share(request, messages, false) : messages
   }
 
-  #share({ topic, subscription }: ClaimRequest, messages: readonly RawMessage[]): readonly RawMessage[] {
-    this.#rows.moved(subscription.id, messages.at(-1)?.id ?? 0, false)
+  /** The keys of the page are claimed; its rows are cached, or fetched together. */
+  async #fromCache(request: ClaimRequest, row: Row, id: string): Promise<readonly RawMessage[]> {
+    const { topic, subscription } = request
+    const ids = decodeIds(row)
+    const rows: RawMessage[] = []
+    for (const each of ids) {
+      const cached = this.#rows.get(topic.id, each)
+      if (cached === undefined) break
+      rows.push(cached)
+    }
+    const isComplete = rows.length === ids.length
+    if (!isComplete) return this.#share(request, await this.#readLease(id, false), true)
+    this.#rows.moved(subscription.id, ids.at(-1) ?? 0, false)
+    return rows
+  }
+
+  #share(
+    { topic, subscription }: ClaimRequest,
+    messages: readonly RawMessage[],
+    missed: boolean,
+  ): readonly RawMessage[] {
+    this.#rows.moved(subscription.id, messages.at(-1)?.id ?? 0, missed)
     return this.#rows.put(topic.id, messages)
   }
 
-  async #fromCache({ topic, subscription }: ClaimRequest, row: Row): Promise<readonly RawMessage[]> {
-    const ids = decodeIds(row)
-    const xids = row.xids?.split(',') ?? []
-    const rows = new Map<number, RawMessage>()
-    const missing: number[] = []
-    for (const [index, id] of ids.entries()) {
-      const cached = this.#rows.get(topic.id, id)
-      if (cached) rows.set(id, cached)
-      else missing.push(index)
-    }
-    if (missing.length > 0) {
-      const keys = [missing.map(index => xids[index]), missing.map(index => ids[index])]
-      const fetched = await this.#read(READ_ROWS, [topic.id, ...keys])
-      for (const message of this.#rows.put(topic.id, fetched)) rows.set(message.id, message)
-    }
-    this.#rows.moved(subscription.id, ids.at(-1) ?? 0, missing.length * 2 > ids.length)
-    return ids.flatMap(id => rows.get(id) ?? [])
-  }
-
-  async #read(text: string, values: unknown[]): Promise<RawMessage[]> {
-    const [row] = await this.#database.queryAgain(this.#database.sql(text), values)
-    return (row && decodePage(row)) ?? []
+  async #readLease(id: string, asBytes: boolean): Promise<RawMessage[]> {
+    const text = this.#database.sql(READ_LEASE)
+    const [row] = await this.#database.queryAgain(text, [id, asBytes], 'tidemark_read_lease')
+    const messages = row && decodePage(row)
+    if (messages === undefined && !asBytes) return await this.#readLease(id, true)
+    return messages ?? []
   }
 }
 

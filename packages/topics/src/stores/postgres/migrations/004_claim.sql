@@ -20,7 +20,6 @@ create type tidemark.claim_result as (
   first_id bigint,
   last_xid xid8,
   last_id bigint,
-  xids text,
   ids bytea,
   created bytea,
   extras bytea,
@@ -41,10 +40,9 @@ language sql immutable as $$
     '(array_agg(xid))[count(*)::int] as last_xid, (array_agg(id))[count(*)::int] as last_id, '
     'array_send(array_agg(id)) as ids, '
     || case when keys_only then
-      'array_to_string(array_agg(xid), '','') as xids, '
       'null::bytea as created, null::bytea as extras, null::text as texts, null::bytea as payloads'
     else
-      'null::text as xids, array_send(array_agg(created_at)) as created, '
+      'array_send(array_agg(created_at)) as created, '
       'array_send(array_agg(row(id, key, type, headers, message_id)::tidemark.extra) '
       'filter (where num_nonnulls(key, type, headers, message_id) > 0)) as extras, '
       || case when as_bytes then 'null::text as texts, array_send(array_agg(payload)) as payloads'
@@ -260,39 +258,22 @@ begin
 
   if r.kind is not null then
     r.size := page.size;
-    r.xids := page.xids;
     r.ids := page.ids;
     r.created := page.created;
     r.extras := page.extras;
     r.texts := page.texts;
     r.payloads := page.payloads;
   end if;
-  r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+  if r.kind is null then
+    r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+  end if;
   return r;
 end
 $$;
 
--- Rows by their keys, packed, in the order given.
-create function tidemark.read_rows(p_topic int, p_xids xid8[], p_ids bigint[], p_as_bytes boolean) returns tidemark.claim_result
-language plpgsql stable
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  r tidemark.claim_result;
-begin
-  execute format(
-    'select ids, created, extras, texts, payloads from (select %s from (%s) as p) as q',
-    tidemark.pack(false, p_as_bytes), tidemark.rows_query(p_topic, p_xids, p_ids)
-  ) into r.ids, r.created, r.extras, r.texts, r.payloads;
-  return r;
-end
-$$;
-
--- The rows of a lease once more, as bytes: for a claim whose texts could not be told apart.
-create function tidemark.read_lease(p_token uuid) returns tidemark.claim_result
+-- The rows of a lease once more: for a claim of keys whose rows are not all cached, or, as bytes, for one whose texts
+-- could not be told apart.
+create function tidemark.read_lease(p_token uuid, p_as_bytes boolean) returns tidemark.claim_result
 language plpgsql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -302,19 +283,25 @@ as $$
 declare
   s tidemark.subscription;
   l tidemark.lease;
+  r tidemark.claim_result;
   xids xid8[];
   ids bigint[];
+  rows text;
 begin
   select * into l from tidemark.lease as x where x.token = p_token;
   select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if l.kind = 'page' then
-    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l))
-      into xids, ids;
+    rows := tidemark.lease_query(tidemark.log_columns(false), s, l);
   else
-    select array_agg(r.xid order by r.slot), array_agg(r.id order by r.slot) into xids, ids
-    from tidemark.retry as r
-    where r.token = p_token;
+    select array_agg(x.xid order by x.slot), array_agg(x.id order by x.slot) into xids, ids
+    from tidemark.retry as x
+    where x.token = p_token;
+    rows := tidemark.rows_query(s.topic_id, xids, ids);
   end if;
-  return tidemark.read_rows(s.topic_id, xids, ids, true);
+  execute format(
+    'select ids, created, extras, texts, payloads from (select %s from (%s) as p) as q',
+    tidemark.pack(false, p_as_bytes), rows
+  ) into r.ids, r.created, r.extras, r.texts, r.payloads;
+  return r;
 end
 $$;
