@@ -43,6 +43,7 @@ async function measure({ engine, rounds }: Bench, tidemark: Tidemark, table: Raw
   const { medians, samples } = await interleave(rounds, {
     raw: () => rateOf(messages, () => table.readAll(PAGE)),
     payloads: () => rateOf(messages, () => table.readPayloads(PAGE)),
+    parsed: () => rateOf(messages, () => table.readAndParse(PAGE)),
     ours: () => consumeAll(tidemark, { topic: TOPIC, messages, groups: 1, batchSize: PAGE }),
     byDefault: () => consumeAll(tidemark, { topic: TOPIC, messages, groups: 1 }),
   })
@@ -63,6 +64,14 @@ async function measure({ engine, rounds }: Bench, tidemark: Tidemark, table: Raw
       ours: medians.ours,
       note: 'batchSize 1000; raw: id and payload alone, not decoded',
       samples: { raw: samples.payloads, ours: samples.ours },
+    }),
+    figure({
+      case: `${nameOf(messages)}, 1 group`,
+      ...measured,
+      raw: medians.parsed,
+      ours: medians.ours,
+      note: 'batchSize 1000; raw: a message’s columns, and JSON.parse of the payload',
+      samples: { raw: samples.parsed, ours: samples.ours },
     }),
     figure({
       case: `${nameOf(messages)}, default batch`,

@@ -25,6 +25,8 @@ export type RawTable = AsyncDisposable & {
   readAll(pageSize: number): Promise<number>
   /** The same, of the payloads alone. */
   readPayloads(pageSize: number): Promise<number>
+  /** As readAll, with every payload parsed: the least that any consumer must do. */
+  readAndParse(pageSize: number): Promise<number>
 }
 
 export type RawBatch = { readonly size: number; readonly values: unknown }

@@ -37,6 +37,8 @@ async function analyze(url: string): Promise<void> {
   await client.end()
 }
 
+const MESSAGE_COLUMNS = 'id, payload, created_at, key, type, headers, message_id'
+
 class PostgresRawTable implements RawTable {
   readonly #client: pg.Client
   readonly #name: string
@@ -70,18 +72,24 @@ class PostgresRawTable implements RawTable {
   }
 
   async readAll(pageSize: number): Promise<number> {
-    return await this.#read('id, payload, created_at, key, type, headers, message_id', pageSize)
+    return await this.#read(MESSAGE_COLUMNS, pageSize)
   }
 
   async readPayloads(pageSize: number): Promise<number> {
     return await this.#read('id, payload', pageSize)
   }
 
-  async #read(columns: string, pageSize: number): Promise<number> {
+  async readAndParse(pageSize: number): Promise<number> {
+    return await this.#read(MESSAGE_COLUMNS, pageSize, payload => JSON.parse(payload.toString()))
+  }
+
+  async #read(columns: string, pageSize: number, use?: (payload: Buffer) => void): Promise<number> {
     const text = `select ${columns} from ${this.#name} where id > $1 order by id limit $2`
     let count = 0
     for (let last = '0'; ; ) {
-      const { rows } = await this.#client.query<{ id: string }>({ name: columns, text, values: [last, pageSize] })
+      const query = { name: columns, text, values: [last, pageSize] }
+      const { rows } = await this.#client.query<{ id: string; payload: Buffer }>(query)
+      if (use) for (const { payload } of rows) use(payload)
       count += rows.length
       if (rows.length < pageSize) return count
       last = rows.at(-1)?.id ?? last

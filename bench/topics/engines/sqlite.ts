@@ -74,10 +74,15 @@ class SqliteRawTable implements RawTable {
     return this.#read(this.#payloads, pageSize)
   }
 
-  #read(page: StatementSync, pageSize: number): number {
+  async readAndParse(pageSize: number): Promise<number> {
+    return this.#read(this.#rows, pageSize, payload => JSON.parse(payload as string))
+  }
+
+  #read(page: StatementSync, pageSize: number, use?: (payload: unknown) => void): number {
     let count = 0
     for (let last = 0; ; ) {
       const rows = page.all(last, pageSize)
+      if (use) for (const { payload } of rows) use(payload)
       count += rows.length
       if (rows.length < pageSize) return count
       last = Number(rows.at(-1)?.id)
