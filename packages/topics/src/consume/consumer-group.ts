@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Duration } from '../duration.ts'
 import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
@@ -46,8 +45,6 @@ type Run = {
   readonly claimer: Claimer
   readonly keeper: LeaseKeeper
   readonly stopping: AbortController
-  /** Resolves with it: one listener for the whole run. */
-  readonly aborted: Promise<unknown>
   loop: Promise<void>
 }
 
@@ -203,7 +200,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
     const stopping = new AbortController()
-    const run: Run = { claimer, keeper, stopping, aborted: once(stopping.signal, 'abort'), loop: Promise.resolve() }
+    const run: Run = { claimer, keeper, stopping, loop: Promise.resolve() }
     this.#run = run
     this.#dispatcher.onMoving = () => claimer.wake()
     this.#engine.started.add(this)
@@ -231,7 +228,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
         this.#dispatcher.dispatch(lease)
         run.keeper.watch(lease)
       }
-      if (next === undefined) await Promise.race([this.#dispatcher.room(this.#pageLimit(run) + 1), run.aborted])
+      if (next === undefined) await this.#dispatcher.room(this.#pageLimit(run) + 1)
     }
     const unused = await next
     if (unused) this.#giveBack(unused)
@@ -282,6 +279,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async #finish(run: Run, timeoutMs: number, reason: Error | undefined): Promise<void> {
     const deadline = performance.now() + timeoutMs
     run.stopping.abort()
+    this.#dispatcher.wakeWaiters()
     // A claim that the database doesn't answer is not waited for; what it may bring is given back.
     await withTimeout(run.loop, timeoutMs)
     this.#dispatcher.releaseQueued()

@@ -107,6 +107,11 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return leases
   }
 
+  /** Nobody is to wait for room any longer: the group stops. */
+  wakeWaiters(): void {
+    for (const { resolve } of this.#roomWaiters.splice(0)) resolve()
+  }
+
   /** Resolves when fewer than `below` messages are on their way. */
   async room(below: number): Promise<void> {
     if (this.#outstanding < below) return
