@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { type Duration, parseDuration } from '../duration.ts'
 import { messageIdOf } from '../message-id.ts'
 import { Options } from '../options.ts'
@@ -33,33 +34,42 @@ export type Delivery<T = unknown> = {
 }
 
 export class LeasedDelivery<T = unknown> implements Delivery<T> {
-  readonly id: number
-  readonly key: string | null
   readonly payload: T
-  readonly attempt: number
-  readonly version: number
   readonly lease: HeldLease
-  /** Of its handler, on the monotonic clock. */
+  /** When its handler began: whole milliseconds of the monotonic clock, which V8 keeps without a box. */
   startedAt = 0
-  timed = false
+  /** The same to the microsecond, for the few whose handlers are timed. */
+  timedFrom: number | null = null
   place = -1
   /** Its handler was given up while it ran. */
   abandoned = false
   readonly #engine: Engine
   readonly #raw: RawMessage
-  readonly #slot: number
+  /** Its place among the lease's messages. */
+  readonly #index: number
 
   constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T) {
-    const { versions, attempts, slots } = lease.lease
-    this.id = raw.id
-    this.key = raw.key
     this.payload = payload
-    this.attempt = attempts === null ? 1 : (attempts[index] ?? 1)
-    this.version = versions === null ? 1 : (versions[index] ?? 1)
+    this.lease = lease
     this.#engine = engine
     this.#raw = raw
-    this.lease = lease
-    this.#slot = slots === null ? index : (slots[index] ?? index)
+    this.#index = index
+  }
+
+  get id(): number {
+    return this.#raw.id
+  }
+
+  get key(): string | null {
+    return this.#raw.key
+  }
+
+  get attempt(): number {
+    return this.lease.lease.attempts?.[this.#index] ?? 1
+  }
+
+  get version(): number {
+    return this.lease.lease.versions?.[this.#index] ?? 1
   }
 
   get topic(): string {
@@ -136,6 +146,20 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
   /** Gives it back untouched: the claim doesn't count as an attempt. */
   release(): void {
     if (this.lease.release(this.#slot)) this.#engine.settler.touch(this.lease)
+  }
+
+  /** What it says of itself in JSON and, below, in a console: the message, not the machinery behind it. */
+  toJSON(): object {
+    const { topic, group, id, messageId, key, type, headers, createdAt, payload, attempt, version } = this
+    return { topic, group, id, messageId, key, type, headers, createdAt, payload, attempt, version }
+  }
+
+  [inspect.custom](): object {
+    return this.toJSON()
+  }
+
+  get #slot(): number {
+    return this.lease.lease.slots?.[this.#index] ?? this.#index
   }
 
   async #settle(fresh: boolean): Promise<void> {

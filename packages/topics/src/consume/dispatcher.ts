@@ -136,7 +136,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
       this.#stuckUntil = 0
       this.onMoving?.()
     }
-    if (delivery.timed) this.#time(performance.now() - delivery.startedAt)
+    if (delivery.timedFrom !== null) this.#time(performance.now() - delivery.timedFrom)
     if (error !== undefined) delivery.fail(error)
     else delivery.done()
     this.#leave(delivery.lease)

@@ -105,8 +105,8 @@ export class Member<T> {
         this.#events.expired(delivery)
         continue
       }
-      delivery.startedAt = now
-      delivery.timed = this.#started++ % TIMED_ONE_IN === 0
+      delivery.startedAt = Math.floor(now)
+      if (this.#started++ % TIMED_ONE_IN === 0) delivery.timedFrom = now
       return delivery
     }
     this.#queue = []

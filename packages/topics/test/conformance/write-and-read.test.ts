@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import type { Reader } from 'tidemark'
 import { collect, consume, eventsOf, happened, payloadsOf, range, receive, soon } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
@@ -27,6 +28,19 @@ for (const store of STORES) {
         assert.ok(delivery.id > 0)
         // The database may be on another machine with another clock: a minute is close enough.
         assert.ok(Math.abs(delivery.createdAt.getTime() - before) < 60_000)
+      })
+
+      it('prints and serialises as a message, without the machinery behind it', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', { n: 1 }, { key: 'k', messageId: 'm' })
+        const delivery = await receive(tm.reader('work'))
+        const { createdAt, ...rest } = JSON.parse(JSON.stringify(delivery))
+        assert.equal(createdAt, delivery.createdAt.toISOString())
+        const expected = { topic: 'work', group: '', id: 1, messageId: 'm', key: 'k', type: 'json', headers: {} }
+        assert.deepEqual(rest, { ...expected, payload: { n: 1 }, attempt: 1, version: 1 })
+        assert.match(inspect(delivery), /messageId: 'm'/)
+        assert.doesNotMatch(inspect(delivery), /lease|engine/i)
       })
 
       it('is not read again after its ack', async () => {
