@@ -28,6 +28,8 @@ export class Database {
   /** host:port/database, never a user or a password. */
   readonly location: string
   readonly logger: Logger
+  /** A connection is one session of the server, so what is prepared in it stays; not so behind some poolers. */
+  keepsSessions = false
   readonly #pool: pg.Pool
   readonly #clientConfig: pg.ClientConfig
   readonly #statements = new Map<string, string>()
@@ -59,9 +61,10 @@ export class Database {
     return text
   }
 
-  /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once. */
+  /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once, where it may. */
   query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
-    const config = { text, values, types: AS_TEXT, ...(name === undefined ? {} : { name }) }
+    const prepared = name !== undefined && this.keepsSessions
+    const config = { text, values, types: AS_TEXT, ...(prepared && { name }) }
     return this.#run(async () => (await this.#pool.query<Row>(config)).rows)
   }
 

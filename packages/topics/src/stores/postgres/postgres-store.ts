@@ -56,6 +56,8 @@ export async function openPostgres({
   try {
     await migrate(database)
     const notifies = await listener.start()
+    // Notifications arrive where sessions are kept: the one proof serves both.
+    database.keepsSessions = notifies
     return new PostgresStore(database, wakeUps, listener, { notifies, rowCacheBytes })
   } catch (error) {
     await listener.close()
