@@ -1,5 +1,6 @@
 import type { TopicConfig } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { SubscriptionSettings } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -117,8 +118,13 @@ class PostgresStore implements Store {
     return published
   }
 
-  subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord> {
-    return subscribe(this.#database, topic, group, from)
+  subscribe(
+    topic: TopicRecord,
+    group: string,
+    from: StartPosition,
+    settings?: SubscriptionSettings,
+  ): Promise<SubscriptionRecord> {
+    return subscribe(this.#database, topic, group, from, settings)
   }
 
   setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {

@@ -1,38 +1,71 @@
 import { InvalidTransitionError, MessageNotFoundError, SubscriptionGoneError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
+import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 
-const SUBSCRIBE = 'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint)'
+const SUBSCRIBE =
+  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9)'
+
+export const SUBSCRIPTION_COLUMNS =
+  'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 export async function subscribe(
   database: Database,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
+  settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
-  const existing = await find(database, topic, group)
-  const row = existing ?? (await create(database, topic, group, from))
-  const status = row.status as SubscriptionStatus
-  if (status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  return { id: Number(row.id), topicId: topic.id, group, status, created: row.created === 't' }
+  // Who only wants to go on need not have the first message still there.
+  const existing = await findSubscription(database, topic, group)
+  const created = existing === undefined && (await create(database, topic, group, from, settings))
+  const subscription = existing ?? (await findSubscription(database, topic, group))
+  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
+  return { ...subscription, created }
 }
 
-/** Who only wants to go on need not have the first message still there. */
-async function find(database: Database, topic: TopicRecord, group: string) {
+export async function findSubscription(
+  database: Database,
+  topic: TopicRecord,
+  group: string,
+): Promise<SubscriptionRecord | undefined> {
   const text = database.sql(
-    'select id, status, false as created from tidemark.subscription where topic_id = $1 and group_name = $2',
+    `select ${SUBSCRIPTION_COLUMNS} from tidemark.subscription where topic_id = $1 and group_name = $2`,
   )
   const [row] = await database.query(text, [topic.id, group])
-  return row
+  return row && toSubscription(row)
 }
 
-async function create(database: Database, topic: TopicRecord, group: string, from: StartPosition) {
+export const toSubscription = (row: Row): SubscriptionRecord => ({
+  id: Number(row.id),
+  topicId: Number(row.topic_id),
+  group: row.group_name ?? '',
+  status: row.status as SubscriptionStatus,
+  epoch: Number(row.epoch),
+  heartbeat: {
+    intervalMs: Number(row.heartbeat_interval_ms),
+    timeoutMs: Number(row.heartbeat_timeout_ms),
+    deadAfterMisses: Number(row.dead_after_misses),
+  },
+  created: false,
+  resurrected: null,
+})
+
+async function create(
+  database: Database,
+  topic: TopicRecord,
+  group: string,
+  from: StartPosition,
+  settings: SubscriptionSettings,
+): Promise<boolean> {
   const { mode, since, place } = await resolve(database, topic, from)
-  const values = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const { intervalMs, timeoutMs, deadAfterMisses } = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
+  const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const values = [...start, intervalMs, timeoutMs, deadAfterMisses]
   const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
-  if (!row) throw new SubscriptionGoneError(topic.name, group)
-  return row
+  return row?.created === 't'
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
@@ -68,6 +101,8 @@ async function findMessage(database: Database, topic: TopicRecord, messageId: st
 const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
   ACTIVE: ['PAUSED'],
   PAUSED: ['ACTIVE'],
+  // Through detectDead alone.
+  DEAD: [],
   CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'],
 }
 
@@ -79,7 +114,7 @@ export async function setStatus(
 ): Promise<void> {
   const text = database.sql(`
     update tidemark.subscription
-    set status = $2, epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
+    set status = $2, status_at = clock_timestamp(), epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
     where id = $1 and status = any($3)
     returning id`)
   const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])

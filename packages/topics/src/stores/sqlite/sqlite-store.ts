@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig } from '../../topic-config.ts'
+import type { SubscriptionSettings } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -93,8 +94,13 @@ class SqliteStore implements Store {
     )
   }
 
-  async subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord> {
-    return await subscribe(this.#connection, topic, group, from)
+  async subscribe(
+    topic: TopicRecord,
+    group: string,
+    from: StartPosition,
+    settings?: SubscriptionSettings,
+  ): Promise<SubscriptionRecord> {
+    return await subscribe(this.#connection, topic, group, from, settings)
   }
 
   async setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {

@@ -5,40 +5,83 @@ import {
   TopicNotFoundError,
 } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
+import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
 type Bounds = { first_id: number; next_id: number }
 
+export type SubscriptionRow = {
+  id: number
+  group_name: string
+  status: SubscriptionStatus
+  epoch: number
+  heartbeat_interval_ms: number
+  heartbeat_timeout_ms: number
+  dead_after_misses: number
+}
+
+export const SUBSCRIPTION_COLUMNS =
+  'id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
+
 export async function subscribe(
   connection: Connection,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
+  settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
   return await connection.write(true, () => {
-    const existing = rowOf<{ id: number; status: SubscriptionStatus }>(
-      connection.prepare('select id, status from tidemark_subscription where topic_id = ? and group_name = ?'),
-      topic.id,
-      group,
-    )
+    const existing = findSubscription(connection, topic, group)
     if (existing?.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-    if (existing) return { ...existing, topicId: topic.id, group, created: false }
-    const created = rowOf<{ id: number; status: SubscriptionStatus }>(
-      connection.prepare(`
-        insert into tidemark_subscription (topic_id, group_name, cursor, created_at)
-        values (?, ?, ?, ?)
-        returning id, status`),
-      topic.id,
-      group,
-      cursorAt(connection, topic, topic.config.semantics === 'queue' ? 'beginning' : from),
-      Date.now(),
-    )
+    if (existing) return existing
+    const now = Date.now()
+    const heartbeat = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
+    const cursor = cursorAt(connection, topic, topic.config.semantics === 'queue' ? 'beginning' : from)
+    connection
+      .prepare(`
+        insert into tidemark_subscription (
+          topic_id, group_name, cursor, start_id, created_at, status_at, moved_at, last_heartbeat_at,
+          heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses
+        )
+        values (?1, ?2, ?3, ?3, ?4, ?4, ?4, ?4, ?5, ?6, ?7)`)
+      .run(topic.id, group, cursor, now, heartbeat.intervalMs, heartbeat.timeoutMs, heartbeat.deadAfterMisses)
+    const created = findSubscription(connection, topic, group)
     if (created === undefined) throw new SubscriptionGoneError(topic.name, group)
-    return { ...created, topicId: topic.id, group, created: true }
+    return { ...created, created: true }
   })
 }
+
+export function findSubscription(
+  connection: Connection,
+  topic: TopicRecord,
+  group: string,
+): SubscriptionRecord | undefined {
+  const row = rowOf<SubscriptionRow>(
+    connection.prepare(
+      `select ${SUBSCRIPTION_COLUMNS} from tidemark_subscription where topic_id = ? and group_name = ?`,
+    ),
+    topic.id,
+    group,
+  )
+  return row && toSubscription(topic.id, row)
+}
+
+export const toSubscription = (topicId: number, row: SubscriptionRow): SubscriptionRecord => ({
+  id: row.id,
+  topicId,
+  group: row.group_name,
+  status: row.status,
+  epoch: row.epoch,
+  heartbeat: {
+    intervalMs: row.heartbeat_interval_ms,
+    timeoutMs: row.heartbeat_timeout_ms,
+    deadAfterMisses: row.dead_after_misses,
+  },
+  created: false,
+  resurrected: null,
+})
 
 /** The id just before the first message to deliver. */
 function cursorAt(connection: Connection, topic: TopicRecord, from: StartPosition): number {
@@ -90,6 +133,8 @@ function idOf(connection: Connection, topic: TopicRecord, messageId: string): nu
 const ALLOWED: Record<SubscriptionStatus, readonly string[]> = {
   ACTIVE: ['PAUSED'],
   PAUSED: ['ACTIVE'],
+  // Through detectDead alone.
+  DEAD: [],
   CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
 
@@ -110,7 +155,7 @@ export async function setStatus(
     }
     // Every activation is an epoch of its own: work done for one is done once.
     connection
-      .prepare('update tidemark_subscription set status = ?, epoch = epoch + ? where id = ?')
-      .run(status, status === 'ACTIVE' ? 1 : 0, subscription.id)
+      .prepare('update tidemark_subscription set status = ?, status_at = ?, epoch = epoch + ? where id = ?')
+      .run(status, Date.now(), status === 'ACTIVE' ? 1 : 0, subscription.id)
   })
 }

@@ -5,7 +5,8 @@
 --   message    from the beginning, placed just before that message
 create function tidemark.subscribe(
   p_topic int, p_group text, p_from text, p_since timestamptz, p_xid xid8, p_id bigint,
-  out id int, out status text, out created boolean
+  p_interval_ms bigint, p_timeout_ms bigint, p_misses int,
+  out id int, out created boolean
 )
 language plpgsql volatile as $$
 declare
@@ -13,28 +14,31 @@ declare
   until pg_snapshot;
   ceiling bigint;
   first_id bigint := 0;
+  start pg_snapshot;
 begin
   created := false;
-  select s.id, s.status into id, status from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  select s.id into id from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
   if found then
     return;
   end if;
   floor := tidemark.last_id(p_topic);
   until := tidemark.take_snapshot(pg_current_xact_id());
   ceiling := tidemark.last_id(p_topic);
+  start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
   if p_since is not null then
     execute format('select coalesce(min(id) - 1, %s) from tidemark.log_%s where created_at >= %L', ceiling, p_topic, p_since)
       into first_id;
   end if;
   insert into tidemark.subscription as s (topic_id, group_name, window_from, window_to, straggler_id, from_id, to_id, next_id,
-    at_xid, at_id, since)
-  values (p_topic, p_group, case when p_from = 'now' then until else '1:1:'::pg_snapshot end, until, 0,
-    case when p_from = 'now' then floor else first_id end, ceiling, floor, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since)
+    at_xid, at_id, since, start_window, start_xid, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses)
+  values (p_topic, p_group, start, until, 0, case when p_from = 'now' then floor else first_id end, ceiling, floor,
+    coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since, start, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0),
+    p_interval_ms, p_timeout_ms, p_misses)
   on conflict (topic_id, group_name) do nothing
-  returning s.id, s.status into id, status;
+  returning s.id into id;
   created := found;
   if not created then
-    select s.id, s.status into id, status from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+    select s.id into id from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
   end if;
 end
 $$;
