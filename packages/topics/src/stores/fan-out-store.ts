@@ -49,8 +49,12 @@ export const DEFAULT_HEARTBEAT: HeartbeatSettings = { intervalMs: 60_000, timeou
 /** What `subscribe` takes beside the position. Of a subscription that exists, only what is given is changed. */
 export type SubscriptionSettings = {
   readonly heartbeat?: Partial<HeartbeatSettings>
-  /** For a reference topic, and to bound a resurrection. */
-  readonly backfill?: BackfillPlan
+  /** What of `heartbeat` is not given, for one that is new. */
+  readonly heartbeatDefaults?: HeartbeatSettings
+  /** For a reference topic; false: a new group gets nothing of what was published before. */
+  readonly backfill?: BackfillPlan | false
+  /** Messages a resurrection may bring back, where the caller said so; null: all. */
+  readonly backfillLimit?: number | null
 }
 
 export type Heartbeat = {

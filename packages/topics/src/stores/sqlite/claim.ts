@@ -38,7 +38,7 @@ export async function claim(
 /** Reads only: an idle group costs no write. */
 function look(connection: Connection, request: ClaimRequest): { work: boolean; result: ClaimResult } {
   const place = placeOf(connection, request)
-  const now = Date.now()
+  const now = connection.now()
   const due = place?.status === 'ACTIVE' ? nextDueAt(connection, request) : null
   const log = place !== undefined && place.next_id - 1 > place.cursor
   const work = place?.status === 'ACTIVE' && (log || (due !== null && due <= now))
@@ -51,7 +51,7 @@ function claimInTransaction(
 ): { result: ClaimResult; claimed: Claimed | null } {
   const place = placeOf(connection, request)
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
-  const now = Date.now()
+  const now = connection.now()
   for (const token of request.forget) connection.prepare('delete from tidemark_lease where token = ?').run(token)
   const expired = request.sweep ? expireLeases(connection, request, now) : { takenOver: 0, deadLettered: 0 }
   const claimed = claimRetries(connection, request, now) ?? claimPage(connection, request, place, now)

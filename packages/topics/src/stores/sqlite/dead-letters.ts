@@ -28,7 +28,7 @@ export function buryMessage(
       attempts,
       JSON.stringify(error),
       JSON.stringify(history),
-      Date.now(),
+      connection.now(),
       id,
     )
   connection.prepare('delete from tidemark_retry where subscription_id = ? and id = ?').run(subscription.id, id)

@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { TopicNotFoundError, TransactionError } from '../../errors.ts'
+import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
+import { checkSize } from '../../payload/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
-import { rowOf, type SqlValue } from './connection.ts'
-import { logTable } from './topics.ts'
+import { nowBy, rowOf, type SqlValue } from './connection.ts'
+import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 
 export type Prepare = (sql: string) => StatementSync
 
@@ -14,9 +15,12 @@ const PRUNE_FACTOR = 2
 /** To be called inside a write transaction. */
 export function insertMessages(
   prepare: Prepare,
-  topic: TopicRecord,
+  known: TopicRecord,
   messages: readonly OutgoingMessage[],
 ): PublishedMessage[] {
+  const topic = currentTopic(prepare, known, messages)
+  // Before anything is written: a refusal must leave nothing in a caller's transaction.
+  if (topic.config.blockPublishWithoutSubscription) requireSubscription(prepare, topic)
   const duplicates = messages.some(message => message.messageId !== null)
     ? findDuplicates(prepare, topic, messages)
     : new Map<OutgoingMessage, number>()
@@ -32,6 +36,28 @@ export function insertMessages(
   })
   insertRows(prepare, logTable(topic.id), fresh)
   return published
+}
+
+/** The topic as it is now: another process may have configured it since this one looked. */
+function currentTopic(prepare: Prepare, known: TopicRecord, messages: readonly OutgoingMessage[]): TopicRecord {
+  const row = rowOf<{ config_version: number }>(
+    prepare('select config_version from tidemark_topic where id = ?'),
+    known.id,
+  )
+  if (row?.config_version === known.configVersion) return known
+  const changed = rowOf<TopicRow>(prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ?`), known.id)
+  if (changed === undefined) throw new TopicNotFoundError(known.name)
+  const topic = toRecord(changed)
+  for (const message of messages) checkSize(topic, message)
+  return topic
+}
+
+function requireSubscription(prepare: Prepare, topic: TopicRecord): void {
+  const live = rowOf(
+    prepare("select 1 from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED') limit 1"),
+    topic.id,
+  )
+  if (live === undefined) throw new NoSubscriptionsError(topic.name)
 }
 
 type Row = { readonly id: number; readonly createdAt: number; readonly message: OutgoingMessage }
@@ -74,7 +100,7 @@ function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstI
       where id = ?
       returning next_id, last_created_at`),
     count,
-    Date.now(),
+    nowBy(prepare),
     topic.id,
   )
   if (row === undefined) throw new TopicNotFoundError(topic.name)
@@ -89,7 +115,7 @@ function findDuplicates(
 ): Map<OutgoingMessage, number> {
   const duplicates = new Map<OutgoingMessage, number>()
   const window = topic.config.dedupeWindowMs
-  const oldest = window === null ? 0 : Date.now() - window
+  const oldest = window === null ? 0 : nowBy(prepare) - window
   const find = prepare('select id from tidemark_dedupe where topic_id = ? and message_id = ? and created_at >= ?')
   const head = rowOf<{ next_id: number }>(prepare('select next_id from tidemark_topic where id = ?'), topic.id)
   const within = new Map<string, number>()

@@ -45,18 +45,18 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
   for (const { slot, delayMs, error } of nacks) {
     if (!take(slot)) continue
     const held = heldMessage(connection, lease, token, slot)
-    const history = [...held.history, { attempt: held.attempts, at: Date.now(), ...error }]
+    const history = [...held.history, { attempt: held.attempts, at: connection.now(), ...error }]
     if (held.attempts >= settlement.maxAttempts) {
       bury(connection, lease, { ...held, history })
       deadLettered.push(slot)
     } else {
-      putBack(connection, lease, { ...held, history }, Date.now() + delayMs)
+      putBack(connection, lease, { ...held, history }, connection.now() + delayMs)
     }
   }
   for (const slot of releases) {
     if (!take(slot)) continue
     const held = heldMessage(connection, lease, token, slot)
-    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, Date.now())
+    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, connection.now())
   }
   const finished = countBits(settled) === lease.size
   if (finished) close(connection, token)
@@ -67,7 +67,7 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
 export function extendLease(connection: Connection, token: string, ms: number): boolean {
   const { changes } = connection
     .prepare('update tidemark_lease set deadline = ? where token = ? and done_at is null and expired_at is null')
-    .run(Date.now() + ms, token)
+    .run(connection.now() + ms, token)
   return changes === 1
 }
 
@@ -80,7 +80,9 @@ function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases 
 const everySlot = ({ size }: { size: number }): number[] => Array.from({ length: size }, (_, slot) => slot)
 
 function close(connection: Connection, token: string): void {
-  connection.prepare('update tidemark_lease set done_at = ?, settled = null where token = ?').run(Date.now(), token)
+  connection
+    .prepare('update tidemark_lease set done_at = ?, settled = null where token = ?')
+    .run(connection.now(), token)
 }
 
 function deleteRetry(connection: Connection, token: string, slot: number): void {

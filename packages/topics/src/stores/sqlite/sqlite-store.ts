@@ -1,7 +1,18 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig } from '../../topic-config.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type {
+  Detection,
+  Heartbeat,
+  HeartbeatResult,
+  JobLock,
+  JobRecord,
+  Resurrected,
+  Resurrection,
+  SubscriptionOfTopic,
+  SubscriptionSettings,
+  UnsubscribedTopic,
+} from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -22,14 +33,18 @@ import type {
 import { claim } from './claim.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
+import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
 import { listDeadLetters } from './dead-letters.ts'
 import { describeTopic } from './describe.ts'
 import { forgetOldLeases } from './expire.ts'
+import { heartbeat } from './heartbeats.ts'
+import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
+import { resurrectDead } from './resurrect.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
-import { setStatus, subscribe } from './subscriptions.ts'
+import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
 import { configureTopic, findTopic } from './topics.ts'
 
 export type SqliteOptions = ConnectionOptions & {
@@ -131,6 +146,50 @@ class SqliteStore implements Store {
     return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
   }
 
+  async subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findSubscription(this.#connection, topic, group))
+  }
+
+  async heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+    return await this.#connection.write(false, () => heartbeat(this.#connection, beats))
+  }
+
+  async resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected> {
+    return await resurrectDead(this.#connection, topic, subscription, mode)
+  }
+
+  async detectDead(): Promise<Detection> {
+    return await this.#connection.write(true, () => detectDead(this.#connection))
+  }
+
+  async unsubscribedTopics(): Promise<UnsubscribedTopic[]> {
+    return await this.#connection.retryWhileBusy(() => unsubscribedTopics(this.#connection))
+  }
+
+  async endedSubscriptions(olderThanMs: number): Promise<SubscriptionOfTopic[]> {
+    return await this.#connection.retryWhileBusy(() => endedSubscriptions(this.#connection, olderThanMs))
+  }
+
+  async removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
+    await this.#connection.write(true, () => removeSubscription(this.#connection, topic, subscription))
+  }
+
+  async lockJob(name: string, lock: JobLock): Promise<boolean> {
+    return await this.#connection.write(false, () => lockJob(this.#connection, name, lock))
+  }
+
+  async renewJob(name: string, lock: JobLock): Promise<boolean> {
+    return await this.#connection.write(false, () => renewJob(this.#connection, name, lock))
+  }
+
+  async unlockJob(name: string, token: string, result: unknown): Promise<void> {
+    await this.#connection.write(false, () => unlockJob(this.#connection, name, token, result))
+  }
+
+  async jobs(): Promise<JobRecord[]> {
+    return await this.#connection.retryWhileBusy(() => listJobs(this.#connection))
+  }
+
   watch(wake: (topicId: number | null) => void): void {
     // A memory database has no other writers.
     if (this.capabilities.persistent) this.#watch ??= new DataVersionWatch(this.#connection, () => wake(null))
@@ -168,7 +227,7 @@ class SqliteStore implements Store {
   async #forgetOldLeases(): Promise<void> {
     if (performance.now() < this.#forgetAgainAt) return
     this.#forgetAgainAt = performance.now() + FORGET_EVERY_MS
-    await this.#connection.write(false, () => forgetOldLeases(this.#connection, Date.now()))
+    await this.#connection.write(false, () => forgetOldLeases(this.#connection, this.#connection.now()))
   }
 
   #cacheOf(topic: TopicRecord): RowCache {

@@ -8,6 +8,8 @@ import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type Connection, rowOf } from './connection.ts'
+import { recordBeat } from './heartbeats.ts'
+import { resurrect } from './resurrect.ts'
 import { logTable } from './topics.ts'
 
 type Bounds = { first_id: number; next_id: number }
@@ -35,22 +37,51 @@ export async function subscribe(
   return await connection.write(true, () => {
     const existing = findSubscription(connection, topic, group)
     if (existing?.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-    if (existing) return existing
-    const now = Date.now()
-    const heartbeat = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
+    if (existing) return goOn(connection, topic, existing, settings)
+    const now = connection.now()
+    const heartbeat = { ...(settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT), ...settings.heartbeat }
     const cursor = cursorAt(connection, topic, topic.config.semantics === 'queue' ? 'beginning' : from)
     connection
       .prepare(`
         insert into tidemark_subscription (
           topic_id, group_name, cursor, start_id, created_at, status_at, moved_at, last_heartbeat_at,
-          heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses
+          heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses, backfill_limit
         )
-        values (?1, ?2, ?3, ?3, ?4, ?4, ?4, ?4, ?5, ?6, ?7)`)
-      .run(topic.id, group, cursor, now, heartbeat.intervalMs, heartbeat.timeoutMs, heartbeat.deadAfterMisses)
+        values (?1, ?2, ?3, ?3, ?4, ?4, ?4, ?4, ?5, ?6, ?7, ?8)`)
+      .run(
+        ...[topic.id, group, cursor, now],
+        ...[heartbeat.intervalMs, heartbeat.timeoutMs, heartbeat.deadAfterMisses, settings.backfillLimit ?? null],
+      )
     const created = findSubscription(connection, topic, group)
     if (created === undefined) throw new SubscriptionGoneError(topic.name, group)
     return { ...created, created: true }
   })
+}
+
+/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+function goOn(
+  connection: Connection,
+  topic: TopicRecord,
+  { id, group, status }: SubscriptionRecord,
+  { heartbeat = {}, backfillLimit }: SubscriptionSettings,
+): SubscriptionRecord {
+  connection
+    .prepare(`
+      update tidemark_subscription
+      set heartbeat_interval_ms = coalesce(?2, heartbeat_interval_ms),
+        heartbeat_timeout_ms = coalesce(?3, heartbeat_timeout_ms),
+        dead_after_misses = coalesce(?4, dead_after_misses),
+        backfill_limit = case when ?5 then ?6 else backfill_limit end
+      where id = ?1`)
+    .run(
+      ...[id, heartbeat.intervalMs ?? null, heartbeat.timeoutMs ?? null, heartbeat.deadAfterMisses ?? null],
+      ...[backfillLimit === undefined ? 0 : 1, backfillLimit ?? null],
+    )
+  const resurrected = status === 'DEAD' ? resurrect(connection, id, { mode: 'continue' }) : null
+  recordBeat(connection, { subscriptionId: id, processed: 0, failed: 0, filtered: 0 }, connection.now())
+  const subscription = findSubscription(connection, topic, group)
+  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  return { ...subscription, resurrected }
 }
 
 export function findSubscription(
@@ -153,9 +184,15 @@ export async function setStatus(
     if (!ALLOWED[status].includes(row.status)) {
       throw new InvalidTransitionError(topic.name, subscription.group, row.status, status)
     }
-    // Every activation is an epoch of its own: work done for one is done once.
+    // Every activation is an epoch of its own: work done for one is done once. It begins with a clean record.
     connection
-      .prepare('update tidemark_subscription set status = ?, status_at = ?, epoch = epoch + ? where id = ?')
-      .run(status, Date.now(), status === 'ACTIVE' ? 1 : 0, subscription.id)
+      .prepare(`
+        update tidemark_subscription
+        set status = ?2, status_at = ?3, epoch = epoch + ?4,
+          misses = case when ?4 then 0 else misses end,
+          missed_at = case when ?4 then null else missed_at end,
+          last_heartbeat_at = case when ?4 then ?3 else last_heartbeat_at end
+        where id = ?1`)
+      .run(subscription.id, status, connection.now(), status === 'ACTIVE' ? 1 : 0)
   })
 }

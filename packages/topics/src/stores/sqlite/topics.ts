@@ -3,9 +3,18 @@ import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
 
-type TopicRow = { id: number; name: string; uid: string; config: string; config_version: number; next_id: number }
+export type TopicRow = {
+  id: number
+  name: string
+  uid: string
+  config: string
+  config_version: number
+  next_id: number
+}
 
-const FIND = 'select id, name, uid, config, config_version, next_id from tidemark_topic where name = ?'
+export const TOPIC_COLUMNS = 'id, name, uid, config, config_version, next_id'
+
+const FIND = `select ${TOPIC_COLUMNS} from tidemark_topic where name = ?`
 
 export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
 
@@ -40,7 +49,7 @@ function createTopic(connection: Connection, name: string, config: string): void
     name,
     uid,
     config,
-    Date.now(),
+    connection.now(),
   )
   // JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost.
   connection.exec(`
@@ -55,7 +64,7 @@ function createTopic(connection: Connection, name: string, config: string): void
     )`)
 }
 
-const toRecord = (row: TopicRow): TopicRecord => ({
+export const toRecord = (row: TopicRow): TopicRecord => ({
   id: row.id,
   name: row.name,
   uid: BigInt(`0x${row.uid}`),
