@@ -107,8 +107,8 @@ export class Database {
   }
 
   /** A connection outside the pool, not yet connected. */
-  newClient(): pg.Client {
-    return new pg.Client(this.#clientConfig)
+  newClient(more: pg.ClientConfig = {}): pg.Client {
+    return new pg.Client({ ...this.#clientConfig, ...more })
   }
 
   poolUse(): PoolUse {

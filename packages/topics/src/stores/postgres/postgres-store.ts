@@ -1,6 +1,17 @@
 import type { TopicConfig } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type {
+  Detection,
+  Heartbeat,
+  HeartbeatResult,
+  JobLock,
+  JobRecord,
+  Resurrected,
+  Resurrection,
+  SubscriptionOfTopic,
+  SubscriptionSettings,
+  UnsubscribedTopic,
+} from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -21,16 +32,20 @@ import type {
 import { Claimer } from './claim.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
+import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
 import { listDeadLetters } from './dead-letters.ts'
 import { DedupePruner } from './dedupe.ts'
 import { describeTopic } from './describe.ts'
 import { dropNamespace } from './drop-namespace.ts'
+import { HeartbeatConnection } from './heartbeats.ts'
+import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
+import { resurrectDead } from './resurrect.ts'
 import { extend, settle } from './settle.ts'
-import { setStatus, subscribe } from './subscribe.ts'
+import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic } from './topics.ts'
 import { WakeUps } from './wake-ups.ts'
 
@@ -76,6 +91,7 @@ class PostgresStore implements Store {
   readonly #pruner: DedupePruner
   readonly #publisher: Publisher
   readonly #claimer: Claimer
+  readonly #heartbeats: HeartbeatConnection
   #closing: Promise<void> | undefined
 
   constructor(
@@ -92,6 +108,7 @@ class PostgresStore implements Store {
     this.#pruner = new DedupePruner(database)
     this.#publisher = new Publisher(database, this.#partitions)
     this.#claimer = new Claimer(database, rowCacheBytes)
+    this.#heartbeats = new HeartbeatConnection(database)
   }
 
   get location(): string {
@@ -147,6 +164,50 @@ class PostgresStore implements Store {
     return listDeadLetters(this.#database, topic, query)
   }
 
+  subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
+    return findSubscription(this.#database, topic, group)
+  }
+
+  heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+    return this.#heartbeats.heartbeat(beats)
+  }
+
+  resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected> {
+    return resurrectDead(this.#database, topic, subscription, mode)
+  }
+
+  detectDead(): Promise<Detection> {
+    return detectDead(this.#database)
+  }
+
+  unsubscribedTopics(): Promise<UnsubscribedTopic[]> {
+    return unsubscribedTopics(this.#database)
+  }
+
+  endedSubscriptions(olderThanMs: number): Promise<SubscriptionOfTopic[]> {
+    return endedSubscriptions(this.#database, olderThanMs)
+  }
+
+  removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
+    return removeSubscription(this.#database, topic, subscription)
+  }
+
+  lockJob(name: string, lock: JobLock): Promise<boolean> {
+    return lockJob(this.#database, name, lock)
+  }
+
+  renewJob(name: string, lock: JobLock): Promise<boolean> {
+    return renewJob(this.#database, name, lock)
+  }
+
+  unlockJob(name: string, token: string, result: unknown): Promise<void> {
+    return unlockJob(this.#database, name, token, result)
+  }
+
+  jobs(): Promise<JobRecord[]> {
+    return listJobs(this.#database)
+  }
+
   watch(wake: (topicId: number | null) => void): void {
     this.#listener.watch(wake)
   }
@@ -169,7 +230,13 @@ class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#partitions.idle(), this.#pruner.idle(), this.#wakeUps.close(), this.#listener.close()])
+    await Promise.all([
+      this.#partitions.idle(),
+      this.#pruner.idle(),
+      this.#wakeUps.close(),
+      this.#listener.close(),
+      this.#heartbeats.close(),
+    ])
     await this.#database.close()
   }
 }

@@ -3,9 +3,10 @@ import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import type { Database, Row } from './database.ts'
+import { resurrect } from './resurrect.ts'
 
 const SUBSCRIBE =
-  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9)'
+  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint)'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
@@ -23,7 +24,35 @@ export async function subscribe(
   const subscription = existing ?? (await findSubscription(database, topic, group))
   if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  return { ...subscription, created }
+  if (created) return { ...subscription, created }
+  return await goOn(database, topic, subscription, settings)
+}
+
+const GO_ON = `
+  update tidemark.subscription
+  set heartbeat_interval_ms = coalesce($2, heartbeat_interval_ms),
+    heartbeat_timeout_ms = coalesce($3, heartbeat_timeout_ms),
+    dead_after_misses = coalesce($4, dead_after_misses),
+    backfill_limit = case when $5 then $6::bigint else backfill_limit end
+  where id = $1`
+
+/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+async function goOn(
+  database: Database,
+  topic: TopicRecord,
+  { id, group, status }: SubscriptionRecord,
+  { heartbeat = {}, backfillLimit }: SubscriptionSettings,
+): Promise<SubscriptionRecord> {
+  const { intervalMs = null, timeoutMs = null, deadAfterMisses = null } = heartbeat
+  const isLimited = backfillLimit !== undefined
+  const values = [id, intervalMs, timeoutMs, deadAfterMisses, isLimited, backfillLimit ?? null]
+  const isGiven = isLimited || Object.keys(heartbeat).length > 0
+  if (isGiven) await database.queryAgain(database.sql(GO_ON), values)
+  const resurrected = status === 'DEAD' ? await resurrect(database, id, { mode: 'continue', limit: null }) : null
+  await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
+  const subscription = await findSubscription(database, topic, group)
+  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  return { ...subscription, resurrected }
 }
 
 export async function findSubscription(
@@ -61,9 +90,10 @@ async function create(
   settings: SubscriptionSettings,
 ): Promise<boolean> {
   const { mode, since, place } = await resolve(database, topic, from)
-  const { intervalMs, timeoutMs, deadAfterMisses } = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
+  const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
+  const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
   const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
-  const values = [...start, intervalMs, timeoutMs, deadAfterMisses]
+  const values = [...start, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
   const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
   return row?.created === 't'
 }
@@ -114,7 +144,12 @@ export async function setStatus(
 ): Promise<void> {
   const text = database.sql(`
     update tidemark.subscription
-    set status = $2, status_at = clock_timestamp(), epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
+    set status = $2, status_at = clock_timestamp(),
+      epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end,
+      misses = case when $2 = 'ACTIVE' then 0 else misses end,
+      missed_at = case when $2 = 'ACTIVE' then null else missed_at end,
+      last_heartbeat_at = case when $2 = 'ACTIVE' then clock_timestamp() else last_heartbeat_at end,
+      ended_xid = case when $2 = 'CANCELLED' then coalesce(ended_xid, pg_current_xact_id()) else ended_xid end
     where id = $1 and status = any($3)
     returning id`)
   const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])

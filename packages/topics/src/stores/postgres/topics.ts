@@ -6,9 +6,9 @@ import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { lockKey } from './schema-name.ts'
 
-const COLUMNS = 'id, name, uid::text as uid, config, config_version'
+export const COLUMNS = 'id, name, uid::text as uid, config, config_version'
 
-type TopicRow = {
+export type TopicRow = {
   id: number | string
   name: string
   uid: string
@@ -78,7 +78,7 @@ async function isUsed(database: Database, client: PoolClient, topic: TopicRecord
   return rows[0]?.used ?? false
 }
 
-function toRecord(row: TopicRow): TopicRecord {
+export function toRecord(row: TopicRow): TopicRecord {
   const stored = typeof row.config === 'string' ? (JSON.parse(row.config) as TopicConfig) : row.config
   return {
     id: Number(row.id),

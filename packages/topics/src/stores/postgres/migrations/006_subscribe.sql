@@ -5,7 +5,7 @@
 --   message    from the beginning, placed just before that message
 create function tidemark.subscribe(
   p_topic int, p_group text, p_from text, p_since timestamptz, p_xid xid8, p_id bigint,
-  p_interval_ms bigint, p_timeout_ms bigint, p_misses int,
+  p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint,
   out id int, out created boolean
 )
 language plpgsql volatile as $$
@@ -30,10 +30,11 @@ begin
       into first_id;
   end if;
   insert into tidemark.subscription as s (topic_id, group_name, window_from, window_to, straggler_id, from_id, to_id, next_id,
-    at_xid, at_id, since, start_window, start_xid, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses)
+    at_xid, at_id, since, start_window, start_xid, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses,
+    backfill_limit)
   values (p_topic, p_group, start, until, 0, case when p_from = 'now' then floor else first_id end, ceiling, floor,
     coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since, start, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0),
-    p_interval_ms, p_timeout_ms, p_misses)
+    p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
   on conflict (topic_id, group_name) do nothing
   returning s.id into id;
   created := found;

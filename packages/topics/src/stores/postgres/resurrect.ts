@@ -1,0 +1,30 @@
+import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
+import type { Resurrected, Resurrection } from '../fan-out-store.ts'
+import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const RESURRECT = 'select epoch, skipped, backfill from tidemark.resurrect($1, $2, $3)'
+
+export async function resurrectDead(
+  database: Database,
+  topic: TopicRecord,
+  { id, group }: SubscriptionRecord,
+  resurrection: Resurrection,
+): Promise<Resurrected> {
+  const resurrected = await resurrect(database, id, resurrection)
+  if (resurrected) return resurrected
+  const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
+  if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
+  throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
+}
+
+/** null where it is not DEAD. */
+export async function resurrect(
+  database: Database,
+  id: number,
+  { mode, limit }: Pick<Resurrection, 'mode' | 'limit'>,
+): Promise<Resurrected | null> {
+  const [row] = await database.queryAgain(database.sql(RESURRECT), [id, mode, limit])
+  if (!row?.epoch) return null
+  return { epoch: Number(row.epoch), skipped: Number(row.skipped), backfill: row.backfill === 't' }
+}
