@@ -1,5 +1,6 @@
 import type { Engine } from './consume/engine.ts'
 import { TopicNotFoundError } from './errors.ts'
+import { JOB_NAMES, type JobName, type JobResult } from './maintenance/job.ts'
 import { messageIdOf } from './message-id.ts'
 import { checkName } from './names.ts'
 import { Options } from './options.ts'
@@ -24,6 +25,13 @@ export type DeadLetterMessage = {
   readonly deadAt: Date
 }
 
+export type JobVerbs = {
+  readonly [name in JobName]: {
+    /** What it did, by name; rejects with JobBusyError while another process runs it. */
+    runOnce(): Promise<JobResult>
+  }
+}
+
 /** Looking into topics without consuming from them. */
 export class Admin {
   readonly #engine: Engine
@@ -31,6 +39,11 @@ export class Admin {
   constructor(engine: Engine) {
     this.#engine = engine
   }
+
+  /** The maintenance jobs: `tm.admin.jobs['dead-groups'].runOnce()` runs one now. */
+  readonly jobs = Object.fromEntries(
+    JOB_NAMES.map(name => [name, { runOnce: () => this.#engine.maintenance.runOnce(name) }]),
+  ) as JobVerbs
 
   /** How far each group is. Cheap: it reads positions, leases and retries, not the log. */
   async describeTopic(topic: string): Promise<TopicDescription> {

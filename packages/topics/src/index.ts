@@ -1,6 +1,7 @@
 /** The public names of `tidemark`, listed by hand. */
 
-export type { Admin, DeadLetterMessage } from './admin.ts'
+export type { Admin, DeadLetterMessage, JobVerbs } from './admin.ts'
+export type { BackfillOptions, BackfillPreset } from './backfill-plan.ts'
 export type {
   ConsumerGroup,
   ConsumerOptions,
@@ -47,8 +48,11 @@ export {
   TransactionError,
   UnknownTypeError,
 } from './errors.ts'
-export type { EventName, Events } from './instrumentation.ts'
+export type { HeartbeatOptions } from './heartbeat-options.ts'
+export type { EventName, Events, LossReason } from './instrumentation.ts'
 export type { Logger } from './logger.ts'
+export type { JobName, JobResult } from './maintenance/job.ts'
+export type { MaintenanceOptions, MaintenancePreset } from './maintenance/presets.ts'
 export type { Percentiles } from './metrics/histogram.ts'
 export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
 export { type OpenOptions, open } from './open.ts'

@@ -11,6 +11,7 @@ import type {
   SubscriptionOfTopic,
   SubscriptionSettings,
   UnsubscribedTopic,
+  Zombie,
 } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
@@ -206,6 +207,20 @@ class PostgresStore implements Store {
 
   jobs(): Promise<JobRecord[]> {
     return listJobs(this.#database)
+  }
+
+  // Nothing is tracked or cleaned up yet.
+
+  async zombies(): Promise<Zombie[]> {
+    return []
+  }
+
+  async forceAdvance(): Promise<number> {
+    return 0
+  }
+
+  async clearBits(): Promise<{ cleared: number; more: boolean }> {
+    return { cleared: 0, more: false }
   }
 
   watch(wake: (topicId: number | null) => void): void {

@@ -12,6 +12,7 @@ import type {
   SubscriptionOfTopic,
   SubscriptionSettings,
   UnsubscribedTopic,
+  Zombie,
 } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
@@ -188,6 +189,20 @@ class SqliteStore implements Store {
 
   async jobs(): Promise<JobRecord[]> {
     return await this.#connection.retryWhileBusy(() => listJobs(this.#connection))
+  }
+
+  // Nothing is tracked or cleaned up yet.
+
+  async zombies(): Promise<Zombie[]> {
+    return []
+  }
+
+  async forceAdvance(): Promise<number> {
+    return 0
+  }
+
+  async clearBits(): Promise<{ cleared: number; more: boolean }> {
+    return { cleared: 0, more: false }
   }
 
   watch(wake: (topicId: number | null) => void): void {
