@@ -24,6 +24,14 @@ export type Events = {
   'group-paused': InGroup
   'group-resumed': InGroup
   'group-stopped': InGroup & { readonly reason?: Error }
+  'group-cancelled': InGroup
+  'group-removed': InGroup
+  /** Placed at another position by an operator. */
+  'group-reset': InGroup
+  'topic-deleted': { readonly topic: string }
+  /** Dead letters that went back into delivery, and that were deleted. */
+  redriven: { readonly topic: string; readonly count: number }
+  discarded: { readonly topic: string; readonly count: number }
   /** Something failed that heals itself or needs a person; the work goes on where it can. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
@@ -113,6 +121,12 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'group-paused': ['info', 'group paused'],
   'group-resumed': ['info', 'group resumed'],
   'group-stopped': ['info', 'group stopped'],
+  'group-cancelled': ['info', 'group cancelled'],
+  'group-removed': ['info', 'group removed'],
+  'group-reset': ['info', 'group moved to another position'],
+  'topic-deleted': ['info', 'topic deleted'],
+  redriven: ['info', 'dead letters brought back'],
+  discarded: ['info', 'dead letters discarded'],
   stale: ['warn', 'stale settlement rejected'],
   'taken-over': ['warn', 'expired leases taken over'],
   error: ['warn', 'failed; trying again'],

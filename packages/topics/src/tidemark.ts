@@ -5,7 +5,7 @@ import type { Engine } from './consume/engine.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
-import { ClosedError, PayloadError } from './errors.ts'
+import { ClosedError, PayloadError, TopicNotFoundError } from './errors.ts'
 import { type EventName, type Events, Instrumentation } from './instrumentation.ts'
 import type { Logger } from './logger.ts'
 import { messageIdOf } from './message-id.ts'
@@ -69,7 +69,7 @@ export class Tidemark implements AsyncDisposable {
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
-    this.admin = new Admin(this.#engine)
+    this.admin = new Admin(this.#engine, () => this.#consuming())
   }
 
   /** Creates the topic, or changes the settings given of one that exists. Doing it again is fine. */
@@ -172,8 +172,14 @@ export class Tidemark implements AsyncDisposable {
     messages: readonly OutgoingMessage[],
     tx: unknown,
   ): Promise<PublishedMessage[]> {
-    if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
-    return await this.#publisher.publish(topic, messages)
+    try {
+      if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
+      return await this.#publisher.publish(topic, messages)
+    } catch (error) {
+      // Deleted by another process: the next publish looks for it anew.
+      if (error instanceof TopicNotFoundError) this.#engine.topics.forget(topic.name)
+      throw error
+    }
   }
 
   /** The first consumer begins to watch for what other processes publish. */

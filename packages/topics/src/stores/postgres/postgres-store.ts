@@ -45,7 +45,7 @@ import { Publisher } from './publish.ts'
 import { discard, redrive } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { extend, settle } from './settle.ts'
-import { setStatus, subscribe } from './subscribe.ts'
+import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic, listTopics } from './topics.ts'
 import { WakeUps } from './wake-ups.ts'
 
@@ -163,6 +163,10 @@ class PostgresStore implements Store {
   }
 
   // ── admin ──
+
+  subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
+    return findSubscription(this.#database, topic, group)
+  }
 
   topics(): Promise<TopicRecord[]> {
     return listTopics(this.#database)

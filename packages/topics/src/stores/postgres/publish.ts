@@ -1,4 +1,10 @@
-import { DatabaseLockedError, PayloadError, type TidemarkError, TransactionError } from '../../errors.ts'
+import {
+  DatabaseLockedError,
+  PayloadError,
+  type TidemarkError,
+  TopicNotFoundError,
+  TransactionError,
+} from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { byteaArray, textArray } from './binary-array.ts'
@@ -59,7 +65,7 @@ export class Publisher {
       if (tx !== undefined) return await this.#inTransaction(topic, messages, tx)
       return await this.#insert(topic, messages)
     } catch (error) {
-      throw explain(error, this.#database.location)
+      throw explain(error, topic, this.#database.location)
     }
   }
 
@@ -174,8 +180,9 @@ function decodePublished([row]: Row[]): PublishedMessage[] {
   return (row?.ids ?? '').split(',').map((id, index) => ({ id: Number(id), duplicate: duplicates?.[index] === '1' }))
 }
 
-function explain(error: unknown, location: string): TidemarkError {
+function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
   const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error
+  if (codeOf(cause) === NO_TABLE) return new TopicNotFoundError(topic.name)
   if (codeOf(cause) === NOT_TEXT) {
     return new PayloadError(
       'The key, type, headers or messageId contain a NUL character, which PostgreSQL can not store. Remove it',

@@ -43,7 +43,7 @@ import { discard, redrive } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
-import { setStatus, subscribe } from './subscriptions.ts'
+import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
 import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
 
 export type SqliteOptions = ConnectionOptions & {
@@ -146,6 +146,10 @@ class SqliteStore implements Store {
   }
 
   // ── admin ──
+
+  async subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findSubscription(this.#connection, topic, group))
+  }
 
   async topics(): Promise<TopicRecord[]> {
     return await listTopics(this.#connection)
