@@ -27,9 +27,12 @@ export const DEFAULT_BACKFILL: BackfillPlan = {
   targetMs: 10,
 }
 
-const PRESETS: Record<BackfillPreset, BackfillPlan> = {
-  conservative: { ...DEFAULT_BACKFILL, batchSize: 5_000, maxPerSecond: 10_000, targetMs: 5 },
-  aggressive: { ...DEFAULT_BACKFILL, batchSize: 50_000, maxPerSecond: 200_000, targetMs: 50 },
+/** All that is kept, rather than what is pending: what a group is brought that comes back or is reset. */
+export const RETAINED_BACKFILL: BackfillPlan = { ...DEFAULT_BACKFILL, scope: 'retained' }
+
+const PRESETS: Record<BackfillPreset, Partial<BackfillPlan>> = {
+  conservative: { batchSize: 5_000, maxPerSecond: 10_000, targetMs: 5 },
+  aggressive: { batchSize: 50_000, maxPerSecond: 200_000, targetMs: 50 },
 }
 
 export type ParsedBackfill = {
@@ -42,8 +45,18 @@ export type ParsedBackfill = {
 export function parseBackfill(path: string, value: unknown): ParsedBackfill {
   if (value === undefined || value === false) return { plan: value, limit: undefined }
   const options = new Options(path, value)
+  const parsed = readBackfill(options)
+  options.done()
+  return parsed
+}
+
+/** A plan from among the options of one call. */
+export function readBackfill(
+  options: Options,
+  standard: BackfillPlan = DEFAULT_BACKFILL,
+): { plan: BackfillPlan; limit: number | null | undefined } {
   const preset = options.oneOf('preset', ['conservative', 'aggressive'], undefined)
-  const base = preset === undefined ? DEFAULT_BACKFILL : PRESETS[preset]
+  const base = { ...standard, ...(preset && PRESETS[preset]) }
   const limit =
     options.value('maxMessages') === 'all'
       ? null
@@ -55,6 +68,5 @@ export function parseBackfill(path: string, value: unknown): ParsedBackfill {
     maxPerSecond: options.integer('maxPerSecond', base.maxPerSecond, { min: 1, max: 1_000_000_000 }),
     targetMs: options.duration('targetLatency', base.targetMs, { min: 1 }),
   }
-  options.done()
   return { plan, limit }
 }

@@ -1,6 +1,16 @@
 /** The public names of `tidemark`, listed by hand. */
 
-export type { Admin, DeadLetterMessage, JobVerbs } from './admin.ts'
+export type { BackfillProgress } from './admin/backfill-progress.ts'
+export type { BrowsedPage, BrowseOptions } from './admin/browse.ts'
+export type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
+export type { GroupHealth } from './admin/group-health.ts'
+export type { Removed } from './admin/groups.ts'
+export type { Health, HealthOptions } from './admin/health.ts'
+export type { StoredMessage } from './admin/stored-message.ts'
+export type { TailOptions } from './admin/tail.ts'
+export type { TopicSummary } from './admin/topics.ts'
+export type { Completion, CompletionOptions } from './admin/tracking.ts'
+export type { Admin, JobVerbs } from './admin.ts'
 export type { BackfillOptions, BackfillPreset } from './backfill-plan.ts'
 export type {
   ConsumerGroup,
@@ -59,6 +69,7 @@ export { type OpenOptions, open } from './open.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
+export type { HorizonHolder, JobRecord, Redriven, Resurrected, UnsubscribedTopic } from './stores/fan-out-store.ts'
 export type {
   FailedAttempt,
   FailureRecord,

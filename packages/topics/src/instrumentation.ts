@@ -55,6 +55,13 @@ export type Events = {
   }
   /** Messages that nobody needs any more were removed. */
   'clean-up': { readonly topic: string; readonly count: number; readonly partitionsDropped: number }
+  'group-removed': InGroup
+  /** Placed at another position by an operator. */
+  'group-reset': InGroup
+  'topic-deleted': { readonly topic: string }
+  /** Dead letters that went back into delivery, and that were deleted. */
+  redriven: { readonly topic: string; readonly count: number }
+  discarded: { readonly topic: string; readonly count: number }
   /** Something failed that heals itself or needs a person; the work goes on where it can. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
@@ -168,6 +175,11 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'messages-lost': ['error', 'messages are lost to a group'],
   'topic-unsubscribed': ['warn', 'nobody is subscribed to a topic that keeps messages'],
   zombie: ['warn', 'a group has messages waiting and does not move'],
+  'group-removed': ['info', 'group removed'],
+  'group-reset': ['info', 'group moved to another position'],
+  'topic-deleted': ['info', 'topic deleted'],
+  redriven: ['info', 'dead letters brought back'],
+  discarded: ['info', 'dead letters discarded'],
   stale: ['warn', 'stale settlement rejected'],
   'taken-over': ['warn', 'expired leases taken over'],
   error: ['warn', 'failed; trying again'],

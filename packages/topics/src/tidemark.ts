@@ -5,7 +5,7 @@ import type { Engine } from './consume/engine.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
-import { ClosedError, PayloadError } from './errors.ts'
+import { ClosedError, PayloadError, TopicNotFoundError } from './errors.ts'
 import { heartbeatDefaults } from './heartbeat-options.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { type EventName, type Events, Instrumentation } from './instrumentation.ts'
@@ -79,7 +79,7 @@ export class Tidemark implements AsyncDisposable {
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
-    this.admin = new Admin(this.#engine)
+    this.admin = new Admin(this.#engine, () => this.#consuming())
     if (maintenance.scheduled) this.#engine.maintenance.start()
   }
 
@@ -184,8 +184,14 @@ export class Tidemark implements AsyncDisposable {
     messages: readonly OutgoingMessage[],
     tx: unknown,
   ): Promise<PublishedMessage[]> {
-    if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
-    return await this.#publisher.publish(topic, messages)
+    try {
+      if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
+      return await this.#publisher.publish(topic, messages)
+    } catch (error) {
+      // Deleted by another process: the next publish looks for it anew.
+      if (error instanceof TopicNotFoundError) this.#engine.topics.forget(topic.name)
+      throw error
+    }
   }
 
   /** The first consumer begins to watch for what other processes publish. */

@@ -1,6 +1,6 @@
 import type { RawMessage } from '../raw-message.ts'
 import type { Tracking } from '../topic-config.ts'
-import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from './store.ts'
+import type { DeadLetter, StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from './store.ts'
 
 /**
  * What an engine must do for groups that come, go, die and come back, and for messages that are no longer needed. All
@@ -218,12 +218,14 @@ export type AdminStore = {
     to: StartPosition,
     plan: BackfillPlan,
   ): Promise<void>
-  browse(topic: TopicRecord, query: BrowseQuery): Promise<RawMessage[]>
-  /** The highest id that is to be seen now: where a tail begins. */
-  head(topic: TopicRecord): Promise<number>
-  deadLetter(topic: TopicRecord, id: number): Promise<import('./store.ts').DeadLetter | undefined>
-  /** Back into delivery, with attempts from 0; those whose group is gone stay. Returns how many. */
-  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<number>
+  /** The id of a message that is kept. */
+  find(topic: TopicRecord, messageId: string): Promise<number | undefined>
+  browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage>
+  /** New messages after a place that an earlier page gave, each once, in whatever order they commit; null: from now on. */
+  tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage>
+  deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined>
+  /** Back into delivery, with attempts from 0, up to `limit` of those that can be; the others stay as they are. */
+  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven>
   discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number>
   facts(topic: TopicRecord): Promise<TopicFacts>
   /** Transactions that keep the snapshot horizon, and with it watermarks and clean-up, from moving on. Oldest first. */
@@ -236,9 +238,26 @@ export type BrowseQuery = {
   readonly since?: number
   readonly until?: number
   readonly key?: string
+  /** null: JSON. */
   readonly type?: string | null
   readonly newestFirst: boolean
   readonly limit: number
+}
+
+export type BrowsePage = {
+  readonly messages: readonly RawMessage[]
+  /** Where the next page goes on (`after`, or `before` where the newest come first); null: there is no more. */
+  readonly next: number | null
+}
+
+export type TailPage = { readonly messages: readonly RawMessage[]; readonly place: string }
+
+export type Redriven = {
+  readonly redriven: number
+  /** Matching dead letters whose message the log no longer has. */
+  readonly gone: number
+  /** Matching dead letters whose group is not live. */
+  readonly orphaned: number
 }
 
 export type DeadLetterSelection = {
@@ -256,7 +275,7 @@ export type DeadLetterSelection = {
 export type TopicFacts = {
   readonly oldestAt: number | null
   readonly newestAt: number | null
-  /** Messages kept: exact on SQLite, by partitions and ids on PostgreSQL. */
+  /** Messages kept: exact on SQLite, by ids on PostgreSQL. */
   readonly retained: number
   /** The oldest message that a live group has not processed. */
   readonly oldestUnprocessedAt: number | null

@@ -16,6 +16,7 @@ const MIGRATIONS = [
   '007_describe.sql',
   '008_log.sql',
   '009_life_cycle.sql',
+  '012_admin.sql',
 ]
 
 /** Brings the namespace's schema up to date. Processes that start at once wait for the first, and find it done. */

@@ -1,15 +1,22 @@
 import type { TopicConfig } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type {
+  BrowsePage,
+  BrowseQuery,
+  DeadLetterSelection,
   Detection,
   Heartbeat,
   HeartbeatResult,
+  HorizonHolder,
   JobLock,
   JobRecord,
+  Redriven,
   Resurrected,
   Resurrection,
   SubscriptionOfTopic,
   SubscriptionSettings,
+  TailPage,
+  TopicFacts,
   UnsubscribedTopic,
   Zombie,
 } from '../fan-out-store.ts'
@@ -30,24 +37,30 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { browse, find, tail } from './browse.ts'
 import { Claimer } from './claim.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
-import { listDeadLetters } from './dead-letters.ts'
+import { findDeadLetter, listDeadLetters } from './dead-letters.ts'
 import { DedupePruner } from './dedupe.ts'
+import { deleteTopic } from './delete-topic.ts'
 import { describeTopic } from './describe.ts'
 import { dropNamespace } from './drop-namespace.ts'
+import { topicFacts } from './facts.ts'
 import { HeartbeatConnection } from './heartbeats.ts'
+import { horizonHolders } from './horizon.ts'
 import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
+import { discard, redrive } from './redrive.ts'
+import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extend, settle } from './settle.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
-import { configureTopic, findTopic } from './topics.ts'
+import { configureTopic, findTopic, listTopics } from './topics.ts'
 import { WakeUps } from './wake-ups.ts'
 
 export type PostgresOptions = {
@@ -221,6 +234,52 @@ class PostgresStore implements Store {
 
   async clearBits(): Promise<{ cleared: number; more: boolean }> {
     return { cleared: 0, more: false }
+  }
+
+  // ── admin ──
+
+  topics(): Promise<TopicRecord[]> {
+    return listTopics(this.#database)
+  }
+
+  deleteTopic(topic: TopicRecord): Promise<void> {
+    return deleteTopic(this.#database, topic)
+  }
+
+  resetCursor(topic: TopicRecord, subscription: SubscriptionRecord, to: StartPosition): Promise<void> {
+    return resetCursor(this.#database, topic, subscription, to)
+  }
+
+  find(topic: TopicRecord, messageId: string): Promise<number | undefined> {
+    return find(this.#database, topic, messageId)
+  }
+
+  browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+    return browse(this.#database, topic, query)
+  }
+
+  tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
+    return tail(this.#database, topic, place, limit)
+  }
+
+  deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
+    return findDeadLetter(this.#database, topic, id)
+  }
+
+  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven> {
+    return redrive(this.#database, topic, selection)
+  }
+
+  discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
+    return discard(this.#database, topic, selection)
+  }
+
+  facts(topic: TopicRecord): Promise<TopicFacts> {
+    return topicFacts(this.#database, topic)
+  }
+
+  horizonHolders(): Promise<HorizonHolder[]> {
+    return horizonHolders(this.#database)
   }
 
   watch(wake: (topicId: number | null) => void): void {

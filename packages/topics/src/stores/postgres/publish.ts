@@ -91,7 +91,7 @@ export class Publisher {
         topic = current
       }
     } catch (error) {
-      throw explain(error, this.#database.location)
+      throw explain(error, known, this.#database.location)
     }
   }
 
@@ -226,8 +226,9 @@ function decodePublished([row]: Row[]): PublishedMessage[] | null {
   return row.ids.split(',').map((id, index) => ({ id: Number(id), duplicate: duplicates?.[index] === '1' }))
 }
 
-function explain(error: unknown, location: string): TidemarkError {
+function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
   const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error
+  if (codeOf(cause) === NO_TABLE) return new TopicNotFoundError(topic.name)
   if (codeOf(cause) === NOT_TEXT) {
     return new PayloadError(
       'The key, type, headers or messageId contain a NUL character, which PostgreSQL can not store. Remove it',

@@ -100,16 +100,18 @@ async function create(
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
-async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+export async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
   // What a queue holds is there to be done, whoever comes first.
   if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }
   if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
-  return { mode: 'beginning', since: null, place: await findMessage(database, topic, from.messageId) }
+  const place = await findMessage(database, topic, from.messageId)
+  if (place === undefined) throw new MessageNotFoundError(topic.name, from.messageId)
+  return { mode: 'beginning', since: null, place }
 }
 
 /** By its derived id, by the dedupe table, or by reading the log where that has forgotten it. */
-async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
+export async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
   const log = `tidemark.log_${topic.id}`
   const id = idOfMessageId(topic.uid, messageId)
   const places = [
@@ -124,7 +126,7 @@ async function findMessage(database: Database, topic: TopicRecord, messageId: st
     const [row] = values ? await database.query(database.sql(text), values) : []
     if (row?.xid && row.id) return { xid: row.xid, id: row.id }
   }
-  throw new MessageNotFoundError(topic.name, messageId)
+  return undefined
 }
 
 /** From which states each state may be reached. */

@@ -43,7 +43,7 @@ export function expireLeases(
       const { name, message } = new LeaseExpiredError(lease.consumer)
       const failed: FailedAttempt[] = [...history, { attempt: attempts, at: now, name, message }]
       if (attempts >= request.topic.config.maxAttempts) {
-        buryMessage(connection, request.topic.id, request.subscription, { id, attempts, history: failed })
+        buryMessage(connection, request.topic.id, request.subscription, { id, attempts, version, history: failed })
         count.deadLettered++
       } else {
         connection

@@ -2,15 +2,22 @@ import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig } from '../../topic-config.ts'
 import type {
+  BrowsePage,
+  BrowseQuery,
+  DeadLetterSelection,
   Detection,
   Heartbeat,
   HeartbeatResult,
+  HorizonHolder,
   JobLock,
   JobRecord,
+  Redriven,
   Resurrected,
   Resurrection,
   SubscriptionOfTopic,
   SubscriptionSettings,
+  TailPage,
+  TopicFacts,
   UnsubscribedTopic,
   Zombie,
 } from '../fan-out-store.ts'
@@ -31,22 +38,27 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { browse, find, tail } from './browse.ts'
 import { claim } from './claim.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
-import { listDeadLetters } from './dead-letters.ts'
+import { findDeadLetter, listDeadLetters } from './dead-letters.ts'
 import { describeTopic } from './describe.ts'
 import { forgetOldLeases } from './expire.ts'
+import { topicFacts } from './facts.ts'
 import { heartbeat } from './heartbeats.ts'
+import { horizonHolders } from './horizon.ts'
 import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
+import { discard, redrive } from './redrive.ts'
+import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
 import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
-import { configureTopic, findTopic } from './topics.ts'
+import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
@@ -203,6 +215,53 @@ class SqliteStore implements Store {
 
   async clearBits(): Promise<{ cleared: number; more: boolean }> {
     return { cleared: 0, more: false }
+  }
+
+  // ── admin ──
+
+  async topics(): Promise<TopicRecord[]> {
+    return await listTopics(this.#connection)
+  }
+
+  async deleteTopic(topic: TopicRecord): Promise<void> {
+    this.#caches.delete(topic.id)
+    await deleteTopic(this.#connection, topic)
+  }
+
+  async resetCursor(topic: TopicRecord, subscription: SubscriptionRecord, to: StartPosition): Promise<void> {
+    await resetCursor(this.#connection, topic, subscription, to)
+  }
+
+  async find(topic: TopicRecord, messageId: string): Promise<number | undefined> {
+    return await this.#connection.retryWhileBusy(() => find(this.#connection, topic, messageId))
+  }
+
+  async browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+    return await browse(this.#connection, topic, query)
+  }
+
+  async tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
+    return await this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit))
+  }
+
+  async deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
+    return await this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id))
+  }
+
+  async redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven> {
+    return await this.#connection.write(true, () => redrive(this.#connection, topic, selection))
+  }
+
+  async discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
+    return await this.#connection.write(true, () => discard(this.#connection, topic, selection))
+  }
+
+  async facts(topic: TopicRecord): Promise<TopicFacts> {
+    return await this.#connection.retryWhileBusy(() => topicFacts(this.#connection, topic))
+  }
+
+  async horizonHolders(): Promise<HorizonHolder[]> {
+    return horizonHolders()
   }
 
   watch(wake: (topicId: number | null) => void): void {

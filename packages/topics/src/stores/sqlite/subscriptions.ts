@@ -115,7 +115,7 @@ export const toSubscription = (topicId: number, row: SubscriptionRow): Subscript
 })
 
 /** The id just before the first message to deliver. */
-function cursorAt(connection: Connection, topic: TopicRecord, from: StartPosition): number {
+export function cursorAt(connection: Connection, topic: TopicRecord, from: StartPosition): number {
   const bounds = rowOf<Bounds>(
     connection.prepare('select first_id, next_id from tidemark_topic where id = ?'),
     topic.id,
@@ -132,7 +132,7 @@ function cursorAt(connection: Connection, topic: TopicRecord, from: StartPositio
 }
 
 /** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
-function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds, timestamp: number): number {
+export function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds, timestamp: number): number {
   const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
   let low = bounds.first_id
   let high = bounds.next_id
@@ -145,7 +145,7 @@ function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds
   return low
 }
 
-function idOf(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {
+export function idOf(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {
   return (
     idOfMessageId(topic.uid, messageId) ??
     rowOf<{ id: number }>(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
-import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 
 export type TopicRow = {
   id: number
@@ -16,11 +16,27 @@ export const TOPIC_COLUMNS = 'id, name, uid, config, config_version, next_id'
 
 const FIND = `select ${TOPIC_COLUMNS} from tidemark_topic where name = ?`
 
+const LIST = 'select id, name, uid, config, config_version, next_id from tidemark_topic order by name'
+
 export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
 
 export async function findTopic(connection: Connection, name: string): Promise<TopicRecord | undefined> {
   const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(FIND), name))
   return row && toRecord(row)
+}
+
+export async function listTopics(connection: Connection): Promise<TopicRecord[]> {
+  const rows = await connection.retryWhileBusy(() => rowsOf<TopicRow>(connection.prepare(LIST)))
+  return rows.map(toRecord)
+}
+
+/** What refers to the topic goes with it; its groups, wherever they run, find that they are gone. */
+export async function deleteTopic(connection: Connection, topic: TopicRecord): Promise<void> {
+  await connection.write(true, () => {
+    connection.prepare('delete from tidemark_topic where id = ?').run(topic.id)
+    connection.exec(`drop table if exists ${logTable(topic.id)}`)
+    connection.exec(`drop table if exists tidemark_track_${topic.id}`)
+  })
 }
 
 export async function configureTopic(

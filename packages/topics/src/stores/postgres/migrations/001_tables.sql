@@ -136,13 +136,15 @@ create table tidemark.dead_letter (
   given_message_id text,
   payload bytea not null,
   attempts int not null,
+  -- a redriven message goes on from here
+  version int not null,
   error jsonb not null,
   history jsonb not null,
   dead_at timestamptz not null default clock_timestamp()
 );
 
 create index dead_letter_topic on tidemark.dead_letter (topic_id, id);
-create index dead_letter_subscription on tidemark.dead_letter (subscription_id, id);
+create index dead_letter_group on tidemark.dead_letter (topic_id, group_name, id);
 
 create table tidemark.dedupe (
   topic_id int not null references tidemark.topic on delete cascade,

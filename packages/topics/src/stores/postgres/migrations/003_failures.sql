@@ -16,8 +16,8 @@ begin
 
   execute format(
     'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, created_at, key, type, headers, '
-    'given_message_id, payload, attempts, error, history) '
-    'select %s, %s, %L, m.id, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, '
+    'given_message_id, payload, attempts, version, error, history) '
+    'select %s, %s, %L, m.id, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, r.version, '
     'jsonb_build_object(''name'', r.history -> -1 -> ''name'', ''message'', r.history -> -1 -> ''message''), r.history '
     'from (%s) as m join tidemark.retry as r on r.subscription_id = %s and r.id = m.id',
     s.topic_id, s.id, s.group_name, tidemark.rows_query(s.topic_id, found_xids, found_ids), s.id);

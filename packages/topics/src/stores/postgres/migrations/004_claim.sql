@@ -181,6 +181,11 @@ begin
   into r.config_version, lease_ms, max_attempts
   from tidemark.topic as t
   where t.id = p_topic;
+  -- Deleted: its log is gone too.
+  if not found then
+    r.status := 'GONE';
+    return r;
+  end if;
   -- Read before this transaction has an id: see 002_cursor.sql.
   floor := tidemark.last_id(p_topic);
   if not p_eager and cardinality(p_forget) = 0 then

@@ -2,7 +2,7 @@
 -- Each topic has a log of its own, tidemark_log_<topic id>, made when the topic is (topics.ts).
 
 create table tidemark_topic (
-  id integer primary key,
+  id integer primary key autoincrement, -- never used again: a process may not know yet that a topic was deleted
   name text not null unique,
   uid text not null, -- 60 random bits in hex: half of every derived messageId
   config text not null,
@@ -17,7 +17,7 @@ create table tidemark_topic (
 );
 
 create table tidemark_subscription (
-  id integer primary key,
+  id integer primary key autoincrement,
   topic_id integer not null references tidemark_topic (id) on delete cascade,
   group_name text not null, -- '' is the implicit group of a queue
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED')),
@@ -129,7 +129,7 @@ create index tidemark_retry_due on tidemark_retry (subscription_id, suspect, due
 create index tidemark_retry_leased on tidemark_retry (token) where token is not null;
 
 create table tidemark_dead_letter (
-  id integer primary key,
+  id integer primary key autoincrement,
   topic_id integer not null references tidemark_topic (id) on delete cascade,
   subscription_id integer not null,
   group_name text not null,
@@ -141,6 +141,7 @@ create table tidemark_dead_letter (
   payload not null,
   created_at integer not null,
   attempts integer not null,
+  version integer not null, -- a redriven message goes on from here
   error text not null,
   history text not null,
   dead_at integer not null
