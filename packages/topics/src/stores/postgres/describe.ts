@@ -2,10 +2,13 @@ import type { SubscriptionStatus, TopicDescription, TopicRecord } from '../store
 import type { Database } from './database.ts'
 
 /** Up to here a backlog is counted; beyond, it is told by the ids. */
-const EXACT_BACKLOG = 10_000
+export const EXACT_BACKLOG = 10_000
+
+/** Ids drawn, but for those that were thrown away to fill a partition. */
+const PUBLISHED = 'select tidemark.last_id(t.id) - t.skipped_ids as id from tidemark.topic as t where t.id = $1'
 
 export async function describeTopic(database: Database, topic: TopicRecord): Promise<TopicDescription> {
-  const [published] = await database.query(database.sql('select tidemark.last_id($1) as id'), [topic.id])
+  const [published] = await database.query(database.sql(PUBLISHED), [topic.id])
   const rows = await database.query(database.sql('select * from tidemark.describe_groups($1, $2)'), [
     topic.id,
     EXACT_BACKLOG,

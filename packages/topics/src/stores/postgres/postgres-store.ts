@@ -1,6 +1,6 @@
 import type { TopicConfig } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type { CleanUpStep, SubscriptionSettings, Zombie } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -19,6 +19,7 @@ import type {
   TopicRecord,
 } from '../store.ts'
 import { Claimer } from './claim.ts'
+import { cleanUp } from './clean-up.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { listDeadLetters } from './dead-letters.ts'
@@ -31,8 +32,9 @@ import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
 import { extend, settle } from './settle.ts'
 import { setStatus, subscribe } from './subscribe.ts'
-import { configureTopic, findTopic } from './topics.ts'
+import { configureTopic, findTopic, listTopics } from './topics.ts'
 import { WakeUps } from './wake-ups.ts'
+import { forceAdvance, listZombies } from './zombies.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -145,6 +147,23 @@ class PostgresStore implements Store {
 
   deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
     return listDeadLetters(this.#database, topic, query)
+  }
+
+  topics(): Promise<TopicRecord[]> {
+    return listTopics(this.#database)
+  }
+
+  /** A partition at a time: its rows are no measure. */
+  cleanUp(topic: TopicRecord): Promise<CleanUpStep> {
+    return cleanUp(this.#database, topic)
+  }
+
+  zombies(): Promise<Zombie[]> {
+    return listZombies(this.#database)
+  }
+
+  forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return forceAdvance(this.#database, topic, subscription)
   }
 
   watch(wake: (topicId: number | null) => void): void {

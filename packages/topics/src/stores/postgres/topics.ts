@@ -22,6 +22,11 @@ export async function findTopic(database: Database, name: string): Promise<Topic
   return row && toRecord(row as TopicRow)
 }
 
+export async function listTopics(database: Database): Promise<TopicRecord[]> {
+  const rows = await database.query(database.sql(`select ${COLUMNS} from tidemark.topic order by name`))
+  return rows.map(row => toRecord(row as TopicRow))
+}
+
 export async function configureTopic(
   database: Database,
   name: string,

@@ -1,9 +1,10 @@
 import type { GroupDescription, SubscriptionStatus, TopicDescription, TopicRecord } from '../store.ts'
-import { type Bitmap, countBits, hasBit } from './bitmap.ts'
+import { type Bitmap, countBits } from './bitmap.ts'
 import { type Connection, requiredRow, rowsOf } from './connection.ts'
+import { watermarkOf } from './watermark.ts'
 
 type Group = { id: number; group_name: string; status: SubscriptionStatus; cursor: number }
-type LiveLease = { kind: 'page' | 'retry'; first_id: number; size: number; settled: Bitmap | null }
+type LiveLease = { size: number; settled: Bitmap | null }
 
 /** Reads positions, leases and retries; never the log. */
 export function describeTopic(connection: Connection, topic: TopicRecord): TopicDescription {
@@ -26,14 +27,12 @@ export function describeTopic(connection: Connection, topic: TopicRecord): Topic
 function describeGroup(connection: Connection, topic: TopicRecord, group: Group, nextId: number): GroupDescription {
   const leases = rowsOf<LiveLease>(
     connection.prepare(`
-      select kind, first_id, size, settled from tidemark_lease
+      select size, settled from tidemark_lease
       where subscription_id = ? and done_at is null and expired_at is null`),
     group.id,
   )
-  const retries = requiredRow<{ lowest: number | null; waiting: number }>(
-    connection.prepare(`
-      select min(id) as lowest, count(*) filter (where token is null) as waiting
-      from tidemark_retry where subscription_id = ?`),
+  const { retries } = requiredRow<{ retries: number }>(
+    connection.prepare('select count(*) as retries from tidemark_retry where subscription_id = ? and token is null'),
     group.id,
   )
   const { deadLetters } = requiredRow<{ deadLetters: number }>(
@@ -43,24 +42,13 @@ function describeGroup(connection: Connection, topic: TopicRecord, group: Group,
     topic.id,
     group.group_name,
   )
-  const needed = [
-    group.cursor + 1,
-    ...(retries.lowest === null ? [] : [retries.lowest]),
-    ...leases.filter(lease => lease.kind === 'page').map(firstUnsettled),
-  ]
   return {
     group: group.group_name,
     status: group.status,
-    watermark: BigInt(Math.min(...needed) - 1),
+    watermark: BigInt(watermarkOf(connection, group)),
     backlog: nextId - 1 - group.cursor,
     inFlight: leases.reduce((sum, lease) => sum + lease.size - countBits(lease.settled), 0),
-    retries: retries.waiting,
+    retries,
     deadLetters,
   }
-}
-
-function firstUnsettled({ first_id, size, settled }: LiveLease): number {
-  let slot = 0
-  while (slot < size && hasBit(settled, slot)) slot++
-  return first_id + slot
 }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig } from '../../topic-config.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type { CleanUpStep, SubscriptionSettings, Zombie } from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -20,6 +20,7 @@ import type {
   TopicRecord,
 } from '../store.ts'
 import { claim } from './claim.ts'
+import { cleanUp } from './clean-up.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { listDeadLetters } from './dead-letters.ts'
@@ -30,7 +31,8 @@ import { insertMessages, prepareOn } from './publish.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
 import { setStatus, subscribe } from './subscriptions.ts'
-import { configureTopic, findTopic } from './topics.ts'
+import { configureTopic, findTopic, listTopics } from './topics.ts'
+import { forceAdvance, listZombies } from './zombies.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
@@ -129,6 +131,22 @@ class SqliteStore implements Store {
 
   async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
     return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
+  }
+
+  async topics(): Promise<TopicRecord[]> {
+    return await this.#connection.retryWhileBusy(() => listTopics(this.#connection))
+  }
+
+  async cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
+    return await cleanUp(this.#connection, topic, batchSize)
+  }
+
+  async zombies(): Promise<Zombie[]> {
+    return await this.#connection.retryWhileBusy(() => listZombies(this.#connection))
+  }
+
+  async forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return await this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription))
   }
 
   watch(wake: (topicId: number | null) => void): void {

@@ -1,18 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
-import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 
 type TopicRow = { id: number; name: string; uid: string; config: string; config_version: number; next_id: number }
 
 const FIND = 'select id, name, uid, config, config_version, next_id from tidemark_topic where name = ?'
 
 export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
+/** The bitmaps of a topic with reference tracking. */
+export const trackTable = (topicId: number): string => `tidemark_track_${topicId}`
+
+export const hasTable = (connection: Connection, name: string): boolean =>
+  rowOf(connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), name) !== undefined
 
 export async function findTopic(connection: Connection, name: string): Promise<TopicRecord | undefined> {
   const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(FIND), name))
   return row && toRecord(row)
 }
+
+export const listTopics = (connection: Connection): TopicRecord[] =>
+  rowsOf<TopicRow>(
+    connection.prepare('select id, name, uid, config, config_version, next_id from tidemark_topic order by name'),
+  ).map(toRecord)
 
 export async function configureTopic(
   connection: Connection,

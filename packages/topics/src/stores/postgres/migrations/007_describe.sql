@@ -13,6 +13,32 @@ language sql stable as $$
   limit 1
 $$;
 
+-- The lowest transaction id of which the group may still need a message: not claimed, held, or to be tried again. A
+-- backfill is told by ids and not counted here. It never goes back.
+create function tidemark.watermark(s tidemark.subscription) returns xid8
+language sql stable as $$
+  select needed.x from (
+    select tidemark.cursor_xid(s)
+    union all
+    select l.first_xid from tidemark.lease as l
+    where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
+    union all
+    select r.xid from tidemark.retry as r where r.subscription_id = s.id
+  ) as needed (x)
+  order by needed.x
+  limit 1
+$$;
+
+-- Ids after this one that are a message's, as far as sealed partitions tell: the rest may be.
+create function tidemark.ids_after(p_topic int, after bigint, last bigint) returns bigint
+language sql stable as $$
+  select greatest(last - after - coalesce(sum(least(size.ids, size.ids * (p.number + 1) - 1 - after) - p.rows)
+    filter (where least(size.ids, size.ids * (p.number + 1) - 1 - after) > p.rows), 0), 0)::bigint
+  from tidemark.partition as p
+  cross join (select (t.config ->> 'partitionRows')::bigint as ids from tidemark.topic as t where t.id = p_topic) as size
+  where p.topic_id = p_topic and p.sealed_at is not null and size.ids * (p.number + 1) - 1 > after
+$$;
+
 -- Messages after the cursor: exact up to `p_limit`, an estimate by ids above it.
 create function tidemark.backlog(s tidemark.subscription, p_limit int) returns bigint
 language plpgsql volatile
@@ -34,7 +60,7 @@ begin
   if here + ahead < p_limit then
     return here + ahead;
   end if;
-  return greatest(p_limit, ceiling - greatest(s.from_id, s.at_id));
+  return greatest(p_limit, tidemark.ids_after(s.topic_id, greatest(s.from_id, s.at_id), ceiling));
 end
 $$;
 
@@ -42,14 +68,7 @@ create function tidemark.describe_groups(p_topic int, p_limit int)
 returns table (group_name text, status text, watermark text, backlog bigint, in_flight bigint, retries bigint, dead_letters bigint)
 language sql volatile as $$
   select s.group_name, s.status,
-    (select x::text from (
-      select tidemark.cursor_xid(s)
-      union all
-      select l.first_xid from tidemark.lease as l
-      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
-      union all
-      select r.xid from tidemark.retry as r where r.subscription_id = s.id
-    ) as needed (x) order by needed.x limit 1),  -- a bare x would be the output's, in text order
+    tidemark.watermark(s)::text,
     tidemark.backlog(s, p_limit),
     (select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0)::bigint from tidemark.lease as l
       where l.subscription_id = s.id and l.done_at is null and l.expired_at is null),
