@@ -4,7 +4,7 @@ import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database, Row } from './database.ts'
 
 /** Up to here a backlog is counted, by index; beyond, it is told by the ids. */
-const EXACT_BACKLOG = 1_000
+export const EXACT_BACKLOG = 1_000
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
 
@@ -17,10 +17,14 @@ const GROUPS = `
     (select to_jsonb(b) from tidemark.backfill as b where b.subscription_id = (g.s).id) as backfill
   from tidemark.describe_groups($1, $2) as g`
 
+/** Ids drawn, but for those that were thrown away to fill a partition. */
+const HEAD = `
+  select tidemark.last_id(t.id) - t.skipped_ids as id, tidemark.now_ms() as now
+  from tidemark.topic as t
+  where t.id = $1`
+
 export async function describeTopic(database: Database, topic: TopicRecord): Promise<TopicDescription> {
-  const [head] = await database.query(database.sql('select tidemark.last_id($1) as id, tidemark.now_ms() as now'), [
-    topic.id,
-  ])
+  const [head] = await database.query(database.sql(HEAD), [topic.id])
   const now = Number(head?.now)
   const rows = await database.query(database.sql(GROUPS), [topic.id, EXACT_BACKLOG])
   return { messagesPublished: Number(head?.id), now, groups: rows.map(row => toGroup(row, now)) }

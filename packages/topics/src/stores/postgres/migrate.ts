@@ -16,6 +16,7 @@ const MIGRATIONS = [
   '007_describe.sql',
   '008_log.sql',
   '009_life_cycle.sql',
+  '010_clean_up.sql',
   '012_admin.sql',
 ]
 

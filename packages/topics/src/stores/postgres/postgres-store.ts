@@ -3,6 +3,7 @@ import type { Capabilities } from '../capabilities.ts'
 import type {
   BrowsePage,
   BrowseQuery,
+  CleanUpStep,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -39,6 +40,7 @@ import type {
 } from '../store.ts'
 import { browse, find, tail } from './browse.ts'
 import { Claimer } from './claim.ts'
+import { cleanUp } from './clean-up.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
@@ -62,6 +64,7 @@ import { extend, settle } from './settle.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic, listTopics } from './topics.ts'
 import { WakeUps } from './wake-ups.ts'
+import { forceAdvance, listZombies } from './zombies.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -222,14 +225,23 @@ class PostgresStore implements Store {
     return listJobs(this.#database)
   }
 
-  // Nothing is tracked or cleaned up yet.
+  // ── clean-up ──
 
-  async zombies(): Promise<Zombie[]> {
-    return []
+  topics(): Promise<TopicRecord[]> {
+    return listTopics(this.#database)
   }
 
-  async forceAdvance(): Promise<number> {
-    return 0
+  /** A partition at a time: its rows are no measure. */
+  cleanUp(topic: TopicRecord): Promise<CleanUpStep> {
+    return cleanUp(this.#database, topic)
+  }
+
+  zombies(): Promise<Zombie[]> {
+    return listZombies(this.#database)
+  }
+
+  forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return forceAdvance(this.#database, topic, subscription)
   }
 
   async clearBits(): Promise<{ cleared: number; more: boolean }> {
@@ -237,10 +249,6 @@ class PostgresStore implements Store {
   }
 
   // ── admin ──
-
-  topics(): Promise<TopicRecord[]> {
-    return listTopics(this.#database)
-  }
 
   deleteTopic(topic: TopicRecord): Promise<void> {
     return deleteTopic(this.#database, topic)

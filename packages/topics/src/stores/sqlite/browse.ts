@@ -5,8 +5,8 @@ import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, rowsOf, type SqlValue } from './connection.ts'
 import { boundsOf } from './describe.ts'
-import { readRange } from './log.ts'
-import { firstIdSince, idOf } from './subscriptions.ts'
+import { firstIdSince, readRange } from './log.ts'
+import { idOf } from './subscriptions.ts'
 import { logTable } from './topics.ts'
 
 type Range = { readonly low: number; readonly high: number }

@@ -2,10 +2,11 @@ import type { BackfillRecord } from '../fan-out-store.ts'
 import { ratePerSecond } from '../rate.ts'
 import type { GroupDescription, TopicDescription, TopicRecord } from '../store.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import { type Bitmap, countBits, hasBit } from './bitmap.ts'
+import { type Bitmap, countBits } from './bitmap.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './subscriptions.ts'
 import { logTable } from './topics.ts'
+import { watermarkOf } from './watermark.ts'
 
 export type Group = SubscriptionRow & {
   cursor: number
@@ -22,7 +23,7 @@ export type Group = SubscriptionRow & {
   lost: number
   lost_at: number | null
 }
-type LiveLease = { kind: 'page' | 'retry'; first_id: number; size: number; settled: Bitmap | null }
+type LiveLease = { size: number; settled: Bitmap | null }
 type Bounds = { first_id: number; next_id: number }
 
 const GROUPS = `
@@ -57,14 +58,12 @@ function describeGroup(
 ): GroupDescription {
   const leases = rowsOf<LiveLease>(
     connection.prepare(`
-      select kind, first_id, size, settled from tidemark_lease
+      select size, settled from tidemark_lease
       where subscription_id = ? and done_at is null and expired_at is null`),
     group.id,
   )
-  const retries = requiredRow<{ lowest: number | null; waiting: number }>(
-    connection.prepare(`
-      select min(id) as lowest, count(*) filter (where token is null) as waiting
-      from tidemark_retry where subscription_id = ?`),
+  const { retries } = requiredRow<{ retries: number }>(
+    connection.prepare('select count(*) as retries from tidemark_retry where subscription_id = ? and token is null'),
     group.id,
   )
   const { deadLetters } = requiredRow<{ deadLetters: number }>(
@@ -76,20 +75,14 @@ function describeGroup(
   )
   const backfill = backfillOf(connection, group)
   const cursor = Math.max(group.cursor, first_id - 1)
-  const needed = [
-    group.cursor + 1,
-    ...(retries.lowest === null ? [] : [retries.lowest]),
-    ...leases.filter(lease => lease.kind === 'page').map(firstUnsettled),
-    ...(backfill && hasMore(backfill) ? [backfill.cursorId + 1] : []),
-  ]
   return {
     group: group.group_name,
     status: group.status,
-    watermark: BigInt(Math.min(...needed) - 1),
+    watermark: BigInt(watermarkOf(connection, group)),
     backlog: next_id - 1 - cursor,
     oldestWaitingAt: createdAt(connection, topic, cursor + 1),
     inFlight: leases.reduce((sum, lease) => sum + lease.size - countBits(lease.settled), 0),
-    retries: retries.waiting,
+    retries,
     deadLetters,
     epoch: group.epoch,
     heartbeat: {
@@ -125,13 +118,4 @@ function backfillOf(connection: Connection, group: Group): BackfillRecord | null
     group.id,
   )
   return row === undefined ? null : toBackfillRecord(row, group.group_name)
-}
-
-const hasMore = ({ status, cursorId, checkpointId }: BackfillRecord): boolean =>
-  status === 'RUNNING' || cursorId < checkpointId
-
-function firstUnsettled({ first_id, size, settled }: LiveLease): number {
-  let slot = 0
-  while (slot < size && hasBit(settled, slot)) slot++
-  return first_id + slot
 }

@@ -2,7 +2,7 @@ import type { TopicFacts } from '../fan-out-store.ts'
 import type { GroupDescription, TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { boundsOf, createdAt, describeTopic } from './describe.ts'
-import { firstIdSince } from './subscriptions.ts'
+import { firstIdSince } from './log.ts'
 import { logTable } from './topics.ts'
 
 export function topicFacts(connection: Connection, topic: TopicRecord): TopicFacts {

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import type { RawMessage } from '../../raw-message.ts'
 import type { RowCache } from '../../row-cache.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
 type LogRow = [createdAt: number, payload: string | Uint8Array, extras: string | null, id: number]
@@ -39,6 +39,28 @@ function readPage(connection: Connection, topicId: number, first: number, last: 
 
 export function readOne(connection: Connection, topicId: number, id: number): RawMessage | undefined {
   return readPage(connection, topicId, id, id)[0]
+}
+
+/** Ids from the first that is kept to the next that will be given. */
+export type Bounds = { first_id: number; next_id: number }
+
+/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
+export function firstIdSince(
+  connection: Connection,
+  topic: { readonly id: number },
+  bounds: Bounds,
+  timestamp: number,
+): number {
+  const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
+  let low = bounds.first_id
+  let high = bounds.next_id
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = rowOf<{ created_at: number }>(createdAt, middle)
+    if (row !== undefined && row.created_at >= timestamp) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** Rows as arrays are read about twice as fast as rows as objects. */

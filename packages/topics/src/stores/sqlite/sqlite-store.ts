@@ -4,6 +4,7 @@ import type { TopicConfig } from '../../topic-config.ts'
 import type {
   BrowsePage,
   BrowseQuery,
+  CleanUpStep,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -40,6 +41,7 @@ import type {
 } from '../store.ts'
 import { browse, find, tail } from './browse.ts'
 import { claim } from './claim.ts'
+import { cleanUp } from './clean-up.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
@@ -59,6 +61,7 @@ import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
 import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
 import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
+import { forceAdvance, listZombies } from './zombies.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
@@ -203,14 +206,22 @@ class SqliteStore implements Store {
     return await this.#connection.retryWhileBusy(() => listJobs(this.#connection))
   }
 
-  // Nothing is tracked or cleaned up yet.
+  // ── clean-up ──
 
-  async zombies(): Promise<Zombie[]> {
-    return []
+  async topics(): Promise<TopicRecord[]> {
+    return await listTopics(this.#connection)
   }
 
-  async forceAdvance(): Promise<number> {
-    return 0
+  async cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
+    return await cleanUp(this.#connection, topic, batchSize)
+  }
+
+  async zombies(): Promise<Zombie[]> {
+    return await this.#connection.retryWhileBusy(() => listZombies(this.#connection))
+  }
+
+  async forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return await this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription))
   }
 
   async clearBits(): Promise<{ cleared: number; more: boolean }> {
@@ -218,10 +229,6 @@ class SqliteStore implements Store {
   }
 
   // ── admin ──
-
-  async topics(): Promise<TopicRecord[]> {
-    return await listTopics(this.#connection)
-  }
 
   async deleteTopic(topic: TopicRecord): Promise<void> {
     this.#caches.delete(topic.id)

@@ -9,10 +9,9 @@ import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.t
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { recordBeat } from './heartbeats.ts'
+import { type Bounds, firstIdSince } from './log.ts'
 import { resurrect } from './resurrect.ts'
 import { logTable } from './topics.ts'
-
-type Bounds = { first_id: number; next_id: number }
 
 export type SubscriptionRow = {
   id: number
@@ -129,20 +128,6 @@ export function cursorAt(connection: Connection, topic: TopicRecord, from: Start
     throw new MessageNotFoundError(topic.name, from.messageId)
   }
   return id - 1
-}
-
-/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
-export function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds, timestamp: number): number {
-  const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
-  let low = bounds.first_id
-  let high = bounds.next_id
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const row = rowOf<{ created_at: number }>(createdAt, middle)
-    if (row !== undefined && row.created_at >= timestamp) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 export function idOf(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {

@@ -19,6 +19,11 @@ const FIND = `select ${TOPIC_COLUMNS} from tidemark_topic where name = ?`
 const LIST = 'select id, name, uid, config, config_version, next_id from tidemark_topic order by name'
 
 export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
+/** The bitmaps of a topic with reference tracking. */
+export const trackTable = (topicId: number): string => `tidemark_track_${topicId}`
+
+export const hasTable = (connection: Connection, name: string): boolean =>
+  rowOf(connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), name) !== undefined
 
 export async function findTopic(connection: Connection, name: string): Promise<TopicRecord | undefined> {
   const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(FIND), name))

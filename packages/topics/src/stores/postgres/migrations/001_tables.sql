@@ -8,6 +8,10 @@ create table tidemark.topic (
   config jsonb not null,
   config_version int not null default 1,
   created_at timestamptz not null default clock_timestamp(),
+  -- Messages up to this id are gone or about to go: no claim looks for them.
+  gone_id bigint not null default 0,
+  -- Ids that were thrown away to fill a partition, and never were a message's.
+  skipped_ids bigint not null default 0,
   -- While reference tracking is being switched on: the ids whose bitmaps are still to be filled, and the transaction that
   -- switched it; publishes of older ones may not have known.
   fill_next_id bigint,

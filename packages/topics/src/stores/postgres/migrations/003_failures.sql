@@ -13,7 +13,11 @@ begin
   select array_agg(r.id), array_agg(r.xid) into found_ids, found_xids
   from tidemark.retry as r
   where r.subscription_id = s.id and r.id = any(ids);
+  if found_ids is null then
+    return;
+  end if;
 
+  -- One that is gone from the log leaves no letter.
   execute format(
     'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, created_at, key, type, headers, '
     'given_message_id, payload, attempts, version, error, history) '
@@ -48,7 +52,9 @@ begin
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
     select s.id, ids[f.slot + 1], xids[f.slot + 1], 1, 1, f.due, p_suspect,
       jsonb_build_array(f.error || jsonb_build_object('attempt', 1, 'at', at_ms))
-    from unnest(slots, dues, errors) as f (slot, due, error);
+    from unnest(slots, dues, errors) as f (slot, due, error)
+    -- what somebody deleted from the log by hand is settled
+    where ids[f.slot + 1] is not null;
     if max_attempts <= 1 then
       dead_slots := slots;
       select array_agg(ids[slot + 1]) into dead_ids from unnest(slots) as slot;
@@ -89,7 +95,8 @@ begin
       into xids, ids;
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
     select s.id, ids[slot + 1], xids[slot + 1], 0, 1, clock_timestamp(), false, '[]'
-    from unnest(slots) as slot;
+    from unnest(slots) as slot
+    where ids[slot + 1] is not null;
   else
     update tidemark.retry as r
     set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1

@@ -12,6 +12,8 @@ create type tidemark.claim_result as (
   suspect boolean,
   attempts int[],
   versions int[],
+  -- Of retries whose messages are not all there any more: the slots of those that are.
+  slots int[],
   -- The rows, column by column: one result row is several times faster to send and decode than one a message.
   size int,
   low_id bigint,
@@ -81,6 +83,19 @@ begin
     select from tidemark.retry as r
     where r.subscription_id = subscription and r.token is null and r.suspect = is_suspect and r.due_at <= now
   );
+end
+$$;
+
+-- The subscription, past the messages that are gone or about to go: the lower bounds of the ids still to come.
+create function tidemark.past_gone(s tidemark.subscription, gone bigint) returns tidemark.subscription
+language plpgsql immutable as $$
+begin
+  if s.from_id < gone or s.straggler_id < gone then
+    s.straggler_id := greatest(s.straggler_id, gone);
+    s.from_id := greatest(s.from_id, gone);
+    s.next_id := greatest(s.next_id, gone);
+  end if;
+  return s;
 end
 $$;
 
@@ -166,6 +181,8 @@ declare
   r tidemark.claim_result;
   page record;
   retries record;
+  present bigint[];
+  gone bigint;
   floor bigint;
   lease_ms float8;
   max_attempts int;
@@ -177,8 +194,8 @@ begin
   r.dead_lettered := 0;
   r.suspect := false;
   r.size := 0;
-  select t.config_version, (t.config ->> 'leaseMs')::float8, (t.config ->> 'maxAttempts')::int
-  into r.config_version, lease_ms, max_attempts
+  select t.config_version, (t.config ->> 'leaseMs')::float8, (t.config ->> 'maxAttempts')::int, t.gone_id
+  into r.config_version, lease_ms, max_attempts, gone
   from tidemark.topic as t
   where t.id = p_topic;
   -- Deleted: its log is gone too.
@@ -194,6 +211,7 @@ begin
     if r.status <> 'ACTIVE' then
       return r;
     end if;
+    s := tidemark.past_gone(s, gone);
     if not tidemark.has_work(s, p_suspects, p_sweep) then
       r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
       return r;
@@ -211,6 +229,7 @@ begin
   if r.status <> 'ACTIVE' then
     return r;
   end if;
+  s := tidemark.past_gone(s, gone);
   if cardinality(p_forget) > 0 then
     delete from tidemark.lease as l where l.token = any(p_forget) and l.subscription_id = s.id
       and (l.done_at is not null or l.expired_at is not null);
@@ -232,8 +251,22 @@ begin
       tidemark.rows_query(s.topic_id, retries.xids, retries.ids)) into page;
     r.attempts := retries.attempts;
     r.versions := retries.versions;
-    insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
-    values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
+    if page.size < cardinality(retries.ids) then
+      -- Messages that are gone from the log are settled.
+      execute format('select array_agg(id) from (%s) as p', tidemark.rows_query(s.topic_id, retries.xids, retries.ids))
+        into present;
+      r.slots := array(
+        select w.place - 1 from unnest(retries.ids) with ordinality as w (id, place) where w.id = any(present) order by 1
+      );
+      delete from tidemark.retry as x where x.token = p_token and not x.slot = any(r.slots);
+      page.size := cardinality(retries.ids);
+    end if;
+    if cardinality(r.slots) = 0 then
+      r.kind := null;
+    else
+      insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
+      values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
+    end if;
   else
     r.suspect := false;
     execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),

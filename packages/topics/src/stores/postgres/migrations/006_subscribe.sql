@@ -21,6 +21,8 @@ begin
   if found then
     return;
   end if;
+  -- A partition whose drop is being decided is not to be begun on: claims find out by the topic's gone_id.
+  perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
   floor := tidemark.last_id(p_topic);
   until := tidemark.take_snapshot(pg_current_xact_id());
   ceiling := tidemark.last_id(p_topic);

@@ -13,6 +13,32 @@ language sql stable as $$
   limit 1
 $$;
 
+-- The lowest transaction id of which the group may still need a message: not claimed, held, or to be tried again. A
+-- backfill is told by ids and not counted here. It never goes back.
+create function tidemark.watermark(s tidemark.subscription) returns xid8
+language sql stable as $$
+  select needed.x from (
+    select tidemark.cursor_xid(s)
+    union all
+    select l.first_xid from tidemark.lease as l
+    where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
+    union all
+    select r.xid from tidemark.retry as r where r.subscription_id = s.id
+  ) as needed (x)
+  order by needed.x
+  limit 1
+$$;
+
+-- Ids after this one that are a message's, as far as sealed partitions tell: the rest may be.
+create function tidemark.ids_after(p_topic int, after bigint, last bigint) returns bigint
+language sql stable as $$
+  select greatest(last - after - coalesce(sum(least(size.ids, size.ids * (p.number + 1) - 1 - after) - p.rows)
+    filter (where least(size.ids, size.ids * (p.number + 1) - 1 - after) > p.rows), 0), 0)::bigint
+  from tidemark.partition as p
+  cross join (select (t.config ->> 'partitionRows')::bigint as ids from tidemark.topic as t where t.id = p_topic) as size
+  where p.topic_id = p_topic and p.sealed_at is not null and size.ids * (p.number + 1) - 1 > after
+$$;
+
 -- The window after this one, as a look finds it: nothing is written, so no transaction id is needed.
 create function tidemark.window_ahead(s tidemark.subscription) returns tidemark.subscription
 language sql volatile as $$
@@ -56,7 +82,8 @@ begin
   end if;
   execute format('select created_at from (%s) as w', tidemark.window_query('xid, id, created_at', s, 1)) into oldest_at;
   if waiting >= p_limit then
-    waiting := greatest(p_limit, tidemark.last_id(s.topic_id) - greatest(s.from_id, s.at_id, first_kept - 1));
+    waiting := greatest(p_limit,
+      tidemark.ids_after(s.topic_id, greatest(s.from_id, s.at_id, first_kept - 1), tidemark.last_id(s.topic_id)));
   end if;
 end
 $$;
@@ -68,14 +95,7 @@ returns table (
 )
 language sql volatile as $$
   select s,
-    (select x::text from (
-      select tidemark.cursor_xid(s)
-      union all
-      select l.first_xid from tidemark.lease as l
-      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
-      union all
-      select r.xid from tidemark.retry as r where r.subscription_id = s.id
-    ) as needed (x) order by needed.x limit 1),  -- a bare x would be the output's, in text order
+    tidemark.watermark(s)::text,
     b.waiting, b.oldest_at,
     (select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0)::bigint from tidemark.lease as l
       where l.subscription_id = s.id and l.done_at is null and l.expired_at is null),

@@ -31,6 +31,14 @@ begin
 end
 $$;
 
+create function tidemark.log_partitions(topic_id int) returns table (number bigint)
+language sql stable as $$
+  select substring(c.relname from '_p([0-9]+)$')::bigint
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass and not i.inhdetachpending
+$$;
+
 -- Makes sure that there is a partition for `up_to` and one after it. Returns the first id that has none.
 -- A table is made first and attached then: attaching takes a lock that no reader or writer minds.
 create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
@@ -39,10 +47,9 @@ declare
   last bigint;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
-  select coalesce(max(substring(c.relname from '_p([0-9]+)$')::bigint), -1) into last
-  from pg_inherits as i
-  join pg_class as c on c.oid = i.inhrelid
-  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass;
+  -- Where all are gone it goes on with that of the last id: no transaction can have an older one in hand.
+  select coalesce(max(p.number), (tidemark.last_id(topic_id) + 1) / partition_rows - 1) into last
+  from tidemark.log_partitions(topic_id) as p;
 
   while last < up_to / partition_rows + 1 loop
     last := last + 1;
