@@ -49,8 +49,8 @@ export const DEFAULT_HEARTBEAT: HeartbeatSettings = { intervalMs: 60_000, timeou
 /** What `subscribe` takes beside the position. Of a subscription that exists, only what is given is changed. */
 export type SubscriptionSettings = {
   readonly heartbeat?: Partial<HeartbeatSettings>
-  /** For a reference topic, and to bound a resurrection. */
-  readonly backfill?: BackfillPlan
+  /** For a reference topic; false: a new group gets nothing of what was published before. */
+  readonly backfill?: BackfillPlan | false
 }
 
 export type Heartbeat = {
@@ -122,7 +122,7 @@ export type Zombie = SubscriptionOfTopic & { readonly movedAt: number; readonly 
 export type ReferenceStore = {
   /** Switches while groups run. Filling the bitmaps of what is kept is `fillTracking`'s. */
   setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord>
-  /** One page; false when nothing is left to fill. */
+  /** One page; false when nothing is left to fill, or (on PostgreSQL) older transactions are still to be waited for. */
   fillTracking(topic: TopicRecord, limit: number): Promise<boolean>
   /** One page of clearing the bits of dead and cancelled groups and wiping those of removed ones. */
   clearBits(limit: number): Promise<{ readonly cleared: number; readonly more: boolean }>

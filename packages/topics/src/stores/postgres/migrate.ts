@@ -15,6 +15,7 @@ const MIGRATIONS = [
   '006_subscribe.sql',
   '007_describe.sql',
   '008_log.sql',
+  '011_reference.sql',
 ]
 
 /** Brings the namespace's schema up to date. Processes that start at once wait for the first, and find it done. */

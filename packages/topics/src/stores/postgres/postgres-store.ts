@@ -1,6 +1,13 @@
-import type { TopicConfig } from '../../topic-config.ts'
+import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
+  CompletionQuery,
+  MessageCompletion,
+  SubscriptionSettings,
+} from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -18,7 +25,10 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, takeBackfill } from './backfills.ts'
+import { clearBits } from './bits.ts'
 import { Claimer } from './claim.ts'
+import { completeOrphans, completion } from './completion.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { listDeadLetters } from './dead-letters.ts'
@@ -32,6 +42,7 @@ import { Publisher } from './publish.ts'
 import { extend, settle } from './settle.ts'
 import { setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic } from './topics.ts'
+import { fillTracking, setTracking } from './tracking.ts'
 import { WakeUps } from './wake-ups.ts'
 
 export type PostgresOptions = {
@@ -145,6 +156,62 @@ class PostgresStore implements Store {
 
   deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
     return listDeadLetters(this.#database, topic, query)
+  }
+
+  setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+    return setTracking(this.#database, topic, tracking)
+  }
+
+  fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
+    return fillTracking(this.#database, topic, limit)
+  }
+
+  clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
+    return clearBits(this.#database, limit)
+  }
+
+  completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
+    return completion(this.#database, topic, query)
+  }
+
+  completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
+    return completeOrphans(this.#database, topic, olderThanMs)
+  }
+
+  startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord> {
+    return startBackfill(this.#database, topic, subscription, from, plan)
+  }
+
+  takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
+    return takeBackfill(this.#database, token, ttlMs, subscriptionId)
+  }
+
+  async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
+    const record = await backfillBatch(this.#database, subscriptionId, batch)
+    if (record !== 'lost') this.#wakeUps.send(record.topicId)
+    return record
+  }
+
+  setBackfillStatus(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord> {
+    return setBackfillStatus(this.#database, topic, subscription, status, error)
+  }
+
+  backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
+    return findBackfill(this.#database, subscriptionId)
+  }
+
+  probe(): Promise<void> {
+    return probe(this.#database)
   }
 
   watch(wake: (topicId: number | null) => void): void {

@@ -6,10 +6,12 @@ import type { Database, Row } from './database.ts'
 import { codeOf, mapError } from './database-errors.ts'
 import type { Partitions } from './partitions.ts'
 import { sqlFile } from './sql-file.ts'
+import { findTopic } from './topics.ts'
 import { runInTransaction } from './transaction.ts'
 
 const PLAIN = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
+const TRACKED = sqlFile('./queries/publish-tracked.sql')
 
 /** The same input, from binary arrays and from one JSON text, which every library passes on alike. */
 const ARRAYS = `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -30,7 +32,7 @@ const PARTITION_ATTEMPTS = 20
 export class Publisher {
   readonly #database: Database
   readonly #partitions: Partitions
-  readonly #plainTexts = new Map<number, string>()
+  readonly #plainTexts = new Map<string, string>()
 
   constructor(database: Database, partitions: Partitions) {
     this.#database = database
@@ -65,13 +67,16 @@ export class Publisher {
 
   /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
   async #insert(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
-    const insert = this.#prepare(topic, messages)
+    let insert = this.#prepare(topic, messages)
     for (let attempt = 1; ; attempt++) {
       try {
         return await insert()
       } catch (error) {
-        const isFull = error instanceof Error && codeOf(error.cause) === NO_PARTITION
-        if (!isFull || attempt === PARTITION_ATTEMPTS) throw error
+        const code = error instanceof Error ? codeOf(error.cause) : ''
+        const latest = code === NO_TABLE ? await findTopic(this.#database, topic.name) : undefined
+        // Its bitmaps went while it waited for them: the topic is tracked by offset now.
+        if (latest && latest.config.tracking !== topic.config.tracking) insert = this.#prepare(latest, messages)
+        else if (code !== NO_PARTITION || attempt === PARTITION_ATTEMPTS) throw error
         await this.#partitions.makeForNext(topic, messages.length * attempt).catch(ignoreLocked)
       }
     }
@@ -86,8 +91,9 @@ export class Publisher {
     ]
     const messageIds = textArray(messages.map(message => message.messageId))
     if (!messageIds) {
-      const text = this.#plain(topic)
-      return async () => decodePublished(await this.#database.query(text, values, `tidemark_publish_${topic.id}`))
+      const name = `tidemark_publish_${topic.config.tracking}_${topic.id}`
+      const text = this.#plain(topic, name)
+      return async () => decodePublished(await this.#database.query(text, values, name))
     }
     const text = this.#checked(topic, ARRAYS)
     return async () => decodePublished(await this.#database.queryAgain(text, [...values, messageIds]))
@@ -111,11 +117,11 @@ export class Publisher {
     )
   }
 
-  #plain({ id }: TopicRecord): string {
-    let text = this.#plainTexts.get(id)
+  #plain(topic: TopicRecord, name: string): string {
+    let text = this.#plainTexts.get(name)
     if (text === undefined) {
-      text = this.#database.sql(PLAIN.replaceAll('{topic}', String(id)))
-      this.#plainTexts.set(id, text)
+      text = this.#database.sql(withTracking(PLAIN, topic))
+      this.#plainTexts.set(name, text)
     }
     return text
   }
@@ -124,8 +130,7 @@ export class Publisher {
     const { dedupeWindowMs } = topic.config
     const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
     return this.#database.sql(
-      CHECKED.replace('{input}', input)
-        .replaceAll('{topic}', String(topic.id))
+      withTracking(CHECKED.replace('{input}', input), topic)
         .replaceAll('{uid}', String(topic.uid))
         .replaceAll('{window}', window),
     )
@@ -151,6 +156,9 @@ export class Publisher {
     return found
   }
 }
+
+const withTracking = (text: string, { id, config }: TopicRecord): string =>
+  text.replace('{tracked}', config.tracking === 'reference' ? TRACKED : '').replaceAll('{topic}', String(id))
 
 /** Someone holds the log's lock, an ANALYZE perhaps. The publish finds out whether there is a partition now. */
 function ignoreLocked(error: unknown): void {

@@ -1,11 +1,18 @@
-import { InvalidTransitionError, MessageNotFoundError, SubscriptionGoneError } from '../../errors.ts'
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
+import {
+  InvalidTransitionError,
+  MessageNotFoundError,
+  SubscriptionGoneError,
+  TooManyGroupsError,
+} from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 
 const SUBSCRIBE =
-  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9)'
+  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10, $11, $12)'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
@@ -60,17 +67,21 @@ async function create(
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<boolean> {
-  const { mode, since, place } = await resolve(database, topic, from)
+  const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
+  const { mode, since, place } = await resolvePosition(database, topic, isCutOff ? 'now' : from)
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
   const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
   const values = [...start, intervalMs, timeoutMs, deadAfterMisses]
-  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
+  const { scope, maxMessages, ...rest } = settings.backfill || DEFAULT_BACKFILL
+  const plan = [scope, maxMessages, JSON.stringify(rest)]
+  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
   return row?.created === 't'
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
-async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
   // What a queue holds is there to be done, whoever comes first.
   if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }
@@ -114,7 +125,8 @@ export async function setStatus(
 ): Promise<void> {
   const text = database.sql(`
     update tidemark.subscription
-    set status = $2, status_at = clock_timestamp(), epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
+    set status = $2, status_at = clock_timestamp(), epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end,
+      ended_xid = case when $2 = 'CANCELLED' then pg_current_xact_id() else ended_xid end
     where id = $1 and status = any($3)
     returning id`)
   const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])

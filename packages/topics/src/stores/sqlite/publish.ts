@@ -3,6 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import { requireBits } from './bits.ts'
 import { rowOf, type SqlValue } from './connection.ts'
 import { logTable } from './topics.ts'
 
@@ -31,6 +32,7 @@ export function insertMessages(
     return { id, duplicate: false }
   })
   insertRows(prepare, logTable(topic.id), fresh)
+  if (topic.config.tracking === 'reference') requireBits(prepare, topic, firstId, firstId + fresh.length - 1)
   return published
 }
 

@@ -1,7 +1,14 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
-import type { TopicConfig } from '../../topic-config.ts'
-import type { SubscriptionSettings } from '../fan-out-store.ts'
+import type { TopicConfig, Tracking } from '../../topic-config.ts'
+import type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
+  CompletionQuery,
+  MessageCompletion,
+  SubscriptionSettings,
+} from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -19,7 +26,10 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, takeBackfill } from './backfills.ts'
+import { clearBits } from './bits.ts'
 import { claim } from './claim.ts'
+import { completeOrphans, completion } from './completion.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { listDeadLetters } from './dead-letters.ts'
@@ -31,6 +41,7 @@ import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
 import { setStatus, subscribe } from './subscriptions.ts'
 import { configureTopic, findTopic } from './topics.ts'
+import { fillTracking, setTracking } from './tracking.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
@@ -129,6 +140,60 @@ class SqliteStore implements Store {
 
   async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
     return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
+  }
+
+  async setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+    return await setTracking(this.#connection, topic, tracking)
+  }
+
+  async fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
+    return await fillTracking(this.#connection, topic, limit)
+  }
+
+  async clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
+    return await clearBits(this.#connection, limit)
+  }
+
+  async completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
+    return await this.#connection.retryWhileBusy(() => completion(this.#connection, topic, query))
+  }
+
+  async completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
+    return await completeOrphans(this.#connection, topic, olderThanMs)
+  }
+
+  async startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord> {
+    return await startBackfill(this.#connection, topic, subscription, from, plan)
+  }
+
+  async takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
+    return await takeBackfill(this.#connection, token, ttlMs, subscriptionId)
+  }
+
+  async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
+    return await backfillBatch(this.#connection, subscriptionId, batch)
+  }
+
+  async setBackfillStatus(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord> {
+    return await setBackfillStatus(this.#connection, topic, subscription, status, error)
+  }
+
+  async backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findBackfill(this.#connection, subscriptionId))
+  }
+
+  async probe(): Promise<void> {
+    await probe(this.#connection)
   }
 
   watch(wake: (topicId: number | null) => void): void {

@@ -1,12 +1,16 @@
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import {
   InvalidTransitionError,
   MessageNotFoundError,
   SubscriptionGoneError,
+  TooManyGroupsError,
   TopicNotFoundError,
 } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import { beginBackfill } from './backfills.ts'
+import { freeBit, wipingBits } from './bits.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
@@ -38,7 +42,10 @@ export async function subscribe(
     if (existing) return existing
     const now = Date.now()
     const heartbeat = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
-    const cursor = cursorAt(connection, topic, topic.config.semantics === 'queue' ? 'beginning' : from)
+    const byReference = isTracked(connection, topic)
+    const isCutOff = byReference && settings.backfill === false
+    const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
+    const cursor = cursorAt(connection, topic, start)
     connection
       .prepare(`
         insert into tidemark_subscription (
@@ -49,8 +56,28 @@ export async function subscribe(
       .run(topic.id, group, cursor, now, heartbeat.intervalMs, heartbeat.timeoutMs, heartbeat.deadAfterMisses)
     const created = findSubscription(connection, topic, group)
     if (created === undefined) throw new SubscriptionGoneError(topic.name, group)
+    if (byReference) takeBit(connection, topic, created.id)
+    if (byReference && start !== 'now') {
+      const plan = settings.backfill || DEFAULT_BACKFILL
+      beginBackfill(connection, created.id, { lowerId: cursor, plan, again: false })
+    }
     return { ...created, created: true }
   })
+}
+
+/** What is stored, not what the caller knows: the topic may have been switched since. */
+function isTracked(connection: Connection, topic: TopicRecord): boolean {
+  const row = rowOf<{ tracking: string }>(
+    connection.prepare("select config ->> '$.tracking' as tracking from tidemark_topic where id = ?"),
+    topic.id,
+  )
+  return row?.tracking === 'reference'
+}
+
+function takeBit(connection: Connection, topic: TopicRecord, id: number): void {
+  const bit = freeBit(connection, topic.id)
+  if (bit === undefined) throw new TooManyGroupsError(topic.name, wipingBits(connection, topic.id))
+  connection.prepare('update tidemark_subscription set bit = ? where id = ?').run(bit, id)
 }
 
 export function findSubscription(
@@ -84,7 +111,7 @@ export const toSubscription = (topicId: number, row: SubscriptionRow): Subscript
 })
 
 /** The id just before the first message to deliver. */
-function cursorAt(connection: Connection, topic: TopicRecord, from: StartPosition): number {
+export function cursorAt(connection: Connection, topic: TopicRecord, from: StartPosition): number {
   const bounds = rowOf<Bounds>(
     connection.prepare('select first_id, next_id from tidemark_topic where id = ?'),
     topic.id,
@@ -101,7 +128,7 @@ function cursorAt(connection: Connection, topic: TopicRecord, from: StartPositio
 }
 
 /** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
-function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds, timestamp: number): number {
+export function firstIdSince(connection: Connection, topic: TopicRecord, bounds: Bounds, timestamp: number): number {
   const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
   let low = bounds.first_id
   let high = bounds.next_id

@@ -2,15 +2,23 @@ import { randomBytes } from 'node:crypto'
 import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { createTrack } from './tracking.ts'
 
-type TopicRow = { id: number; name: string; uid: string; config: string; config_version: number; next_id: number }
+export type TopicRow = {
+  id: number
+  name: string
+  uid: string
+  config: string
+  config_version: number
+  next_id: number
+}
 
-const FIND = 'select id, name, uid, config, config_version, next_id from tidemark_topic where name = ?'
+export const findTopicRow = 'select id, name, uid, config, config_version, next_id from tidemark_topic where name = ?'
 
 export const logTable = (topicId: number): string => `tidemark_log_${topicId}`
 
 export async function findTopic(connection: Connection, name: string): Promise<TopicRecord | undefined> {
-  const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(FIND), name))
+  const row = await connection.retryWhileBusy(() => rowOf<TopicRow>(connection.prepare(findTopicRow), name))
   return row && toRecord(row)
 }
 
@@ -20,7 +28,7 @@ export async function configureTopic(
   given: Partial<TopicConfig>,
 ): Promise<TopicRecord> {
   return await connection.write(true, () => {
-    const row = rowOf<TopicRow>(connection.prepare(FIND), name)
+    const row = rowOf<TopicRow>(connection.prepare(findTopicRow), name)
     const current = row && (JSON.parse(row.config) as TopicConfig)
     const config = JSON.stringify(mergeTopicConfig(name, current, given, row !== undefined && row.next_id > 1))
     if (row === undefined) createTopic(connection, name, config)
@@ -29,7 +37,7 @@ export async function configureTopic(
         .prepare('update tidemark_topic set config = ?, config_version = config_version + 1 where id = ?')
         .run(config, row.id)
     }
-    return toRecord(requiredRow<TopicRow>(connection.prepare(FIND), name))
+    return toRecord(requiredRow<TopicRow>(connection.prepare(findTopicRow), name))
   })
 }
 
@@ -53,9 +61,10 @@ function createTopic(connection: Connection, name: string, config: string): void
       message_id text,
       payload not null
     )`)
+  if ((JSON.parse(config) as TopicConfig).tracking === 'reference') createTrack(connection, id)
 }
 
-const toRecord = (row: TopicRow): TopicRecord => ({
+export const toRecord = (row: TopicRow): TopicRecord => ({
   id: row.id,
   name: row.name,
   uid: BigInt(`0x${row.uid}`),

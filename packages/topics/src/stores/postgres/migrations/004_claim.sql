@@ -99,6 +99,9 @@ begin
   ) then
     return true;
   end if;
+  if s.backfilling and tidemark.has_backfilled(s) then
+    return true;
+  end if;
 
   execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
   if is_there then
@@ -166,6 +169,9 @@ declare
   r tidemark.claim_result;
   page record;
   retries record;
+  backfilled bigint[];
+  backfilled_xids xid8[];
+  more_backfilled boolean := false;
   floor bigint;
   lease_ms float8;
   max_attempts int;
@@ -229,7 +235,19 @@ begin
     r.versions := retries.versions;
     insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
     values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
-  else
+  elsif s.backfilling then
+    r.suspect := false;
+    select b.ids, b.xids, b.more into backfilled, backfilled_xids, more_backfilled
+    from tidemark.take_backfilled(s, p_token, p_limit) as b;
+  end if;
+
+  if r.kind is null and cardinality(backfilled) > 0 then
+    r.kind := 'retry';
+    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+      tidemark.rows_query(s.topic_id, backfilled_xids, backfilled)) into page;
+    insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
+    values (p_token, s.id, p_consumer, 'retry', cardinality(backfilled), false, due_at);
+  elsif r.kind is null then
     r.suspect := false;
     execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
       tidemark.window_query(columns, s, p_limit)) into page;
@@ -265,7 +283,7 @@ begin
     r.payloads := page.payloads;
   end if;
   if r.kind is null then
-    r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+    r.next_due_ms := case when more_backfilled then 0 else tidemark.next_due_ms(s.id, p_suspects, p_sweep) end;
   end if;
   return r;
 end

@@ -37,8 +37,10 @@ create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_
 language plpgsql volatile as $$
 declare
   last bigint;
+  is_tracked boolean;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
+  is_tracked := tidemark.is_tracked(topic_id);
   select coalesce(max(substring(c.relname from '_p([0-9]+)$')::bigint), -1) into last
   from pg_inherits as i
   join pg_class as c on c.oid = i.inhrelid
@@ -49,6 +51,9 @@ begin
     execute format('create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last);
     execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
       topic_id, last, last * partition_rows, (last + 1) * partition_rows);
+    if is_tracked then
+      perform tidemark.add_track_partition(topic_id, partition_rows, last);
+    end if;
   end loop;
   return (last + 1) * partition_rows;
 end
