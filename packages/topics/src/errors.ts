@@ -262,6 +262,26 @@ export class BackfillError extends TidemarkError {
     this.topic = topic
     this.group = group
   }
+
+  static ofOffsetTopic(topic: string, group: string): BackfillError {
+    const text = `Topic '${topic}' is tracked by offset: a group is placed at once and needs no backfill. `
+    return new BackfillError(topic, group, `${text}Reset ${groupName(group)} to the position instead`)
+  }
+
+  static unfinished(topic: string, group: string): BackfillError {
+    const text = `${groupName(group)} of topic '${topic}' has a backfill that is running or not yet delivered. `
+    return new BackfillError(topic, group, `${text}Wait until it is, or cancel it`)
+  }
+
+  static whileSwitching(topic: string, group: string): BackfillError {
+    const text = `Topic '${topic}' can't change its tracking while a backfill of ${groupName(group)} runs. `
+    return new BackfillError(topic, group, `${text}Nothing was changed; wait until it is done, or cancel it`)
+  }
+
+  static cannotBecome(topic: string, group: string, from: string | undefined, to: string): BackfillError {
+    const text = `${groupName(group)} of topic '${topic}' has ${from === undefined ? 'no backfill' : `a backfill that is ${from}`}`
+    return new BackfillError(topic, group, `${text}, which can't become ${to}`)
+  }
 }
 
 /** The position lies before the oldest message that is kept. */

@@ -11,7 +11,7 @@ export type { TailOptions } from './admin/tail.ts'
 export type { TopicSummary } from './admin/topics.ts'
 export type { Completion, CompletionOptions } from './admin/tracking.ts'
 export type { Admin, JobVerbs } from './admin.ts'
-export type { BackfillOptions, BackfillPreset } from './backfill-plan.ts'
+export type { BackfillOptions, BackfillPreset } from './backfill/backfill-plan.ts'
 export type {
   ConsumerGroup,
   ConsumerOptions,

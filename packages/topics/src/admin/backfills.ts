@@ -1,4 +1,4 @@
-import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill-plan.ts'
+import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill/backfill-plan.ts'
 import type { Engine } from '../consume/engine.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import { BackfillError } from '../errors.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill-plan.ts'
+import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill/backfill-plan.ts'
 import type { Engine } from '../consume/engine.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import type { Duration } from '../duration.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BackfillOptions } from '../backfill-plan.ts'
+import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import type { Duration } from '../duration.ts'
 import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
 import type { HeartbeatOptions } from '../heartbeat-options.ts'

@@ -1,4 +1,4 @@
-import type { BackfillOptions } from '../backfill-plan.ts'
+import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import { type Duration, parseDuration } from '../duration.ts'
 import { ClosedError, ConfigError, MembershipError, TidemarkError } from '../errors.ts'
 import type { HeartbeatOptions } from '../heartbeat-options.ts'

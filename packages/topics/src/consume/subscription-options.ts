@@ -1,4 +1,4 @@
-import { parseBackfill } from '../backfill-plan.ts'
+import { parseBackfill } from '../backfill/backfill-plan.ts'
 import { parseHeartbeat } from '../heartbeat-options.ts'
 import type { Options } from '../options.ts'
 import type { HeartbeatSettings, SubscriptionSettings } from '../stores/fan-out-store.ts'

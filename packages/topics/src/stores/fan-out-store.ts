@@ -126,7 +126,7 @@ export type Zombie = SubscriptionOfTopic & { readonly movedAt: number; readonly 
 export type ReferenceStore = {
   /** Switches while groups run. Filling the bitmaps of what is kept is `fillTracking`'s. */
   setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord>
-  /** One page; false when nothing is left to fill. */
+  /** One page; false when nothing is left to fill, or (on PostgreSQL) older transactions are still to be waited for. */
   fillTracking(topic: TopicRecord, limit: number): Promise<boolean>
   /** One page of clearing the bits of dead and cancelled groups and wiping those of removed ones. */
   clearBits(limit: number): Promise<{ readonly cleared: number; readonly more: boolean }>

@@ -1,9 +1,11 @@
 import type pg from 'pg'
+import { RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
 import type { Heartbeat, HeartbeatResult } from '../fan-out-store.ts'
 import type { Database, Row } from './database.ts'
 import { mapError } from './database-errors.ts'
+import { backfillSettings } from './resurrect.ts'
 
-const HEARTBEAT = 'select * from tidemark.heartbeat($1, $2, $3, $4)'
+const HEARTBEAT = 'select * from tidemark.heartbeat($1, $2, $3, $4, $5)'
 /** A heartbeat that takes longer has failed: the next attempt is worth more than its answer. */
 const TIMEOUT_MS = 5_000
 
@@ -45,6 +47,7 @@ export class HeartbeatConnection {
           beats.map(beat => beat.processed),
           beats.map(beat => beat.failed),
           beats.map(beat => beat.filtered),
+          backfillSettings(RETAINED_BACKFILL),
         ],
       })
       const results = new Map(rows.map(row => [Number(row.id), row]))

@@ -17,6 +17,7 @@ const MIGRATIONS = [
   '008_log.sql',
   '009_life_cycle.sql',
   '010_clean_up.sql',
+  '011_reference.sql',
   '012_admin.sql',
 ]
 

@@ -1,9 +1,13 @@
-import type { TopicConfig } from '../../topic-config.ts'
+import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
   BrowsePage,
   BrowseQuery,
   CleanUpStep,
+  CompletionQuery,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -11,6 +15,7 @@ import type {
   HorizonHolder,
   JobLock,
   JobRecord,
+  MessageCompletion,
   Redriven,
   Resurrected,
   Resurrection,
@@ -38,9 +43,12 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, takeBackfill } from './backfills.ts'
+import { clearBits } from './bits.ts'
 import { browse, find, tail } from './browse.ts'
 import { Claimer } from './claim.ts'
 import { cleanUp } from './clean-up.ts'
+import { completeOrphans, completion } from './completion.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
@@ -63,6 +71,7 @@ import { resurrectDead } from './resurrect.ts'
 import { extend, settle } from './settle.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic, listTopics } from './topics.ts'
+import { fillTracking, setTracking } from './tracking.ts'
 import { WakeUps } from './wake-ups.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
@@ -244,8 +253,62 @@ class PostgresStore implements Store {
     return forceAdvance(this.#database, topic, subscription)
   }
 
-  async clearBits(): Promise<{ cleared: number; more: boolean }> {
-    return { cleared: 0, more: false }
+  // ── reference tracking and backfill ──
+
+  setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+    return setTracking(this.#database, topic, tracking)
+  }
+
+  fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
+    return fillTracking(this.#database, topic, limit)
+  }
+
+  clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
+    return clearBits(this.#database, limit)
+  }
+
+  completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
+    return completion(this.#database, topic, query)
+  }
+
+  completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
+    return completeOrphans(this.#database, topic, olderThanMs)
+  }
+
+  startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord> {
+    return startBackfill(this.#database, topic, subscription, from, plan)
+  }
+
+  takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
+    return takeBackfill(this.#database, token, ttlMs, subscriptionId)
+  }
+
+  async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
+    const record = await backfillBatch(this.#database, subscriptionId, batch)
+    if (record !== 'lost') this.#wakeUps.send(record.topicId)
+    return record
+  }
+
+  setBackfillStatus(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord> {
+    return setBackfillStatus(this.#database, topic, subscription, status, error)
+  }
+
+  backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
+    return findBackfill(this.#database, subscriptionId)
+  }
+
+  probe(): Promise<void> {
+    return probe(this.#database)
   }
 
   // ── admin ──
@@ -254,8 +317,13 @@ class PostgresStore implements Store {
     return deleteTopic(this.#database, topic)
   }
 
-  resetCursor(topic: TopicRecord, subscription: SubscriptionRecord, to: StartPosition): Promise<void> {
-    return resetCursor(this.#database, topic, subscription, to)
+  resetCursor(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<void> {
+    return resetCursor(this.#database, topic, subscription, to, plan)
   }
 
   find(topic: TopicRecord, messageId: string): Promise<number | undefined> {

@@ -15,11 +15,12 @@ import type { Database, Row } from './database.ts'
 import { codeOf, mapError } from './database-errors.ts'
 import type { Partitions } from './partitions.ts'
 import { sqlFile } from './sql-file.ts'
-import { COLUMNS, type TopicRow, toRecord } from './topics.ts'
+import { findTopic, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 import { runInTransaction } from './transaction.ts'
 
 const PLAIN = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
+const TRACKED = sqlFile('./queries/publish-tracked.sql')
 
 /** The same input, from binary arrays and from one JSON text, which every library passes on alike. */
 const ARRAYS = `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -36,7 +37,7 @@ const IS_CURRENT =
   'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
 const IS_SUBSCRIBED = `
   exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
-const FIND_TOPIC = `select ${COLUMNS} from tidemark.topic where id = $1::text::int`
+const FIND_TOPIC = `select ${TOPIC_COLUMNS} from tidemark.topic where id = $1::text::int`
 
 const NO_PARTITION = '23514'
 const NO_TABLE = '42P01'
@@ -108,13 +109,16 @@ export class Publisher {
 
   /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
   async #insert(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[] | null> {
-    const insert = this.#prepare(topic, messages)
+    let insert = this.#prepare(topic, messages)
     for (let attempt = 1; ; attempt++) {
       try {
         return await insert()
       } catch (error) {
-        const isFull = error instanceof Error && codeOf(error.cause) === NO_PARTITION
-        if (!isFull || attempt === PARTITION_ATTEMPTS) throw error
+        const code = error instanceof Error ? codeOf(error.cause) : ''
+        const latest = code === NO_TABLE ? await findTopic(this.#database, topic.name) : undefined
+        // Its bitmaps went while it waited for them: the topic is tracked by offset now.
+        if (latest && latest.config.tracking !== topic.config.tracking) insert = this.#prepare(latest, messages)
+        else if (code !== NO_PARTITION || attempt === PARTITION_ATTEMPTS) throw error
         await this.#partitions.makeForNext(topic, messages.length * attempt).catch(ignoreLocked)
       }
     }
@@ -213,6 +217,7 @@ function toJson(messages: readonly OutgoingMessage[]): string {
 function fill(template: string, { id, uid, configVersion, config }: TopicRecord): string {
   const condition = config.blockPublishWithoutSubscription ? `${IS_CURRENT} and ${IS_SUBSCRIBED}` : IS_CURRENT
   return template
+    .replace('{tracked}', config.tracking === 'reference' ? TRACKED : '')
     .replaceAll('{condition}', condition)
     .replaceAll('{topic}', String(id))
     .replaceAll('{uid}', String(uid))

@@ -1,10 +1,13 @@
 import { InvalidTransitionError, MessageNotFoundError, PositionGoneError, SubscriptionGoneError } from '../../errors.ts'
 import { idOfMessageId, messageIdOf } from '../../message-id.ts'
+import type { BackfillPlan } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
-import { resolve } from './subscribe.ts'
+import { backfillSettings } from './resurrect.ts'
+import { resolvePosition } from './subscribe.ts'
 
-const RESET = 'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::xid8, $5::bigint) as status'
+const RESET =
+  'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::xid8, $5::bigint, $6, $7) as status'
 const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
 
 export async function resetCursor(
@@ -12,11 +15,20 @@ export async function resetCursor(
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   to: StartPosition,
+  plan: BackfillPlan,
 ): Promise<void> {
   const firstKept = await firstKeptId(database, topic)
   if (firstKept > 0) await refuseGone(database, topic, to, firstKept)
-  const { mode, since, place } = await resolve(database, topic, to)
-  const values = [subscription.id, mode, since, place?.xid ?? null, place?.id ?? null]
+  const { mode, since, place } = await resolvePosition(database, topic, to)
+  const values = [
+    subscription.id,
+    mode,
+    since,
+    place?.xid ?? null,
+    place?.id ?? null,
+    plan.maxMessages,
+    backfillSettings(plan),
+  ]
   const [row] = await database.queryAgain(database.sql(RESET), values)
   if (row?.status === 'GONE') throw new SubscriptionGoneError(topic.name, subscription.group)
   if (row?.status === 'CANCELLED') {

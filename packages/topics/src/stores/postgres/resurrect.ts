@@ -1,9 +1,9 @@
 import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
-import type { Resurrected, Resurrection } from '../fan-out-store.ts'
+import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 
-const RESURRECT = 'select epoch, skipped, backfill from tidemark.resurrect($1, $2, $3)'
+const RESURRECT = 'select epoch, skipped, backfill from tidemark.resurrect($1, $2, $3, $4)'
 
 export async function resurrectDead(
   database: Database,
@@ -22,9 +22,13 @@ export async function resurrectDead(
 export async function resurrect(
   database: Database,
   id: number,
-  { mode, limit }: Pick<Resurrection, 'mode' | 'limit'>,
+  { mode, limit, plan }: Resurrection,
 ): Promise<Resurrected | null> {
-  const [row] = await database.queryAgain(database.sql(RESURRECT), [id, mode, limit])
+  const values = [id, mode, limit, backfillSettings(plan)]
+  const [row] = await database.queryAgain(database.sql(RESURRECT), values)
   if (!row?.epoch) return null
   return { epoch: Number(row.epoch), skipped: Number(row.skipped), backfill: row.backfill === 't' }
 }
+
+export const backfillSettings = ({ batchSize, maxPerSecond, targetMs }: BackfillPlan): string =>
+  JSON.stringify({ batchSize, maxPerSecond, targetMs })

@@ -1,12 +1,19 @@
-import { InvalidTransitionError, MessageNotFoundError, SubscriptionGoneError } from '../../errors.ts'
+import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import {
+  InvalidTransitionError,
+  MessageNotFoundError,
+  SubscriptionGoneError,
+  TooManyGroupsError,
+} from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 import { resurrect } from './resurrect.ts'
 
 const SUBSCRIBE =
-  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint)'
+  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
@@ -48,7 +55,8 @@ async function goOn(
   const values = [id, intervalMs, timeoutMs, deadAfterMisses, isLimited, backfillLimit ?? null]
   const isGiven = isLimited || Object.keys(heartbeat).length > 0
   if (isGiven) await database.queryAgain(database.sql(GO_ON), values)
-  const resurrected = status === 'DEAD' ? await resurrect(database, id, { mode: 'continue', limit: null }) : null
+  const resurrected =
+    status === 'DEAD' ? await resurrect(database, id, { mode: 'continue', limit: null, plan: RETAINED_BACKFILL }) : null
   await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
   const subscription = await findSubscription(database, topic, group)
   if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
@@ -89,18 +97,22 @@ async function create(
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<boolean> {
-  const { mode, since, place } = await resolve(database, topic, from)
+  const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
+  const { mode, since, place } = await resolvePosition(database, topic, isCutOff ? 'now' : from)
   const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
   const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
   const values = [...start, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
-  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
+  const { scope, maxMessages, ...rest } = settings.backfill || DEFAULT_BACKFILL
+  const plan = [scope, maxMessages, JSON.stringify(rest)]
+  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
   return row?.created === 't'
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
-export async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
   // What a queue holds is there to be done, whoever comes first.
   if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }

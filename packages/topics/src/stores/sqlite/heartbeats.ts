@@ -30,7 +30,7 @@ export function heartbeat(connection: Connection, beats: readonly Heartbeat[]): 
     )
     if (row === undefined) return { subscriptionId, status: 'GONE', resurrected: null }
     if (row.status === 'CANCELLED') return { subscriptionId, status: 'CANCELLED', resurrected: null }
-    const resurrected = row.status === 'DEAD' ? resurrect(connection, subscriptionId, { mode: 'continue' }) : null
+    const resurrected = row.status === 'DEAD' ? resurrect(connection, subscriptionId) : null
     recordBeat(connection, beat, now)
     return { subscriptionId, status: resurrected ? 'ACTIVE' : row.status, resurrected }
   })

@@ -4,6 +4,7 @@ import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../.
 import { idOfMessageId } from '../../message-id.ts'
 import { checkSize } from '../../payload/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import { requireBits } from './bits.ts'
 import { nowBy, rowOf, type SqlValue } from './connection.ts'
 import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 
@@ -35,6 +36,7 @@ export function insertMessages(
     return { id, duplicate: false }
   })
   insertRows(prepare, logTable(topic.id), fresh)
+  if (topic.config.tracking === 'reference') requireBits(prepare, topic, firstId, firstId + fresh.length - 1)
   return published
 }
 

@@ -1,6 +1,9 @@
 import { InvalidTransitionError, PositionGoneError, SubscriptionGoneError } from '../../errors.ts'
 import { messageIdOf } from '../../message-id.ts'
+import type { BackfillPlan } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
+import { beginBackfill } from './backfills.ts'
+import { unrequire } from './bits.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { boundsOf } from './describe.ts'
 import { readOne } from './log.ts'
@@ -15,10 +18,11 @@ export async function resetCursor(
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   to: StartPosition,
+  plan: BackfillPlan,
 ): Promise<void> {
   await connection.write(true, () => {
-    const row = rowOf<{ status: string }>(
-      connection.prepare('select status from tidemark_subscription where id = ?'),
+    const row = rowOf<{ status: string; topic_id: number; bit: number | null }>(
+      connection.prepare('select status, topic_id, bit from tidemark_subscription where id = ?'),
       subscription.id,
     )
     if (row === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
@@ -39,6 +43,10 @@ export async function resetCursor(
         update tidemark_subscription set cursor = ?1, start_id = ?1, epoch = epoch + 1, moved_at = ?2
         where id = ?3`)
       .run(cursor, now, subscription.id)
+    if (row.bit === null) return
+    // By reference the live stream goes on at the present, and a backfill brings what lies between.
+    unrequire(connection, row, Number.MAX_SAFE_INTEGER)
+    beginBackfill(connection, subscription.id, { lowerId: cursor, plan, again: true })
   })
 }
 

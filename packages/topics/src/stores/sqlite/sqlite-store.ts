@@ -1,10 +1,14 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
-import type { TopicConfig } from '../../topic-config.ts'
+import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
   BrowsePage,
   BrowseQuery,
   CleanUpStep,
+  CompletionQuery,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -12,6 +16,7 @@ import type {
   HorizonHolder,
   JobLock,
   JobRecord,
+  MessageCompletion,
   Redriven,
   Resurrected,
   Resurrection,
@@ -39,9 +44,12 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, takeBackfill } from './backfills.ts'
+import { clearBits } from './bits.ts'
 import { browse, find, tail } from './browse.ts'
 import { claim } from './claim.ts'
 import { cleanUp } from './clean-up.ts'
+import { completeOrphans, completion } from './completion.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
@@ -61,6 +69,7 @@ import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
 import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
 import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
+import { fillTracking, setTracking } from './tracking.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
 export type SqliteOptions = ConnectionOptions & {
@@ -224,8 +233,60 @@ class SqliteStore implements Store {
     return await this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription))
   }
 
-  async clearBits(): Promise<{ cleared: number; more: boolean }> {
-    return { cleared: 0, more: false }
+  // ── reference tracking and backfill ──
+
+  async setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+    return await setTracking(this.#connection, topic, tracking)
+  }
+
+  async fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
+    return await fillTracking(this.#connection, topic, limit)
+  }
+
+  async clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
+    return await clearBits(this.#connection, limit)
+  }
+
+  async completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
+    return await this.#connection.retryWhileBusy(() => completion(this.#connection, topic, query))
+  }
+
+  async completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
+    return await completeOrphans(this.#connection, topic, olderThanMs)
+  }
+
+  async startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord> {
+    return await startBackfill(this.#connection, topic, subscription, from, plan)
+  }
+
+  async takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
+    return await takeBackfill(this.#connection, token, ttlMs, subscriptionId)
+  }
+
+  async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
+    return await backfillBatch(this.#connection, subscriptionId, batch)
+  }
+
+  async setBackfillStatus(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord> {
+    return await setBackfillStatus(this.#connection, topic, subscription, status, error)
+  }
+
+  async backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findBackfill(this.#connection, subscriptionId))
+  }
+
+  async probe(): Promise<void> {
+    await probe(this.#connection)
   }
 
   // ── admin ──
@@ -235,8 +296,13 @@ class SqliteStore implements Store {
     await deleteTopic(this.#connection, topic)
   }
 
-  async resetCursor(topic: TopicRecord, subscription: SubscriptionRecord, to: StartPosition): Promise<void> {
-    await resetCursor(this.#connection, topic, subscription, to)
+  async resetCursor(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<void> {
+    await resetCursor(this.#connection, topic, subscription, to, plan)
   }
 
   async find(topic: TopicRecord, messageId: string): Promise<number | undefined> {

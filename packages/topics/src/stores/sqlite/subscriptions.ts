@@ -1,12 +1,16 @@
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import {
   InvalidTransitionError,
   MessageNotFoundError,
   SubscriptionGoneError,
+  TooManyGroupsError,
   TopicNotFoundError,
 } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import { beginBackfill } from './backfills.ts'
+import { freeBit, wipingBits } from './bits.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { recordBeat } from './heartbeats.ts'
 import { type Bounds, firstIdSince } from './log.ts'
@@ -39,7 +43,10 @@ export async function subscribe(
     if (existing) return goOn(connection, topic, existing, settings)
     const now = connection.now()
     const heartbeat = { ...(settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT), ...settings.heartbeat }
-    const cursor = cursorAt(connection, topic, topic.config.semantics === 'queue' ? 'beginning' : from)
+    const byReference = isTracked(connection, topic)
+    const isCutOff = byReference && settings.backfill === false
+    const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
+    const cursor = cursorAt(connection, topic, start)
     connection
       .prepare(`
         insert into tidemark_subscription (
@@ -53,6 +60,11 @@ export async function subscribe(
       )
     const created = findSubscription(connection, topic, group)
     if (created === undefined) throw new SubscriptionGoneError(topic.name, group)
+    if (byReference) takeBit(connection, topic, created.id)
+    if (byReference && start !== 'now') {
+      const plan = settings.backfill || DEFAULT_BACKFILL
+      beginBackfill(connection, created.id, { lowerId: cursor, plan, again: false })
+    }
     return { ...created, created: true }
   })
 }
@@ -76,11 +88,26 @@ function goOn(
       ...[id, heartbeat.intervalMs ?? null, heartbeat.timeoutMs ?? null, heartbeat.deadAfterMisses ?? null],
       ...[backfillLimit === undefined ? 0 : 1, backfillLimit ?? null],
     )
-  const resurrected = status === 'DEAD' ? resurrect(connection, id, { mode: 'continue' }) : null
+  const resurrected = status === 'DEAD' ? resurrect(connection, id) : null
   recordBeat(connection, { subscriptionId: id, processed: 0, failed: 0, filtered: 0 }, connection.now())
   const subscription = findSubscription(connection, topic, group)
   if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
   return { ...subscription, resurrected }
+}
+
+/** What is stored, not what the caller knows: the topic may have been switched since. */
+function isTracked(connection: Connection, topic: TopicRecord): boolean {
+  const row = rowOf<{ tracking: string }>(
+    connection.prepare("select config ->> '$.tracking' as tracking from tidemark_topic where id = ?"),
+    topic.id,
+  )
+  return row?.tracking === 'reference'
+}
+
+function takeBit(connection: Connection, topic: TopicRecord, id: number): void {
+  const bit = freeBit(connection, topic.id)
+  if (bit === undefined) throw new TooManyGroupsError(topic.name, wipingBits(connection, topic.id))
+  connection.prepare('update tidemark_subscription set bit = ? where id = ?').run(bit, id)
 }
 
 export function findSubscription(

@@ -2,11 +2,12 @@ import { SubscriptionGoneError } from '../../errors.ts'
 import type { Zombie } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
 import { countBits } from './bitmap.ts'
+import { unrequire } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { countLost, pendingBits } from './loss.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow, toSubscription } from './subscriptions.ts'
-import { hasTable, listTopics, logTable, trackTable } from './topics.ts'
-import { livePages, watermarkOf } from './watermark.ts'
+import { logTable, readTopics } from './topics.ts'
+import { livePages } from './watermark.ts'
 
 type Row = SubscriptionRow & { cursor: number; moved_at: number; status_at: number; next_id: number }
 
@@ -15,7 +16,7 @@ type Row = SubscriptionRow & { cursor: number; moved_at: number; status_at: numb
  * zombieTtl: a message that has only just come to a quiet topic makes none.
  */
 export function listZombies(connection: Connection): Zombie[] {
-  return listTopics(connection).flatMap(topic => {
+  return readTopics(connection).flatMap(topic => {
     const rows = rowsOf<Row>(
       connection.prepare(`
         select ${SUBSCRIPTION_COLUMNS}, cursor, moved_at, status_at,
@@ -67,7 +68,6 @@ export function forceAdvance(connection: Connection, topic: TopicRecord, subscri
   )
   if (place === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
   const last = place.next_id - 1
-  const watermark = watermarkOf(connection, { id, cursor: place.cursor })
   const held = livePages(connection, id).reduce((sum, { size, settled }) => sum + size - countBits(settled), 0)
   const count =
     last - place.cursor + held + countRetries(connection, id) + endBackfill(connection, topic, id, place.bit)
@@ -78,7 +78,7 @@ export function forceAdvance(connection: Connection, topic: TopicRecord, subscri
     .run(now, id)
   connection.prepare('delete from tidemark_retry where subscription_id = ?').run(id)
   connection.prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?').run(last, now, id)
-  dropBits(connection, topic, place.bit, watermark)
+  unrequire(connection, { topic_id: topic.id, bit: place.bit }, last)
   if (count > 0) countLost(connection, id, count)
   return count
 }
@@ -99,13 +99,4 @@ function endBackfill(connection: Connection, topic: TopicRecord, id: number, bit
     .run(id, Date.now())
   connection.prepare('update tidemark_subscription set backfilling = 0 where id = ?').run(id)
   return count
-}
-
-/** What the group was moved past is no longer required of it: otherwise it would be kept until the forced cap. */
-function dropBits(connection: Connection, topic: TopicRecord, bit: number | null, after: number): void {
-  if (bit === null || !hasTable(connection, trackTable(topic.id))) return
-  connection
-    .prepare(`
-      update ${trackTable(topic.id)} set required = required & ~?1 where id > ?2 and required & ~completed & ?1 <> 0`)
-    .run(BigInt.asIntN(64, 1n << BigInt(bit)), after)
 }

@@ -124,7 +124,10 @@ declare
   slots int[];
   now timestamptz := clock_timestamp();
   error jsonb;
+  dead_slots int[];
   dead int;
+  slot_ids bigint[];
+  dead_ids bigint[] := '{}';
 begin
   taken_over := 0;
   dead_lettered := 0;
@@ -138,12 +141,20 @@ begin
     slots := tidemark.open_slots(l);
     error := jsonb_build_object('name', 'LeaseExpiredError', 'message', replace(error_text, '{consumer}', l.consumer));
     -- due since the deadline: of several, those that have waited longest come first
-    dead := cardinality(tidemark.fail_slots(
-      s, l, slots, array_fill(l.deadline, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true));
+    slot_ids := case when s.bit is not null then tidemark.slot_ids(s, l, slots) end;
+    dead_slots := tidemark.fail_slots(
+      s, l, slots, array_fill(l.deadline, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true);
+    dead := cardinality(dead_slots);
+    if s.bit is not null then
+      dead_ids := dead_ids || array(select slot_ids[array_position(slots, d)] from unnest(dead_slots) as d);
+    end if;
     update tidemark.lease as x set expired_at = now where x.token = l.token;
     dead_lettered := dead_lettered + dead;
     taken_over := taken_over + cardinality(slots) - dead;
   end loop;
+  if cardinality(dead_ids) > 0 then
+    perform tidemark.complete(s.topic_id, dead_ids, array_fill(1::bigint << s.bit, array[cardinality(dead_ids)]));
+  end if;
 
   delete from tidemark.lease as x
   where x.subscription_id = s.id

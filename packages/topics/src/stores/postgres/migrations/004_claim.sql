@@ -114,6 +114,9 @@ begin
   ) then
     return true;
   end if;
+  if s.backfilling and tidemark.has_backfilled(s) then
+    return true;
+  end if;
 
   execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
   if is_there then
@@ -183,6 +186,9 @@ declare
   retries record;
   present bigint[];
   gone bigint;
+  held bigint[];
+  held_xids xid8[];
+  more_backfilled boolean := false;
   floor bigint;
   lease_ms float8;
   max_attempts int;
@@ -247,28 +253,46 @@ begin
     r.kind := 'retry';
     select * into retries
     from tidemark.lease_retries(s, p_token, case when r.suspect then 1 else p_limit end, r.suspect);
-    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
-      tidemark.rows_query(s.topic_id, retries.xids, retries.ids)) into page;
+    held := retries.ids;
+    held_xids := retries.xids;
     r.attempts := retries.attempts;
     r.versions := retries.versions;
-    if page.size < cardinality(retries.ids) then
+  else
+    r.suspect := false;
+    if s.backfilling then
+      select b.ids, b.xids, b.more into held, held_xids, more_backfilled
+      from tidemark.take_backfilled(s, p_token, p_limit) as b;
+      if cardinality(held) > 0 then
+        r.kind := 'retry';
+      end if;
+    end if;
+  end if;
+
+  if r.kind = 'retry' then
+    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+      tidemark.rows_query(s.topic_id, held_xids, held)) into page;
+    if page.size < cardinality(held) then
       -- Messages that are gone from the log are settled.
-      execute format('select array_agg(id) from (%s) as p', tidemark.rows_query(s.topic_id, retries.xids, retries.ids))
-        into present;
+      execute format('select array_agg(id) from (%s) as p', tidemark.rows_query(s.topic_id, held_xids, held)) into present;
       r.slots := array(
-        select w.place - 1 from unnest(retries.ids) with ordinality as w (id, place) where w.id = any(present) order by 1
+        select w.place - 1 from unnest(held) with ordinality as w (id, place) where w.id = any(present) order by 1
       );
       delete from tidemark.retry as x where x.token = p_token and not x.slot = any(r.slots);
-      page.size := cardinality(retries.ids);
+      page.size := cardinality(held);
     end if;
     if cardinality(r.slots) = 0 then
       r.kind := null;
+      r.suspect := false;
+      r.slots := null;
+      r.attempts := null;
+      r.versions := null;
     else
       insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
-      values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
+      values (p_token, s.id, p_consumer, 'retry', cardinality(held), r.suspect, due_at);
     end if;
-  else
-    r.suspect := false;
+  end if;
+
+  if r.kind is null then
     execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
       tidemark.window_query(columns, s, p_limit)) into page;
     if page.size = 0 then
@@ -303,7 +327,7 @@ begin
     r.payloads := page.payloads;
   end if;
   if r.kind is null then
-    r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+    r.next_due_ms := case when more_backfilled then 0 else tidemark.next_due_ms(s.id, p_suspects, p_sweep) end;
   end if;
   return r;
 end

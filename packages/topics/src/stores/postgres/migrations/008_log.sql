@@ -45,8 +45,10 @@ create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_
 language plpgsql volatile as $$
 declare
   last bigint;
+  is_tracked boolean;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
+  is_tracked := tidemark.is_tracked(topic_id);
   -- Where all are gone it goes on with that of the last id: no transaction can have an older one in hand.
   select coalesce(max(p.number), (tidemark.last_id(topic_id) + 1) / partition_rows - 1) into last
   from tidemark.log_partitions(topic_id) as p;
@@ -56,6 +58,9 @@ begin
     execute format('create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last);
     execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
       topic_id, last, last * partition_rows, (last + 1) * partition_rows);
+    if is_tracked then
+      perform tidemark.add_track_partition(topic_id, partition_rows, last);
+    end if;
   end loop;
   return (last + 1) * partition_rows;
 end

@@ -63,73 +63,58 @@ begin
 end
 $$;
 
--- What the group had claimed before it died and not settled goes; late settlements of it are stale. Returns how many.
-create function tidemark.drop_held(p_id int) returns bigint
-language plpgsql volatile as $$
-declare
-  dropped bigint;
-  retries bigint;
-begin
-  perform from tidemark.lease as l
-  where l.subscription_id = p_id and l.done_at is null and l.expired_at is null
-  order by l.token
-  for update;
-  with ended as (
-    update tidemark.lease as l
-    set expired_at = clock_timestamp()
-    where l.subscription_id = p_id and l.done_at is null and l.expired_at is null
-    returning case when l.kind = 'page' then l.size - coalesce(bit_count(l.settled), 0) else 0 end as open
-  )
-  select coalesce(sum(e.open), 0) into dropped from ended as e;
-  delete from tidemark.retry as r where r.subscription_id = p_id;
-  get diagnostics retries = row_count;
-  return dropped + retries;
-end
-$$;
-
--- DEAD → ACTIVE; nothing where it is not DEAD. The cursor stays where it stopped, or is raised as far as the limit (the
--- given, else the group's own) or `skip` asks; what that passes over is lost to the group, and counted so.
+-- DEAD → ACTIVE; nothing where it is not DEAD. The group goes on where it stopped, but for what is beyond its limit (the
+-- given, else its own), or, to `skip`, at the present: what that passes over is lost to the group, and counted so.
 create function tidemark.resurrect(
-  p_id int, p_mode text, p_limit bigint, out epoch int, out skipped bigint, out backfill boolean
+  p_id int, p_mode text, p_limit bigint, p_settings jsonb, out epoch int, out skipped bigint, out backfill boolean
 )
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
-  moved tidemark.subscription;
-  bound bigint;
   place record;
-  now timestamptz;
+  bound bigint;
+  now timestamptz := clock_timestamp();
 begin
-  select * into s from tidemark.subscription as x where x.id = p_id and x.status = 'DEAD' for no key update;
+  update tidemark.subscription as x
+  set status = 'ACTIVE', status_at = now, epoch = x.epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = now, ended_xid = null
+  where x.id = p_id and x.status = 'DEAD'
+  returning x.* into s;
   if not found then
     return;
   end if;
+  epoch := s.epoch;
   skipped := 0;
   backfill := false;
-  moved := s;
-  bound := case when p_mode = 'skip' then 0 else coalesce(p_limit, s.backfill_limit) end;
-  if bound is not null then
-    select * into place from tidemark.pass_over(s, bound);
-    moved := place.s;
-    skipped := place.passed;
-  end if;
   if p_mode = 'skip' then
-    skipped := skipped + tidemark.drop_held(p_id);
+    skipped := tidemark.force_advance(p_id);
+    return;
   end if;
-  epoch := s.epoch + 1;
-  now := clock_timestamp();
-  update tidemark.subscription as x
-  set status = 'ACTIVE', status_at = now, epoch = s.epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = now, ended_xid = null,
-    window_from = moved.window_from, window_to = moved.window_to, straggler_id = moved.straggler_id, from_id = moved.from_id,
-    to_id = moved.to_id, next_id = moved.next_id, at_xid = moved.at_xid, at_id = moved.at_id,
-    moved_at = case when skipped > 0 then now else s.moved_at end,
-    lost = s.lost + skipped, lost_at = case when skipped > 0 then now else s.lost_at end
-  where x.id = p_id;
+  bound := coalesce(p_limit, s.backfill_limit);
+  if s.bit is not null then
+    -- By reference, what it missed is brought by a backfill; what the limit leaves out is no longer required of it.
+    skipped := tidemark.begin_backfill(s.id, s.window_from, s.window_to, s.at_xid, s.at_id, s.since,
+      tidemark.lowest_needed(s) - 1, 'retained', coalesce(bound, 1000000), p_settings, false);
+    select b.status = 'RUNNING' into backfill from tidemark.backfill as b where b.subscription_id = s.id;
+    if skipped > 0 then
+      perform tidemark.unrequire(s, (select b.lower_id from tidemark.backfill as b where b.subscription_id = s.id));
+    end if;
+  elsif bound is not null then
+    select * into place from tidemark.pass_over(s, bound);
+    skipped := place.passed;
+    update tidemark.subscription as x
+    set window_from = (place.s).window_from, window_to = (place.s).window_to, straggler_id = (place.s).straggler_id,
+      from_id = (place.s).from_id, to_id = (place.s).to_id, next_id = (place.s).next_id, at_xid = (place.s).at_xid,
+      at_id = (place.s).at_id, moved_at = case when skipped > 0 then now else x.moved_at end
+    where x.id = p_id;
+  end if;
+  if skipped > 0 then
+    update tidemark.subscription as x set lost = x.lost + skipped, lost_at = now where x.id = p_id;
+  end if;
 end
 $$;
 
 -- One statement for all groups of a process.
-create function tidemark.heartbeat(p_ids int[], p_processed bigint[], p_failed bigint[], p_filtered bigint[])
+create function tidemark.heartbeat(p_ids int[], p_processed bigint[], p_failed bigint[], p_filtered bigint[], p_settings jsonb)
 returns table (id int, status text, epoch int, skipped bigint, backfill boolean)
 language plpgsql volatile as $$
 declare
@@ -149,7 +134,7 @@ begin
     select s.status into status from tidemark.subscription as s where s.id = beat.id for no key update;
     status := coalesce(status, 'GONE');
     if status = 'DEAD' then
-      select r.epoch, r.skipped, r.backfill into epoch, skipped, backfill from tidemark.resurrect(beat.id, 'continue', null) as r;
+      select r.epoch, r.skipped, r.backfill into epoch, skipped, backfill from tidemark.resurrect(beat.id, 'continue', null, p_settings) as r;
       status := 'ACTIVE';
     end if;
     if status in ('ACTIVE', 'PAUSED') then

@@ -381,7 +381,6 @@ declare
   ceiling bigint;
   counted bigint;
   ahead bigint;
-  bits bigint;
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
   if not found then
@@ -405,12 +404,7 @@ begin
   update tidemark.backfill as b
   set status = 'CANCELLED', ended_at = clock_timestamp(), updated_at = clock_timestamp(), token = null, lease_until = null
   where b.subscription_id = s.id and b.status = 'RUNNING';
-  -- What the group was moved past is no longer required of it: otherwise it would be kept until the forced cap.
-  if s.bit is not null and to_regclass(format('tidemark.track_%s', s.topic_id)) is not null then
-    bits := 1::bigint << s.bit;
-    execute format('update tidemark.track_%s set required = required & ~%L::bigint where required & ~completed & %L::bigint <> 0',
-      s.topic_id, bits, bits);
-  end if;
+  perform tidemark.unrequire(s, ceiling);
   update tidemark.subscription as x
   set window_from = until, window_to = until, straggler_id = least(s.straggler_id, s.from_id), from_id = floor, to_id = ceiling,
     next_id = floor, at_xid = '0', at_id = 0, moved_at = clock_timestamp(), backfilling = false, lost = x.lost + counted,

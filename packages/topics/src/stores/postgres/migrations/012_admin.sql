@@ -120,8 +120,9 @@ $$;
 
 -- Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without retries,
 -- so that a late settlement is told so. The leases first: a settlement that was quicker has made its retries by then.
-create function tidemark.reset_cursor(p_subscription int, p_from text, p_since timestamptz, p_xid xid8, p_id bigint)
-returns text
+create function tidemark.reset_cursor(
+  p_subscription int, p_from text, p_since timestamptz, p_xid xid8, p_id bigint, p_limit bigint, p_settings jsonb
+) returns text
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
@@ -158,6 +159,12 @@ begin
     start_window = start, start_xid = coalesce(p_xid, '0'::xid8), start_id = coalesce(p_id - 1, 0),
     epoch = x.epoch + 1, moved_at = clock_timestamp()
   where x.id = s.id;
+  -- By reference the live stream goes on at the present, and a backfill brings what lies between.
+  if s.bit is not null then
+    perform tidemark.unrequire(s, tidemark.last_id(s.topic_id));
+    perform tidemark.begin_backfill(s.id, start, until, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since,
+      case when p_from = 'now' then tidemark.last_id(s.topic_id) else first_id end, 'retained', p_limit, p_settings, true);
+  end if;
   return s.status;
 end
 $$;

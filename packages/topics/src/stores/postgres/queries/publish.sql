@@ -5,7 +5,7 @@ with stored as (
   select pg_current_xact_id(), nextval('tidemark.log_{topic}_id'), statement_timestamp(), m.key, m.type, m.headers, m.payload
   from unnest($1::bytea[], $2::text[], $3::text[], $4::text[]) as m (payload, key, type, headers)
   where {condition}
-  returning id
-)
+  returning xid, id
+){tracked}
 select array_to_string(array_agg(id), ',') as ids
 from stored

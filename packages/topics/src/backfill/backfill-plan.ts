@@ -1,6 +1,6 @@
-import type { Duration } from './duration.ts'
-import { Options } from './options.ts'
-import type { BackfillPlan, BackfillScope } from './stores/fan-out-store.ts'
+import type { Duration } from '../duration.ts'
+import { Options } from '../options.ts'
+import type { BackfillPlan, BackfillScope } from '../stores/fan-out-store.ts'
 
 /** How a group that joins late, or comes back, is brought what was published before (reference tracking). */
 export type BackfillOptions = {
@@ -17,7 +17,7 @@ export type BackfillOptions = {
 
 export type BackfillPreset = 'conservative' | 'aggressive'
 
-const MOST_MESSAGES = 1_000_000
+export const MOST_MESSAGES = 1_000_000
 
 export const DEFAULT_BACKFILL: BackfillPlan = {
   scope: 'pending',
