@@ -177,7 +177,7 @@ for (const store of SHARED_STORES) {
         for (const group of [live, cancelled]) {
           if (group === undefined) continue
           collect(group)
-          await group.start({ heartbeat: { interval: 10 } })
+          await group.start({ heartbeat: { interval: 10, misses: 1_000 } })
         }
         await tm.publishBatch('events', [1, 2, 3])
         // One becomes a dead letter, one is to be tried again in an hour, one is in hand for ever.
