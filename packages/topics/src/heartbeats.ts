@@ -6,10 +6,10 @@ import { withTimeout } from './with-timeout.ts'
 
 const MOST_FAILURES = 10
 const FIRST_RETRY_MS = 1_000
-/** A heartbeat that is due within this part of its interval goes along with one that is due now. */
-const TOGETHER = 0.25
+/** A heartbeat due within this part of its interval goes along with one due now: half, so that any two of a pace meet. */
+const TOGETHER = 0.5
 const LONGEST_TIMER_MS = 0x7fff_ffff
-/** How long a group that stops waits for its last counts to be stored. */
+/** How long a group that stops waits at most for its last counts to be stored. */
 const LAST_MS = 5_000
 
 /** A group or reader at work, as its heartbeats see it. */
@@ -67,7 +67,7 @@ export class Heartbeats {
         isQueue: topic.config.semantics === 'queue',
         intervalMs,
         timeoutMs,
-        dueAt: performance.now() + jittered(intervalMs),
+        dueAt: Number.POSITIVE_INFINITY,
         failures: 0,
         ...{ processed: 0, failed: 0, filtered: 0 },
       }
@@ -82,10 +82,10 @@ export class Heartbeats {
   }
 
   /** The last one to leave a subscription waits until what it counted is stored, but not for long. */
-  async leave(member: Beating): Promise<void> {
+  async leave(member: Beating, withinMs = LAST_MS): Promise<void> {
     const pulse = this.#pulses.get(member.subscription.id)
     if (pulse === undefined || !pulse.members.delete(member) || pulse.members.size > 0) return
-    if (pulse.processed + pulse.failed + pulse.filtered > 0) await withTimeout(this.#flush(pulse), LAST_MS)
+    await withTimeout(this.#flush(pulse), Math.min(withinMs, LAST_MS))
     if (pulse.members.size === 0) this.#pulses.delete(pulse.subscriptionId)
     this.#schedule()
   }
@@ -123,6 +123,7 @@ export class Heartbeats {
 
   async #flush(pulse: Pulse): Promise<void> {
     while (this.#beating !== undefined) await this.#beating
+    if (pulse.processed + pulse.failed + pulse.filtered === 0) return
     pulse.dueAt = 0
     // Groups that stop together leave together.
     await new Promise(resolve => setImmediate(resolve))
@@ -152,7 +153,7 @@ export class Heartbeats {
       return
     }
     this.#instrumentation.metrics.heartbeat.record(performance.now() - now)
-    // One jitter for all: what goes together stays together.
+    // One jitter for all, or they would drift apart.
     const jitter = Math.random()
     for (const [index, pulse] of due.entries()) {
       pulse.failures = 0

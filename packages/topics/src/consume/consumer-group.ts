@@ -310,7 +310,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
     )
     await withTimeout(this.#engine.settler.drain(), Math.max(1_000, deadline - performance.now()))
-    await this.#engine.heartbeats.leave(run.beating)
+    await this.#engine.heartbeats.leave(run.beating, Math.max(1_000, deadline - performance.now()))
     run.keeper.stop()
     run.claimer.close()
     this.#engine.started.delete(this)

@@ -6,7 +6,7 @@ import type { Job, JobContext, JobName, JobResult } from './job.ts'
 
 /** A process that is killed in a job holds it up for no longer than this. */
 const LOCK_MS = 60_000
-const RENEW_MS = LOCK_MS / 4
+const RENEWALS = 4
 /** Of an interval: a turn that comes this early is one, so that jitter doesn't make it wait for the next. */
 const EARLY = 0.7
 const LONGEST_TIMER_MS = 0x7fff_ffff
@@ -22,9 +22,11 @@ export class Maintenance {
   readonly #timers = new Map<JobName, NodeJS.Timeout>()
   readonly #running = new Set<Promise<unknown>>()
   readonly #stopping = new AbortController()
+  readonly #lockMs: number
 
-  constructor(store: Store, instrumentation: Instrumentation, jobs: readonly Job[]) {
+  constructor(store: Store, instrumentation: Instrumentation, jobs: readonly Job[], lockMs = LOCK_MS) {
     this.#store = store
+    this.#lockMs = lockMs
     this.#instrumentation = instrumentation
     this.#jobs = new Map(jobs.map(job => [job.name, job]))
   }
@@ -70,7 +72,7 @@ export class Maintenance {
   async #run(job: Job, everyMs?: number): Promise<JobResult | undefined> {
     const token = randomUUID()
     const started = performance.now()
-    const lock = { token, ttlMs: LOCK_MS, ...(everyMs !== undefined && { everyMs }) }
+    const lock = { token, ttlMs: this.#lockMs, ...(everyMs !== undefined && { everyMs }) }
     try {
       if (!(await this.#store.lockJob(job.name, lock))) return undefined
     } catch (error) {
@@ -94,8 +96,8 @@ export class Maintenance {
   #contextOf({ name }: Job, token: string): JobContext {
     let renewedAt = performance.now()
     const renew = async (): Promise<void> => {
-      if (performance.now() - renewedAt < RENEW_MS) return
-      if (!(await this.#store.renewJob(name, { token, ttlMs: LOCK_MS }))) throw new JobBusyError(name)
+      if (performance.now() - renewedAt < this.#lockMs / RENEWALS) return
+      if (!(await this.#store.renewJob(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)
       renewedAt = performance.now()
     }
     return { renew, signal: this.#stopping.signal }

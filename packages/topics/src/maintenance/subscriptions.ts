@@ -1,6 +1,7 @@
+import { InvalidTransitionError } from '../errors.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { Zombie } from '../stores/fan-out-store.ts'
-import type { Store } from '../stores/store.ts'
+import type { Store, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
 import type { Job, JobContext } from './job.ts'
 
 const EVERY_MS = 3_600_000
@@ -29,11 +30,21 @@ export class Subscriptions implements Job {
     let removed = 0
     for (const { topic, subscription } of await this.#store.endedSubscriptions(this.#retentionMs)) {
       if (signal.aborted) break
-      await this.#store.removeSubscription(topic, subscription)
-      removed++
+      if (await this.#remove(topic, subscription)) removed++
       await renew()
     }
     return removed
+  }
+
+  /** False where it has come back to life since it was listed. */
+  async #remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<boolean> {
+    try {
+      await this.#store.removeSubscription(topic, subscription)
+      return true
+    } catch (error) {
+      if (error instanceof InvalidTransitionError) return false
+      throw error
+    }
   }
 
   async #handleZombies({ renew, signal }: JobContext): Promise<{ zombies: number; lost: number }> {

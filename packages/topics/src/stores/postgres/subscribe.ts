@@ -147,7 +147,7 @@ const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
   PAUSED: ['ACTIVE'],
   // Through detectDead alone.
   DEAD: [],
-  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'],
+  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
 
 export async function setStatus(
@@ -170,5 +170,7 @@ export async function setStatus(
   if (changed.length > 0) return
   const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
+  // Cancelling again is fine, and changes nothing.
+  if (status === 'CANCELLED' && row.status === 'CANCELLED') return
   throw new InvalidTransitionError(topic.name, group, row.status, status)
 }

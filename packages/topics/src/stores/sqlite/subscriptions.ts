@@ -193,6 +193,8 @@ export async function setStatus(
       subscription.id,
     )
     if (row === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
+    // Cancelling again is fine, and changes nothing.
+    if (status === 'CANCELLED' && row.status === 'CANCELLED') return
     if (!ALLOWED[status].includes(row.status)) {
       throw new InvalidTransitionError(topic.name, subscription.group, row.status, status)
     }
