@@ -24,6 +24,10 @@ export type Events = {
   'group-paused': InGroup
   'group-resumed': InGroup
   'group-stopped': InGroup & { readonly reason?: Error }
+  /** Messages that were past their retention are gone. */
+  'clean-up': { readonly topic: string; readonly count: number; readonly partitionsDropped: number }
+  /** A forced cap took messages from a group that had not processed them. */
+  'messages-lost': InGroup & { readonly count: number }
   /** Something failed that heals itself or needs a person; the work goes on where it can. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
@@ -97,6 +101,8 @@ const COUNTED_AS: { readonly [name in EventName]?: Counted } = {
   'taken-over': 'takenOver',
   'claim-conflict': 'claimConflicts',
   error: 'errors',
+  'clean-up': 'removed',
+  'messages-lost': 'lost',
 }
 
 /** INFO for the life cycle, WARN for what heals itself, ERROR for what needs a person, DEBUG for the rest. */
@@ -117,6 +123,8 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'taken-over': ['warn', 'expired leases taken over'],
   error: ['warn', 'failed; trying again'],
   'dead-lettered': ['error', 'messages moved to the dead letters'],
+  'clean-up': ['info', 'messages removed'],
+  'messages-lost': ['error', 'messages removed that the group had not processed'],
 }
 
 const STOPPED_BY_FAILURE = ['error', 'the group was stopped'] as const

@@ -18,6 +18,8 @@ export const COUNTED = [
   'claims',
   'claimConflicts',
   'errors',
+  'removed',
+  'lost',
 ] as const
 
 export type Counted = (typeof COUNTED)[number]
