@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { Logger } from './logger.ts'
 import { type Counted, MetricsRegistry } from './metrics/metrics.ts'
 
+export type LossReason = 'max-retention' | 'zombie-advanced' | 'resurrection'
+
 type InGroup = { readonly topic: string; readonly group: string }
 type OneMessage = InGroup & { readonly messageId: string }
 
@@ -24,10 +26,10 @@ export type Events = {
   'group-paused': InGroup
   'group-resumed': InGroup
   'group-stopped': InGroup & { readonly reason?: Error }
-  /** Messages that were past their retention are gone. */
+  /** Messages that nobody needs any more were removed. */
   'clean-up': { readonly topic: string; readonly count: number; readonly partitionsDropped: number }
-  /** A forced cap took messages from a group that had not processed them. */
-  'messages-lost': InGroup & { readonly count: number }
+  /** Messages that a group had not processed were taken from it. */
+  'messages-lost': InGroup & { readonly count: number; readonly reason: LossReason }
   /** Something failed that heals itself or needs a person; the work goes on where it can. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
@@ -101,7 +103,7 @@ const COUNTED_AS: { readonly [name in EventName]?: Counted } = {
   'taken-over': 'takenOver',
   'claim-conflict': 'claimConflicts',
   error: 'errors',
-  'clean-up': 'removed',
+  'clean-up': 'cleaned',
   'messages-lost': 'lost',
 }
 
@@ -123,8 +125,8 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'taken-over': ['warn', 'expired leases taken over'],
   error: ['warn', 'failed; trying again'],
   'dead-lettered': ['error', 'messages moved to the dead letters'],
-  'clean-up': ['info', 'messages removed'],
-  'messages-lost': ['error', 'messages removed that the group had not processed'],
+  'clean-up': ['debug', 'messages cleaned up'],
+  'messages-lost': ['error', 'messages are lost to a group'],
 }
 
 const STOPPED_BY_FAILURE = ['error', 'the group was stopped'] as const

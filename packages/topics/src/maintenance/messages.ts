@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { CleanUpStep, CleanUpStore } from '../stores/fan-out-store.ts'
 import type { TopicRecord } from '../stores/store.ts'
@@ -45,6 +46,8 @@ export class MessageCleanUp implements Job {
     const totals: Totals = { removed: 0, partitionsDropped: 0, lost: 0 }
     try {
       for (let more = true; more && !context.signal.aborted; ) {
+        // SQLite answers at once: without this, all the steps together would hold up the event loop.
+        await nextTurn()
         const step = await this.#store.cleanUp(topic, this.#batchSize)
         totals.removed += step.removed
         totals.partitionsDropped += step.partitionsDropped
@@ -62,7 +65,9 @@ export class MessageCleanUp implements Job {
   }
 
   #tellLost({ name }: TopicRecord, { lost }: CleanUpStep): number {
-    for (const { group, count } of lost) this.#instrumentation.emit('messages-lost', { topic: name, group, count })
+    for (const { group, count } of lost) {
+      this.#instrumentation.emit('messages-lost', { topic: name, group, count, reason: 'max-retention' })
+    }
     return lost.reduce((sum, { count }) => sum + count, 0)
   }
 }

@@ -18,7 +18,7 @@ export const COUNTED = [
   'claims',
   'claimConflicts',
   'errors',
-  'removed',
+  'cleaned',
   'lost',
 ] as const
 

@@ -172,7 +172,7 @@ for (const store of SHARED_STORES) {
         ['two', 12],
       ])
       const { totals, topics } = cleaner.instrumentation.metrics.snapshot({ size: 0, busy: 0, waiting: 0 })
-      assert.deepEqual([totals.removed, topics.one?.totals.removed], [24, 12])
+      assert.deepEqual([totals.cleaned, topics.one?.totals.cleaned], [24, 12])
     })
   })
 }
