@@ -44,7 +44,7 @@ for (const store of SHARED_STORES) {
     })
   })
 
-  describe(`${store.name}: Pitfall: publishes go on while messages are cleaned up`, () => {
+  describe(`${store.name}: Performance Impact on Consumer Groups and Fan-Out: publishes go on during clean-up`, () => {
     scenario(store, 'every message published meanwhile is delivered', async (_, cleaner, tm) => {
       await tm.configureTopic('events', { ...PUB_SUB, retention: 0, lease: 0 })
       const reader = tm.reader<number>('events', { group: 'g', from: 'beginning' })
