@@ -60,10 +60,12 @@ async function create(
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<boolean> {
-  const { mode, since, place } = await resolve(database, topic, from)
+  // What a queue holds is there to be done, whoever comes first.
+  const start = topic.config.semantics === 'queue' ? 'beginning' : from
+  const { mode, since, place } = await resolve(database, topic, start)
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...DEFAULT_HEARTBEAT, ...settings.heartbeat }
-  const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
-  const values = [...start, intervalMs, timeoutMs, deadAfterMisses]
+  const where = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const values = [...where, intervalMs, timeoutMs, deadAfterMisses]
   const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
   return row?.created === 't'
 }
@@ -71,8 +73,7 @@ async function create(
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
 export async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
-  // What a queue holds is there to be done, whoever comes first.
-  if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
+  if (from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }
   if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
   const place = await findMessage(database, topic, from.messageId)
