@@ -299,6 +299,18 @@ for (const store of STORES) {
       })
     })
 
+    describe('a topic that was deleted', () => {
+      it('is made anew by the next publish, where topics make themselves', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const old = await tm.publish('work', 'old')
+        await tm.admin.deleteTopic('work')
+        const ref = await tm.publish('work', 'new')
+        assert.notEqual(ref.messageId, old.messageId)
+        assert.deepEqual(await consume(tm.reader('work'), 1), ['new'])
+      })
+    })
+
     describe('admin.topics', () => {
       it('lists them by name with their settings', async () => {
         await using database = await store.fresh()

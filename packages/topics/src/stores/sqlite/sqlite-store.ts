@@ -152,7 +152,7 @@ class SqliteStore implements Store {
   }
 
   async topics(): Promise<TopicRecord[]> {
-    return await this.#connection.retryWhileBusy(() => listTopics(this.#connection))
+    return await listTopics(this.#connection)
   }
 
   async deleteTopic(topic: TopicRecord): Promise<void> {

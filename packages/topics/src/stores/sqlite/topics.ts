@@ -16,8 +16,10 @@ export async function findTopic(connection: Connection, name: string): Promise<T
   return row && toRecord(row)
 }
 
-export const listTopics = (connection: Connection): TopicRecord[] =>
-  rowsOf<TopicRow>(connection.prepare(LIST)).map(toRecord)
+export async function listTopics(connection: Connection): Promise<TopicRecord[]> {
+  const rows = await connection.retryWhileBusy(() => rowsOf<TopicRow>(connection.prepare(LIST)))
+  return rows.map(toRecord)
+}
 
 /** What refers to the topic goes with it; its groups, wherever they run, find that they are gone. */
 export async function deleteTopic(connection: Connection, topic: TopicRecord): Promise<void> {
