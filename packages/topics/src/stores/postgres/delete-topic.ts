@@ -23,7 +23,7 @@ const LEFT_OVER = `
 export async function deleteTopic(database: Database, topic: TopicRecord): Promise<void> {
   await database.transaction(async client => {
     await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await client.query(database.sql(`lock table tidemark.log_${topic.id} in share row exclusive mode`))
+    await client.query(database.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
     const groups = 'select id from tidemark.subscription where topic_id = $1'
     // No foreign key takes these along (see 001_tables.sql).
     await client.query(database.sql(`delete from tidemark.lease where subscription_id in (${groups})`), [topic.id])

@@ -98,11 +98,13 @@ async function create(
   settings: SubscriptionSettings,
 ): Promise<boolean> {
   const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
-  const { mode, since, place } = await resolvePosition(database, topic, isCutOff ? 'now' : from)
+  // What a queue holds is there to be done, whoever comes first.
+  const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
+  const { mode, since, place } = await resolvePosition(database, topic, start)
   const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
-  const start = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
-  const values = [...start, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
+  const where = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const values = [...where, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
   const { scope, maxMessages, ...rest } = settings.backfill || DEFAULT_BACKFILL
   const plan = [scope, maxMessages, JSON.stringify(rest)]
   const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
@@ -113,8 +115,7 @@ async function create(
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
 export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
-  // What a queue holds is there to be done, whoever comes first.
-  if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
+  if (from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }
   if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
   const place = await findMessage(database, topic, from.messageId)

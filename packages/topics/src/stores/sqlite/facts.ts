@@ -54,9 +54,12 @@ function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
   for (const { name } of ahead) found.push(`group '${name}' has a cursor beyond the last message`)
   const retries = rowsOf<{ name: string; id: number }>(
     connection.prepare(`
-      select s.group_name as name, (select max(r.id) from tidemark_retry r where r.subscription_id = s.id) as id
-      from tidemark_subscription s
-      where s.topic_id = ? and id >= ?`),
+      select name, highest as id from (
+        select s.group_name as name, (select max(r.id) from tidemark_retry r where r.subscription_id = s.id) as highest
+        from tidemark_subscription s
+        where s.topic_id = ?
+      )
+      where highest >= ?`),
     topic.id,
     next_id,
   )

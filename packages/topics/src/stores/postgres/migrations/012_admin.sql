@@ -1,5 +1,11 @@
 -- Looking into topics without consuming from them, and the operators' verbs.
 
+-- How many wait, for who needs no more than that.
+create function tidemark.backlog(s tidemark.subscription, p_limit int) returns bigint
+language sql volatile as $$
+  select b.waiting from tidemark.backlog(s, p_limit, tidemark.first_kept_id(s.topic_id)) as b
+$$;
+
 -- About the first id whose message was created at or after a time. Ids and times are drawn together, so they rise together
 -- but for what runs side by side: whoever uses this leaves some ids of room and compares the times themselves.
 create function tidemark.id_near(p_topic int, at timestamptz) returns bigint
