@@ -1,6 +1,7 @@
 /** The public names of `tidemark`, listed by hand. */
 
 export type { Admin, DeadLetterMessage } from './admin.ts'
+export type { BackfillOptions } from './backfill/backfill-plan.ts'
 export type {
   ConsumerGroup,
   ConsumerOptions,

@@ -24,6 +24,16 @@ export type Events = {
   'group-paused': InGroup
   'group-resumed': InGroup
   'group-stopped': InGroup & { readonly reason?: Error }
+  /** `done` of `total` messages were gone through, `processed` of them are for the group; at most once a second. */
+  'backfill-progress': InGroup & {
+    readonly processed: number
+    readonly done: number
+    readonly total: number
+    /** Messages a second. */
+    readonly rate: number
+    readonly etaMs: number | null
+  }
+  'backfill-ended': InGroup & { readonly status: 'COMPLETED' | 'CANCELLED' | 'FAILED'; readonly processed: number }
   /** Something failed that heals itself or needs a person; the work goes on where it can. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
@@ -113,6 +123,8 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'group-paused': ['info', 'group paused'],
   'group-resumed': ['info', 'group resumed'],
   'group-stopped': ['info', 'group stopped'],
+  'backfill-progress': ['debug', 'backfilling'],
+  'backfill-ended': ['info', 'backfill ended'],
   stale: ['warn', 'stale settlement rejected'],
   'taken-over': ['warn', 'expired leases taken over'],
   error: ['warn', 'failed; trying again'],

@@ -1,4 +1,5 @@
 import { Admin } from './admin.ts'
+import { Backfills } from './backfill/backfills.ts'
 import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
@@ -66,6 +67,7 @@ export class Tidemark implements AsyncDisposable {
       settler: new Settler(store, instrumentation, wakeHub),
       readers: new ReaderCounts(),
       consumerIds: new ConsumerIds(),
+      backfills: new Backfills({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) }),
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
@@ -158,7 +160,9 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #close(last?: () => Promise<void>): Promise<void> {
+    const backfills = this.#engine.backfills.stop()
     await Promise.all([...this.#engine.started].map(each => each.stop()))
+    await backfills
     await this.#publisher.drain()
     // Groups have waited for the database as long as they may; what it did not take will be delivered again.
     this.#engine.settler.stop()

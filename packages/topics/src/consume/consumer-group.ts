@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type BackfillOptions, parseBackfill } from '../backfill/backfill-plan.ts'
 import type { Duration } from '../duration.ts'
 import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
+import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
 import type { SubscriptionStatus } from '../stores/store.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
@@ -28,7 +30,12 @@ export type GroupOptions<T = unknown> = {
 }
 
 export type ConsumerOptions<T = unknown> = { filter?: Filter<T>; concurrency?: number }
-export type StartOptions = { from?: From }
+export type StartOptions = {
+  /** Where a new group begins. */
+  from?: From
+  /** In a reference topic, how a new group gets what was published before; false: not at all. */
+  backfill?: BackfillOptions | false
+}
 export type StopOptions = { timeout?: Duration }
 
 const DEFAULT_BATCH = 200
@@ -136,6 +143,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async start(given?: StartOptions): Promise<void> {
     const options = new Options('start', given)
     const from = parseFrom('start.from', options.value('from'))
+    const backfill = parseBackfill('start.backfill', options.value('backfill'))
     options.done()
     this.#engine.assertOpen()
     if (this.#dispatcher.members.size === 0) {
@@ -143,7 +151,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     }
     await this.#stopping
     if (this.#run) return
-    this.#starting ??= this.#start(from).finally(() => {
+    this.#starting ??= this.#start(from, backfill === undefined ? {} : { backfill }).finally(() => {
       this.#starting = undefined
     })
     await this.#starting
@@ -188,14 +196,14 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     await this.stop()
   }
 
-  async #start(from: ReturnType<typeof parseFrom>): Promise<void> {
+  async #start(from: ReturnType<typeof parseFrom>, settings: SubscriptionSettings): Promise<void> {
     const topic = await this.#engine.topics.get(this.topic)
     // A queue has one implicit group; the name given is only a label.
     this.#group = topic.config.semantics === 'queue' ? '' : this.#label
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
-    const subscription = await this.#engine.store.subscribe(topic, this.#group, from)
+    const subscription = await this.#engine.store.subscribe(topic, this.#group, from, settings)
     this.#takeIds()
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
@@ -210,6 +218,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       status: subscription.status,
     })
     run.loop = this.#consume(run)
+    await this.#engine.backfills.start(topic, subscription)
   }
 
   /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */

@@ -133,6 +133,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the reader a group`)
     }
     const subscription = await this.#engine.store.subscribe(topic, isQueue ? '' : this.#label, from)
+    await this.#engine.backfills.start(topic, subscription)
     return new Claimer(this.#engine, topic, subscription, this.#consumer)
   }
 
