@@ -40,10 +40,13 @@ export type Events = {
   'topic-unsubscribed': { readonly topic: string; readonly messages: number; readonly oldestAt: Date }
   /** A live group with messages waiting has not moved for its topic's zombieTtl. */
   zombie: InGroup & { readonly movedAt: Date; readonly waiting: number }
+  /** `done` of `total` messages were gone through, `processed` of them are for the group; at most once a second. */
   'backfill-progress': InGroup & {
     readonly processed: number
-    readonly remaining: number
-    readonly perSecond: number
+    readonly done: number
+    readonly total: number
+    /** Messages a second. */
+    readonly rate: number
     readonly etaMs: number | null
   }
   'backfill-ended': InGroup & { readonly status: BackfillStatus; readonly processed: number; readonly error?: Error }

@@ -1,4 +1,5 @@
 import { Admin } from './admin.ts'
+import { Backfills } from './backfill/backfills.ts'
 import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
@@ -63,6 +64,7 @@ export class Tidemark implements AsyncDisposable {
     this.namespace = namespace
     this.#store = store
     this.#publisher = new Publisher(store, instrumentation, topicId => wakeHub.wake(topicId))
+    const backfills = new Backfills({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
     this.#engine = {
       store,
       codec,
@@ -73,9 +75,10 @@ export class Tidemark implements AsyncDisposable {
       settler: new Settler(store, instrumentation, wakeHub, heartbeats),
       heartbeats,
       heartbeatDefaults: heartbeatDefaults(maintenance.heartbeatTimeoutMs),
-      maintenance: new Maintenance(store, instrumentation, createJobs(store, instrumentation, maintenance)),
+      maintenance: new Maintenance(store, instrumentation, createJobs(store, instrumentation, backfills, maintenance)),
       readers: new ReaderCounts(),
       consumerIds: new ConsumerIds(),
+      backfills,
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
@@ -169,7 +172,9 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #close(last?: () => Promise<void>): Promise<void> {
+    const backfills = this.#engine.backfills.stop()
     await Promise.all([this.#engine.maintenance.stop(), ...[...this.#engine.started].map(each => each.stop())])
+    await backfills
     this.#engine.heartbeats.stop()
     await this.#publisher.drain()
     // Groups have waited for the database as long as they may; what it did not take will be delivered again.

@@ -3,6 +3,7 @@ import type { Engine } from '../consume/engine.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import { BackfillError } from '../errors.ts'
 import { Options } from '../options.ts'
+import type { BackfillRecord } from '../stores/fan-out-store.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 import { findGroup, type GroupRecords } from './scope.ts'
 
@@ -18,7 +19,8 @@ export async function start(
   const { plan } = readBackfill(options, RETAINED_BACKFILL)
   options.done()
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
-  return toProgress(await engine.store.startBackfill(topic, subscription, from, plan))
+  const record = await engine.store.startBackfill(topic, subscription, from, plan)
+  return await run(engine, { topic, subscription }, record)
 }
 
 /** The group's last backfill; undefined where it never had one. */
@@ -37,7 +39,18 @@ export async function cancel(engine: Engine, topicName: string, group: string): 
 /** Goes on at the checkpoint. */
 export async function resume(engine: Engine, topicName: string, group: string): Promise<BackfillProgress> {
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
-  return toProgress(await engine.store.setBackfillStatus(topic, subscription, 'RUNNING'))
+  const record = await engine.store.setBackfillStatus(topic, subscription, 'RUNNING')
+  return await run(engine, { topic, subscription }, record)
+}
+
+/** In this process: a small one to its end, a large one in the background. */
+async function run(
+  engine: Engine,
+  { topic, subscription }: GroupRecords,
+  record: BackfillRecord,
+): Promise<BackfillProgress> {
+  await engine.backfills.start(topic, subscription)
+  return toProgress((await engine.store.backfill(subscription.id)) ?? record)
 }
 
 async function findReferenceGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {

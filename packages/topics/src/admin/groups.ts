@@ -56,7 +56,9 @@ export async function resurrect(
     limit: limit ?? null,
     plan,
   })
+  engine.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
   wake(engine, topic.id)
+  await engine.backfills.start(topic, subscription)
   return resurrected
 }
 
@@ -76,6 +78,7 @@ export async function reset(
   await engine.store.resetCursor(topic, subscription, position, plan)
   engine.instrumentation.emit('group-reset', { topic: topicName, group: subscription.group })
   wake(engine, topic.id)
+  await engine.backfills.start(topic, subscription)
 }
 
 function parsePlan(path: string, given: unknown): ReturnType<typeof readBackfill> {

@@ -217,7 +217,11 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const beating: Beating = {
       topic,
       subscription,
-      resurrected: () => claimer.wake(),
+      resurrected: () => {
+        claimer.wake()
+        // Reports what goes wrong by itself.
+        void this.#engine.backfills.start(topic, subscription)
+      },
       ended: reason => this.#run === run && this.#stopBecause(reason),
     }
     const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }
@@ -232,6 +236,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     })
     if (subscription.resurrected) this.#engine.instrumentation.resurrected(this.#where(), subscription.resurrected)
     run.loop = this.#consume(run)
+    await this.#engine.backfills.start(topic, subscription)
   }
 
   /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */

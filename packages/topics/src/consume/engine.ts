@@ -1,3 +1,4 @@
+import type { Backfills } from '../backfill/backfills.ts'
 import type { Heartbeats } from '../heartbeats.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
@@ -23,6 +24,7 @@ export type Engine = {
   readonly wakeHub: WakeHub
   readonly readers: ReaderCounts
   readonly consumerIds: ConsumerIds
+  readonly backfills: Backfills
   /** Throws a ClosedError after close(). */
   readonly assertOpen: () => void
   /** Groups and readers at work, to be stopped when it closes. */

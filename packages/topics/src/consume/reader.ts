@@ -150,6 +150,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     }
     const group = isQueue ? '' : this.#label
     const subscription = await this.#engine.store.subscribe(topic, group, from, settings)
+    await this.#engine.backfills.start(topic, subscription)
     if (subscription.resurrected) {
       this.#engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)
     }
@@ -157,7 +158,11 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#beating = {
       topic,
       subscription,
-      resurrected: () => claimer.wake(),
+      resurrected: () => {
+        claimer.wake()
+        // Reports what goes wrong by itself.
+        void this.#engine.backfills.start(topic, subscription)
+      },
       ended: reason => this.#fail(reason),
     }
     if (!this.#closing.signal.aborted) this.#engine.heartbeats.join(this.#beating)

@@ -13,7 +13,7 @@ export type JobContext = {
   readonly signal: AbortSignal
 }
 
-export const JOB_NAMES = ['dead-groups', 'messages', 'subscriptions'] as const
+export const JOB_NAMES = ['dead-groups', 'messages', 'subscriptions', 'backfills'] as const
 
 export type JobName = (typeof JOB_NAMES)[number]
 export type JobResult = Readonly<Record<string, number>>

@@ -147,7 +147,7 @@ export type ReferenceStore = {
   /** RUNNING → CANCELLED | FAILED; CANCELLED | FAILED → RUNNING; else BackfillError. */
   setBackfillStatus(
     topic: TopicRecord,
-    subscription: SubscriptionRecord,
+    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
     status: 'RUNNING' | 'CANCELLED' | 'FAILED',
     error?: string,
   ): Promise<BackfillRecord>

@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import type { BackfillPlan, BackfillRecord } from '../../src/stores/fan-out-store.ts'
 import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { beginBackfill } from '../../src/stores/sqlite/backfills.ts'
+import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
 import type { Lease, StartPosition, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
-import { SILENT, type TestDatabase } from './stores.ts'
+import { executePostgres, SILENT, type TestDatabase } from './stores.ts'
 
 const TTL_MS = 60_000
 
@@ -161,4 +163,33 @@ export async function remove(database: TestDatabase, group: string): Promise<voi
     sqlite: `delete from tidemark_subscription ${where}`,
     postgres: `delete from tidemark.subscription ${where}`,
   })
+}
+
+/** As a heartbeat of a dead group does: back where it stopped, by a backfill of what it missed, bounded by `limit`. */
+export async function resurrect(
+  database: TestDatabase,
+  work: Work,
+  group: string,
+  limit: number | null = null,
+): Promise<void> {
+  const { id } = work.group(group)
+  const plan = { ...DEFAULT_BACKFILL, scope: 'retained', maxMessages: limit } as const
+  const alive = `update tidemark.subscription set status = 'ACTIVE', epoch = epoch + 1, misses = 0 where id = ${id}`
+  if (!database.url.startsWith('sqlite:')) {
+    const { scope, maxMessages, ...settings } = plan
+    const values = `'${scope}', ${maxMessages}, '${JSON.stringify(settings)}', false`
+    const begin = `select tidemark.begin_backfill(id, window_from, window_to, at_xid, at_id, since, 0, ${values})
+      from tidemark.subscription where id = ${id}`
+    await executePostgres(database.url, `begin; ${alive}; ${begin}; commit`)
+    return
+  }
+  const options = { path: database.url.slice('sqlite:'.length), durability: 'process', busyTimeoutMs: 10_000 } as const
+  const connection = new Connection(options)
+  await connection.prepareForUse()
+  await connection.write(false, () => {
+    connection.prepare(alive.replace('tidemark.', 'tidemark_')).run()
+    const cursor = connection.prepare('select cursor from tidemark_subscription where id = ?').get(id)?.cursor
+    beginBackfill(connection, id, { lowerId: Number(cursor), plan, again: false })
+  })
+  await connection.close()
 }

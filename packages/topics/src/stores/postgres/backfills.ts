@@ -94,7 +94,7 @@ export async function backfillBatch(
 export async function setBackfillStatus(
   database: Database,
   topic: TopicRecord,
-  subscription: SubscriptionRecord,
+  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
   status: 'RUNNING' | 'CANCELLED' | 'FAILED',
   error?: string,
 ): Promise<BackfillRecord> {
@@ -136,7 +136,7 @@ export async function probe(database: Database): Promise<void> {
 async function requiredBackfill(
   database: Database,
   topic: TopicRecord,
-  { id, group }: SubscriptionRecord,
+  { id, group }: Pick<SubscriptionRecord, 'id' | 'group'>,
 ): Promise<BackfillRecord> {
   const found = await findBackfill(database, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)

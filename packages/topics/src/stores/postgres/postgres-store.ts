@@ -296,7 +296,7 @@ class PostgresStore implements Store {
 
   setBackfillStatus(
     topic: TopicRecord,
-    subscription: SubscriptionRecord,
+    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
     status: 'RUNNING' | 'CANCELLED' | 'FAILED',
     error?: string,
   ): Promise<BackfillRecord> {

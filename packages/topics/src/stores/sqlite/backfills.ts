@@ -266,7 +266,7 @@ export function takeBackfilled(
 export async function setBackfillStatus(
   connection: Connection,
   topic: TopicRecord,
-  subscription: SubscriptionRecord,
+  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
   status: 'RUNNING' | 'CANCELLED' | 'FAILED',
   error?: string,
 ): Promise<BackfillRecord> {
@@ -332,7 +332,7 @@ export function findBackfill(connection: Connection, subscriptionId: number): Ba
 function requiredBackfill(
   connection: Connection,
   topic: TopicRecord,
-  { id, group }: SubscriptionRecord,
+  { id, group }: Pick<SubscriptionRecord, 'id' | 'group'>,
 ): BackfillRecord {
   const found = findBackfill(connection, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)

@@ -274,7 +274,7 @@ class SqliteStore implements Store {
 
   async setBackfillStatus(
     topic: TopicRecord,
-    subscription: SubscriptionRecord,
+    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
     status: 'RUNNING' | 'CANCELLED' | 'FAILED',
     error?: string,
   ): Promise<BackfillRecord> {
