@@ -8,11 +8,11 @@ import { hasTable, logTable, trackTable } from './topics.ts'
 import { watermarkOf } from './watermark.ts'
 
 /**
- * A step holds the write lock and the event loop, so it ends after this long however few rows it has come to: 10 000
- * rows of 200 bytes take about 15 ms, of 100 kB about a second.
+ * A step holds the write lock and the event loop, so it ends after this long however few rows it has come to. Measured on
+ * a busy machine: 10 000 rows of 200 bytes take 48 ms, 100 rows of 100 kB 33 ms.
  */
 const STEP_MS = 25
-const CHUNK = 500
+const CHUNK = 100
 
 const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
 
