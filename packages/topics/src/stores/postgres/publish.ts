@@ -120,7 +120,7 @@ export class Publisher {
   #plain(topic: TopicRecord, name: string): string {
     let text = this.#plainTexts.get(name)
     if (text === undefined) {
-      text = this.#database.sql(withTracking(PLAIN, topic))
+      text = this.#database.sql(publishText(topic))
       this.#plainTexts.set(name, text)
     }
     return text
@@ -156,6 +156,9 @@ export class Publisher {
     return found
   }
 }
+
+/** The statement of a plain publish. */
+export const publishText = (topic: TopicRecord): string => withTracking(PLAIN, topic)
 
 const withTracking = (text: string, { id, config }: TopicRecord): string =>
   text.replace('{tracked}', config.tracking === 'reference' ? TRACKED : '').replaceAll('{topic}', String(id))
