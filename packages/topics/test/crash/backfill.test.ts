@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { openStore, orphanBackfills, Work } from '../conformance/reference.ts'
-import { SHARED_STORES } from '../conformance/stores.ts'
+import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
 import { SeededRandom } from './seeded-random.ts'
 
 const MESSAGES = 1_000
@@ -27,6 +27,7 @@ for (const engine of SHARED_STORES) {
           await until(async () => (await checkpoint(work)) >= point, { what: 'the backfill to come to the point' })
           process.kill('SIGKILL')
           await process.exited
+          await until(() => isQuiet(database), { what: 'the server to end what the process had sent' })
           await orphanBackfills(database)
         }
         const record = await work.backfill('late', 100)
@@ -39,6 +40,17 @@ for (const engine of SHARED_STORES) {
       })
     })
   })
+}
+
+/** A statement that was under way when its process was killed may still commit, and renew the lease. */
+async function isQuiet(database: TestDatabase): Promise<boolean> {
+  const [row] = await database.execute({
+    sqlite: 'select 0 as busy',
+    postgres: `
+      select count(*)::int as busy from pg_stat_activity
+      where datname = current_database() and application_name = 'tidemark' and state <> 'idle'`,
+  })
+  return row?.busy === 0
 }
 
 async function checkpoint(work: Work): Promise<number> {

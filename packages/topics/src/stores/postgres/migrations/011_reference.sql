@@ -141,6 +141,10 @@ begin
     join locked on locked.id = done.id
     where t.id = done.id and t.id between %2$s and %3$s and t.required & t.completed & done.bits <> done.bits
   $q$, p_topic, low, high) using ids, bits;
+exception
+  when undefined_table then
+    -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
+    null;
 end
 $$;
 
