@@ -5,9 +5,11 @@ import type { BenchCase } from '../topics/bench-case.ts'
 import type { BenchEngine } from '../topics/engines/engine.ts'
 import { openPostgresEngine } from '../topics/engines/postgres.ts'
 import { openSqliteEngine } from '../topics/engines/sqlite.ts'
+import { backfillContention } from './cases/backfill-contention.ts'
 import { partitionDrop } from './cases/partition-drop.ts'
+import { tracking } from './cases/tracking.ts'
 
-const CASES: readonly BenchCase[] = [partitionDrop]
+const CASES: readonly BenchCase[] = [tracking, backfillContention, partitionDrop]
 
 const ROUNDS = 3
 const QUICK_ROUNDS = 2

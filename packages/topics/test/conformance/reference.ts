@@ -155,9 +155,10 @@ export async function orphanBackfills(database: TestDatabase): Promise<void> {
 export async function remove(database: TestDatabase, group: string): Promise<void> {
   const where = `where group_name = '${group}'`
   await database.execute({
-    sqlite: `insert into tidemark_bit_wipe select topic_id, bit, 1, 1000000 from tidemark_subscription ${where}`,
+    sqlite: `insert into tidemark_bit_wipe select topic_id, bit, 1, 1000000 from tidemark_subscription ${where} and bit is not null`,
     postgres: `
-      insert into tidemark.bit_wipe select topic_id, bit, 1, 1000000, pg_current_xact_id() from tidemark.subscription ${where}`,
+      insert into tidemark.bit_wipe select topic_id, bit, 1, 1000000, pg_current_xact_id() from tidemark.subscription
+      ${where} and bit is not null`,
   })
   await database.execute({
     sqlite: `delete from tidemark_subscription ${where}`,

@@ -159,7 +159,7 @@ export class Publisher {
   #plain(topic: TopicRecord): string {
     const known = this.#plainTexts.get(topic.id)
     if (known?.version === topic.configVersion) return known.text
-    const text = this.#database.sql(fill(PLAIN, topic))
+    const text = this.#database.sql(publishText(topic))
     this.#plainTexts.set(topic.id, { version: topic.configVersion, text })
     return text
   }
@@ -196,6 +196,9 @@ export class Publisher {
     return found
   }
 }
+
+/** The statement of a plain publish. */
+export const publishText = (topic: TopicRecord): string => fill(PLAIN, topic)
 
 /** Someone holds the log's lock, an ANALYZE perhaps. The publish finds out whether there is a partition now. */
 function ignoreLocked(error: unknown): void {

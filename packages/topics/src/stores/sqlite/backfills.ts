@@ -74,7 +74,20 @@ export function beginBackfill(connection: Connection, subscriptionId: number, { 
       set bit = ?2, cursor = ?3, moved_at = ?4, backfilling = ?5, cleared_id = 0
       where id = ?1`)
     .run(subscriptionId, bit, upper, now, isEmpty ? 0 : 1)
+  requireHeld(connection, subscriptionId, place.topic_id, bit, upper)
   return lower - lowest
+}
+
+/** What the group still holds from before is its own, though the dead clean-up may have taken its bit. */
+function requireHeld(connection: Connection, subscriptionId: number, topicId: number, bit: number, last: number): void {
+  const held = heldIds(connection, subscriptionId, 1, last)
+  if (held.length === 0) return
+  connection
+    .prepare(`
+      insert into ${trackTable(topicId)} (id, required)
+      select l.id, 1 << ?1 from ${logTable(topicId)} l where l.id in (select value from json_each(?2))
+      on conflict do update set required = required | excluded.required`)
+    .run(bit, JSON.stringify(held))
 }
 
 export async function startBackfill(

@@ -8,16 +8,17 @@ export const trackTable = (topicId: number): string => `tidemark_track_${topicId
 
 /** One sub-select a statement says which groups the messages are for; to be called in the publishing transaction. */
 export function requireBits(prepare: Prepare, topic: TopicRecord, first: number, last: number): void {
-  if (last < first) return
-  prepare(`
-    with recursive
-      live(bits) as materialized (
-        select coalesce(sum(1 << bit), 0) from tidemark_subscription where topic_id = ?1 and status in ('ACTIVE', 'PAUSED')
-      ),
-      message(id) as (select ?2 union all select id + 1 from message where id < ?3)
-    insert into ${trackTable(topic.id)} (id, required, completed)
-    select message.id, live.bits, 0 from message, live`).run(topic.id, first, last)
+  if (last >= first) prepare(requireBitsText(topic)).run(topic.id, first, last)
 }
+
+export const requireBitsText = ({ id }: TopicRecord): string => `
+  with recursive
+    live(bits) as materialized (
+      select coalesce(sum(1 << bit), 0) from tidemark_subscription where topic_id = ?1 and status in ('ACTIVE', 'PAUSED')
+    ),
+    message(id) as (select ?2 union all select id + 1 from message where id < ?3)
+  insert into ${trackTable(id)} (id, required, completed)
+  select message.id, live.bits, 0 from message, live`
 
 /** A group's place in the bitmaps; `bit` is null in a topic that is tracked by offset. */
 export type Place = { readonly topic_id: number; readonly bit: number | null }

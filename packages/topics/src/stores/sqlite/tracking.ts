@@ -70,9 +70,15 @@ function trackByReference(connection: Connection, topic: TopicRecord, { next_id 
   if (groups.length > MOST_GROUPS) throw new TooManyGroupsError(topic.name, 0)
   createTrack(connection, topic.id)
   connection.prepare('delete from tidemark_backfill where topic_id = ?').run(topic.id)
-  connection.prepare('update tidemark_subscription set cleared_epoch = epoch where topic_id = ?').run(topic.id)
+  // Who has ended has no bits in the new table to be cleared.
+  connection
+    .prepare(`
+      update tidemark_subscription
+      set cleared_epoch = epoch - (status in ('ACTIVE', 'PAUSED')), cleared_id = 0
+      where topic_id = ?`)
+    .run(topic.id)
   for (const [bit, { id }] of groups.entries()) {
-    connection.prepare('update tidemark_subscription set bit = ?, cleared_id = 0 where id = ?').run(bit, id)
+    connection.prepare('update tidemark_subscription set bit = ? where id = ?').run(bit, id)
   }
   const live = groups.filter(({ status }) => status !== 'DEAD')
   const lowest = Math.min(next_id, ...live.map(({ id }) => lowestNeeded(connection, id)))

@@ -141,6 +141,10 @@ begin
     join locked on locked.id = done.id
     where t.id = done.id and t.id between %2$s and %3$s and t.required & t.completed & done.bits <> done.bits
   $q$, p_topic, low, high) using ids, bits;
+exception
+  when undefined_table then
+    -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
+    null;
 end
 $$;
 
@@ -316,7 +320,9 @@ begin
     select * from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update
   loop
     update tidemark.subscription as x
-    set bit = case when s.status = 'CANCELLED' then null else next_bit end, cleared_epoch = x.epoch, cleared_id = 0, backfilling = false
+    set bit = case when s.status = 'CANCELLED' then null else next_bit end, cleared_id = 0, backfilling = false,
+      -- who has ended has no bits in the new table to be cleared
+      cleared_epoch = case when s.status in ('ACTIVE', 'PAUSED') then x.epoch - 1 else x.epoch end
     where x.id = s.id;
     next_bit := next_bit + case when s.status = 'CANCELLED' then 0 else 1 end;
     if s.status in ('ACTIVE', 'PAUSED') then
@@ -468,6 +474,7 @@ declare
   lower_id bigint;
   skipped bigint := 0;
   rows bigint;
+  held bigint[];
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
   if s.bit is null then
@@ -513,6 +520,18 @@ begin
     next_id = s.next_id, at_xid = '0', at_id = 0, since = case when p_since > clock_timestamp() then p_since end, moved_at = clock_timestamp(),
     backfilling = lower_id < ceiling, cleared_id = 0
   where x.id = s.id;
+  -- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
+  held := tidemark.held_ids(s, 1, ceiling);
+  if cardinality(held) > 0 then
+    execute format($q$
+      insert into tidemark.track_%1$s as t (id, xid, required)
+      select l.id, l.xid, 1::bigint << %2$s
+      from tidemark.log_%1$s as l
+      where l.id = any($1)
+      order by l.id
+      on conflict (id) do update set required = t.required | excluded.required
+    $q$, s.topic_id, s.bit) using held;
+  end if;
   return skipped;
 end
 $$;
