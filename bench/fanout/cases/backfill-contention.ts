@@ -34,7 +34,7 @@ export const backfillContention: BenchCase = {
     const started = performance.now()
     const starting = group.start({
       from: 'beginning',
-      backfill: { preset: 'aggressive', scope: 'retained', maxMessages: 'all' },
+      backfill: { scope: 'retained', maxMessages: 'all' },
     })
     const during = await load(tidemark, ended)
     const seconds = (performance.now() - started) / 1_000
@@ -42,7 +42,7 @@ export const backfillContention: BenchCase = {
     await group.stop({ timeout: 1 })
     const rate = (await ended) / seconds
     return [
-      figure({ case: 'backfill, preset aggressive', engine: bench.engine.name, ours: rate, unit: '/s' }),
+      figure({ case: 'backfill', engine: bench.engine.name, ours: rate, unit: '/s' }),
       ...(['publish', 'deliver'] as const).map(
         (what): Figure =>
           figure({

@@ -21,7 +21,13 @@ export async function openStore({ url }: Pick<TestDatabase, 'url'>): Promise<Sto
         ownFile: true,
         rowCacheBytes: 1_000_000,
       })
-    : await openPostgres({ url, namespace: 'default', rowCacheBytes: 1_000_000, logger: SILENT })
+    : await openPostgres({
+        url,
+        namespace: 'default',
+        rowCacheBytes: 1_000_000,
+        logger: SILENT,
+        applicationName: 'test',
+      })
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
 }
 

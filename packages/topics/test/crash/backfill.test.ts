@@ -27,7 +27,7 @@ for (const engine of SHARED_STORES) {
           await until(async () => (await checkpoint(work)) >= point, { what: 'the backfill to come to the point' })
           process.kill('SIGKILL')
           await process.exited
-          await until(() => isQuiet(database), { what: 'the server to end what the process had sent' })
+          await until(() => isGone(database), { what: 'the server to end its sessions' })
           await orphanBackfills(database)
         }
         const record = await work.backfill('late', 100)
@@ -42,15 +42,15 @@ for (const engine of SHARED_STORES) {
   })
 }
 
-/** A statement that was under way when its process was killed may still commit, and renew the lease. */
-async function isQuiet(database: TestDatabase): Promise<boolean> {
+/** A statement that was on its way when its process was killed may still commit, and renew the lease. */
+async function isGone(database: TestDatabase): Promise<boolean> {
   const [row] = await database.execute({
-    sqlite: 'select 0 as busy',
+    sqlite: 'select 0 as sessions',
     postgres: `
-      select count(*)::int as busy from pg_stat_activity
-      where datname = current_database() and application_name = 'tidemark' and state <> 'idle'`,
+      select count(*)::int as sessions from pg_stat_activity
+      where datname = current_database() and application_name = 'tidemark'`,
   })
-  return row?.busy === 0
+  return row?.sessions === 0
 }
 
 async function checkpoint(work: Work): Promise<number> {
