@@ -54,7 +54,7 @@ export function beginBackfill(connection: Connection, subscriptionId: number, { 
   const lowest = Math.max(wanted, place.first_id - 1)
   const lower = plan.maxMessages === null ? lowest : Math.max(lowest, upper - plan.maxMessages)
   const isEmpty = lower >= upper
-  const now = Date.now()
+  const now = connection.now()
   const { batchSize, maxPerSecond, targetMs } = plan
   connection
     .prepare(`
@@ -134,7 +134,7 @@ export async function takeBackfill(
   subscriptionId?: number,
 ): Promise<BackfillRecord | null> {
   return await connection.write(true, () => {
-    const now = Date.now()
+    const now = connection.now()
     const free = rowOf<{ id: number }>(
       connection.prepare(`
         select b.subscription_id as id
@@ -179,7 +179,7 @@ export async function backfillBatch(
     const upTo = Math.min(running.checkpoint_id + limit, running.upper_id)
     const marked = markBatch(connection, running, upTo)
     const isDone = upTo >= running.upper_id
-    const now = Date.now()
+    const now = connection.now()
     connection
       .prepare(`
         update tidemark_backfill
@@ -290,7 +290,7 @@ export async function setBackfillStatus(
     if (!(status === 'RUNNING' ? isStopped : isRunning)) {
       throw BackfillError.cannotBecome(topic.name, subscription.group, current?.status, status)
     }
-    const now = Date.now()
+    const now = connection.now()
     connection
       .prepare(`
         update tidemark_backfill

@@ -63,7 +63,7 @@ function removable(connection: Connection, topic: TopicRecord, batchSize: number
   if (place === undefined || place.first_id === place.next_id) return null
   const config = JSON.parse(place.config) as TopicConfig
   const first = place.first_id
-  const now = Date.now()
+  const now = connection.now()
   /** The last id created longer ago than this. */
   const olderThan = (ms: number): number => firstIdSince(connection, topic, place, now - ms) - 1
   const batchEnd = first + batchSize - 1

@@ -52,7 +52,7 @@ export async function completeOrphans(
       connection.prepare('select first_id, next_id from tidemark_topic where id = ?'),
       topic.id,
     )
-    return { first: kept.first_id, end: firstIdSince(connection, topic, kept, Date.now() - olderThanMs) }
+    return { first: kept.first_id, end: firstIdSince(connection, topic, kept, connection.now() - olderThanMs) }
   })
   let count = 0
   for (let from = bounds.first; from < bounds.end; from += ORPHANS_PER_STEP) {

@@ -36,7 +36,7 @@ const GROUPS = `
 /** Reads positions, leases and retries; of the log, one row a group. */
 export function describeTopic(connection: Connection, topic: TopicRecord): TopicDescription {
   const bounds = boundsOf(connection, topic)
-  const now = Date.now()
+  const now = connection.now()
   return {
     messagesPublished: bounds.next_id - 1,
     now,

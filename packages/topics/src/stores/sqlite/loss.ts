@@ -38,7 +38,7 @@ export function takeFromGroups(
 export function countLost(connection: Connection, subscriptionId: number, count: number): void {
   connection
     .prepare('update tidemark_subscription set lost = lost + ?, lost_at = ? where id = ?')
-    .run(count, Date.now(), subscriptionId)
+    .run(count, connection.now(), subscriptionId)
 }
 
 function skipUnclaimed(connection: Connection, { id, cursor }: Group, first: number, last: number): number {
@@ -88,7 +88,7 @@ function settleSlots(connection: Connection, token: string, lease: Held, slots: 
   const open = slots.filter(slot => !hasBit(settled, slot))
   for (const slot of open) setBit(settled, slot)
   if (open.length > 0) {
-    const doneAt = countBits(settled) === lease.size ? Date.now() : null
+    const doneAt = countBits(settled) === lease.size ? connection.now() : null
     connection
       .prepare('update tidemark_lease set settled = ?, done_at = ? where token = ?')
       .run(doneAt === null ? settled : null, doneAt, token)

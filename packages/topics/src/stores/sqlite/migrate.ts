@@ -25,7 +25,9 @@ export async function migrate(connection: Connection): Promise<void> {
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
-      connection.prepare('insert into tidemark_migration (version, applied_at) values (?, ?)').run(version, Date.now())
+      connection
+        .prepare('insert into tidemark_migration (version, applied_at) values (?, ?)')
+        .run(version, connection.now())
     }
   })
 }

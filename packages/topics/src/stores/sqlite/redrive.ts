@@ -53,7 +53,7 @@ function bringBack(connection: Connection, topic: TopicRecord, letter: Letter): 
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
       values (?, ?, 0, ?, ?, 0, ?)
       on conflict do nothing`)
-    .run(letter.subscription_id, letter.log_id, letter.version, Date.now(), letter.history)
+    .run(letter.subscription_id, letter.log_id, letter.version, connection.now(), letter.history)
   if (letter.bit !== null && hasTracking(connection, topic)) {
     connection
       .prepare(`update tidemark_track_${topic.id} set completed = completed & ~(1 << ?) where id = ?`)

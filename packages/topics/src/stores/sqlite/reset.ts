@@ -31,7 +31,7 @@ export async function resetCursor(
     }
     refuseGone(connection, topic, to)
     const cursor = cursorAt(connection, topic, to)
-    const now = Date.now()
+    const now = connection.now()
     connection
       .prepare(`
         update tidemark_lease set expired_at = ?

@@ -119,7 +119,11 @@ function trackByOffset(connection: Connection, topic: TopicRecord): boolean {
   if (running) throw BackfillError.whileSwitching(topic.name, running.group_name)
   const [unfinished] = backfills
   if (unfinished) {
-    takeBackfilled(connection, unfinished.subscription_id, { token: null, limit: RELEASED_PER_STEP, now: Date.now() })
+    takeBackfilled(connection, unfinished.subscription_id, {
+      token: null,
+      limit: RELEASED_PER_STEP,
+      now: connection.now(),
+    })
     return false
   }
   connection.prepare('delete from tidemark_backfill where topic_id = ?').run(topic.id)

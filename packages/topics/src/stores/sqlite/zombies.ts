@@ -24,10 +24,10 @@ export function listZombies(connection: Connection): Zombie[] {
         from tidemark_subscription
         where topic_id = ?1 and status in ('ACTIVE', 'PAUSED') and max(moved_at, status_at) < ?2`),
       topic.id,
-      Date.now() - topic.config.zombieTtlMs,
+      connection.now() - topic.config.zombieTtlMs,
     )
     return rows
-      .filter(row => hasWaitedSince(connection, topic, row, Date.now() - topic.config.zombieTtlMs))
+      .filter(row => hasWaitedSince(connection, topic, row, connection.now() - topic.config.zombieTtlMs))
       .map(row => ({
         topic,
         subscription: toSubscription(topic.id, row),
@@ -71,7 +71,7 @@ export function forceAdvance(connection: Connection, topic: TopicRecord, subscri
   const held = livePages(connection, id).reduce((sum, { size, settled }) => sum + size - countBits(settled), 0)
   const count =
     last - place.cursor + held + countRetries(connection, id) + endBackfill(connection, topic, id, place.bit)
-  const now = Date.now()
+  const now = connection.now()
   connection
     .prepare(`
       update tidemark_lease set expired_at = ? where subscription_id = ? and done_at is null and expired_at is null`)
@@ -96,7 +96,7 @@ function endBackfill(connection: Connection, topic: TopicRecord, id: number, bit
       set status = case when status = 'RUNNING' then 'CANCELLED' else status end, cursor_id = checkpoint_id,
         ended_at = coalesce(ended_at, ?2), updated_at = ?2, token = null, lease_until = null
       where subscription_id = ?1`)
-    .run(id, Date.now())
+    .run(id, connection.now())
   connection.prepare('update tidemark_subscription set backfilling = 0 where id = ?').run(id)
   return count
 }
