@@ -60,7 +60,8 @@ export async function takeBackfill(
           and ($3::int is null or x.subscription_id = $3)
         order by x.started_at
         limit 1
-        for no key update of x skip locked
+        -- not "skip locked": the group's own claims lock the row for a moment, and it would seem taken
+        for no key update of x
       )
       update tidemark.backfill as b
       set token = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond', updated_at = clock_timestamp()
