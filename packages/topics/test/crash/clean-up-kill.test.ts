@@ -9,8 +9,8 @@ import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
 import { SeededRandom } from './seeded-random.ts'
 
 const TOPIC = 'events'
-const MESSAGES = 2_000
-const KILLS = 8
+const MESSAGES = 800
+const KILLS = 5
 
 type Said = { readonly removed: number; readonly lost: number }
 
