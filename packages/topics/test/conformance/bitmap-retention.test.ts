@@ -70,12 +70,6 @@ async function tracked(store: (typeof SHARED_STORES)[number]) {
   for (const n of range(1, MESSAGES)) await tm.publish('events', n)
   await consume(reader, MESSAGES)
   await reader.close()
-  const columns = 'required bigint not null, completed bigint not null'
-  await database.execute({
-    sqlite: `create table if not exists tidemark_track_${id} (id integer primary key, required integer, completed integer)`,
-    postgres: `create table if not exists tidemark.track_${id} (id bigint primary key, xid xid8, ${columns}) partition by range (id);
-      create table if not exists tidemark.track_${id}_p0 partition of tidemark.track_${id} for values from (0) to (10)`,
-  })
   await database.execute({
     sqlite: `update tidemark_subscription set bit = ${BIT}`,
     postgres: `update tidemark.subscription set bit = ${BIT}`,
@@ -88,8 +82,8 @@ async function tracked(store: (typeof SHARED_STORES)[number]) {
       await database.execute({
         sqlite: `insert into tidemark_track_${id} (id, required, completed)
           select id, ${required}, ${completed} from tidemark_log_${id} where ${where} ${upsert}`,
-        postgres: `insert into tidemark.track_${id} (id, required, completed)
-          select id, '${required}', '${completed}' from tidemark.log_${id} where ${where} ${upsert}`,
+        postgres: `insert into tidemark.track_${id} (id, xid, required, completed)
+          select id, xid, '${required}', '${completed}' from tidemark.log_${id} where ${where} ${upsert}`,
       })
     },
     async tracks() {

@@ -358,7 +358,7 @@ begin
     ) then
       subscription_id := s.id;
       moved_ms := extract(epoch from s.moved_at)::float8 * 1000;
-      waiting := (select b.waiting from tidemark.backlog(s, p_limit, tidemark.first_kept_id(s.topic_id)) as b) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
+      waiting := tidemark.backlog(s, p_limit) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
       return next;
     end if;
   end loop;

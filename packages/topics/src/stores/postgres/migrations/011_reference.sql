@@ -707,7 +707,7 @@ begin
       into first_id;
   end if;
   -- What the live cursor has still to come to comes with the backfill: neither the position nor the limit may cut it off.
-  if (select b.waiting from tidemark.backlog(s, 1, 0) as b) > 0 then
+  if tidemark.backlog(s, 1) > 0 then
     needed := tidemark.lowest_needed(s) - 1;
     p_limit := greatest(p_limit, tidemark.last_id(p_topic) - needed);
     if needed < first_id then
