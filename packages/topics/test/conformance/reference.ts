@@ -1,14 +1,12 @@
 /** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
 import { randomUUID } from 'node:crypto'
-import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import type { BackfillPlan, BackfillRecord } from '../../src/stores/fan-out-store.ts'
 import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
-import { beginBackfill } from '../../src/stores/sqlite/backfills.ts'
-import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
 import type { Lease, StartPosition, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
-import { executePostgres, SILENT, type TestDatabase } from './stores.ts'
+import { SILENT, type TestDatabase } from './stores.ts'
 
 const TTL_MS = 60_000
 
@@ -138,14 +136,17 @@ export class Work {
   }
 }
 
-/** As the detector does with a group whose heartbeats stopped. */
-export async function die(database: TestDatabase, group: string): Promise<void> {
+/** Its heartbeats have stopped for long enough, and the detector finds out. */
+export async function die(database: TestDatabase, work: Work, group: string): Promise<void> {
+  const { id } = work.group(group)
   await database.execute({
-    sqlite: `update tidemark_subscription set status = 'DEAD', status_at = unixepoch() * 1000 where group_name = '${group}'`,
+    sqlite: `update tidemark_subscription set last_heartbeat_at = 1, missed_at = null, misses = dead_after_misses - 1 where id = ${id}`,
     postgres: `
-      update tidemark.subscription set status = 'DEAD', status_at = clock_timestamp(), ended_xid = pg_current_xact_id()
-      where group_name = '${group}'`,
+      update tidemark.subscription set last_heartbeat_at = 'epoch', missed_at = null, misses = dead_after_misses - 1
+      where id = ${id}`,
   })
+  const { dead } = await work.store.detectDead()
+  if (!dead.some(({ subscription }) => subscription.id === id)) throw new Error(`Group '${group}' did not die`)
 }
 
 /** As if the process that runs the backfill had not been heard of for long. */
@@ -158,45 +159,18 @@ export async function orphanBackfills(database: TestDatabase): Promise<void> {
 }
 
 /** As the subscriptions' clean-up does. */
-export async function remove(database: TestDatabase, group: string): Promise<void> {
-  const where = `where group_name = '${group}'`
-  await database.execute({
-    sqlite: `insert into tidemark_bit_wipe select topic_id, bit, 1, 1000000 from tidemark_subscription ${where} and bit is not null`,
-    postgres: `
-      insert into tidemark.bit_wipe select topic_id, bit, 1, 1000000, pg_current_xact_id() from tidemark.subscription
-      ${where} and bit is not null`,
-  })
-  await database.execute({
-    sqlite: `delete from tidemark_subscription ${where}`,
-    postgres: `delete from tidemark.subscription ${where}`,
-  })
+export async function remove(work: Work, group: string): Promise<void> {
+  await work.store.removeSubscription(work.topic, work.group(group))
 }
 
-/** As a heartbeat of a dead group does: back where it stopped, by a backfill of what it missed, bounded by `limit`. */
-export async function resurrect(
-  database: TestDatabase,
-  work: Work,
-  group: string,
-  limit: number | null = null,
-): Promise<void> {
-  const { id } = work.group(group)
-  const plan = { ...DEFAULT_BACKFILL, scope: 'retained', maxMessages: limit } as const
-  const alive = `update tidemark.subscription set status = 'ACTIVE', epoch = epoch + 1, misses = 0 where id = ${id}`
-  if (!database.url.startsWith('sqlite:')) {
-    const { scope, maxMessages, ...settings } = plan
-    const values = `'${scope}', ${maxMessages}, '${JSON.stringify(settings)}', false`
-    const begin = `select tidemark.begin_backfill(id, window_from, window_to, at_xid, at_id, since, 0, ${values})
-      from tidemark.subscription where id = ${id}`
-    await executePostgres(database.url, `begin; ${alive}; ${begin}; commit`)
+/** Its heartbeat brings it back or, given a limit, an operator. */
+export async function resurrect(work: Work, group: string, limit?: number): Promise<void> {
+  const subscription = work.group(group)
+  if (limit !== undefined) {
+    await work.store.resurrect(work.topic, subscription, { mode: 'continue', limit, plan: RETAINED_BACKFILL })
     return
   }
-  const options = { path: database.url.slice('sqlite:'.length), durability: 'process', busyTimeoutMs: 10_000 } as const
-  const connection = new Connection(options)
-  await connection.prepareForUse()
-  await connection.write(false, () => {
-    connection.prepare(alive.replace('tidemark.', 'tidemark_')).run()
-    const cursor = connection.prepare('select cursor from tidemark_subscription where id = ?').get(id)?.cursor
-    beginBackfill(connection, id, { lowerId: Number(cursor), plan, again: false })
-  })
-  await connection.close()
+  const beat = { subscriptionId: subscription.id, processed: 0, failed: 0, filtered: 0 }
+  const [result] = await work.store.heartbeat([beat])
+  if (!result?.resurrected) throw new Error(`Group '${group}' did not come back`)
 }

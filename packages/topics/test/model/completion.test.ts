@@ -161,7 +161,7 @@ class Run {
   }
 
   async #end(name: Name, group: Group, status: 'dead' | 'cancelled'): Promise<void> {
-    if (status === 'dead') await die(this.#database, name)
+    if (status === 'dead') await die(this.#database, this.#work, name)
     else await this.#work.store.setStatus(this.#work.topic, this.#work.group(name), 'CANCELLED')
     group.status = status
     for (const id of group.required) {
@@ -173,14 +173,14 @@ class Run {
 
   /** What was its own and not done when it died, and what was published meanwhile, is its own again. */
   async #comeBack(name: Name, group: Group): Promise<void> {
-    await resurrect(this.#database, this.#work, name)
+    await resurrect(this.#work, name)
     group.status = 'live'
     for (const id of group.missed) group.required.add(id)
     group.missed.clear()
   }
 
   async #remove(name: Name): Promise<void> {
-    await remove(this.#database, name)
+    await remove(this.#work, name)
     this.#groups.delete(name)
   }
 

@@ -17,8 +17,9 @@ const MIGRATIONS = [
   '008_log.sql',
   '009_life_cycle.sql',
   '010_clean_up.sql',
-  '011_reference.sql',
-  '012_admin.sql',
+  '011_tracking.sql',
+  '012_backfill.sql',
+  '013_admin.sql',
 ]
 
 /** Brings the namespace's schema up to date. Processes that start at once wait for the first, and find it done. */
