@@ -221,6 +221,7 @@ function fill(template: string, { id, uid, configVersion, config }: TopicRecord)
   const condition = config.blockPublishWithoutSubscription ? `${IS_CURRENT} and ${IS_SUBSCRIBED}` : IS_CURRENT
   return template
     .replace('{tracked}', config.tracking === 'reference' ? TRACKED : '')
+    .replace('{returned}', config.tracking === 'reference' ? 'xid, id' : 'id')
     .replaceAll('{condition}', condition)
     .replaceAll('{topic}', String(id))
     .replaceAll('{uid}', String(uid))
@@ -229,10 +230,14 @@ function fill(template: string, { id, uid, configVersion, config }: TopicRecord)
 
 /** null: nothing was stored. */
 function decodePublished([row]: Row[]): PublishedMessage[] | null {
+  if (typeof row?.first === 'string' && row.ids === null) return inARow(Number(row.first), Number(row.count))
   if (typeof row?.ids !== 'string') return null
   const duplicates = row.duplicates?.split(',')
   return row.ids.split(',').map((id, index) => ({ id: Number(id), duplicate: duplicates?.[index] === '1' }))
 }
+
+const inARow = (first: number, count: number): PublishedMessage[] =>
+  Array.from({ length: count }, (_, index) => ({ id: first + index, duplicate: false }))
 
 function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
   const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error

@@ -76,7 +76,7 @@ export function tail(connection: Connection, topic: TopicRecord, place: string |
   const first = Math.max(Number(place) + 1, first_id)
   const last = Math.min(first + limit - 1, next_id - 1)
   if (last < first) return { messages: [], place }
-  return { messages: readRange(connection, topic.id, first, last, undefined), place: String(last) }
+  return { messages: readRange(connection, topic.id, { first, last }), place: String(last) }
 }
 
 export function find(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {

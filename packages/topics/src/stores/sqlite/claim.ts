@@ -12,13 +12,14 @@ type Place = {
   backfilling: number
   first_id: number
   next_id: number
+  last_extra_id: number
   config_version: number
 }
 type RetryRow = { id: number; attempts: number; version: number }
 
 /** What the transaction decided; the rows themselves are read after it, without the write lock. */
 type Claimed =
-  | { kind: 'page'; token: string; first: number; last: number }
+  | { kind: 'page'; token: string; first: number; last: number; lastExtraId: number }
   | { kind: 'retry'; token: string; rows: RetryRow[]; suspect: boolean }
   | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
@@ -76,7 +77,7 @@ function claimInTransaction(
 function placeOf(connection: Connection, { subscription }: ClaimRequest): Place | undefined {
   return rowOf<Place>(
     connection.prepare(`
-      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.config_version
+      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.config_version
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
       where s.id = ?`),
@@ -164,7 +165,7 @@ function claimPage(connection: Connection, request: ClaimRequest, place: Place, 
   connection
     .prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?')
     .run(last, now, request.subscription.id)
-  return { kind: 'page', token, first, last }
+  return { kind: 'page', token, first, last, lastExtraId: place.last_extra_id }
 }
 
 function insertLease(
@@ -209,7 +210,7 @@ function toLease(
 ): Lease {
   if (claimed.kind === 'page') {
     const { token, first, last } = claimed
-    const messages = readRange(connection, topic.id, first, last, cache)
+    const messages = readRange(connection, topic.id, claimed, cache)
     const size = last - first + 1
     const slots = messages.length === size ? null : messages.map(message => message.id - first)
     return { token, size, messages, slots, versions: null, attempts: null, suspect: false }

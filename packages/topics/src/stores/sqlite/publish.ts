@@ -35,7 +35,7 @@ export function insertMessages(
     if (message.messageId !== null) remember(prepare, topic, message.messageId, id, createdAt)
     return { id, duplicate: false }
   })
-  insertRows(prepare, logTable(topic.id), fresh)
+  insertRows(prepare, topic.id, fresh)
   if (topic.config.tracking === 'reference') requireBits(prepare, topic, firstId, firstId + fresh.length - 1)
   return published
 }
@@ -69,8 +69,11 @@ const CHUNK = 50
 const PLAIN = ['id', 'created_at', 'payload'] as const
 const FULL = [...PLAIN, 'key', 'type', 'headers', 'message_id'] as const
 
-function insertRows(prepare: Prepare, table: string, rows: readonly Row[]): void {
-  const plain = rows.every(({ message }) => isPlain(message))
+function insertRows(prepare: Prepare, topicId: number, rows: readonly Row[]): void {
+  const table = logTable(topicId)
+  const lastExtra = rows.findLast(({ message }) => !isPlain(message))
+  const plain = lastExtra === undefined
+  if (!plain) prepare('update tidemark_topic set last_extra_id = ? where id = ?').run(lastExtra.id, topicId)
   const columns = plain ? PLAIN : FULL
   const valuesOf = plain ? plainValues : fullValues
   const insert = (count: number): StatementSync => {

@@ -119,28 +119,24 @@ $$;
 create function tidemark.complete(p_topic int, ids bigint[], bits bigint[]) returns void
 language plpgsql volatile as $$
 declare
-  low bigint := (select min(i) from unnest(ids) as i);
-  high bigint := (select max(i) from unnest(ids) as i);
+  wanted bigint[];
+  masks bigint[];
+  bounds text;
 begin
-  if low is null then
+  select array_agg(x.id order by x.id), array_agg(x.mask order by x.id) into wanted, masks
+  from (select d.id, bit_or(d.bit) as mask from unnest(ids, bits) as d (id, bit) group by d.id) as x;
+  if wanted is null then
     return;
   end if;
-  execute format($q$
-    with done as materialized (
-      select d.id, bit_or(d.bits) as bits from unnest($1, $2) as d (id, bits) group by d.id
-    ), locked as materialized (
-      select t.id
-      from tidemark.track_%1$s as t
-      where t.id between %2$s and %3$s and t.id = any($1)
-      order by t.id
-      for no key update
-    )
-    update tidemark.track_%1$s as t
-    set required = t.required | done.bits, completed = t.completed | done.bits
-    from done
-    join locked on locked.id = done.id
-    where t.id = done.id and t.id between %2$s and %3$s and t.required & t.completed & done.bits <> done.bits
-  $q$, p_topic, low, high) using ids, bits;
+  -- Two statements, each one look-up a row by the key: joined with what was locked, the planner, which believes that an
+  -- array is short, compared each row with each (the benchmark of 8 groups took 77 s, and takes 10).
+  bounds := format('t.id between %s and %s', wanted[1], wanted[cardinality(wanted)]);
+  execute format('select from tidemark.track_%s as t where %s and t.id = any($1) order by t.id for no key update', p_topic, bounds)
+    using wanted;
+  execute format(
+    'update tidemark.track_%s as t set required = t.required | d.mask, completed = t.completed | d.mask '
+    'from unnest($1, $2) as d (id, mask) where %s and t.id = d.id and t.required & t.completed & d.mask <> d.mask',
+    p_topic, bounds) using wanted, masks;
 exception
   when undefined_table then
     -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
