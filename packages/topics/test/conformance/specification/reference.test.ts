@@ -240,7 +240,7 @@ for (const engine of SHARED_STORES) {
       })
     })
 
-    describe('Concern 3 and 7: consumer group queries, and a row a message and group', () => {
+    describe('Concern 7: a table with a row a message and group', () => {
       it('keeps one narrow row a message, however many groups there are', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
