@@ -26,7 +26,7 @@ export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecor
   epoch: row.epoch,
   status: row.status,
   scope: row.scope,
-  settings: row.settings,
+  settings: settingsOf(row),
   lowerId: row.lower_id,
   upperId: row.upper_id,
   checkpointId: row.checkpoint_id,
@@ -36,4 +36,11 @@ export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecor
   updatedAt: Date.parse(row.updated_at),
   endedAt: row.ended_at === null ? null : Date.parse(row.ended_at),
   error: row.error,
+})
+
+/** Without what only the store itself keeps there. */
+const settingsOf = ({ settings: { batchSize, maxPerSecond, targetMs } }: BackfillRow): BackfillRecord['settings'] => ({
+  batchSize,
+  maxPerSecond,
+  targetMs,
 })

@@ -1,6 +1,7 @@
 import { BackfillError, InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
-import type { BackfillBatch, BackfillPlan, BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
+import type { BackfillBatch, BackfillPlan, BackfillRecord } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
+import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { resolvePosition } from './subscribe.ts'
@@ -8,11 +9,7 @@ import { resolvePosition } from './subscribe.ts'
 /** Raised by backfill_batch where another process has the backfill now. */
 const TAKEN_OVER = 'TMLST'
 
-const milliseconds = (column: string): string => `floor(extract(epoch from b.${column}) * 1000)::bigint as ${column}`
-
-const COLUMNS = `b.topic_id, b.subscription_id, s.group_name, b.epoch, b.status, b.scope, b.settings, b.lower_id, b.upper_id,
-  b.checkpoint_id, b.cursor_id, b.processed, b.error,
-  ${milliseconds('started_at')}, ${milliseconds('updated_at')}, ${milliseconds('ended_at')}`
+const COLUMNS = 'to_jsonb(b) as backfill, s.group_name'
 
 /** The live cursor moves to the present; what it had not come to comes with the backfill. */
 export async function startBackfill(
@@ -144,24 +141,5 @@ async function requiredBackfill(
   return found
 }
 
-function toBackfill(row: Row): BackfillRecord {
-  const { batchSize, maxPerSecond, targetMs } = JSON.parse(row.settings ?? '{}') as BackfillRecord['settings']
-  return {
-    topicId: Number(row.topic_id),
-    subscriptionId: Number(row.subscription_id),
-    group: row.group_name ?? '',
-    epoch: Number(row.epoch),
-    status: row.status as BackfillStatus,
-    scope: row.scope as BackfillScope,
-    settings: { batchSize, maxPerSecond, targetMs },
-    lowerId: Number(row.lower_id),
-    upperId: Number(row.upper_id),
-    checkpointId: Number(row.checkpoint_id),
-    cursorId: Number(row.cursor_id),
-    processed: Number(row.processed),
-    startedAt: Number(row.started_at),
-    updatedAt: Number(row.updated_at),
-    endedAt: row.ended_at === null || row.ended_at === undefined ? null : Number(row.ended_at),
-    error: row.error ?? null,
-  }
-}
+const toBackfill = ({ backfill, group_name }: Row): BackfillRecord =>
+  toBackfillRecord(JSON.parse(backfill ?? '{}') as BackfillRow, group_name ?? '')

@@ -25,7 +25,7 @@ export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecor
   epoch: row.epoch,
   status: row.status,
   scope: row.scope,
-  settings: JSON.parse(row.settings) as BackfillRecord['settings'],
+  settings: settingsOf(row),
   lowerId: row.lower_id,
   upperId: row.upper_id,
   checkpointId: row.checkpoint_id,
@@ -36,3 +36,9 @@ export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecor
   endedAt: row.ended_at,
   error: row.error,
 })
+
+/** Without what only the store itself keeps there. */
+function settingsOf({ settings }: BackfillRow): BackfillRecord['settings'] {
+  const { batchSize, maxPerSecond, targetMs } = JSON.parse(settings) as BackfillRecord['settings']
+  return { batchSize, maxPerSecond, targetMs }
+}

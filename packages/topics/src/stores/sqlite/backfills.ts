@@ -1,10 +1,11 @@
 import { BackfillError, InvalidTransitionError, SubscriptionGoneError, TooManyGroupsError } from '../../errors.ts'
-import type { BackfillBatch, BackfillPlan, BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
+import type { BackfillBatch, BackfillPlan, BackfillRecord, BackfillStatus } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
-import { freeBit, trackTable, wipingBits } from './bits.ts'
+import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
+import { freeBit, wipingBits } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { cursorAt } from './subscriptions.ts'
-import { logTable } from './topics.ts'
+import { logTable, trackTable } from './topics.ts'
 import { heldIds } from './tracking.ts'
 
 /** Ids that one claim looks at, at most. */
@@ -154,7 +155,7 @@ export async function takeBackfill(
   })
 }
 
-type Running = Pick<Row, 'topic_id' | 'scope' | 'settings' | 'upper_id' | 'checkpoint_id'> & {
+type Running = Pick<BackfillRow, 'topic_id' | 'scope' | 'settings' | 'upper_id' | 'checkpoint_id'> & {
   bit: number
   fill_next_id: number | null
 }
@@ -311,27 +312,8 @@ export async function probe(connection: Connection): Promise<void> {
   })
 }
 
-type Row = {
-  topic_id: number
-  subscription_id: number
-  group_name: string
-  epoch: number
-  status: BackfillStatus
-  scope: BackfillScope
-  settings: string
-  lower_id: number
-  upper_id: number
-  checkpoint_id: number
-  cursor_id: number
-  processed: number
-  started_at: number
-  updated_at: number
-  ended_at: number | null
-  error: string | null
-}
-
 export function findBackfill(connection: Connection, subscriptionId: number): BackfillRecord | undefined {
-  const row = rowOf<Row>(
+  const row = rowOf<BackfillRow & { group_name: string }>(
     connection.prepare(`
       select b.*, s.group_name
       from tidemark_backfill b
@@ -339,7 +321,7 @@ export function findBackfill(connection: Connection, subscriptionId: number): Ba
       where b.subscription_id = ?`),
     subscriptionId,
   )
-  return row && toBackfill(row)
+  return row && toBackfillRecord(row, row.group_name)
 }
 
 function requiredBackfill(
@@ -350,26 +332,4 @@ function requiredBackfill(
   const found = findBackfill(connection, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
   return found
-}
-
-function toBackfill(row: Row): BackfillRecord {
-  const { batchSize, maxPerSecond, targetMs } = JSON.parse(row.settings) as BackfillRecord['settings']
-  return {
-    topicId: row.topic_id,
-    subscriptionId: row.subscription_id,
-    group: row.group_name,
-    epoch: row.epoch,
-    status: row.status,
-    scope: row.scope,
-    settings: { batchSize, maxPerSecond, targetMs },
-    lowerId: row.lower_id,
-    upperId: row.upper_id,
-    checkpointId: row.checkpoint_id,
-    cursorId: row.cursor_id,
-    processed: row.processed,
-    startedAt: row.started_at,
-    updatedAt: row.updated_at,
-    endedAt: row.ended_at,
-    error: row.error,
-  }
 }

@@ -1,10 +1,9 @@
 import type { TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
 import type { Prepare } from './publish.ts'
+import { trackTable } from './topics.ts'
 
 // All arithmetic on bitmaps is done in SQL: bit 63 is beyond what a number of JavaScript holds exactly.
-
-export const trackTable = (topicId: number): string => `tidemark_track_${topicId}`
 
 /** One sub-select a statement says which groups the messages are for; to be called in the publishing transaction. */
 export function requireBits(prepare: Prepare, topic: TopicRecord, first: number, last: number): void {

@@ -1,9 +1,8 @@
 import type { CompletionQuery, MessageCompletion } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
-import { trackTable } from './bits.ts'
 import { type Connection, requiredRow, rowsOf } from './connection.ts'
 import { firstIdSince } from './log.ts'
-import { logTable } from './topics.ts'
+import { logTable, trackTable } from './topics.ts'
 
 const ORPHANS_PER_STEP = 10_000
 

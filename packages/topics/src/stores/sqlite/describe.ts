@@ -4,8 +4,8 @@ import type { GroupDescription, TopicDescription, TopicRecord } from '../store.t
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import { type Bitmap, countBits } from './bitmap.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
+import { createdAt } from './log.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './subscriptions.ts'
-import { logTable } from './topics.ts'
 import { watermarkOf } from './watermark.ts'
 
 export type Group = SubscriptionRow & {
@@ -80,7 +80,7 @@ function describeGroup(
     status: group.status,
     watermark: BigInt(watermarkOf(connection, group)),
     backlog: next_id - 1 - cursor,
-    oldestWaitingAt: createdAt(connection, topic, cursor + 1),
+    oldestWaitingAt: createdAt(connection, topic.id, cursor + 1) ?? null,
     inFlight: leases.reduce((sum, lease) => sum + lease.size - countBits(lease.settled), 0),
     retries,
     deadLetters,
@@ -106,11 +106,6 @@ function describeGroup(
     backfill,
   }
 }
-
-/** When the message was created; null where there is none of that id. */
-export const createdAt = (connection: Connection, topic: TopicRecord, id: number): number | null =>
-  rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`), id)
-    ?.created_at ?? null
 
 function backfillOf(connection: Connection, group: Group): BackfillRecord | null {
   const row = rowOf<BackfillRow>(

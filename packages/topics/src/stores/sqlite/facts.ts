@@ -1,8 +1,8 @@
 import type { TopicFacts } from '../fan-out-store.ts'
 import type { GroupDescription, TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { boundsOf, createdAt, describeTopic } from './describe.ts'
-import { firstIdSince } from './log.ts'
+import { boundsOf, describeTopic } from './describe.ts'
+import { createdAt, firstIdSince } from './log.ts'
 import { logTable } from './topics.ts'
 
 export function topicFacts(connection: Connection, topic: TopicRecord): TopicFacts {
@@ -10,12 +10,12 @@ export function topicFacts(connection: Connection, topic: TopicRecord): TopicFac
   const { groups, now } = describeTopic(connection, topic)
   const live = groups.filter(({ status }) => status === 'ACTIVE' || status === 'PAUSED')
   const unprocessed = live.flatMap(({ watermark }) => {
-    const at = createdAt(connection, topic, Math.max(Number(watermark) + 1, first_id))
-    return at === null ? [] : [at]
+    const at = createdAt(connection, topic.id, Math.max(Number(watermark) + 1, first_id))
+    return at === undefined ? [] : [at]
   })
   return {
-    oldestAt: createdAt(connection, topic, first_id),
-    newestAt: createdAt(connection, topic, next_id - 1),
+    oldestAt: createdAt(connection, topic.id, first_id) ?? null,
+    newestAt: createdAt(connection, topic.id, next_id - 1) ?? null,
     retained: next_id - first_id,
     oldestUnprocessedAt: unprocessed.length === 0 ? null : Math.min(...unprocessed),
     removable: removable(connection, topic, live, now),

@@ -51,7 +51,7 @@ function readPlainPage(connection: Connection, topicId: number, first: number, l
   })
 }
 
-const createdAt = (connection: Connection, topicId: number, id: number): number | undefined =>
+export const createdAt = (connection: Connection, topicId: number, id: number): number | undefined =>
   rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)
     ?.created_at
 

@@ -3,9 +3,8 @@ import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
 import { takeBackfilled } from './backfills.ts'
 import { type Bitmap, hasBit } from './bitmap.ts'
-import { trackTable } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { findTopicRow, type TopicRow, toRecord } from './topics.ts'
+import { findTopicRow, type TopicRow, toRecord, trackTable } from './topics.ts'
 
 const MOST_GROUPS = 64
 const RELEASED_PER_STEP = 5_000
