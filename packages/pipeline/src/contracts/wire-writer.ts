@@ -9,7 +9,7 @@ const utf8 = new TextEncoder()
 export class WireWriter {
   bytes = new Uint8Array(FIRST_BYTES)
   at = 0
-  #view = new DataView(this.bytes.buffer)
+  view = new DataView(this.bytes.buffer)
 
   /** What was written, in a buffer of its own (so that it can be transferred); the writer is empty again. */
   take(): Uint8Array<ArrayBuffer> {
@@ -51,7 +51,7 @@ export class WireWriter {
     if (Object.is(value, 0)) return
     this.varint(tag)
     this.reserve(8)
-    this.#view.setFloat64(this.at, value, true)
+    this.view.setFloat64(this.at, value, true)
     this.at += 8
   }
 
@@ -94,7 +94,7 @@ export class WireWriter {
     const bytes = new Uint8Array(length)
     bytes.set(this.bytes.subarray(0, this.at))
     this.bytes = bytes
-    this.#view = new DataView(bytes.buffer)
+    this.view = new DataView(bytes.buffer)
   }
 }
 

@@ -1,0 +1,29 @@
+/** The public names of `@tidemark/pipeline`, listed by hand. */
+
+export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
+export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
+export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'
+export {
+  type BatchInfo,
+  batchEnvelope,
+  batchInfoOf,
+  contractsRegistry,
+  type DeadLetter,
+  deadLetterMessage,
+  type MetadataInfo,
+  metadataEnvelope,
+  metadataInfoOf,
+} from './contracts/notifications.ts'
+export type { Cells, EnvironmentConfig, Organism, SimulationMetadata, Tick } from './contracts/tick.ts'
+export {
+  decodeOrganism,
+  decodeRawTick,
+  decodeTick,
+  type EncodedTick,
+  encodeTick,
+  type RawTick,
+  type TickHead,
+  toEncodedTick,
+} from './contracts/tick-codec.ts'
+export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
+export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
