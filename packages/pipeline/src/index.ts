@@ -23,7 +23,32 @@ export {
   encodeTick,
   type RawTick,
   type TickHead,
+  tickHeadOf,
   toEncodedTick,
 } from './contracts/tick-codec.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
+export { batchOf } from './storage/batch.ts'
+export {
+  ConflictError,
+  CorruptFileError,
+  FileNotFoundError,
+  InvalidBatchError,
+  InvalidKeyError,
+  OutsideRootError,
+  StorageError,
+  StorageFullError,
+} from './storage/errors.ts'
+export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
+export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
+export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'
+export type {
+  BatchQuery,
+  BatchRef,
+  Page,
+  QuarantinedFile,
+  RunQuery,
+  Storage,
+  StoredBatch,
+  TickBatch,
+} from './storage/storage.ts'

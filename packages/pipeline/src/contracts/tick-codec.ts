@@ -72,6 +72,19 @@ export function toEncodedTick(bytes: Uint8Array, limits: ContractLimits = DEFAUL
   return { runId, tick, bytes }
 }
 
+/** Run and number only. The rest is passed over; whether it is in order shows when it is decoded. */
+export function tickHeadOf(bytes: Uint8Array): { readonly runId: string; readonly tick: number } {
+  const reader = new WireReader(TYPE, bytes)
+  let runId = ''
+  let tick = 0
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === RUN_ID) runId = reader.text()
+    else if (tag === TICK_NUMBER) tick = reader.varint()
+    else reader.skip(tag)
+  }
+  return { runId: requireRunId(runId), tick }
+}
+
 type Span = { readonly start: number; readonly end: number }
 type Parts = { readonly head: TickHead; readonly cells: Span; readonly organisms: readonly Span[] }
 

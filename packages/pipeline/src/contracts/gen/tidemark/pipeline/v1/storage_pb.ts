@@ -75,7 +75,7 @@ export type FileFooter = Message<"tidemark.pipeline.v1.FileFooter"> & {
   messageCount?: number | undefined;
 
   /**
-   * CRC-32 of every byte before the footer.
+   * CRC-32 of every byte before the footer, and of message_count as four bytes, little-endian.
    *
    * @generated from field: optional fixed32 checksum = 2;
    */
