@@ -27,6 +27,16 @@ export {
   toEncodedTick,
 } from './contracts/tick-codec.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
+export {
+  BoundedQueue,
+  type DrainOptions,
+  type QueueLimits,
+  type QueueMetrics,
+  type QueueOptions,
+  type WaitOptions,
+} from './queues/bounded-queue.ts'
+export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
+export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
 export { batchOf } from './storage/batch.ts'
 export {
