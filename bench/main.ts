@@ -2,13 +2,14 @@
 import { join } from 'node:path'
 import { helpText, parseArguments } from './arguments.ts'
 import type { Figure } from './figure.ts'
+import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
 import { machineFacts } from './report/machine.ts'
 import { formatTable } from './report/table.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics]
+const SUITES: readonly Suite[] = [topics, pipeline]
 
 process.exitCode = await main(process.argv.slice(2))
 
