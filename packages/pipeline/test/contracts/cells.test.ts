@@ -157,6 +157,15 @@ describe('malformed cells', () => {
       [[1], [1], [1], [0x81, 0]],
       /owner_id of cell 0 is not a 32-bit number in its sh/,
     ],
+    'a number longer than it need be, amid others': [
+      [
+        [1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 1, 1],
+        [1, 0x81, 0, 1, 1, 1, 1],
+        [1, 1, 1, 1, 1, 1],
+      ],
+      /molecule_value of cell 1 is not a 32-bit number in its shortest form/,
+    ],
     'a column that ends in a number': [[[1], [1], [1], [0x81]], /owner_id ends within cell 0/],
   }
   for (const [name, [columns, message]] of Object.entries(wrong)) {

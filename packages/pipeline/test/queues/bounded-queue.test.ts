@@ -132,6 +132,16 @@ describe('a drain', () => {
     assert.deepEqual(await third, [6])
   })
 
+  it('takes nothing that came for the one before it, even if it looks first', async () => {
+    const queue = queueOf()
+    const first = queue.drain(3, LONG)
+    assert.ok(queue.tryPut(1) && queue.tryPut(2))
+    // The first has been woken and has not run yet.
+    const second = queue.drain(1, LONG)
+    assert.ok(queue.tryPut(3) && queue.tryPut(4))
+    assert.deepEqual(await Promise.all([first, second]), [[1, 2, 3], [4]])
+  })
+
   it('refuses what makes no sense', async () => {
     const queue = queueOf()
     await assert.rejects(queue.drain(0, NOW), ConfigError)
