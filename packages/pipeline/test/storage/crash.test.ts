@@ -66,19 +66,21 @@ describe('a full disk', () => {
     assert.match(message, /There is no room to write .*batch_0000000000000000100_/)
   }
 
-  it('is an error that says so, and leaves nothing half-written', test => {
-    using folder = temporaryFolder()
-    // A file system of a megabyte, in a namespace of its own.
-    const mount = `mount -t tmpfs -o size=1m tmpfs '${folder.path}' && ${command} '${folder.path}'`
-    const probe = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', folder.path])
-    if (probe.status !== 0) return test.skip('this machine does not let a test mount a file system')
-    const { stdout, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', mount], {
-      encoding: 'utf8',
-      env: environment(),
+  for (const compression of ['zstd', 'none']) {
+    it(`is an error that says so, and leaves nothing half-written (${compression})`, test => {
+      using folder = temporaryFolder()
+      // A file system of a megabyte, in a namespace of its own.
+      const mount = `mount -t tmpfs -o size=1m tmpfs '${folder.path}' && ${command} '${folder.path}' ${compression}`
+      const probe = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', folder.path])
+      if (probe.status !== 0) return test.skip('this machine does not let a test mount a file system')
+      const { stdout, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', mount], {
+        encoding: 'utf8',
+        env: environment(),
+      })
+      assert.equal(stderr, '')
+      isClean(stdout)
     })
-    assert.equal(stderr, '')
-    isClean(stdout)
-  })
+  }
 
   it('by a limit on the size of files is the same', () => {
     using folder = temporaryFolder()

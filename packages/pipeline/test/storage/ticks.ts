@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { type EncodedTick, encodeTick } from '../../src/contracts/tick-codec.ts'
 import { RUN_ID } from '../arbitraries.ts'
 
-/** Small ticks with these numbers; what is in them follows from the number. */
-export function ticksOf(numbers: readonly number[], { runId = RUN_ID, genomeBytes = 3 } = {}): EncodedTick[] {
+/** Small ticks with these numbers; what is in them follows from the number, unless it is to be incompressible. */
+export function ticksOf(
+  numbers: readonly number[],
+  { runId = RUN_ID, genomeBytes = 3, isRandom = false } = {},
+): EncodedTick[] {
   return numbers.map(tick =>
     encodeTick({
       runId,
@@ -23,7 +27,7 @@ export function ticksOf(numbers: readonly number[], { runId = RUN_ID, genomeByte
           energy: tick / 2,
           position: [1, 2],
           direction: [0, -1],
-          genome: new Uint8Array(genomeBytes).fill(tick & 0xff),
+          genome: isRandom ? randomBytes(genomeBytes) : new Uint8Array(genomeBytes).fill(tick & 0xff),
           isDead: false,
         },
       ],

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { Writable } from 'node:stream'
 import { constants, createZstdCompress } from 'node:zlib'
 import type { Compression } from '../keys.ts'
 import { type ContainerHeader, checksumOf, encodeFooter, encodeHeader, encodeSeal } from './format.ts'
@@ -42,12 +41,45 @@ export async function writeContainer(
   return { contentChecksum: content.checksum, bytes }
 }
 
+/** While one chunk is being compressed the next is gathered; it is not asked for before the one before that is done. */
 async function compress(chunks: AsyncIterable<Uint8Array>, level: number, write: Sink): Promise<void> {
   const params = { [constants.ZSTD_c_compressionLevel]: level }
   const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES })
-  const source = Readable.from(chunks, { objectMode: true, highWaterMark: 1 })
-  await pipeline(source, zstd, async (compressed: AsyncIterable<Uint8Array>) => {
-    for await (const chunk of compressed) await write(chunk)
+  let sinkError: unknown
+  const writing = writeAll(zstd, async chunk => {
+    await write(chunk).catch(error => {
+      sinkError = error
+      throw error
+    })
+  })
+  // It is awaited below, but may fail long before.
+  writing.catch(() => {})
+  try {
+    let compressing = Promise.resolve()
+    for await (const chunk of chunks) {
+      // A compressor that was stopped because the sink failed never says that it has consumed its chunk.
+      await Promise.race([compressing, writing])
+      compressing = consumed(zstd, chunk)
+      compressing.catch(() => {})
+    }
+    await Promise.race([compressing, writing])
+    zstd.end()
+    await writing
+  } catch (error) {
+    zstd.destroy()
+    await writing.catch(() => {})
+    // Where the sink failed, the compressor only says that it was stopped.
+    throw sinkError ?? error
+  }
+}
+
+async function writeAll(compressed: AsyncIterable<Uint8Array>, write: Sink): Promise<void> {
+  for await (const chunk of compressed) await write(chunk)
+}
+
+function consumed(zstd: Writable, chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    zstd.write(chunk, error => (error ? reject(error) : resolve()))
   })
 }
 
@@ -62,15 +94,22 @@ class Content {
     this.#messages = messages
   }
 
+  /**
+   * A chunk is good until the next but one is asked for: two buffers take turns. New ones for each chunk made the garbage
+   * collector take longer than zstd.
+   */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+    let other = Buffer.allocUnsafeSlow(CHUNK_BYTES)
     const header = encodeHeader(this.#header)
     let at = header.copy(chunk)
     for await (const message of this.#messages) {
       if (at + LONGEST_LENGTH + message.length > chunk.length) {
         if (at > 0) yield this.#counted(chunk.subarray(0, at))
-        // A new one: the compressor may still be reading the other.
-        chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, message.length + LONGEST_LENGTH))
+        const needed = message.length + LONGEST_LENGTH
+        const next = other.length >= needed ? other : Buffer.allocUnsafeSlow(needed)
+        other = chunk
+        chunk = next
         at = 0
       }
       at = writeLength(message.length, chunk, at)

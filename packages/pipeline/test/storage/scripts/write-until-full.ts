@@ -5,10 +5,10 @@ import { batchOf, FileSystemStorage, StorageFullError } from '../../../src/index
 import { RUN_ID } from '../../arbitraries.ts'
 import { range, ticksOf } from '../ticks.ts'
 
-const [root = ''] = process.argv.slice(2)
-const storage = await FileSystemStorage.open({ root, compression: 'none' })
+const [root = '', compression = 'none'] = process.argv.slice(2)
+const storage = await FileSystemStorage.open({ root, compression: compression === 'none' ? 'none' : 'zstd' })
 const small = await storage.writeBatch(batchOf(ticksOf(range(0, 2))))
-const large = batchOf(ticksOf(range(100, 20), { genomeBytes: 200_000 }))
+const large = batchOf(ticksOf(range(100, 20), { genomeBytes: 200_000, isRandom: true }))
 const error = await storage.writeBatch(large).then(
   () => null,
   (error: unknown) => error,
