@@ -17,7 +17,7 @@ import { range, ticksOf } from '../storage/ticks.ts'
 const LONG = { timeout: 60_000 }
 const GENEROUS = { maxItems: 100, maxBytes: 100_000_000 }
 
-type Produced = { put?: number; left?: number; error?: string }
+type Produced = { put?: number; left?: number; error?: string; pong?: number }
 type Production = AsyncDisposable & { receiver: WorkerQueueReceiver<EncodedTick>; messages: Produced[]; worker: Worker }
 
 /** A real thread that puts ticks with genomes of these sizes. */
@@ -29,7 +29,7 @@ function produce(sizes: readonly number[], limits: QueueLimits, end: 'close' | '
     execArgv: ['--conditions=tidemark-source', '--disable-warning=ExperimentalWarning'],
   })
   const messages: Produced[] = []
-  worker.on('message', message => messages.push(message))
+  worker.on('message', message => message.pong === undefined && messages.push(message))
   const receiver = new WorkerQueueReceiver<EncodedTick>(port2, limits)
   return {
     receiver,
@@ -165,8 +165,19 @@ describe('a thread that goes away', () => {
 /** The sender has put that many, and everything it could do since then it has done. */
 async function isHeldAt({ messages, receiver, worker }: Production, count: number): Promise<void> {
   await until(() => messages.length >= count && receiver.metrics.totalPut >= count, { what: `${count} puts` })
-  // A round trip through the worker's event loop: had it had credit, the next put's message would come before.
-  await worker.getHeapSnapshot().then(snapshot => snapshot.destroy())
+  // Round trips through the worker's event loop: had it had credit, the next put's message would come before.
+  for (let ping = 0; ping < 3; ping++) await roundTrip(worker, ping)
   assert.equal(messages.length, count)
   assert.equal(receiver.metrics.totalPut, count)
+}
+
+async function roundTrip(worker: Worker, ping: number): Promise<void> {
+  let isBack = false
+  const listen = ({ pong }: Produced): void => {
+    isBack ||= pong === ping
+  }
+  worker.on('message', listen)
+  worker.postMessage(ping)
+  await until(() => isBack, { what: 'an answer of the worker' })
+  worker.off('message', listen)
 }

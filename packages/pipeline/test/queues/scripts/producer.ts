@@ -1,9 +1,10 @@
-/** A worker that puts ticks of the given sizes, and reports how many it could put without waiting for long. */
+/** A worker that puts ticks of the given sizes and reports each put. It answers a ping with a pong. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type EncodedTick, WorkerQueueSender } from '../../../src/index.ts'
 import { ticksOf } from '../../storage/ticks.ts'
 
 const { port, sizes, end } = workerData
+parentPort?.on('message', ping => parentPort?.postMessage({ pong: ping }))
 const sender = new WorkerQueueSender<EncodedTick>(port)
 for (const [tick, genomeBytes] of (sizes as number[]).entries()) {
   const [encoded] = ticksOf([tick], { genomeBytes })
