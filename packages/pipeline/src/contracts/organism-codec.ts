@@ -1,4 +1,4 @@
-/** OrganismState by hand, next to the cells: a tick has hundreds of them, and reflection took a millisecond for that. */
+/** OrganismState by hand, like the cells: a tick has hundreds of them. Held to the generated code by the tests. */
 import { ContractError, LimitError } from '../errors.ts'
 import type { ContractLimits } from './limits.ts'
 import type { Organism } from './tick.ts'

@@ -69,7 +69,7 @@ export class WireWriter {
 
   /**
    * A field whose length is known only once it is written: room for a length of `guess` bytes is left, and the content
-   * is moved where that was wrong. Moving is a memmove; counting first took as long as writing.
+   * is moved where that was wrong, which spares a pass over the content to count it.
    */
   delimited(tag: number, guess: number, write: () => void): void {
     this.varint(tag)

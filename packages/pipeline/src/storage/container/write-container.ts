@@ -4,8 +4,8 @@ import type { Compression } from '../keys.ts'
 import { type ContainerHeader, checksumOf, encodeFooter, encodeHeader, encodeSeal } from './format.ts'
 
 /**
- * Ticks are gathered to this size before they are compressed and written: each piece is a trip to another thread, and
- * at 25 kB each these took as long as zstd itself.
+ * Ticks are gathered to this size before they are compressed and written, since each piece is a trip to another thread.
+ * zstd took 25 ms of processor time for 15.7 MB in pieces of 512 kB, 32 ms in pieces of 64 kB (each the least of 8 runs).
  */
 const CHUNK_BYTES = 512 * 1024
 const LONGEST_LENGTH = 5
@@ -95,8 +95,8 @@ class Content {
   }
 
   /**
-   * A chunk is good until the next but one is asked for: two buffers take turns. New ones for each chunk made the garbage
-   * collector take longer than zstd.
+   * A chunk is good until the next but one is asked for: two buffers take turns, since a new one for each chunk kept the
+   * garbage collector busy.
    */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
