@@ -4,20 +4,20 @@ import type { Random } from './random.ts'
 /** Blurring twice with a box gives rounded patches; once gives squares. */
 const PASSES = 2
 const LARGEST = 255
+const BINS = 65_536
 
 /**
- * A map of smooth patches, 0 (barren) to 255: random numbers, blurred along each dimension, stretched to the whole
- * range. Whole numbers only, so that every machine has the same land.
+ * A map of smooth patches, 0 (barren) to 255: random numbers, blurred along each dimension, ranked. Whole numbers only, so that every machine has the same land.
  */
 export function fertileLand(properties: EnvironmentProperties, random: Random): Uint8Array {
   let field = new Int32Array(properties.size)
-  for (let cell = 0; cell < field.length; cell++) field[cell] = random.next() >>> 16
+  for (let cell = 0; cell < field.length; cell++) field[cell] = random.next() >>> 10
   for (let pass = 0; pass < PASSES; pass++) {
     for (const [axis, length] of properties.shape.entries()) {
       field = blurred(field, properties.strides[axis] as number, length, properties.isTorus)
     }
   }
-  return stretched(field)
+  return ranked(field)
 }
 
 /** The sliding mean along one axis. A patch is about a tenth of the world, so that a few fit at any size. */
@@ -41,17 +41,17 @@ function blurred(field: Int32Array, stride: number, length: number, isTorus: boo
   return result
 }
 
-function stretched(field: Int32Array): Uint8Array {
+/** Fertility by rank, not by height: then the same part of every world is barren, whatever its shape and seed. */
+function ranked(field: Int32Array): Uint8Array {
   let lowest = field[0] as number
   let highest = lowest
-  for (const value of field) {
-    if (value < lowest) lowest = value
-    if (value > highest) highest = value
+  for (const height of field) {
+    if (height < lowest) lowest = height
+    if (height > highest) highest = height
   }
-  const range = Math.max(1, highest - lowest)
-  const land = new Uint8Array(field.length)
-  for (let cell = 0; cell < land.length; cell++) {
-    land[cell] = highest === lowest ? LARGEST : Math.floor((((field[cell] as number) - lowest) * LARGEST) / range)
-  }
-  return land
+  const binOf = (height: number): number => Math.floor(((height - lowest) * (BINS - 1)) / Math.max(1, highest - lowest))
+  const upTo = new Int32Array(BINS)
+  for (const height of field) upTo[binOf(height)] = (upTo[binOf(height)] as number) + 1
+  for (let bin = 1; bin < BINS; bin++) upTo[bin] = (upTo[bin] as number) + (upTo[bin - 1] as number)
+  return Uint8Array.from(field, height => Math.floor(((upTo[binOf(height)] as number) * LARGEST) / field.length))
 }

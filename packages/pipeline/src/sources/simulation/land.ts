@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 /** Each tick tends every eighth cell: life moves faster than grass, and the pass costs an eighth. */
 const PHASES = 8
 /** Land less fertile than this bears nothing. */
-const BARREN = 72
+const BARREN = 68
 const SPROUT = 2
 const GROWTH_STEP = 6
 const SPREADS_FROM = 10

@@ -13,7 +13,7 @@ export type SimulationOptions = {
   readonly organisms?: number
   /** Energy in the whole world, per cell; it never changes. Default 16. */
   readonly energyPerCell?: number
-  /** How readily food grows, 0 to 1. Default 0.5. */
+  /** How readily food grows, 0 to 1. Default 0.8. */
   readonly growth?: number
   /** The chance that a gene of a newborn differs from its parent's, 0 to 1. Default 0.05. */
   readonly mutationRate?: number
@@ -47,7 +47,7 @@ export function toSettings(options: SimulationOptions): SimulationSettings {
     topology,
     organisms: integer(given, 'organisms', founders, 1, cells),
     energyPerCell: integer(given, 'energyPerCell', 16, 1, 1_000),
-    growth: fraction(given, 'growth', 0.5),
+    growth: fraction(given, 'growth', 0.8),
     mutationRate: fraction(given, 'mutationRate', 0.05),
     lifespan: integer(given, 'lifespan', 500, 1, 1_000_000),
     driftInterval: integer(given, 'driftInterval', 48, 0, 1_000_000),
