@@ -1,6 +1,5 @@
-import { NO_CELL } from '../../environment/properties.ts'
+import { prevails } from './clan.ts'
 import { GENOME_BYTES, REST, SIGHT, STRAIGHT, signed, TURN, WHIM } from './genome.ts'
-import { prevails } from './lineage.ts'
 import { CORE, ENERGY, STRUCTURE, TOXIN } from './molecules.ts'
 import type { Population } from './population.ts'
 import type { World } from './world.ts'
@@ -21,6 +20,8 @@ export const STAY = -1
 const FILLING = 32
 /** All else counts as much as this amount of food. */
 const OTHERWISE = 8
+/** No score of a sight is this low. */
+const BLOCKED = -(2 ** 30)
 
 /**
  * Chooses where an organism goes: the direction with the highest score, or STAY. A direction scores what is seen along
@@ -34,10 +35,9 @@ export function chooseDirection(world: World, population: Population, slot: numb
   let best = STAY
   let bestScore = signed(genome[genes + REST] as number) * 8 + whimsical(world, whim)
   for (let direction = 0; direction < world.directions; direction++) {
-    const first = world.properties.step(population.cell[slot] as number, direction)
-    if (first === NO_CELL) continue
-    const turn = turnScore(world, genome, genes, heading, direction)
-    const score = sightScore(world, population, slot, first, direction) + turn + whimsical(world, whim)
+    const seen = sightScore(world, population, slot, direction)
+    if (seen === BLOCKED) continue
+    const score = seen + turnScore(world, genome, genes, heading, direction) + whimsical(world, whim)
     if (score > bestScore) {
       bestScore = score
       best = direction
@@ -46,35 +46,46 @@ export function chooseDirection(world: World, population: Population, slot: numb
   return best
 }
 
-function sightScore(world: World, population: Population, slot: number, first: number, direction: number): number {
+/**
+ * Walks along the line by itself: one division for a direction. Asking `properties.step` for every cell, with two each,
+ * took half of the simulation's time.
+ */
+function sightScore(world: World, population: Population, slot: number, direction: number): number {
   const { genome } = population
   const genes = slot * GENOME_BYTES
-  const lineage = population.lineage[slot] as number
+  const clan = population.clan[slot] as number
   const sight = 1 + ((genome[genes + SIGHT] as number) >> 6)
+  const { isTorus } = world.properties
+  const stride = world.strideOf(direction)
+  const length = world.lengthOf(direction)
+  const isUp = direction < world.properties.dimensions
+  let cell = population.cell[slot] as number
+  let place = ((cell / stride) | 0) % length
   let score = 0
-  let cell = first
   for (let distance = 1; distance <= sight; distance++) {
-    const seen = look(world, cell, lineage)
-    if (seen !== SEES_NOTHING) {
-      const amount = seen === SEES_ENERGY ? Math.min(world.valueAt(cell), FILLING) : OTHERWISE
-      score += ((signed(genome[genes + seen] as number) * amount) / distance) | 0
-      if (seen >= SEES_WALL) break // It hides what is behind it.
-    }
-    cell = world.properties.step(cell, direction)
-    if (cell === NO_CELL) break
+    const isAtEnd = isUp ? place === length - 1 : place === 0
+    if (isAtEnd && !isTorus) return distance === 1 ? BLOCKED : score
+    const next = isAtEnd ? (isUp ? 0 : length - 1) : isUp ? place + 1 : place - 1
+    cell += (next - place) * stride
+    place = next
+    const seen = look(world, cell, clan)
+    if (seen === SEES_NOTHING) continue
+    const amount = seen === SEES_ENERGY ? Math.min(world.valueAt(cell), FILLING) : OTHERWISE
+    score += ((signed(genome[genes + seen] as number) * amount) / distance) | 0
+    if (seen >= SEES_WALL) return score // It hides what is behind it.
   }
   return score
 }
 
-/** Kin's poison harms nobody of the lineage, so it is not seen. */
-export function look(world: World, cell: number, lineage: number): number {
+/** Kin's poison harms nobody of the clan, so it is not seen. */
+export function look(world: World, cell: number, clan: number): number {
   const what = world.moleculeAt(cell)
   if (what === ENERGY) return SEES_ENERGY
   if (what < STRUCTURE) return SEES_NOTHING
-  const other = world.lineageAt(cell)
-  if (what === TOXIN) return other === lineage ? SEES_NOTHING : SEES_TOXIN
-  if (other === lineage) return what === CORE ? SEES_KIN : SEES_OWN_TRAIL
-  if (prevails(lineage, other)) return what === CORE ? SEES_PREY : SEES_PREY_TRAIL
+  const other = world.clanAt(cell)
+  if (what === TOXIN) return other === clan ? SEES_NOTHING : SEES_TOXIN
+  if (other === clan) return what === CORE ? SEES_KIN : SEES_OWN_TRAIL
+  if (prevails(clan, other)) return what === CORE ? SEES_PREY : SEES_PREY_TRAIL
   return what === CORE ? SEES_PREDATOR : SEES_WALL
 }
 

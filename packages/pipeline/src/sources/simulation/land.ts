@@ -1,4 +1,4 @@
-import { EMPTY, ENERGY, NO_OWNER, STRUCTURE, TOXIN } from './molecules.ts'
+import { EMPTY, ENERGY, NO_CLAN, NO_OWNER, STRUCTURE, TOXIN } from './molecules.ts'
 import type { SimulationSettings } from './settings.ts'
 import type { World } from './world.ts'
 
@@ -49,7 +49,7 @@ export class Land {
     for (let cell = 0; cell < world.size && world.reserve * 3 > world.totalEnergy * 2; cell++) {
       const most = ripeness(world.fertility[cell] as number) >> 1
       if (most > SPROUT && world.random.happens(20_000)) {
-        world.put(cell, ENERGY, world.draw(most), NO_OWNER, NO_OWNER)
+        world.put(cell, ENERGY, world.draw(most), NO_OWNER, NO_CLAN)
       }
     }
   }
@@ -58,7 +58,7 @@ export class Land {
   #rot(cell: number, fertility: number): void {
     const world = this.#world
     if (world.valueAt(cell) > 1 || fertility < BARREN) this.#crumble(cell)
-    else world.put(cell, ENERGY, 1, NO_OWNER, NO_OWNER)
+    else world.put(cell, ENERGY, 1, NO_OWNER, NO_CLAN)
   }
 
   #crumble(cell: number): void {
@@ -71,7 +71,7 @@ export class Land {
   #sprout(cell: number, fertility: number): void {
     const world = this.#world
     if (world.random.next() >>> 8 >= SPROUT_CHANCE || fertility < BARREN || world.reserve < SPROUT) return
-    world.put(cell, ENERGY, world.draw(SPROUT), NO_OWNER, NO_OWNER)
+    world.put(cell, ENERGY, world.draw(SPROUT), NO_OWNER, NO_CLAN)
   }
 
   #grow(cell: number, fertility: number, chance: number): void {
@@ -91,7 +91,7 @@ export class Land {
     const given = world.valueAt(cell) >> 1
     if (given === 0) return
     world.value[cell] = world.valueAt(cell) - given
-    world.put(target, ENERGY, given, NO_OWNER, NO_OWNER)
+    world.put(target, ENERGY, given, NO_OWNER, NO_CLAN)
   }
 }
 

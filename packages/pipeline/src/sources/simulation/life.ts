@@ -1,7 +1,8 @@
 import { chooseDirection, look, SEES_KIN, SEES_PREDATOR, SEES_PREY, SEES_WALL, STAY } from './behaviour.ts'
+import { clanOf } from './clan.ts'
 import { SimulationError } from './errors.ts'
 import { DIVIDE_AT, GENOME_BYTES, TRAIL, VENOM, writeChild, writeFounder } from './genome.ts'
-import { CORE, ENERGY, NO_OWNER, STRUCTURE, TOXIN } from './molecules.ts'
+import { CORE, ENERGY, NO_CLAN, NO_OWNER, STRUCTURE, TOXIN } from './molecules.ts'
 import { NO_PARENT, type Population } from './population.ts'
 import type { SimulationSettings } from './settings.ts'
 import type { SporeBank } from './spore-bank.ts'
@@ -53,8 +54,7 @@ export class Life {
       let cell = world.random.below(world.size)
       while (world.moleculeAt(cell) === CORE) cell = (cell + 1) % world.size
       const slot = this.#settle(cell, world.draw(FOUNDER_ENERGY), NO_PARENT, 0)
-      this.#population.lineage[slot] = this.#population.id[slot] as number
-      world.lineage[cell] = this.#population.id[slot] as number
+      this.#setLineage(slot, this.#population.id[slot] as number)
       writeFounder(this.#population.genome, slot * GENOME_BYTES, world.random)
     }
   }
@@ -91,7 +91,7 @@ export class Life {
     const population = this.#population
     const target = world.properties.step(population.cell[slot] as number, direction)
     population.direction[slot] = direction
-    const seen = look(world, target, population.lineage[slot] as number)
+    const seen = look(world, target, population.clan[slot] as number)
     if (seen === SEES_PREY) this.#bite(slot, target)
     else if (seen !== SEES_WALL && seen !== SEES_KIN && seen !== SEES_PREDATOR) this.#move(slot, target)
   }
@@ -106,7 +106,7 @@ export class Life {
     let energy = world.valueAt(from) - MOVE_COST
     world.reserve += MOVE_COST
     if (isToxic) {
-      const isKin = world.lineageAt(target) === population.lineage[slot]
+      const isKin = world.clanAt(target) === population.clan[slot]
       const burnt = isKin ? 0 : Math.min(energy, found * TOXIN_BURNS)
       world.reserve += found + burnt
       energy -= burnt
@@ -117,7 +117,7 @@ export class Life {
       energy = MOST_ENERGY
     }
     population.cell[slot] = target
-    world.put(target, CORE, energy, population.id[slot] as number, population.lineage[slot] as number)
+    world.put(target, CORE, energy, population.id[slot] as number, population.clan[slot] as number)
   }
 
   /** Returns what the trail cost. Who has little leaves none. */
@@ -131,7 +131,7 @@ export class Life {
     }
     const population = this.#population
     const what = isVenomous ? TOXIN : STRUCTURE
-    world.put(cell, what, value, population.id[slot] as number, population.lineage[slot] as number)
+    world.put(cell, what, value, population.id[slot] as number, population.clan[slot] as number)
     return value
   }
 
@@ -150,7 +150,7 @@ export class Life {
     const world = this.#world
     const population = this.#population
     const cell = population.cell[slot] as number
-    const target = this.#freeNeighbour(cell, population.lineage[slot] as number)
+    const target = this.#freeNeighbour(cell, population.clan[slot] as number)
     if (target < 0) return
     const given = (world.valueAt(cell) * 7) >> 4
     world.value[cell] = world.valueAt(cell) - given
@@ -166,14 +166,14 @@ export class Life {
   }
 
   /** The first cell around that is empty, has food, or is kin's trail, looking in a random order of directions. */
-  #freeNeighbour(cell: number, lineage: number): number {
+  #freeNeighbour(cell: number, clan: number): number {
     const world = this.#world
     const start = world.random.below(world.directions)
     for (let turn = 0; turn < world.directions; turn++) {
       const target = world.properties.step(cell, (start + turn) % world.directions)
       if (target < 0) continue
       const what = world.moleculeAt(target)
-      if (what <= ENERGY || (what === STRUCTURE && world.lineageAt(target) === lineage)) return target
+      if (what <= ENERGY || (what === STRUCTURE && world.clanAt(target) === clan)) return target
     }
     return -1
   }
@@ -192,7 +192,7 @@ export class Life {
     population.drift[slot] = 0
     population.cell[slot] = cell
     population.direction[slot] = world.random.below(world.directions)
-    world.put(cell, CORE, energy + world.valueAt(cell), this.totals.lastId, NO_OWNER)
+    world.put(cell, CORE, energy + world.valueAt(cell), this.totals.lastId, NO_CLAN)
     this.totals.alive++
     return slot
   }
@@ -209,16 +209,22 @@ export class Life {
       this.#world.random,
     )
     const isOfItsOwn = drift + changed >= NEW_LINEAGE_AT
-    population.lineage[slot] = isOfItsOwn ? (population.id[slot] as number) : lineage
     population.drift[slot] = isOfItsOwn ? 0 : drift + changed
-    this.#world.lineage[population.cell[slot] as number] = population.lineage[slot] as number
+    this.#setLineage(slot, isOfItsOwn ? (population.id[slot] as number) : lineage)
+  }
+
+  #setLineage(slot: number, lineage: number): void {
+    const population = this.#population
+    population.lineage[slot] = lineage
+    population.clan[slot] = clanOf(lineage)
+    this.#world.clan[population.cell[slot] as number] = clanOf(lineage)
   }
 
   /** Food for others, where it lay down. */
   #dieOfAge(slot: number): void {
     const world = this.#world
     const cell = this.#population.cell[slot] as number
-    world.put(cell, ENERGY, world.valueAt(cell), NO_OWNER, NO_OWNER)
+    world.put(cell, ENERGY, world.valueAt(cell), NO_OWNER, NO_CLAN)
     this.#bury(slot)
   }
 
@@ -229,7 +235,7 @@ export class Life {
     const cell = population.cell[slot] as number
     const value = world.draw(TOXIN_VALUE)
     if (value === 0) world.clear(cell)
-    else world.put(cell, TOXIN, value, population.id[slot] as number, population.lineage[slot] as number)
+    else world.put(cell, TOXIN, value, population.id[slot] as number, population.clan[slot] as number)
     this.#bury(slot)
   }
 

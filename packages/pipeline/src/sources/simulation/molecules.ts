@@ -11,3 +11,5 @@ export const CORE = 4
 
 export const MOLECULE_TYPES: readonly string[] = ['empty', 'energy', 'structure', 'toxin', 'core']
 export const NO_OWNER = 0
+/** What has no owner has no clan; nobody asks for it. */
+export const NO_CLAN = 0

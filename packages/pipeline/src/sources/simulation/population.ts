@@ -14,6 +14,8 @@ export class Population {
   /** Ticks outgrow 32 bits. */
   birthTick = new Float64Array(FIRST_CAPACITY)
   lineage = new Int32Array(FIRST_CAPACITY)
+  /** The lineage's. */
+  clan = new Uint8Array(FIRST_CAPACITY)
   /** Genes changed since the lineage began. */
   drift = new Int32Array(FIRST_CAPACITY)
   cell = new Int32Array(FIRST_CAPACITY)
@@ -61,6 +63,7 @@ export class Population {
     this.parent[to] = this.parent[from] as number
     this.birthTick[to] = this.birthTick[from] as number
     this.lineage[to] = this.lineage[from] as number
+    this.clan[to] = this.clan[from] as number
     this.drift[to] = this.drift[from] as number
     this.cell[to] = this.cell[from] as number
     this.direction[to] = this.direction[from] as number
@@ -73,6 +76,7 @@ export class Population {
     this.parent = grown(this.parent, new Int32Array(capacity))
     this.birthTick = grown(this.birthTick, new Float64Array(capacity))
     this.lineage = grown(this.lineage, new Int32Array(capacity))
+    this.clan = grown(this.clan, new Uint8Array(capacity))
     this.drift = grown(this.drift, new Int32Array(capacity))
     this.cell = grown(this.cell, new Int32Array(capacity))
     this.direction = grown(this.direction, new Int32Array(capacity))

@@ -27,7 +27,7 @@ export type SimulationOptions = {
 
 export type SimulationSettings = Required<SimulationOptions>
 
-/** 21 bytes a cell: a world of this size takes 350 MB. */
+/** 15 bytes a cell: a world of this size takes 250 MB. */
 const MOST_CELLS = 2 ** 24
 const CELLS_PER_FOUNDER = 250
 const FEWEST_FOUNDERS = 4

@@ -70,7 +70,7 @@ export class SimulationSource {
       if (!signal.aborted) throw error // What gave up because of the signal has done what it was told.
     } finally {
       this.#state = 'STOPPED'
-      this.#pause?.reached.resolve()
+      this.resume() // Whoever waits for a pause need not wait any longer, and the next run begins afresh.
     }
   }
 

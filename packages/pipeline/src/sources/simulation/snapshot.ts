@@ -14,31 +14,36 @@ export function takeSnapshot(
 }
 
 /** The flat indices ascend because the world is read from its first cell to its last. */
-function cellsOf({ size, molecule, value, owner }: World): Cells {
+function cellsOf(world: World): Cells {
+  const flatIndex = occupiedCells(world)
+  const count = flatIndex.length
+  const moleculeType = new Int32Array(count)
+  const moleculeValue = new Int32Array(count)
+  const ownerId = new Int32Array(count)
+  for (let slot = 0; slot < count; slot++) {
+    const cell = flatIndex[slot] as number
+    moleculeType[slot] = world.moleculeAt(cell)
+    moleculeValue[slot] = world.valueAt(cell)
+    ownerId[slot] = world.ownerAt(cell)
+  }
+  return { flatIndex, moleculeType, moleculeValue, ownerId }
+}
+
+/** Writes every index and keeps those of occupied cells: the processor can't foretell which cells are. */
+function occupiedCells({ size, molecule, scratch }: World): Int32Array {
   let count = 0
-  for (let cell = 0; cell < size; cell++) if (molecule[cell] !== EMPTY) count++
-  const cells = {
-    flatIndex: new Int32Array(count),
-    moleculeType: new Int32Array(count),
-    moleculeValue: new Int32Array(count),
-    ownerId: new Int32Array(count),
-  }
-  let slot = 0
   for (let cell = 0; cell < size; cell++) {
-    if (molecule[cell] === EMPTY) continue
-    cells.flatIndex[slot] = cell
-    cells.moleculeType[slot] = molecule[cell] as number
-    cells.moleculeValue[slot] = value[cell] as number
-    cells.ownerId[slot] = owner[cell] as number
-    slot++
+    scratch[count] = cell
+    count += molecule[cell] === EMPTY ? 0 : 1
   }
-  return cells
+  return scratch.slice(0, count)
 }
 
 function organismsOf(world: World, population: Population): Organism[] {
   const { count } = population
   // One copy for all genomes: a thousand small buffers cost more than the cells.
   const genomes = population.genome.slice(0, count * GENOME_BYTES)
+  const vectors = Array.from({ length: world.directions }, (_, direction) => world.properties.vector(direction))
   const organisms = new Array<Organism>(count)
   for (let slot = 0; slot < count; slot++) {
     const cell = population.cell[slot] as number
@@ -51,7 +56,7 @@ function organismsOf(world: World, population: Population): Organism[] {
       lineage: population.lineage[slot] as number,
       energy: isDead ? 0 : world.valueAt(cell),
       position: world.properties.toCoordinates(cell),
-      direction: world.properties.vector(population.direction[slot] as number),
+      direction: vectors[population.direction[slot] as number] as readonly number[],
       genome: genomes.subarray(slot * GENOME_BYTES, (slot + 1) * GENOME_BYTES),
       isDead,
     }

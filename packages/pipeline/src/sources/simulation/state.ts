@@ -96,19 +96,20 @@ function numbersOf({ tick, world, population, spores, totals }: Parts): Float64A
 
 /** Every column, as bytes, in the order of the file; of the organisms, the slots in use. */
 function columnsOf({ world, population, spores }: Parts, organisms: number): Uint8Array[] {
-  const { random, molecule, value, owner, lineage } = world
+  const { random, molecule, value, owner, clan } = world
   const ofOrganisms = [
     population.id,
     population.parent,
     population.birthTick,
     population.lineage,
+    population.clan,
     population.drift,
     population.cell,
     population.direction,
     population.dead,
   ].map(column => bytesOf(column.subarray(0, organisms)))
   return [
-    ...[random.state, molecule, value, owner, lineage].map(bytesOf),
+    ...[random.state, molecule, value, owner, clan].map(bytesOf),
     ...ofOrganisms,
     population.genome.subarray(0, organisms * GENOME_BYTES),
     ...[spores.parent, spores.lineage, spores.drift, spores.genome].map(bytesOf),
