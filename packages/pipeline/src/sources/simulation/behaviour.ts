@@ -25,7 +25,7 @@ const BLOCKED = -(2 ** 30)
 
 /**
  * Chooses where an organism goes: the direction with the highest score, or STAY. A direction scores what is seen along
- * it, weighed by the genes and divided by the distance, plus the liking for that turn, plus a whim.
+ * it, weighed by the genes and halved with every step of distance, plus the liking for that turn, plus a whim.
  */
 export function chooseDirection(world: World, population: Population, slot: number): number {
   const { genome } = population
@@ -33,7 +33,7 @@ export function chooseDirection(world: World, population: Population, slot: numb
   const heading = population.direction[slot] as number
   const whim = genome[genes + WHIM] as number
   let best = STAY
-  let bestScore = signed(genome[genes + REST] as number) * 8 + whimsical(world, whim)
+  let bestScore = signed(genome[genes + REST] as number) * 4 + whimsical(world, whim)
   for (let direction = 0; direction < world.directions; direction++) {
     const seen = sightScore(world, population, slot, direction)
     if (seen === BLOCKED) continue
@@ -71,7 +71,7 @@ function sightScore(world: World, population: Population, slot: number, directio
     const seen = look(world, cell, clan)
     if (seen === SEES_NOTHING) continue
     const amount = seen === SEES_ENERGY ? Math.min(world.valueAt(cell), FILLING) : OTHERWISE
-    score += ((signed(genome[genes + seen] as number) * amount) / distance) | 0
+    score += (signed(genome[genes + seen] as number) * amount) >> distance
     if (seen >= SEES_WALL) return score // It hides what is behind it.
   }
   return score
@@ -92,10 +92,10 @@ export function look(world: World, cell: number, clan: number): number {
 /** Going on, or a turn to the one side rather than the other; turning back is liked neither more nor less. */
 function turnScore(world: World, genome: Uint8Array, genes: number, heading: number, direction: number): number {
   const turn = (direction - heading + world.directions) % world.directions
-  if (turn === 0) return signed(genome[genes + STRAIGHT] as number) * 8
+  if (turn === 0) return signed(genome[genes + STRAIGHT] as number) * 4
   if (turn * 2 === world.directions) return 0
-  const liking = signed(genome[genes + TURN] as number) * 4
+  const liking = signed(genome[genes + TURN] as number) * 2
   return turn * 2 < world.directions ? liking : -liking
 }
 
-const whimsical = (world: World, whim: number): number => ((world.random.next() >>> 24) * whim) >> 5
+const whimsical = (world: World, whim: number): number => ((world.random.next() >>> 24) * whim) >> 6

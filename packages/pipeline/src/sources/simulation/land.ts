@@ -13,6 +13,8 @@ const SPREADS_FROM = 10
 const SPREAD_CHANCE = 24_000
 /** Of 2^24 visits to the most fertile empty cell, so many sprout by themselves. */
 const SPROUT_CHANCE = 12_000
+/** Of 65 536 cells, so many have food at the start. */
+const SOWN_CHANCE = 20_000
 
 /** What happens without organisms: food grows from the reserve and spreads; trails and poison crumble back into it. */
 export class Land {
@@ -43,12 +45,12 @@ export class Land {
     }
   }
 
-  /** Food at the start: half of what each cell could bear, until a third of the energy is out. */
+  /** Food at the start, on about a third of the land: half of what it could bear, until a third of the energy is out. */
   sow(): void {
     const world = this.#world
     for (let cell = 0; cell < world.size && world.reserve * 3 > world.totalEnergy * 2; cell++) {
       const most = ripeness(world.fertility[cell] as number) >> 1
-      if (most > SPROUT && world.random.happens(20_000)) {
+      if (most > SPROUT && world.moleculeAt(cell) === EMPTY && world.random.happens(SOWN_CHANCE)) {
         world.put(cell, ENERGY, world.draw(most), NO_OWNER, NO_CLAN)
       }
     }

@@ -50,10 +50,11 @@ export class Life {
   /** Places the founders on random cells, each different from the others. */
   found(count: number): void {
     const world = this.#world
+    const energy = Math.min(FOUNDER_ENERGY, Math.floor(world.totalEnergy / count)) // At least 1: there is as much per cell.
     for (let founder = 0; founder < count; founder++) {
       let cell = world.random.below(world.size)
       while (world.moleculeAt(cell) === CORE) cell = (cell + 1) % world.size
-      const slot = this.#settle(cell, world.draw(FOUNDER_ENERGY), NO_PARENT, 0)
+      const slot = this.#settle(cell, world.draw(energy), NO_PARENT, 0)
       this.#setLineage(slot, this.#population.id[slot] as number)
       writeFounder(this.#population.genome, slot * GENOME_BYTES, world.random)
     }
@@ -251,7 +252,7 @@ export class Life {
     const world = this.#world
     if (this.#spores.count === 0 || !world.random.happens(HATCH_CHANCE)) return
     const cell = world.random.below(world.size)
-    if (world.moleculeAt(cell) > ENERGY) return
+    if (world.moleculeAt(cell) > ENERGY || world.reserve === 0) return
     const spore = world.random.below(this.#spores.count)
     const { parent, lineage, drift, genome } = this.#spores
     const slot = this.#settle(cell, world.draw(FOUNDER_ENERGY), parent[spore] as number, tick)

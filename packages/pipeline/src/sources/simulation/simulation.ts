@@ -38,8 +38,8 @@ export class Simulation {
     this.#world = new World(settings)
     this.#land = new Land(this.#world, settings)
     this.#life = new Life(this.#world, this.#population, this.#spores, settings)
-    this.#land.sow()
     this.#life.found(settings.organisms)
+    this.#land.sow()
   }
 
   get tick(): number {

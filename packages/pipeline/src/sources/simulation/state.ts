@@ -9,14 +9,14 @@ import type { World } from './world.ts'
 
 /**
  * A saved state: magic (8 bytes), the length of the settings, the settings as JSON, ten numbers, the columns one after
- * the other, a CRC-32 of all of it. Columns are written as they lie in memory.
+ * the other, a CRC-32 of all of it. Columns are written as they lie in memory; a mark tells the byte order.
  */
 const MAGIC = new TextEncoder().encode('TMSIM\x00\x00\x01')
 const LENGTH_BYTES = 4
 const CHECKSUM_BYTES = 4
 /** tick, reserve, births, deaths, lastId, alive, organisms, spores, next spore, and the mark of the byte order. */
 const NUMBERS = 10
-/** As a double it reads the same backwards only on a machine with the other byte order. */
+/** The bytes of a double 1 in the other order are another number. */
 const BYTE_ORDER_MARK = 1
 
 export type Parts = {
@@ -61,13 +61,17 @@ export function readState(parts: Parts, state: Uint8Array): number {
   if (mark !== BYTE_ORDER_MARK)
     throw new SimulationStateError('The saved state is of a machine with another byte order')
 
-  parts.population.reserveCapacity(organisms)
-  parts.population.count = organisms
   let at = start + numbers.byteLength
-  for (const column of columnsOf(parts, organisms)) {
+  parts.population.reserveCapacity(Math.min(organisms, parts.world.size))
+  const columns = columnsOf(parts, organisms)
+  if (at + columns.reduce((sum, column) => sum + column.length, 0) !== body.length) {
+    throw new SimulationStateError('The saved state is not as long as its own numbers say. Use an earlier state')
+  }
+  for (const column of columns) {
     column.set(body.subarray(at, at + column.length))
     at += column.length
   }
+  parts.population.count = organisms
   parts.world.reserve = reserve
   parts.spores.count = spores
   parts.spores.next = nextSpore
