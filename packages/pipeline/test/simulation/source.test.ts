@@ -97,24 +97,25 @@ describe('a source', () => {
 
 describe('a paused source', () => {
   it('stands still, and goes on with the same ticks', async () => {
-    const sink = collector()
+    const ticks: Tick[] = []
+    const pauses = [0, 50, 120, 399]
+    const put = async (tick: Tick): Promise<void> => {
+      ticks.push(tick)
+      if (pauses.includes(tick.tick)) void source.pause()
+    }
     const simulation = createSimulation(world)
-    const source = new SimulationSource({ simulation, runId: RUN, sink, maxTicks: 400 })
+    const source = new SimulationSource({ simulation, runId: RUN, sink: { put }, maxTicks: 400 })
     const run = source.run()
-    for (const pauseAt of [50, 120, 300]) {
-      await until(() => simulation.tick >= pauseAt || source.state === 'STOPPED', { what: `tick ${pauseAt}` })
-      await source.pause()
-      const { tick } = simulation
-      if (source.state === 'STOPPED') break
-      assert.equal(source.state, 'PAUSED')
-      assert.equal(source.lastTick, tick, 'what was handed over is taken')
+    for (const tick of pauses) {
+      await until(() => source.state === 'PAUSED', { what: `the pause at tick ${tick}` })
       for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-      assert.equal(simulation.tick, tick)
+      assert.deepEqual([simulation.tick, source.lastTick], [tick, tick], 'it stands still, and the sink has the tick')
       source.resume()
+      await until(() => simulation.tick > tick, { what: `tick ${tick + 1}` })
     }
     await run
-    assert.deepEqual(numbersOf(sink.ticks), [...Array(401).keys()])
-    const last = sink.ticks.at(-1)
+    assert.deepEqual(numbersOf(ticks), [...Array(401).keys()])
+    const last = ticks.at(-1)
     assert.ok(last)
     assert.equal(fingerprint(last), fingerprint(stepMany(createSimulation(world), 400).snapshot(RUN)))
   })
@@ -186,7 +187,7 @@ describe('a stopped source', () => {
 })
 
 describe('a source with a limit', () => {
-  it('is no faster than told, and not much slower', async () => {
+  it('is no faster than told', async () => {
     const source = new SimulationSource({
       simulation: createSimulation(world),
       runId: RUN,

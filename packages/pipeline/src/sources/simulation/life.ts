@@ -25,8 +25,8 @@ const OLD_AGE_ODDS = 64
 /** A newborn that differs from its lineage's founder in so many mutations founds one of its own. */
 const NEW_LINEAGE_AT = 7
 /** Spores hatch while fewer than one organism in so many cells is alive. */
-const CELLS_PER_SURVIVOR = 2_500
-const HATCH_CHANCE = 2_000
+const CELLS_PER_SURVIVOR = 400
+const HATCH_CHANCE = 4_000
 
 export type Totals = { births: number; deaths: number; lastId: number; alive: number }
 
