@@ -159,31 +159,30 @@ describe('a stopped source', () => {
     assert.deepEqual(sink.ticks, [])
   })
 
-  it('goes on from its saved state as if it had never stopped', async () => {
-    const stop = new AbortController()
-    const sink = collector()
-    const simulation = createSimulation(world)
-    const run = new SimulationSource({ simulation, runId: RUN, sink, samplingInterval: 7 }).run({ signal: stop.signal })
-    await until(() => simulation.tick > 100, { what: 'tick 100' })
-    stop.abort()
-    await run
-    const saved = simulation.saveState()
-    const stoppedAt = simulation.tick
+  for (const samplingInterval of [1, 7]) {
+    it(`goes on from its saved state as if it had never stopped, sampling every ${samplingInterval}`, async () => {
+      const stop = new AbortController()
+      const sink = collector()
+      const simulation = createSimulation(world)
+      const source = new SimulationSource({ simulation, runId: RUN, sink, samplingInterval })
+      const run = source.run({ signal: stop.signal })
+      await until(() => simulation.tick > 100, { what: 'tick 100' })
+      stop.abort()
+      await run
+      const resumed = resumeSimulation(simulation.saveState())
+      const maxTicks = simulation.tick + 70
+      await new SimulationSource({ simulation: resumed, runId: RUN, sink, samplingInterval, maxTicks }).run()
 
-    const resumed = resumeSimulation(saved)
-    await new SimulationSource({
-      simulation: resumed,
-      runId: RUN,
-      sink,
-      samplingInterval: 7,
-      maxTicks: stoppedAt + 70,
-    }).run()
-    const expected = [...Array(Math.floor((stoppedAt + 70) / 7) + 1).keys()].map(each => each * 7)
-    assert.deepEqual(numbersOf(sink.ticks), expected)
-    const last = sink.ticks.at(-1)
-    assert.ok(last)
-    assert.equal(fingerprint(last), fingerprint(stepMany(createSimulation(world), last.tick).snapshot(RUN)))
-  })
+      const count = Math.floor(maxTicks / samplingInterval) + 1
+      assert.deepEqual(
+        numbersOf(sink.ticks),
+        Array.from({ length: count }, (_, index) => index * samplingInterval),
+      )
+      const last = sink.ticks.at(-1)
+      assert.ok(last)
+      assert.equal(fingerprint(last), fingerprint(stepMany(createSimulation(world), last.tick).snapshot(RUN)))
+    })
+  }
 })
 
 describe('a source with a limit', () => {

@@ -32,11 +32,23 @@ describe('a saved state', () => {
   })
 
   it('holds a crowd larger than a new simulation has room for', () => {
-    const options = { seed: 'crowd', shape: [80, 80], organisms: 3_000, energyPerCell: 200 }
-    const original = stepMany(createSimulation(options), 20)
+    const original = stepMany(createSimulation({ seed: 'crowd', shape: [150, 150] }), 300)
+    assert.ok(original.alive > 256, 'more than the first capacity of the columns')
     const resumed = resumeSimulation(original.saveState())
-    assert.ok(original.alive > 1_000)
     assert.equal(fingerprint(stepMany(resumed, 50).snapshot(RUN)), fingerprint(stepMany(original, 50).snapshot(RUN)))
+  })
+
+  it('holds the spores of those that died, with all that hatches from them', () => {
+    const options = { seed: 'spores', shape: [20, 20], organisms: 40, growth: 0, lifespan: 1, mutationRate: 0.1 }
+    const original = stepMany(createSimulation(options), 500)
+    const resumed = resumeSimulation(original.saveState())
+    const births = original.births
+    for (let tick = 0; tick < 2_000; tick++) {
+      original.step()
+      resumed.step()
+      assert.equal(fingerprint(resumed.snapshot(RUN)), fingerprint(original.snapshot(RUN)))
+    }
+    assert.ok(original.births > births + 20)
   })
 
   it('does not change when the simulation goes on', () => {
