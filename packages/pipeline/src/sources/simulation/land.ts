@@ -4,14 +4,14 @@ import type { World } from './world.ts'
 
 /** Each tick tends every eighth cell: life moves faster than grass, and the pass costs an eighth. */
 const PHASES = 8
-/** Land less fertile than this bears nothing. */
+/** Land less fertile than this, a good quarter of any world, bears nothing. */
 const BARREN = 68
 const SPROUT = 2
 const GROWTH_STEP = 6
 const SPREADS_FROM = 10
 /** Of 65 536 visits to ripe food, so many spread to a neighbour. */
 const SPREAD_CHANCE = 24_000
-/** Of 2^24 visits to the most fertile empty cell, so many sprout by themselves. */
+/** Of 2^24 visits to an empty fertile cell, so many make a sprout. */
 const SPROUT_CHANCE = 12_000
 /** Of 65 536 cells, so many have food at the start. */
 const SOWN_CHANCE = 20_000

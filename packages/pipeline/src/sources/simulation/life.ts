@@ -17,15 +17,20 @@ const MOVE_COST = 1
 const MOST_ENERGY = 2_000
 /** What a bite takes; a quarter of it is lost to the reserve. */
 const BITE = 24
+/** Plus the gene. With 40 selection drove the threshold down to it: six births a tick and a world grazed bare. */
 const LEAST_TO_DIVIDE = 120
+/** Poison takes so many times its value from a stranger who steps on it. */
 const TOXIN_BURNS = 4
 const TOXIN_VALUE = 5
+/** Plus up to 3 by gene. Not from 0: trails cost, selection made them vanish, and with them all there is to see. */
+const LEAST_TRAIL = 3
 /** From its lifespan on, an organism dies in one tick of this many. */
 const OLD_AGE_ODDS = 64
 /** A newborn that differs from its lineage's founder in so many mutations founds one of its own. */
 const NEW_LINEAGE_AT = 7
 /** Spores hatch while fewer than one organism in so many cells is alive. */
 const CELLS_PER_SURVIVOR = 400
+/** In 65 536, a tick. */
 const HATCH_CHANCE = 4_000
 
 export type Totals = { births: number; deaths: number; lastId: number; alive: number }
@@ -80,7 +85,6 @@ export class Life {
     }
     const direction = chooseDirection(world, population, slot)
     if (direction !== STAY) this.#go(slot, direction)
-    if (population.dead[slot] === 1) return
     const cell = population.cell[slot] as number
     this.#pay(cell, UPKEEP)
     if (world.valueAt(cell) <= 0) this.#starve(slot)
@@ -125,7 +129,7 @@ export class Life {
   #leaveTrail(slot: number, cell: number, energy: number): number {
     const world = this.#world
     const isVenomous = world.random.next() >>> 22 < this.#gene(slot, VENOM)
-    const value = isVenomous ? TOXIN_VALUE : 3 + (this.#gene(slot, TRAIL) >> 6)
+    const value = isVenomous ? TOXIN_VALUE : LEAST_TRAIL + (this.#gene(slot, TRAIL) >> 6)
     if (energy < 4 * value) {
       world.clear(cell)
       return 0
