@@ -47,8 +47,8 @@ export function chooseDirection(world: World, population: Population, slot: numb
 }
 
 /**
- * Walks along the line by itself: one division for a direction. Asking `properties.step` for every cell, with two each,
- * took half of the simulation's time.
+ * Walks along the line by itself: two divisions for a direction. With `properties.step`, two for every cell, and lineages
+ * of 32 bits in place of clans, sight took half of the time: 138 ticks/s on 500 × 500, against 209.
  */
 function sightScore(world: World, population: Population, slot: number, direction: number): number {
   const { genome } = population

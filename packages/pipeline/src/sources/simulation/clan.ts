@@ -1,7 +1,7 @@
 /**
  * Every lineage belongs to one of 256 clans that stand in a circle. A clan prevails over the 127 ahead of it and is the
  * prey of the 127 behind it. Nobody is the strongest: whoever takes over becomes the prey of others. That keeps many
- * lineages going (with a plain "strangers bite", one was left after 1000 ticks), and gives the waves.
+ * lineages going, and gives the waves.
  */
 export const clanOf = (lineage: number): number => Math.imul(lineage, GOLDEN) >>> 24
 
