@@ -53,12 +53,7 @@ export async function executePostgres(url: string, sql: string): Promise<Record<
 
 export const schemaOf = (runId: string): string => `run_${runId.replaceAll('-', '_')}`
 
-function place(
-  address: string,
-  runId: string,
-  execute: Place['execute'],
-  remove: () => Promise<void>,
-): Place {
+function place(address: string, runId: string, execute: Place['execute'], remove: () => Promise<void>): Place {
   const opened = new Set<IndexDatabase>()
   return {
     address,

@@ -91,7 +91,7 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   async batch(indexer: string, key: string): Promise<BatchRow | null> {
-    const [row] = await this.#connection.read<BatchRow>(BATCH, indexer, key)
+    const [row] = await this.#read<BatchRow>(BATCH, indexer, key)
     return row ?? null
   }
 
@@ -100,11 +100,11 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   async failed(indexer: string, { after, limit }: KeyPage): Promise<BatchRow[]> {
-    return await this.#connection.read<BatchRow>(FAILED, indexer, after, limit)
+    return await this.#read<BatchRow>(FAILED, indexer, after, limit)
   }
 
   async processed(indexer: string, { after, limit }: Page): Promise<TickRange[]> {
-    return await this.#connection.read<TickRange>(PROCESSED, indexer, after, limit)
+    return await this.#read<TickRange>(PROCESSED, indexer, after, limit)
   }
 
   async gaps(indexer: string, { after, limit }: Page): Promise<GapRow[]> {
@@ -117,9 +117,14 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   async #required<T>(sql: string, indexer: string, ...values: SqlValue[]): Promise<T> {
-    const [row] = await this.#connection.read<T>(sql, indexer, ...values)
+    const [row] = await this.#read<T>(sql, indexer, ...values)
     if (row === undefined) throw missing(indexer)
     return row
+  }
+
+  /** SQLite's rows have no prototype; what callers get should not depend on the engine. */
+  async #read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
+    return (await this.#connection.read<T>(sql, ...values)).map(row => ({ ...row }))
   }
 }
 
