@@ -46,15 +46,13 @@ export class Connection {
   }
 
   async prepareForUse(): Promise<void> {
-    const version = this.#writer.rows<{ version: string }>('select sqlite_version() as version')[0]?.version ?? '0'
-    if (!isAtLeast(version, OLDEST_SQLITE)) {
-      throw new IndexVersionError(
-        `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
-          `the index needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
-      )
-    }
+    const versions = await this.#retryWhileBusy(() =>
+      this.#writer.rows<{ version: string }>('select sqlite_version() as version'),
+    )
+    requireVersion(versions[0]?.version ?? '')
     await this.#retryWhileBusy(() => this.#writer.rows('pragma journal_mode = wal'))
-    this.#writer.db.exec(`pragma synchronous = ${this.#settings.durability === 'full' ? 'full' : 'normal'}`)
+    const synchronous = this.#settings.durability === 'full' ? 'full' : 'normal'
+    await this.#retryWhileBusy(() => this.#writer.db.exec(`pragma synchronous = ${synchronous}`))
     this.#writer.db.exec('pragma foreign_keys = on')
     this.#reader.db.exec('pragma query_only = on')
   }
@@ -175,11 +173,12 @@ class Statements {
 /** SQLite has no booleans. */
 const bound = (value: SqlValue): Exclude<SqlValue, boolean> => (typeof value === 'boolean' ? Number(value) : value)
 
-function isAtLeast(version: string, oldest: readonly number[]): boolean {
+function requireVersion(version: string): void {
   const parts = version.split('.').map(Number)
-  for (const [index, least] of oldest.entries()) {
-    const part = parts[index] ?? 0
-    if (part !== least) return part > least
-  }
-  return true
+  const differs = OLDEST_SQLITE.findIndex((least, index) => parts[index] !== least)
+  if (differs === -1 || (parts[differs] ?? 0) > (OLDEST_SQLITE[differs] ?? 0)) return
+  throw new IndexVersionError(
+    `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
+      `the index needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
+  )
 }

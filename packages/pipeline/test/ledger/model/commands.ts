@@ -28,7 +28,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('complete' as const), claim: index }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('fail', 'release', 'extend'), claim: index }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('retry', 'record'), batch: index }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('report' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('report' as const) }) },
   // Half a claim's time, more than it, and enough for gaps.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.constantFrom(3, 6, 61) }) },
 )
