@@ -27,9 +27,9 @@ export async function arrive(
   const parts = await rows.arrivedIn(widened(ticks, start.samplingInterval))
   const alone = await newRange(rows, start, ticks, parts[0])
   const whole = joined(isProcessed ? { ...alone, isHeld: false } : alone, parts)
-  const [only] = parts
-  if (parts.length > 1 || only === undefined || !isSame(only, whole)) await rows.replaceArrived(parts, whole)
-  await noticeGapAfter(rows, whole)
+  const [first] = parts
+  if (parts.length > 1 || first === undefined || !isSame(first, whole)) await rows.replaceArrived(parts, whole)
+  if (first?.tickStart !== whole.tickStart) await noticeGapAfter(rows, whole)
   const wasHeld = parts.some(part => part.isHeld)
   return { range: whole, released: wasHeld && !whole.isHeld ? await rows.releaseWaiting(whole) : 0 }
 }

@@ -88,13 +88,21 @@ const ARRIVED_BEFORE = `
 const REMOVE_ARRIVED = 'delete from run.batch_arrived where indexer = $1 and tick_start between $2 and $3'
 const REMOVE_PROCESSED = 'delete from run.batch_processed where indexer = $1 and tick_start between $2 and $3'
 
-const INSERT_ARRIVED = `
+/** A range that only grows at its end is one statement: the common case, where batches come in order. */
+const SAVE_ARRIVED = `
   insert into run.batch_arrived (indexer, tick_start, tick_end, is_held, gap_since, gap_reported_at, is_gap_skipped)
-  values ($1, $2, $3, $4, $5, $6, $7)`
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (indexer, tick_start) do update set
+    tick_end = excluded.tick_end,
+    is_held = excluded.is_held,
+    gap_since = excluded.gap_since,
+    gap_reported_at = excluded.gap_reported_at,
+    is_gap_skipped = excluded.is_gap_skipped`
 
-const INSERT_PROCESSED = `
+const SAVE_PROCESSED = `
   insert into run.batch_processed (indexer, tick_start, tick_end)
-  values ($1, $2, $3)`
+  values ($1, $2, $3)
+  on conflict (indexer, tick_start) do update set tick_end = excluded.tick_end`
 
 const OVERDUE = `
   select ${GAP_COLUMNS}
@@ -165,19 +173,19 @@ export class PostgresLedgerRows implements LedgerRows {
   }
 
   async replaceArrived(parts: readonly TickRange[], whole: ArrivedRange): Promise<void> {
-    await this.#remove(REMOVE_ARRIVED, parts)
+    await this.#removeOthers(REMOVE_ARRIVED, parts, whole)
     const { tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped } = whole
     const values = [tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped]
-    await this.#tx.run(INSERT_ARRIVED, this.#indexer, ...values)
+    await this.#tx.run(SAVE_ARRIVED, this.#indexer, ...values)
   }
 
   async processedIn({ tickStart, tickEnd }: TickRange): Promise<TickRange[]> {
     return await this.#tx.rows<TickRange>(PROCESSED_IN, this.#indexer, tickStart, tickEnd)
   }
 
-  async replaceProcessed(parts: readonly TickRange[], { tickStart, tickEnd }: TickRange): Promise<void> {
-    await this.#remove(REMOVE_PROCESSED, parts)
-    await this.#tx.run(INSERT_PROCESSED, this.#indexer, tickStart, tickEnd)
+  async replaceProcessed(parts: readonly TickRange[], whole: TickRange): Promise<void> {
+    await this.#removeOthers(REMOVE_PROCESSED, parts, whole)
+    await this.#tx.run(SAVE_PROCESSED, this.#indexer, whole.tickStart, whole.tickEnd)
   }
 
   async overdueGaps(since: number, withHeld: boolean): Promise<GapRow[]> {
@@ -199,8 +207,10 @@ export class PostgresLedgerRows implements LedgerRows {
     return row ?? null
   }
 
-  async #remove(sql: string, parts: readonly TickRange[]): Promise<void> {
-    const [first, last] = [parts[0], parts.at(-1)]
+  /** The part that starts where the whole does is overwritten, and need not be removed. */
+  async #removeOthers(sql: string, parts: readonly TickRange[], whole: TickRange): Promise<void> {
+    const others = parts.filter(({ tickStart }) => tickStart !== whole.tickStart)
+    const [first, last] = [others[0], others.at(-1)]
     if (first && last) await this.#tx.run(sql, this.#indexer, first.tickStart, last.tickStart)
   }
 }
