@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
 import type { IndexSettings } from '../index-database.ts'
@@ -62,6 +63,8 @@ export class Connection {
         } catch (error) {
           const undone = error instanceof Error && isTransient(error.cause)
           if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
+          // At once, it can take its first lock again before the other is awake, and they meet as before.
+          await delay(20 * attempt * (1 + Math.random()))
         }
       }
     })
