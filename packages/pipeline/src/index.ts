@@ -26,7 +26,30 @@ export {
   tickHeadOf,
   toEncodedTick,
 } from './contracts/tick-codec.ts'
+export {
+  IndexDatabaseError,
+  IndexFullError,
+  IndexLockedError,
+  IndexNotFoundError,
+  IndexReadOnlyError,
+  IndexUnreachableError,
+  IndexVersionError,
+  NestedTransactionError,
+} from './databases/errors.ts'
+export type { IndexDatabase } from './databases/index-database.ts'
+export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
+export type { MetadataStore } from './databases/metadata.ts'
+export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
+export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
+export type { SqlValue, Transaction } from './databases/transaction.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
+export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
+export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
+export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
+export type { Gap } from './ledger/gap.ts'
+export type { WindowedLatency } from './ledger/latency-window.ts'
+export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
+export type { LedgerOptions } from './ledger/ledger-options.ts'
 export {
   BoundedQueue,
   type DrainOptions,
@@ -62,3 +85,7 @@ export type {
   StoredBatch,
   TickBatch,
 } from './storage/storage.ts'
+export type { IdempotencyTracker } from './trackers/idempotency-tracker.ts'
+export { MemoryIdempotencyTracker, type MemoryTrackerOptions } from './trackers/memory-idempotency-tracker.ts'
+export { MemoryRetryTracker } from './trackers/memory-retry-tracker.ts'
+export type { RetryState, RetryTracker } from './trackers/retry-tracker.ts'
