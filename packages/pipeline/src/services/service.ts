@@ -1,0 +1,167 @@
+import type { Logger } from 'tidemark'
+
+export type ServiceState = 'STOPPED' | 'RUNNING' | 'PAUSED' | 'ERROR'
+
+/** What went wrong, for people: the newest few are kept. */
+export type ServiceError = { readonly at: Date; readonly action: string; readonly error: Error }
+
+export type ServiceStatus = {
+  readonly name: string
+  readonly state: ServiceState
+  /** False in ERROR, and where the service itself says so. */
+  readonly healthy: boolean
+  readonly startedAt: Date | null
+  /** Read in constant time. */
+  readonly metrics: Readonly<Record<string, number>>
+  readonly errors: readonly ServiceError[]
+}
+
+export type ServiceContext = {
+  /** Aborts when the service is to stop: finish what must be finished, and return. */
+  readonly signal: AbortSignal
+  /** Resolves at once, or when a pause is over (or the service stops). To be awaited between two steps. */
+  unpaused(): Promise<void>
+  /** Something failed and the service goes on. */
+  report(action: string, error: unknown): void
+}
+
+const KEPT_ERRORS = 20
+const DEFAULT_STOP_MS = 30_000
+
+/**
+ * A part of the pipeline that runs until it is stopped.
+ *
+ *     STOPPED ──start──▶ RUNNING ⇄ PAUSED          RUNNING ──run() returns──▶ STOPPED
+ *        ▲                  │        │             RUNNING ──run() throws───▶ ERROR ──start──▶ RUNNING
+ *        └──────stop────────┴────────┘
+ *
+ * Starting what runs, and stopping what is stopped, is fine.
+ */
+export abstract class Service implements AsyncDisposable {
+  readonly name: string
+  protected readonly logger: Logger
+  #state: ServiceState = 'STOPPED'
+  #startedAt: Date | null = null
+  #errors: ServiceError[] = []
+  #stopping = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #pause: PromiseWithResolvers<void> | undefined
+
+  constructor(name: string, logger: Logger) {
+    this.name = name
+    this.logger = logger
+  }
+
+  /** Before `run`: what must work for the service to start at all. Rejecting here rejects start(). */
+  protected async prepare(): Promise<void> {}
+
+  /** The work itself, until the signal aborts or there is no more. */
+  protected abstract run(context: ServiceContext): Promise<void>
+
+  /** After `run`, however it ended. */
+  protected async release(): Promise<void> {}
+
+  protected metrics(): Record<string, number> {
+    return {}
+  }
+
+  protected isHealthy(): boolean {
+    return true
+  }
+
+  get state(): ServiceState {
+    return this.#state
+  }
+
+  status(): ServiceStatus {
+    return {
+      name: this.name,
+      state: this.#state,
+      healthy: this.#state !== 'ERROR' && this.isHealthy(),
+      startedAt: this.#startedAt,
+      metrics: this.metrics(),
+      errors: this.#errors,
+    }
+  }
+
+  async start(): Promise<void> {
+    if (this.#state === 'RUNNING' || this.#state === 'PAUSED') return
+    await this.#running
+    this.#stopping = new AbortController()
+    try {
+      await this.prepare()
+    } catch (error) {
+      this.#fail('start', error)
+      throw error
+    }
+    this.#state = 'RUNNING'
+    this.#startedAt = new Date()
+    this.logger.info({ service: this.name }, 'service started')
+    this.#running = this.#work(this.#stopping.signal)
+  }
+
+  /** Resolves when it has stopped, or when the time is up; a run() that hangs is left behind, in ERROR. */
+  async stop({ timeoutMs = DEFAULT_STOP_MS }: { timeoutMs?: number } = {}): Promise<void> {
+    this.#stopping.abort()
+    this.#unpause()
+    const timer = Promise.withResolvers<'late'>()
+    const timeout = setTimeout(() => timer.resolve('late'), timeoutMs)
+    const ended = await Promise.race([this.#running, timer.promise])
+    clearTimeout(timeout)
+    if (ended === 'late') this.#fail('stop', new Error(`It did not stop within ${timeoutMs} ms`))
+  }
+
+  pause(): void {
+    if (this.#state !== 'RUNNING') return
+    this.#state = 'PAUSED'
+    this.#pause = Promise.withResolvers<void>()
+  }
+
+  resume(): void {
+    if (this.#state !== 'PAUSED') return
+    this.#state = 'RUNNING'
+    this.#unpause()
+  }
+
+  /** Resolves when run() has ended by itself or was stopped. */
+  async ended(): Promise<void> {
+    await this.#running
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    try {
+      await this.run({
+        signal,
+        unpaused: async () => await this.#pause?.promise,
+        report: (action, error) => this.#note(action, error),
+      })
+      this.#state = 'STOPPED'
+      this.logger.info({ service: this.name }, 'service stopped')
+    } catch (error) {
+      this.#fail('run', error)
+    } finally {
+      this.#unpause()
+      await this.release().catch(error => this.#note('release', error))
+    }
+  }
+
+  #unpause(): void {
+    this.#pause?.resolve()
+    this.#pause = undefined
+  }
+
+  #fail(action: string, error: unknown): void {
+    this.#state = 'ERROR'
+    this.#note(action, error)
+  }
+
+  #note(action: string, cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause))
+    this.#errors = [...this.#errors, { at: new Date(), action, error }].slice(-KEPT_ERRORS)
+    this.logger.warn({ service: this.name, action, err: error }, 'a service reports a failure')
+  }
+}
