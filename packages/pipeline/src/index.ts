@@ -1,5 +1,39 @@
 /** The public names of `@tidemark/pipeline`, listed by hand. */
 
+export {
+  type Binding,
+  type BindingRule,
+  type BindingTable,
+  index,
+  queue,
+  storageRead,
+  storageWrite,
+  topicRead,
+  topicWrite,
+} from './config/bindings.ts'
+export { checkConfig } from './config/check-config.ts'
+export {
+  type CheckedConfig,
+  defineConfig,
+  type PipelineConfig,
+  type ResourcesConfig,
+  type ServiceConfig,
+} from './config/config.ts'
+export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
+export { type LoadOptions, loadConfig } from './config/load-config.ts'
+export {
+  type CheckedOptions,
+  choice,
+  duration,
+  flag,
+  number,
+  type OptionRule,
+  type OptionTable,
+  rule,
+  runId,
+  text,
+  whole,
+} from './config/option-table.ts'
 export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
 export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
 export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'
@@ -60,7 +94,36 @@ export {
 } from './queues/bounded-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
+export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
+export type { ResourceStatus } from './resources/opened-resource.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
+export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
+export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
+export { IngestError } from './services/ingest/errors.ts'
+export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export {
+  Service,
+  type ServiceContext,
+  type ServiceError,
+  type ServiceEvent,
+  type ServiceListener,
+  type ServiceState,
+  type ServiceStatus,
+} from './services/service.ts'
+export {
+  type FailedStart,
+  ServiceManager,
+  type ServiceManagerOptions,
+  type StartReport,
+} from './services/service-manager.ts'
+export type { ServicePlan } from './services/service-slot.ts'
+export { defineService, type ServiceBuild, type ServiceType } from './services/service-type.ts'
+export { SimulationRunError } from './services/simulation/errors.ts'
+export {
+  type EncodedMetadata,
+  SimulationService,
+  type SimulationServiceOptions,
+} from './services/simulation/simulation-service.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   ConflictError,

@@ -16,6 +16,13 @@ export type ServiceStatus = {
   readonly errors: readonly ServiceError[]
 }
 
+/** What a listener of a service hears of: each change of its state, each failure. */
+export type ServiceEvent =
+  | { readonly type: 'state'; readonly service: string; readonly state: ServiceState; readonly before: ServiceState }
+  | { readonly type: 'error'; readonly service: string; readonly action: string; readonly error: Error }
+
+export type ServiceListener = (event: ServiceEvent) => void
+
 export type ServiceContext = {
   /** Aborts when the service is to stop: finish what must be finished, and return. */
   readonly signal: AbortSignal
@@ -44,8 +51,10 @@ export abstract class Service implements AsyncDisposable {
   #startedAt: Date | null = null
   #errors: ServiceError[] = []
   #stopping = new AbortController()
+  #starting: Promise<void> | undefined
   #running: Promise<void> = Promise.resolve()
   #pause: PromiseWithResolvers<void> | undefined
+  readonly #listeners = new Set<ServiceListener>()
 
   constructor(name: string, logger: Logger) {
     this.name = name
@@ -84,20 +93,19 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 
+  /** The returned function ends the listening. */
+  listen(listener: ServiceListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Two calls at the same time are one start. */
   async start(): Promise<void> {
     if (this.#state === 'RUNNING' || this.#state === 'PAUSED') return
-    await this.#running
-    this.#stopping = new AbortController()
-    try {
-      await this.prepare()
-    } catch (error) {
-      this.#fail('start', error)
-      throw error
-    }
-    this.#state = 'RUNNING'
-    this.#startedAt = new Date()
-    this.logger.info({ service: this.name }, 'service started')
-    this.#running = this.#work(this.#stopping.signal)
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined
+    })
+    await this.#starting
   }
 
   /** Resolves when it has stopped, or when the time is up; a run() that hangs is left behind, in ERROR. */
@@ -106,21 +114,21 @@ export abstract class Service implements AsyncDisposable {
     this.#unpause()
     const timer = Promise.withResolvers<'late'>()
     const timeout = setTimeout(() => timer.resolve('late'), timeoutMs)
-    const ended = await Promise.race([this.#running, timer.promise])
+    const ended = await Promise.race([this.#settled(), timer.promise])
     clearTimeout(timeout)
     if (ended === 'late') this.#fail('stop', new Error(`It did not stop within ${timeoutMs} ms`))
   }
 
   pause(): void {
     if (this.#state !== 'RUNNING') return
-    this.#state = 'PAUSED'
     this.#pause = Promise.withResolvers<void>()
+    this.#enter('PAUSED')
   }
 
   resume(): void {
     if (this.#state !== 'PAUSED') return
-    this.#state = 'RUNNING'
     this.#unpause()
+    this.#enter('RUNNING')
   }
 
   /** Resolves when run() has ended by itself or was stopped. */
@@ -132,6 +140,27 @@ export abstract class Service implements AsyncDisposable {
     await this.stop()
   }
 
+  async #start(): Promise<void> {
+    await this.#running
+    this.#stopping = new AbortController()
+    try {
+      await this.prepare()
+    } catch (error) {
+      this.#fail('start', error)
+      throw error
+    }
+    this.#startedAt = new Date()
+    this.#enter('RUNNING')
+    this.logger.info({ service: this.name }, 'service started')
+    this.#running = this.#work(this.#stopping.signal)
+  }
+
+  /** A stop that comes while it starts waits for that too: the run it begins sees the signal at once. */
+  async #settled(): Promise<void> {
+    await this.#starting?.catch(() => undefined) // start() itself rejects with it.
+    await this.#running
+  }
+
   async #work(signal: AbortSignal): Promise<void> {
     try {
       await this.run({
@@ -139,7 +168,7 @@ export abstract class Service implements AsyncDisposable {
         unpaused: async () => await this.#pause?.promise,
         report: (action, error) => this.#note(action, error),
       })
-      this.#state = 'STOPPED'
+      this.#enter('STOPPED')
       this.logger.info({ service: this.name }, 'service stopped')
     } catch (error) {
       this.#fail('run', error)
@@ -155,13 +184,31 @@ export abstract class Service implements AsyncDisposable {
   }
 
   #fail(action: string, error: unknown): void {
-    this.#state = 'ERROR'
     this.#note(action, error)
+    this.#enter('ERROR')
+  }
+
+  #enter(state: ServiceState): void {
+    const before = this.#state
+    this.#state = state
+    if (before !== state) this.#tell({ type: 'state', service: this.name, state, before })
   }
 
   #note(action: string, cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause))
     this.#errors = [...this.#errors, { at: new Date(), action, error }].slice(-KEPT_ERRORS)
     this.logger.warn({ service: this.name, action, err: error }, 'a service reports a failure')
+    this.#tell({ type: 'error', service: this.name, action, error })
+  }
+
+  /** A listener that throws must not change what the service does. */
+  #tell(event: ServiceEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.logger.error({ service: this.name, err: error }, 'a listener of a service threw')
+      }
+    }
   }
 }
