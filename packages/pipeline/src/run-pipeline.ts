@@ -9,6 +9,7 @@ import type { ServiceStatus } from './services/service.ts'
 import { ServiceManager, type StartReport } from './services/service-manager.ts'
 import type { ServicePlan } from './services/service-slot.ts'
 import { WorkerService } from './services/worker-service.ts'
+import { withRunId } from './with-run-id.ts'
 
 export type PipelineStatus = {
   readonly services: readonly ServiceStatus[]
@@ -20,9 +21,10 @@ export type RunOptions = { readonly logger?: Logger }
 
 /** From a checked configuration (`loadConfig`) to a running pipeline. What could not start is in `report`. */
 export async function runPipeline(
-  config: CheckedConfig,
+  given: CheckedConfig,
   { logger = defaultLogger() }: RunOptions = {},
 ): Promise<Pipeline> {
+  const config = await withRunId(given, logger)
   const resources = new Resources({ config: config.resources, logger })
   const enabled = config.services.filter(service => service.enabled)
   const manager = new ServiceManager({

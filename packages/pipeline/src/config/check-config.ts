@@ -107,9 +107,9 @@ function checkBindings(
   given: unknown,
   resources: CheckedResources,
 ): { readonly [name: string]: Binding } {
-  const bindings = requireObject(path, given)
-  for (const [name, binding] of Object.entries(bindings)) checkTarget(`${path}.${name}`, binding, resources)
-  return bindings as { readonly [name: string]: Binding }
+  const bindings = Object.entries(requireObject(path, given)).filter(([, binding]) => binding !== undefined)
+  for (const [name, binding] of bindings) checkTarget(`${path}.${name}`, binding, resources)
+  return Object.fromEntries(bindings) as { readonly [name: string]: Binding }
 }
 
 /** That what it names is there. */

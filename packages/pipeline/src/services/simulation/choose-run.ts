@@ -19,28 +19,36 @@ export type RunChoice = {
 
 /** The run to go on with, or a new one. */
 export async function chooseRun(choice: RunChoice): Promise<RunFolder> {
+  return (await findRun(choice)) ?? (await begin(choice))
+}
+
+/** The run to go on with; null: a new one is to begin. */
+export async function findRun(choice: RunChoice): Promise<RunFolder | null> {
   const { folder, resume, runId } = choice
-  if (resume === false) return await begin(choice)
+  if (resume === false) {
+    if (runId !== undefined) await refuseExisting(folder, runId)
+    return null
+  }
   if (resume !== 'newest') return await goOn(choice, resume)
-  if (runId !== undefined)
-    return (await RunFolder.open(folder, runId)) ? await goOn(choice, runId) : await begin(choice)
+  if (runId !== undefined) return (await RunFolder.open(folder, runId)) && (await goOn(choice, runId))
   for (const candidate of await RunFolder.list(folder)) {
     const run = await RunFolder.open(folder, candidate)
     if (run !== null && differencesOf(choice, run).length === 0) return run
   }
-  return await begin(choice)
+  return null
 }
 
 async function begin({ folder, simulation, samplingInterval, runId }: RunChoice): Promise<RunFolder> {
   const now = Date.now()
-  const id = runId ?? makeRunId(now)
-  if (await RunFolder.open(folder, id)) {
-    throw new SimulationRunError(
-      `Run ${id} exists already. To go on with it, set resume: '${id}'; else give another runId`,
-    )
-  }
   const settings = toSettings({ startedAt: now, ...simulation })
-  return await RunFolder.create(folder, { runId: id, samplingInterval, settings })
+  return await RunFolder.create(folder, { runId: runId ?? makeRunId(now), samplingInterval, settings })
+}
+
+async function refuseExisting(folder: string, runId: string): Promise<void> {
+  if ((await RunFolder.open(folder, runId)) === null) return
+  throw new SimulationRunError(
+    `Run ${runId} exists already. To go on with it, set resume: '${runId}'; else give another`,
+  )
 }
 
 async function goOn(choice: RunChoice, runId: string): Promise<RunFolder> {

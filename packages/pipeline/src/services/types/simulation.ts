@@ -1,9 +1,20 @@
 import { ConfigError } from 'tidemark'
-import { choice, duration, number, type OptionTable, rule, runId, text, whole } from '../../config/option-table.ts'
+import {
+  type CheckedOptions,
+  choice,
+  duration,
+  number,
+  type OptionTable,
+  rule,
+  runId,
+  text,
+  whole,
+} from '../../config/option-table.ts'
 import { fraction, shape } from '../../config/resource-tables.ts'
 import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import { isRunId } from '../../run-id.ts'
 import { defineService } from '../service-type.ts'
+import type { RunChoice } from '../simulation/choose-run.ts'
 import { type EncodedMetadata, SimulationService } from '../simulation/simulation-service.ts'
 
 type Resume = 'newest' | false | (string & {})
@@ -51,29 +62,31 @@ const RUN_OPTIONS = {
   saveInterval: duration({ says: 'How often the state is saved.', default: '10s' }),
 } as const satisfies OptionTable
 
+const OPTIONS = { ...SIMULATION_OPTIONS, ...RUN_OPTIONS } as const
+
+/** Which run these options mean. */
+export function choiceOf(options: CheckedOptions<typeof OPTIONS>): RunChoice {
+  const { settings, run } = partsOf(options)
+  const { stateFolder: folder, samplingInterval, runId, resume } = run
+  return { folder, simulation: settings, samplingInterval, runId, resume }
+}
+
 export const simulation = defineService({
   says: 'The reference simulation (docs/simulation.md).',
-  options: { ...SIMULATION_OPTIONS, ...RUN_OPTIONS },
+  options: OPTIONS,
   bindings: {
     ticks: { kind: 'queue-out', says: 'Gets the ticks.' },
     metadata: { kind: 'queue-out', says: "Gets the run's metadata, before the first tick.", optional: true },
     storage: { kind: 'storage-read', says: 'Tells which ticks are stored when a run goes on.', optional: true },
   },
   create({ name, options, resources, logger }) {
-    const { samplingInterval, ticksPerSecond, maxTicks, runId, resume, stateFolder, saveInterval, ...settings } =
-      options
+    const { settings, run } = partsOf(options)
     return new SimulationService(
       name,
       {
+        ...run,
         simulation: settings,
         ticks: resources.outlet<EncodedTick>('ticks'),
-        samplingInterval,
-        resume,
-        stateFolder,
-        saveInterval,
-        ...(ticksPerSecond !== undefined && { ticksPerSecond }),
-        ...(maxTicks !== undefined && { maxTicks }),
-        ...(runId !== undefined && { runId }),
         ...(resources.has('metadata') && { metadata: resources.outlet<EncodedMetadata>('metadata') }),
         ...(resources.has('storage') && { storage: resources.storage('storage') }),
       },
@@ -81,3 +94,16 @@ export const simulation = defineService({
     )
   },
 })
+
+/** What makes the world, and what makes the run. */
+function partsOf(options: CheckedOptions<typeof OPTIONS>) {
+  const { samplingInterval, ticksPerSecond, maxTicks, runId, resume, stateFolder, saveInterval, ...settings } = options
+  const limits = {
+    ...(ticksPerSecond !== undefined && { ticksPerSecond }),
+    ...(maxTicks !== undefined && { maxTicks }),
+  }
+  return {
+    settings,
+    run: { samplingInterval, resume, stateFolder, saveInterval, ...limits, ...(runId !== undefined && { runId }) },
+  }
+}
