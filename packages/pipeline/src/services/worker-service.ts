@@ -20,6 +20,7 @@ export type WorkerServiceOptions = {
 const ITEMS_ON_THE_WAY = 16
 const DRAIN_MS = 1_000
 
+type Reported = Extract<FromWorker, { type: 'report' }>
 type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
 
 /**
@@ -35,6 +36,8 @@ export class WorkerService extends Service {
   #pumps: readonly Pump[] = []
   #ended = Promise.withResolvers<void>()
   #report: ServiceContext['report'] | undefined
+  /** What was reported before run() began here: the thread has a head start. */
+  #earlyReports: Reported[] = []
   #metrics: Readonly<Record<string, number>> = {}
   #healthy = true
 
@@ -45,6 +48,7 @@ export class WorkerService extends Service {
 
   protected override async prepare(): Promise<void> {
     const started = Promise.withResolvers<void>()
+    this.#report = undefined
     this.#ended = Promise.withResolvers<void>()
     this.#ended.promise.catch(() => {}) // run() hears of it, if it comes to that.
     const thread = this.#spawn()
@@ -70,6 +74,7 @@ export class WorkerService extends Service {
 
   protected override async run({ signal, report }: ServiceContext): Promise<void> {
     this.#report = report
+    for (const early of this.#earlyReports.splice(0)) this.#hear(early)
     const stop = (): void => this.#tell({ type: 'stop' })
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
@@ -130,8 +135,10 @@ export class WorkerService extends Service {
     if (message.type === 'status') {
       this.#metrics = message.metrics
       this.#healthy = message.healthy
-    } else if (message.type === 'report') this.#report?.(message.action, fromSent(message.error))
-    else if (message.type === 'log') this.logger[message.level](message.fields, message.message)
+    } else if (message.type === 'report') {
+      if (this.#report === undefined) this.#earlyReports.push(message)
+      else this.#report(message.action, fromSent(message.error))
+    } else if (message.type === 'log') this.logger[message.level](message.fields, message.message)
     else if (message.type === 'ended') {
       if (message.error === null) this.#ended.resolve()
       else this.#ended.reject(fromSent(message.error))
