@@ -141,8 +141,9 @@ export abstract class Service implements AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    await this.#running
+    // At once, so that a stop from now on is one of this start.
     this.#stopping = new AbortController()
+    await this.#running
     try {
       await this.prepare()
     } catch (error) {

@@ -144,7 +144,7 @@ describe('ingest of a file', () => {
 
 describe('delimited messages', () => {
   it('are the same however the input is cut into chunks', async () => {
-    const messages = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 })
+    const messages = fc.array(fc.uint8Array({ maxLength: 300, size: 'max' }), { maxLength: 20 })
     const cuts = fc.infiniteStream(fc.integer({ min: 1, max: 50 }))
     await fc.assert(
       fc.asyncProperty(messages, cuts, async (given, sizes) => {

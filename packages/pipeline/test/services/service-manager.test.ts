@@ -94,6 +94,16 @@ describe('the services of a pipeline', () => {
     assert.deepEqual(journal, ['start a'])
   })
 
+  it('start once also without a manager, and a stop while they start is heard', async () => {
+    const journal: string[] = []
+    const probe = new Probe('a', journal)
+    await Promise.all([probe.start(), probe.start()])
+    await probe.stop()
+    assert.deepEqual(journal, ['start a', 'stop a'])
+    await Promise.all([probe.start(), probe.stop()])
+    assert.equal(probe.state, 'STOPPED')
+  })
+
   it('are refused under a name that none has', async () => {
     await using manager = managerOf(probes([], { a: {}, b: {} }))
     await assert.rejects(manager.start('x'), UnknownServiceError)

@@ -208,6 +208,26 @@ describe('a run that was killed', () => {
     })
   }
 
+  for (const [storedUpTo, passedOver] of [
+    [58, 0],
+    [57, 58],
+  ] as const) {
+    it(`at tick 59, with all up to ${storedUpTo} stored, passes over ${passedOver} ticks and leaves none out`, async () => {
+      using folder = temporaryFolder()
+      const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
+      const first = serviceIn(folder.path, { maxTicks: 59, saveInterval: '1h', storage })
+      await first.service.start()
+      await first.service.ended()
+      const made = await everything(first.ticks)
+      await storage.writeBatch(batchOf(made.slice(0, storedUpTo + 1)))
+      const again = serviceIn(folder.path, { maxTicks: 59, storage })
+      await again.service.start()
+      await again.service.ended()
+      assert.deepEqual(await everything(again.ticks), made.slice(storedUpTo + 1))
+      assert.equal(again.service.status().metrics.passedOver, passedOver)
+    })
+  }
+
   it('goes on from an earlier state where the newest is damaged, and from the start where there is none', async () => {
     using folder = temporaryFolder()
     const { made, given } = await killedRun(folder.path, [[0, 59]])
