@@ -67,13 +67,16 @@ export class DeadLetterQueue {
     return groups.reduce((sum, { backlog, inFlight, retries }) => sum + backlog + inFlight + retries, 0)
   }
 
-  /** The oldest that nobody has taken. They stay; while this looks, a take does not see them. */
+  /**
+   * Letters that nobody has taken. They stay; while this looks, a take does not see them, and afterwards they stand
+   * behind those that nobody has looked at.
+   */
   async list({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadLetter[]> {
     await using taken = await this.take({ limit })
     return taken.letters.map(({ letter }) => letter)
   }
 
-  /** The oldest that nobody has taken. Those neither removed nor put back are put back when this is disposed. */
+  /** Letters that nobody has taken, the oldest first. Those neither removed nor put back are put back when this is disposed. */
   async take({ limit = 1 }: { readonly limit?: number } = {}): Promise<TakenLetters> {
     wholeNumber('limit', limit, { min: 1, max: 10_000 })
     const reader = this.#topics.reader<DeadLetterMessage>(this.topic, { batchSize: limit })

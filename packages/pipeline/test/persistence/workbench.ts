@@ -24,6 +24,7 @@ import {
   Reconciler,
   type ReconcilerOptions,
   type Service,
+  type Storage,
 } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 
@@ -135,6 +136,13 @@ export async function openTopics(folder: string, options: OpenOptions = {}): Pro
     durability: 'process',
     sweepInterval: '20ms',
     ...options,
+  })
+}
+
+/** The same storage, but for some of its methods. */
+export function withMethods(storage: Storage, methods: Partial<Storage>): Storage {
+  return new Proxy(storage, {
+    get: (target, name) => Reflect.get(methods, name) ?? Reflect.get(target, name).bind(target),
   })
 }
 
