@@ -110,29 +110,53 @@ describe('the tracker', () => {
   })
 })
 
-describe('any sequence of ticks, with restarts', () => {
-  it('is stored with each tick once and in ranges that do not overlap', async () => {
-    const sequences = fc.array(fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 30 }), {
-      minLength: 1,
-      maxLength: 4,
-    })
+/** Each of `lives` is what a service is sent between its start and its stop. */
+async function live(bench: Workbench, lives: readonly (readonly number[])[], maxBatchSize: number): Promise<void> {
+  for (const numbers of lives) {
+    const service = bench.persistence({ maxBatchSize })
+    await service.start()
+    await bench.put(ticksOf(numbers))
+    await service.stop()
+    assert.equal(service.state, 'STOPPED')
+  }
+  const sent = [...new Set(lives.flat())].sort((a, b) => a - b)
+  assert.deepEqual(
+    (await bench.ticks()).toSorted((a, b) => a - b),
+    sent,
+  )
+  assert.equal(await bench.deadLetters.count(), 0)
+}
+
+describe('with restarts', () => {
+  const batchSizes = fc.integer({ min: 1, max: 12 })
+
+  it('any sequence of ticks is stored with each tick once', async () => {
+    const life = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 30 })
+    const lives = fc.array(life, { minLength: 1, maxLength: 4 })
     await fc.assert(
-      fc.asyncProperty(sequences, fc.integer({ min: 1, max: 12 }), async (lives, maxBatchSize) => {
+      fc.asyncProperty(lives, batchSizes, async (lives, maxBatchSize) => {
         await using bench = await Workbench.open()
-        for (const numbers of lives) {
-          const service = bench.persistence({ maxBatchSize })
-          await service.start()
-          await bench.put(ticksOf(numbers))
-          await service.stop()
-          assert.equal(service.state, 'STOPPED')
-        }
-        assert.deepEqual(
-          (await bench.ticks()).toSorted((a, b) => a - b),
-          [...new Set(lives.flat())].sort((a, b) => a - b),
-        )
-        assert.equal(await bench.deadLetters.count(), 0)
+        await live(bench, lives, maxBatchSize)
       }),
-      { numRuns: 25 },
+      { numRuns: 20 },
+    )
+  })
+
+  it('a run that goes on from anywhere is stored in ranges that do not overlap', async () => {
+    const life = fc.tuple(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 30 }))
+    const lives = fc.array(life, { minLength: 2, maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(lives, batchSizes, async (lives, maxBatchSize) => {
+        await using bench = await Workbench.open()
+        const sent = lives.map(([start, count]) => range(start * 10, count, 10))
+        await live(bench, sent, maxBatchSize)
+        let previous = -1
+        for (const [start, end] of await bench.ranges()) {
+          assert.ok(start > previous, `a batch begins with ${start}, and one before it ends with ${previous}`)
+          previous = end
+        }
+      }),
+      { numRuns: 20 },
     )
   })
 })

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
+import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
 import { batchOf, FileSystemStorage, NotStoredError, tickHeadOf } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
@@ -100,6 +102,23 @@ describe('a storage that fails', () => {
     await service.stop({ timeoutMs: 20_000 })
     assert.equal(service.state, 'STOPPED')
     assert.equal(await bench.deadLetters.count(), 5)
+  })
+})
+
+describe('a disk that is full for a while', () => {
+  it('costs nothing but time', test => {
+    using disk = temporaryFolder()
+    using folder = temporaryFolder()
+    const probe = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', disk.path])
+    if (probe.status !== 0) return test.skip('this machine does not let a test mount a file system')
+    const script = join(import.meta.dirname, 'scripts/full-for-a-while.ts')
+    const node = `${process.execPath} --conditions=tidemark-source --disable-warning=ExperimentalWarning ${script}`
+    const command = `mount -t tmpfs -o size=1m tmpfs '${disk.path}' && ${node} '${disk.path}' '${folder.path}'`
+    // With NODE_TEST_CONTEXT node's test runner marks its children, and this is none of them.
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+    const { stdout, stderr } = spawnSync('unshare', ['-rm', 'sh', '-c', command], { encoding: 'utf8', env })
+    assert.equal(stderr, '')
+    assert.deepEqual(JSON.parse(stdout), { reason: 'StorageFullError', ticksWritten: 10, deadLetters: 0 })
   })
 })
 

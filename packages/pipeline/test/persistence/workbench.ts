@@ -31,6 +31,7 @@ import { RUN_ID } from '../arbitraries.ts'
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 /** Retries that take no time worth speaking of. */
 export const QUICK = { maxRetries: 2, initialBackoff: '1ms', maxBackoff: '5ms' } as const
+const COMMON: OpenOptions = { registry: contractsRegistry, logger: SILENT, sweepInterval: '20ms' }
 const FAST: PersistenceOptions = { batchTimeout: '60s', retry: QUICK, notifyRetry: QUICK }
 
 export class Workbench implements AsyncDisposable {
@@ -52,9 +53,10 @@ export class Workbench implements AsyncDisposable {
   }
 
   /** In a folder that another one, or a process that was killed, has left. */
-  static async at(folder: TemporaryFolder, options: OpenOptions = {}): Promise<Workbench> {
+  static async at(folder: TemporaryFolder, options: OpenOptions = {}, url?: string): Promise<Workbench> {
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
-    const topics = await openTopics(folder.path, options)
+    const topics =
+      url === undefined ? await openTopics(folder.path, options) : await open(url, { ...COMMON, ...options })
     return new Workbench(folder, storage, topics, await DeadLetterQueue.open(topics))
   }
 
@@ -130,13 +132,7 @@ export class Workbench implements AsyncDisposable {
 
 export async function openTopics(folder: string, options: OpenOptions = {}): Promise<Tidemark> {
   const file = join(folder, 'topics.db')
-  return await open(`sqlite:${file}`, {
-    registry: contractsRegistry,
-    logger: SILENT,
-    durability: 'process',
-    sweepInterval: '20ms',
-    ...options,
-  })
+  return await open(`sqlite:${file}`, { ...COMMON, durability: 'process', ...options })
 }
 
 /** The same storage, but for some of its methods. */
