@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { until } from '../../../../testing/until.ts'
 import { batchOf, type IdempotencyTracker, MemoryIdempotencyTracker, makeRunId } from '../../src/index.ts'
+import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench, withMethods } from './workbench.ts'
 
@@ -95,6 +96,20 @@ describe('the tracker', () => {
     await bench.put(ticksOf([4]))
     await metric(service, 'notificationsSent', 1)
     assert.equal(tracker.size, 5)
+  })
+
+  it('is believed: what another process marked there is left out without a look at the storage', async () => {
+    await using bench = await Workbench.open()
+    const tracker = new MemoryIdempotencyTracker()
+    for (const tick of [1, 2]) await tracker.markProcessed('persistence', `${RUN_ID}/${tick}`)
+    const service = bench.persistence({ maxBatchSize: 5 }, { tracker })
+    await service.start()
+    await bench.put(ticksOf(range(0, 5)))
+    await metric(service, 'notificationsSent', 2)
+    assert.deepEqual(await bench.ranges(), [
+      [0, 0],
+      [3, 4],
+    ])
   })
 
   it('that fails is reported, and nothing is lost or stored twice', async () => {

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import { decodeMetadata, encodeMetadata, metadataKey, type SimulationMetadata } from '../../src/index.ts'
+import { decodeMetadata, encodeMetadata, makeRunId, metadataKey, type SimulationMetadata } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { metric, Workbench } from './workbench.ts'
 
@@ -50,14 +50,14 @@ describe('metadata', () => {
     await using bench = await Workbench.open()
     const path = join(bench.folder.path, 'storage', RUN_ID)
     writeFileSync(path, 'in the way')
-    const service = bench.metadataPersistence()
+    const service = bench.metadataPersistence({ maxRetries: 1_000, initialBackoff: '5ms', maxBackoff: '20ms' })
     await service.start()
     await bench.metadataQueue.put(METADATA)
-    await until(() => service.status().errors.length >= 1, { what: 'a failure' })
+    await until(() => service.status().errors.length >= 3, { what: 'three failed attempts' })
     rmSync(path)
-    await until(async () => (await bench.deadLetters.count()) + (await bench.announcedMetadata()).length === 1, {
-      what: 'an end of it',
-    })
+    await metric(service, 'notificationsSent', 1)
+    assert.deepEqual(await bench.storage.readMetadata(RUN_ID), METADATA)
+    assert.equal(await bench.deadLetters.count(), 0)
   })
 
   it('that can not be stored go to the dead letters, and those after them are stored', async () => {
@@ -81,9 +81,10 @@ describe('metadata', () => {
     const service = bench.metadataPersistence()
     await service.start()
     service.pause()
-    await bench.metadataQueue.put(METADATA)
+    const all = [METADATA, { ...METADATA, runId: makeRunId() }, { ...METADATA, runId: makeRunId() }]
+    for (const metadata of all) await bench.metadataQueue.put(metadata)
     await service.stop()
-    assert.deepEqual(await bench.storage.readMetadata(RUN_ID), METADATA)
-    assert.equal((await bench.announcedMetadata()).length, 1)
+    for (const metadata of all) assert.deepEqual(await bench.storage.readMetadata(metadata.runId), metadata)
+    assert.equal((await bench.announcedMetadata()).length, 3)
   })
 })

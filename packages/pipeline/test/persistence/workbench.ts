@@ -23,6 +23,7 @@ import {
   PersistenceService,
   Reconciler,
   type ReconcilerOptions,
+  type RetryOptions,
   type Service,
   type Storage,
 } from '../../src/index.ts'
@@ -82,10 +83,10 @@ export class Workbench implements AsyncDisposable {
     return this.#own(new PersistenceService(name, all, { ...FAST, ...options }))
   }
 
-  metadataPersistence(): MetadataPersistenceService {
+  metadataPersistence(retry: RetryOptions = QUICK): MetadataPersistenceService {
     const { metadataQueue: queue, storage, topics, deadLetters } = this
     const resources = { queue, storage, topics, deadLetters, logger: SILENT }
-    return this.#own(new MetadataPersistenceService('metadata', resources, { retry: QUICK, notifyRetry: QUICK }))
+    return this.#own(new MetadataPersistenceService('metadata', resources, { retry, notifyRetry: QUICK }))
   }
 
   reconciler(options: ReconcilerOptions = { interval: '20ms' }): Reconciler {
