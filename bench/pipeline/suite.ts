@@ -3,9 +3,10 @@ import { formatLine } from '../report/table.ts'
 import type { Suite, SuiteOptions, SuiteResult } from '../suite.ts'
 import type { PipelineCase } from './bench-case.ts'
 import { cells } from './cases/cells.ts'
+import { persistence } from './cases/persistence.ts'
 import { storage } from './cases/storage.ts'
 
-const CASES: readonly PipelineCase[] = [cells, storage]
+const CASES: readonly PipelineCase[] = [cells, storage, persistence]
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
@@ -16,7 +17,7 @@ const REMARKS = [
 
 export const pipeline: Suite = {
   name: 'pipeline',
-  about: 'contracts and storage of the pipeline',
+  about: 'contracts, storage and persistence of the pipeline',
   cases: CASES,
   run: runPipeline,
 }

@@ -44,6 +44,7 @@ export {
   contractsRegistry,
   type DeadLetter,
   deadLetterMessage,
+  deadLetterOf,
   type MetadataInfo,
   metadataEnvelope,
   metadataInfoOf,
@@ -92,6 +93,8 @@ export {
   type QueueOptions,
   type WaitOptions,
 } from './queues/bounded-queue.ts'
+export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters } from './queues/dead-letter-queue.ts'
+export type { DrainableQueue } from './queues/drainable-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
@@ -101,6 +104,17 @@ export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './r
 export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
 export { IngestError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
+export type { RetryOptions } from './services/persistence/attempts.ts'
+export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
+export {
+  type MetadataItem,
+  type MetadataPersistenceResources,
+  MetadataPersistenceService,
+} from './services/persistence/metadata-persistence-service.ts'
+export type { MetadataPersistenceOptions, PersistenceOptions } from './services/persistence/options.ts'
+export { type PersistenceResources, PersistenceService } from './services/persistence/persistence-service.ts'
+export { Reconciler, type ReconcilerOptions, type ReconcilerResources } from './services/persistence/reconciler.ts'
 export {
   Service,
   type ServiceContext,

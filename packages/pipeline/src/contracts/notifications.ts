@@ -108,6 +108,20 @@ export function deadLetterMessage(letter: DeadLetter): DeadLetterMessage {
   })
 }
 
+export function deadLetterOf(message: DeadLetterMessage): DeadLetter {
+  const { originalMessage, messageType, failureReason, retryCount, sourceService, stackTraceLines } = message
+  return {
+    originalMessage,
+    messageType,
+    failureReason,
+    retryCount,
+    sourceService,
+    stackTraceLines,
+    firstFailureAt: fromInt64('DeadLetterMessage', 'first_failure_time_ms', message.firstFailureTimeMs),
+    lastFailureAt: fromInt64('DeadLetterMessage', 'last_failure_time_ms', message.lastFailureTimeMs),
+  }
+}
+
 function envelope({ messageId = randomUUID(), timestamp = Date.now() }: Stamp, payload: Any): TopicEnvelope {
   return create(TopicEnvelopeSchema, {
     messageId,

@@ -77,6 +77,8 @@ export type Storage = {
   writeMetadata(metadata: SimulationMetadata): Promise<MetadataInfo>
   /** null: not there yet. */
   readMetadata(runId: string): Promise<SimulationMetadata | null>
+  /** What the verified file says of itself; null: not there yet. */
+  describeMetadata(runId: string): Promise<MetadataInfo | null>
   /** Moves a file aside, with the reason. It is never deleted. */
   quarantine(key: string, reason: string): Promise<QuarantinedFile>
   listQuarantined(runId: string): Promise<readonly QuarantinedFile[]>

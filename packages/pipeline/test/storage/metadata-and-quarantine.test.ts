@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import {
   batchOf,
   ConflictError,
+  CorruptFileError,
   FileNotFoundError,
   FileSystemStorage,
   type SimulationMetadata,
@@ -35,6 +36,18 @@ describe('metadata', () => {
       const other = await FileSystemStorage.open({ root: folder.path })
       assert.deepEqual(await other.readMetadata(RUN_ID), metadata)
       assert.deepEqual((await storage.listBatches({ prefix: `${RUN_ID}/` })).items, [])
+    })
+
+    it(`say where and when they were written, once they are proven whole (${compression})`, async () => {
+      using folder = temporaryFolder()
+      const storage = await FileSystemStorage.open({ root: folder.path, compression })
+      assert.equal(await storage.describeMetadata(RUN_ID), null)
+      const { storageKey } = await storage.writeMetadata(metadata)
+      const path = join(folder.path, storageKey)
+      const writtenAt = Math.floor(statSync(path).mtimeMs)
+      assert.deepEqual(await storage.describeMetadata(RUN_ID), { runId: RUN_ID, storageKey, writtenAt })
+      writeFileSync(path, readFileSync(path).subarray(0, -1))
+      await assert.rejects(storage.describeMetadata(RUN_ID), CorruptFileError)
     })
   }
 

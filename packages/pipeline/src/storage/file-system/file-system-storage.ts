@@ -128,6 +128,23 @@ export class FileSystemStorage implements Storage {
   }
 
   async readMetadata(runId: string): Promise<SimulationMetadata | null> {
+    return (await this.#metadata(runId))?.metadata ?? null
+  }
+
+  async describeMetadata(runId: string): Promise<MetadataInfo | null> {
+    const found = await this.#metadata(runId)
+    return found && { runId, storageKey: found.key, writtenAt: found.writtenAt }
+  }
+
+  async quarantine(key: string, reason: string): Promise<QuarantinedFile> {
+    return await quarantineFile(this.#paths, this.#incoming, key, reason)
+  }
+
+  async listQuarantined(runId: string): Promise<readonly QuarantinedFile[]> {
+    return await listQuarantined(this.#paths, requireRunId(runId))
+  }
+
+  async #metadata(runId: string): Promise<{ key: string; metadata: SimulationMetadata; writtenAt: number } | null> {
     requireRunId(runId)
     const key = await this.#firstExisting(COMPRESSIONS.map(compression => metadataKey(runId, compression)))
     if (key === undefined) return null
@@ -138,17 +155,11 @@ export class FileSystemStorage implements Storage {
     if (header.kind !== 'metadata' || header.runId !== runId || header.messageCount !== 1) {
       throw new CorruptFileError(file.name, `is not the metadata of run ${runId}`)
     }
-    let metadata: SimulationMetadata | null = null
+    let metadata: SimulationMetadata | undefined
     for await (const bytes of reader.messages()) metadata = inOrder(file.name, () => decodeMetadata(bytes))
-    return metadata
-  }
-
-  async quarantine(key: string, reason: string): Promise<QuarantinedFile> {
-    return await quarantineFile(this.#paths, this.#incoming, key, reason)
-  }
-
-  async listQuarantined(runId: string): Promise<readonly QuarantinedFile[]> {
-    return await listQuarantined(this.#paths, requireRunId(runId))
+    if (metadata === undefined) throw new CorruptFileError(file.name, `holds no metadata of run ${runId}`)
+    const { mtimeMs } = await file.handle.stat()
+    return { key, metadata, writtenAt: Math.floor(mtimeMs) }
   }
 
   /** `sameContent`: the keys under which an earlier attempt may have stored it. */
