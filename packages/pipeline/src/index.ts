@@ -61,6 +61,28 @@ export {
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
+export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
+export { type DeadLetterSink, deadLettersTo } from './services/indexing/components/dead-letters.ts'
+export {
+  defineIndexer,
+  type Flush,
+  type IndexedRun,
+  type IndexerComponent,
+  type IndexerDefinition,
+} from './services/indexing/definition.ts'
+export { type DummyTotals, dummyIndexer, readDummyTotals } from './services/indexing/dummy-indexer.ts'
+export { Indexer, type IndexerOptions } from './services/indexing/indexer.ts'
+export { MetadataIndexer, type MetadataIndexerOptions } from './services/indexing/metadata-indexer.ts'
+export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
+export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
+export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
+export {
+  Service,
+  type ServiceContext,
+  type ServiceError,
+  type ServiceState,
+  type ServiceStatus,
+} from './services/service.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   ConflictError,
