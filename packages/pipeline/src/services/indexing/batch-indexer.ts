@@ -68,7 +68,7 @@ export class BatchIndexer extends Indexer {
   readonly #counts = new IndexerCounts()
   #buffer: TickBuffer | undefined
   #gaps: GapWatch | undefined
-  #ledger: BatchLedger | undefined
+  #permanentGaps = 0
 
   constructor(definition: IndexerDefinition, options: BatchIndexerOptions) {
     refuseUnknown(options, OPTIONS)
@@ -112,7 +112,7 @@ export class BatchIndexer extends Indexer {
       bufferedTicks: this.#buffer?.ticks ?? 0,
       bufferedBytes: this.#buffer?.bytes ?? 0,
       openGaps: this.#gaps?.open ?? 0,
-      permanentGaps: this.#ledger?.metrics().totals.permanentGaps ?? 0,
+      permanentGaps: this.#permanentGaps,
     }
   }
 
@@ -132,6 +132,7 @@ export class BatchIndexer extends Indexer {
     })
     ledger.events.on('permanentGap', gap => {
       const { tickStart, tickEnd } = gap
+      this.#permanentGaps++
       this.logger.warn({ service: this.name, runId: database.runId, tickStart, tickEnd }, 'ticks are missing')
       this.events.emit('permanentGap', gap)
     })
@@ -147,7 +148,6 @@ export class BatchIndexer extends Indexer {
     const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, report })
     const gaps = ledger && new GapWatch(ledger, this.#gapWarningMs)
     const buffer = new TickBuffer(this.#limits)
-    this.#ledger = ledger ?? undefined
     this.#gaps = gaps ?? undefined
     this.#buffer = buffer
     try {

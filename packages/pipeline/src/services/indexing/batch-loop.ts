@@ -161,23 +161,37 @@ export class BatchLoop {
     })
     counts.add('flushes')
     counts.add('ticksIndexed', ticks.length)
-    await Promise.all(completed.map(({ batch }) => this.#ack(batch)))
+    await this.#ack(completed.map(({ batch }) => batch))
   }
 
-  async #ack(batch: SourceBatch): Promise<void> {
-    const { idempotency, deadLetters, counts, extender, context, settled } = this.#parts
-    extender.delete(batch)
+  async #ack(batches: readonly SourceBatch[]): Promise<void> {
+    for (const batch of batches) this.#parts.extender.delete(batch)
+    // Together, so that they share a transaction of the topics; what follows is in the order of the batches.
+    const acks = await Promise.allSettled(batches.map(batch => batch.ack()))
+    for (const [index, batch] of batches.entries()) {
+      const ack = acks[index]
+      if (ack?.status === 'fulfilled') await this.#acked(batch)
+      else this.#notAcked(batch, ack?.reason)
+    }
+  }
+
+  async #acked(batch: SourceBatch): Promise<void> {
+    const { idempotency, deadLetters, counts, context, settled } = this.#parts
+    counts.add('batchesIndexed')
     try {
-      await batch.ack()
       await idempotency?.markIndexed(batch.key)
       if (batch.attempt > 1) await deadLetters?.reset(batch)
-      counts.add('batchesIndexed')
-      settled(batch, 'indexed')
     } catch (error) {
-      // It is in the index; delivered again it gives the same.
-      if (error instanceof StaleDeliveryError) counts.add('staleAcks')
-      context.report(`ack ${batch.key}`, error)
+      // Without the mark it is read once more if it comes again, and that is all.
+      context.report(`mark ${batch.key}`, error)
     }
+    settled(batch, 'indexed')
+  }
+
+  /** It is in the index; delivered again it gives the same. */
+  #notAcked(batch: SourceBatch, error: unknown): void {
+    if (error instanceof StaleDeliveryError) this.#parts.counts.add('staleAcks')
+    this.#parts.context.report(`ack ${batch.key}`, error)
   }
 
   /** Somebody took over one of the batches: it is theirs, and the others are tried without it. */
