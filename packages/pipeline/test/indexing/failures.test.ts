@@ -114,6 +114,25 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 3, ticks: 30 })
     })
 
+    it('a success makes the failures before it forgotten', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const batch = await world.write(0, 10)
+      let failures = 2
+      const watched = await world.started({
+        insertBatchSize: 10,
+        maxRetries: 2,
+        definition: failing(tick => tick === 5 && failures-- > 0, { components: ['metadata', 'buffering', 'dlq'] }),
+        deadLetters: async () => assert.fail('No batch failed more than twice'),
+      })
+      await world.announce(batch)
+      await ackedAre(watched, 0)
+      failures = 2
+      await world.announce(batch)
+      await ackedAre(watched, 0, 0)
+      assert.equal(watched.indexer.status().metrics.batchesFailed, 4)
+    })
+
     it('innocent batches that shared a flush with a poison one are indexed', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
