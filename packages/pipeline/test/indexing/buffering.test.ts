@@ -143,7 +143,7 @@ for (const engine of ENGINES) {
       await world.produce(1, 10, 20)
       assert.equal(watched.acked.length, length)
       watched.indexer.resume()
-      await metric(watched, 'batchesReceived', 3)
+      await metric(watched, 'bufferedTicks', 10)
       await watched.indexer.stop()
       assert.deepEqual(watched.acked, [0, 10, 20])
     })

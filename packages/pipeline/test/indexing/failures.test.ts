@@ -77,10 +77,31 @@ for (const engine of ENGINES) {
       await world.produce(2, 10)
       const watched = await world.started({ insertBatchSize: 20, definition })
       await until(() => (watched.indexer.status().metrics.flushesFailed ?? 0) >= 2, { what: 'two tries' })
+      assert.equal(watched.indexer.status().healthy, false)
       isAway = false
       await ackedAre(watched, 0, 10)
+      assert.equal(watched.indexer.status().healthy, true)
       assert.equal(watched.indexer.status().metrics.batchesFailed, 0)
       assert.deepEqual(watched.flushes, [range(0, 20)])
+    })
+
+    it('stopped while the index is away, it stops, and acks nothing', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      await world.produce(2, 10)
+      const definition: IndexerDefinition = {
+        ...dummyIndexer,
+        async flush() {
+          throw new IndexUnreachableError('a test')
+        },
+      }
+      const watched = await world.started({ insertBatchSize: 15, definition })
+      await until(() => (watched.indexer.status().metrics.flushesFailed ?? 0) >= 1, { what: 'a try' })
+      await watched.indexer.stop()
+      assert.deepEqual([watched.indexer.state, watched.acked, await world.unacked()], ['STOPPED', [], 2])
+      const next = await world.started({ insertBatchSize: 10 })
+      await until(() => next.acked.length === 2, { what: 'the next to index both' })
+      await world.assertIndexed({ batches: 2, ticks: 20 })
     })
 
     it('a poison batch goes to the dead letters after retries that competing indexers count together', async () => {
@@ -112,6 +133,24 @@ for (const engine of ENGINES) {
       assert.match(letter?.messageType ?? '', /BatchInfo$/)
       assert.equal(await world.unacked(), 0)
       await world.assertIndexed({ batches: 3, ticks: 30 })
+    })
+
+    it('a dead letter that could not be kept is tried again with the batch, which is not acked before', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      let letters = 0
+      const watched = await world.started({
+        insertBatchSize: 10,
+        maxRetries: 0,
+        definition: failing(() => true, { components: ['metadata', 'buffering', 'dlq'] }),
+        deadLetters: async () => {
+          if (letters++ === 0) throw new Error('The letter box is full')
+        },
+      })
+      await world.produce(1, 10)
+      await metric(watched, 'batchesDeadLettered', 1)
+      assert.deepEqual([letters, watched.indexer.status().metrics.batchesFailed], [2, 2])
+      assert.equal(await world.unacked(), 0)
     })
 
     it('a success makes the failures before it forgotten', async () => {

@@ -2,12 +2,12 @@ import { EventEmitter } from 'node:events'
 import { ConfigError, type Duration } from 'tidemark'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
-import type { MetadataReaderOptions } from '../../databases/metadata-reader.ts'
+import { type MetadataReaderOptions, metadataReaderSettings } from '../../databases/metadata-reader.ts'
 import { parseDuration } from '../../duration.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { BatchLedger } from '../../ledger/batch-ledger.ts'
 import type { Gap } from '../../ledger/gap.ts'
-import type { LedgerOptions } from '../../ledger/ledger-options.ts'
+import { type LedgerOptions, ledgerSettings } from '../../ledger/ledger-options.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import type { ServiceContext } from '../service.ts'
 import { BatchLoop } from './batch-loop.ts'
@@ -67,6 +67,7 @@ export class BatchIndexer extends Indexer {
   readonly #claimTimeoutMs: number
   readonly #counts = new IndexerCounts()
   #buffer: TickBuffer | undefined
+  #current: BatchLoop | undefined
   #gaps: GapWatch | undefined
   #permanentGaps = 0
 
@@ -84,12 +85,18 @@ export class BatchIndexer extends Indexer {
       timeoutMs: parseDuration('flushTimeout', flushTimeout, { min: 1 }),
     }
     this.#maxRetries = wholeNumber('maxRetries', maxRetries, { min: 0 })
-    this.#gapWarningMs = parseDuration('gapWarningTimeout', options.ledger?.gapWarningTimeout ?? '1m')
-    this.#claimTimeoutMs = parseDuration('claimTimeout', options.ledger?.claimTimeout ?? '5m')
+    // The interval comes with the metadata; the rest is checked now.
+    const ledger = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
+    this.#gapWarningMs = ledger.gapWarningMs
+    this.#claimTimeoutMs = ledger.claimTimeoutMs
+    metadataReaderSettings(options.metadata ?? {})
+    if (typeof options.source?.open !== 'function') {
+      throw new ConfigError('source', options.source, 'topicSource(…) or storageSource(…)')
+    }
     if (this.#has('dlq') && typeof options.deadLetters !== 'function') {
       throw new ConfigError('deadLetters', options.deadLetters, "a function, where the component 'dlq' is used")
     }
-    if (options.source?.kind === 'storage' && !this.#has('metadata')) {
+    if (options.source.kind === 'storage' && !this.#has('metadata')) {
       throw new ConfigError('components', checked.components, "with 'metadata', which the storage source needs")
     }
   }
@@ -114,6 +121,10 @@ export class BatchIndexer extends Indexer {
       openGaps: this.#gaps?.open ?? 0,
       permanentGaps: this.#permanentGaps,
     }
+  }
+
+  protected override isHealthy(): boolean {
+    return this.#current?.isSittingOut !== true
   }
 
   async #prepareTables(run: IndexedRun): Promise<void> {
@@ -165,10 +176,14 @@ export class BatchIndexer extends Indexer {
         counts: this.#counts,
         context,
         isPaused: () => this.state === 'PAUSED',
-        settled: ({ key, tickStart, tickEnd }, outcome) => this.events.emit(outcome, { key, tickStart, tickEnd }),
+        // Apart: a listener that throws must not make a batch look failed that is acked.
+        settled: ({ key, tickStart, tickEnd }, outcome) =>
+          queueMicrotask(() => this.events.emit(outcome, { key, tickStart, tickEnd })),
       })
+      this.#current = loop
       await loop.run()
     } finally {
+      this.#current = undefined
       await source.close()
     }
   }

@@ -55,6 +55,11 @@ export class BatchLoop {
     this.#signal = parts.context.signal
   }
 
+  /** The topics or the index can't be reached. */
+  get isSittingOut(): boolean {
+    return this.#outages > 0
+  }
+
   async run(): Promise<void> {
     const { buffer, context } = this.#parts
     while (!this.#signal.aborted) {
@@ -143,7 +148,8 @@ export class BatchLoop {
           for (const held of taken.batches) await this.#fail(held, error)
           break
         } else if (this.#signal.aborted) {
-          // Neither indexed nor acked: they are another's, or the next start's.
+          // Neither indexed nor acked, whatever of them is flushed later: they are another's, or the next start's.
+          for (const held of taken.batches) buffer.drop(held)
           this.#parts.context.report('last flush', error)
           break
         } else await this.#sitOut('flush', error)
@@ -177,7 +183,6 @@ export class BatchLoop {
 
   async #acked(batch: SourceBatch): Promise<void> {
     const { idempotency, deadLetters, counts, context, settled } = this.#parts
-    counts.add('batchesIndexed')
     try {
       await idempotency?.markIndexed(batch.key)
       if (batch.attempt > 1) await deadLetters?.reset(batch)
@@ -185,6 +190,7 @@ export class BatchLoop {
       // Without the mark it is read once more if it comes again, and that is all.
       context.report(`mark ${batch.key}`, error)
     }
+    counts.add('batchesIndexed')
     settled(batch, 'indexed')
   }
 
@@ -220,14 +226,22 @@ export class BatchLoop {
   }
 
   async #giveUpOrBack(batch: SourceBatch, error: unknown): Promise<void> {
-    const { deadLetters, counts, settled } = this.#parts
-    // A batch that others took over, or that the database's absence hit, has not failed itself.
-    const isOwnFault = !(error instanceof StaleClaimError) && !isOutage(error)
-    if (!isOwnFault || deadLetters === null || !(await deadLetters.takes(batch, error)))
-      return await batch.reject(error)
+    if (!(await this.#isDeadLetter(batch, error))) return await batch.reject(error)
     await batch.discard(error)
-    counts.add('batchesDeadLettered')
-    settled(batch, 'deadLettered')
+    this.#parts.counts.add('batchesDeadLettered')
+    this.#parts.settled(batch, 'deadLettered')
+  }
+
+  async #isDeadLetter(batch: SourceBatch, error: unknown): Promise<boolean> {
+    const { deadLetters, context } = this.#parts
+    // A batch that others took over, or that the database's absence hit, has not failed itself.
+    if (deadLetters === null || error instanceof StaleClaimError || isOutage(error)) return false
+    try {
+      return await deadLetters.takes(batch, error)
+    } catch (cause) {
+      context.report(`dead letter of ${batch.key}`, cause)
+      return false
+    }
   }
 
   async #quarantine({ key }: SourceBatch, error: CorruptFileError): Promise<void> {

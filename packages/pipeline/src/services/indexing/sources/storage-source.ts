@@ -57,10 +57,11 @@ class StorageBatches implements OpenBatchSource {
   readonly #run: SourceRun
   readonly #ledger: BatchLedger
   readonly #settings: Settings
-  /** Listed and not yet offered to the ledger, lowest tick last. */
+  /** Listed and not yet offered to the ledger, lowest tick last: a page at a time. */
   #found: BatchRef[] = []
+  #page: { readonly fromTick: number; readonly after?: string } | undefined
   /** Offered to the ledger once, which hands them out from then on, when they are ready or their claimer is stuck. */
-  readonly #offered = new Set<string>()
+  readonly #offered = new Map<string, BatchRef>()
   readonly #inHand = new Set<StorageBatch>()
   #scanAt = 0
 
@@ -106,30 +107,34 @@ class StorageBatches implements OpenBatchSource {
   async #claim(): Promise<SourceBatch | null> {
     const known = await this.#ledger.claimNext(this.#settings.claimer)
     if (known !== null) return this.#take(known)
-    if (this.#found.length === 0 && performance.now() >= this.#scanAt) await this.#scan()
-    for (let ref = this.#found.pop(); ref !== undefined; ref = this.#found.pop()) {
+    while (this.#found.length > 0 || (await this.#list())) {
+      const ref = this.#found.pop()
+      if (ref === undefined) continue
       const result = await this.#ledger.tryClaim(ref, this.#settings.claimer)
-      this.#offered.add(ref.key)
+      this.#offered.set(ref.key, ref)
       if (result.outcome === 'claimed') return this.#take(result.claim)
     }
     return null
   }
 
-  /** From the end of what was processed without a hole: a file that fills a gap lies below others that are known. */
-  async #scan(): Promise<void> {
-    const { runId, storage } = this.#run
+  /** The next page; false where all have been seen and it is not yet time to look again. */
+  async #list(): Promise<boolean> {
+    if (this.#page === undefined && performance.now() < this.#scanAt) return false
+    const { fromTick, after } = this.#page ?? { fromTick: await this.#firstMissing() }
+    const prefix = `${this.#run.runId}/`
+    const { items, next } = await this.#run.storage.listBatches({ prefix, fromTick, ...(after && { after }) })
+    this.#found = items.filter(({ key }) => !this.#offered.has(key)).reverse()
+    this.#page = next === null ? undefined : { fromTick, after: next }
+    if (next === null) this.#scanAt = performance.now() + this.#settings.scanMs
+    return true
+  }
+
+  /** The end of what was processed without a hole: a file that fills a gap lies below others that are known. */
+  async #firstMissing(): Promise<number> {
     const [first] = await this.#ledger.processedRanges({ limit: 1 })
-    const gapBelow = first === undefined ? null : await this.#ledger.gapBefore(first.tickStart)
-    const fromTick = first === undefined || gapBelow !== null ? 0 : first.tickEnd + 1
-    const found: BatchRef[] = []
-    let after: string | null | undefined
-    while (after !== null) {
-      const page = await storage.listBatches({ prefix: `${runId}/`, fromTick, ...(after && { after }) })
-      found.push(...page.items.filter(({ key }) => !this.#offered.has(key)))
-      after = page.next
-    }
-    this.#found = found.reverse()
-    this.#scanAt = performance.now() + this.#settings.scanMs
+    if (first === undefined || (await this.#ledger.gapBefore(first.tickStart)) !== null) return 0
+    for (const { key, tickStart } of this.#offered.values()) if (tickStart <= first.tickEnd) this.#offered.delete(key)
+    return first.tickEnd + 1
   }
 
   #take(claim: Claim): SourceBatch {
