@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import {
@@ -12,10 +13,11 @@ import {
   makeRunId,
   storageSource,
 } from '@tidemark/pipeline'
+import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
-import { ENGINES } from '../engines.ts'
+import { ENGINES, type Place, schemaOf } from '../engines.ts'
 import { range } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
 
@@ -29,6 +31,19 @@ function failing(fails: (tick: number) => boolean, more: Partial<IndexerDefiniti
       if (ticks.some(({ tick }) => fails(tick))) throw new Error('This tick is poison')
     },
   }
+}
+
+/** As another program's transaction does. */
+async function lockIndex({ address, runId }: Place): Promise<AsyncDisposable> {
+  if (address.startsWith('sqlite:')) {
+    const db = new DatabaseSync(join(address.slice('sqlite:'.length), `${schemaOf(runId)}.db`), { timeout: 5_000 })
+    db.exec('begin immediate')
+    return { [Symbol.asyncDispose]: async () => db.close() }
+  }
+  const client = new Client({ connectionString: address })
+  await client.connect()
+  await client.query(`begin; lock table "${schemaOf(runId)}".dummy_tick`)
+  return { [Symbol.asyncDispose]: () => client.end() }
 }
 
 for (const engine of ENGINES) {
@@ -83,6 +98,26 @@ for (const engine of ENGINES) {
       assert.equal(watched.indexer.status().healthy, true)
       assert.equal(watched.indexer.status().metrics.batchesFailed, 0)
       assert.deepEqual(watched.flushes, [range(0, 20)])
+    })
+
+    it('an index that another one holds locked, for longer than busyTimeout, is waited for', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const watched = await world.started({
+        insertBatchSize: 20,
+        indexOptions: { durability: 'process', busyTimeout: 50 },
+      })
+      await world.produce(1, 10)
+      await metric(watched, 'bufferedTicks', 10)
+      {
+        await using _lock = await lockIndex(world.place)
+        await world.produce(1, 10, 10)
+        await until(() => (watched.indexer.status().metrics.flushesFailed ?? 0) >= 1, { what: 'a try' })
+        assert.equal(watched.indexer.status().errors.at(-1)?.error.name, 'IndexLockedError')
+      }
+      await ackedAre(watched, 0, 10)
+      assert.equal(watched.indexer.status().metrics.batchesFailed, 0)
+      await world.assertIndexed({ batches: 2, ticks: 20 })
     })
 
     it('stopped while the index is away, it stops, and acks nothing', async () => {
