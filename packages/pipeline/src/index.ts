@@ -102,6 +102,21 @@ export type { ResourceStatus } from './resources/opened-resource.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
 export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
 export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
+export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
+export { type DeadLetterSink, deadLettersTo } from './services/indexing/components/dead-letters.ts'
+export {
+  defineIndexer,
+  type Flush,
+  type IndexedRun,
+  type IndexerComponent,
+  type IndexerDefinition,
+} from './services/indexing/definition.ts'
+export { type DummyTotals, dummyIndexer, readDummyTotals } from './services/indexing/dummy-indexer.ts'
+export { Indexer, type IndexerOptions } from './services/indexing/indexer.ts'
+export { MetadataIndexer, type MetadataIndexerOptions } from './services/indexing/metadata-indexer.ts'
+export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
+export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
+export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
 export { IngestError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
 export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'

@@ -20,10 +20,10 @@ export class MetadataReader {
   #known: SimulationMetadata | undefined
 
   constructor(database: Pick<IndexDatabase, 'metadata' | 'runId' | 'location'>, options: MetadataReaderOptions = {}) {
-    refuseUnknown(options, ['pollInterval', 'maxDuration'])
+    const { pollMs, maxMs } = metadataReaderSettings(options)
     this.#database = database
-    this.#pollMs = parseDuration('pollInterval', options.pollInterval ?? '1s', { min: 1 })
-    this.#maxMs = parseDuration('maxDuration', options.maxDuration ?? '5m')
+    this.#pollMs = pollMs
+    this.#maxMs = maxMs
   }
 
   /** The metadata if it is there now, without waiting. */
@@ -47,6 +47,15 @@ export class MetadataReader {
         throw error
       })
     }
+  }
+}
+
+export function metadataReaderSettings(options: MetadataReaderOptions): { pollMs: number; maxMs: number } {
+  refuseUnknown(options, ['pollInterval', 'maxDuration'])
+  const { pollInterval = '1s', maxDuration = '5m' } = options
+  return {
+    pollMs: parseDuration('pollInterval', pollInterval, { min: 1 }),
+    maxMs: parseDuration('maxDuration', maxDuration),
   }
 }
 
