@@ -1,6 +1,7 @@
 /** npm run bench -- <suite>: measures, prints a table, writes JSON. `--help` says what there is. */
 import { join } from 'node:path'
 import { helpText, parseArguments } from './arguments.ts'
+import { fanout } from './fanout/suite.ts'
 import type { Figure } from './figure.ts'
 import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
@@ -9,7 +10,7 @@ import { formatTable } from './report/table.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics, pipeline]
+const SUITES: readonly Suite[] = [topics, fanout, pipeline]
 
 process.exitCode = await main(process.argv.slice(2))
 

@@ -1,76 +1,191 @@
+import type { BackfillProgress } from './admin/backfill-progress.ts'
+import * as backfills from './admin/backfills.ts'
+import { type BrowsedPage, type BrowseOptions, browse } from './admin/browse.ts'
+import type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
+import * as letters from './admin/dead-letters.ts'
+import type { GroupHealth } from './admin/group-health.ts'
+import * as groups from './admin/groups.ts'
+import { type Health, type HealthOptions, health } from './admin/health.ts'
+import { findTopic } from './admin/scope.ts'
+import type { StoredMessage } from './admin/stored-message.ts'
+import { type TailOptions, tail } from './admin/tail.ts'
+import { deleteTopic, type TopicSummary, topics } from './admin/topics.ts'
+import * as tracking from './admin/tracking.ts'
+import type { BackfillOptions } from './backfill/backfill-plan.ts'
 import type { Engine } from './consume/engine.ts'
-import { TopicNotFoundError } from './errors.ts'
-import { messageIdOf } from './message-id.ts'
-import { checkName } from './names.ts'
-import { Options } from './options.ts'
-import type { FailedAttempt, FailureRecord, TopicDescription, TopicRecord } from './stores/store.ts'
+import type { From } from './consume/start-position.ts'
+import type { Duration } from './duration.ts'
+import { JOB_NAMES, type JobName, type JobResult } from './maintenance/job.ts'
+import type { Redriven, Resurrected } from './stores/fan-out-store.ts'
+import type { TopicDescription } from './stores/store.ts'
+import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from './topic-config.ts'
 
-export type DeadLetterMessage = {
-  /** Of the dead letter itself; `after` takes it for the next page. */
-  readonly id: number
-  readonly topic: string
-  readonly group: string
-  readonly messageId: string
-  readonly key: string | null
-  /** 'json', 'bytes', or a protobuf type URL. */
-  readonly type: string
-  readonly headers: Readonly<Record<string, string>>
-  /** As it is stored: JSON text or bytes, so that what could not be decoded can still be seen. */
-  readonly payload: string | Uint8Array
-  readonly createdAt: Date
-  readonly attempts: number
-  readonly error: FailureRecord
-  readonly history: readonly FailedAttempt[]
-  readonly deadAt: Date
+export type JobVerbs = {
+  readonly [name in JobName]: {
+    /** What it did, by name; rejects with JobBusyError while another process runs it. */
+    runOnce(): Promise<JobResult>
+  }
 }
 
-/** Looking into topics without consuming from them. */
+/** Looking into topics without consuming from them, and the operators' verbs. Each concept has a file in `admin/`. */
 export class Admin {
   readonly #engine: Engine
+  readonly #watching: () => Engine
 
-  constructor(engine: Engine) {
+  /** `watching`: the engine, told of what other processes publish. */
+  constructor(engine: Engine, watching: () => Engine) {
     this.#engine = engine
+    this.#watching = watching
   }
+
+  // ── topics ──
+
+  async topics(): Promise<TopicSummary[]> {
+    return await topics(this.#engine)
+  }
+
+  /** The maintenance jobs: `tm.admin.jobs['dead-groups'].runOnce()` runs one now. */
+  readonly jobs = Object.fromEntries(
+    JOB_NAMES.map(name => [name, { runOnce: () => this.#engine.maintenance.runOnce(name) }]),
+  ) as JobVerbs
 
   /** How far each group is. Cheap: it reads positions, leases and retries, not the log. */
   async describeTopic(topic: string): Promise<TopicDescription> {
-    return await this.#engine.store.describeTopic(await this.#topic(topic))
+    return await this.#engine.store.describeTopic(await findTopic(this.#engine, topic))
   }
+
+  /** Creates the topic, or changes the settings given of one that exists. */
+  async configureTopic(topic: string, options?: TopicOptions): Promise<TopicConfig> {
+    this.#engine.assertOpen()
+    return (await this.#engine.topics.configure(topic, parseTopicOptions(options))).config
+  }
+
+  /** With all its messages. Groups that run on it, in any process, stop with a SubscriptionGoneError. */
+  async deleteTopic(topic: string): Promise<void> {
+    await deleteTopic(this.#engine, topic)
+  }
+
+  /** While groups keep running. Resolves when all that is kept is tracked the new way. */
+  async setTracking(
+    topic: string,
+    to: Tracking,
+    options?: { onProgress?: (progress: { readonly pages: number }) => void },
+  ): Promise<void> {
+    await tracking.setTracking(this.#engine, topic, to, options)
+  }
+
+  // ── groups ──
+
+  /** Every group with its health, lag and counts. Cheap: no scan of the log, whatever it holds. */
+  async groups(topic: string): Promise<GroupHealth[]> {
+    return await groups.groups(this.#engine, topic)
+  }
+
+  /** Its consumers, wherever they run, get nothing more until it is resumed. Its messages are kept meanwhile. */
+  async pauseGroup(topic: string, group: string): Promise<void> {
+    await groups.setStatus(this.#engine, topic, group, 'PAUSED')
+  }
+
+  async resumeGroup(topic: string, group: string): Promise<void> {
+    await groups.setStatus(this.#engine, topic, group, 'ACTIVE')
+  }
+
+  /** For good: its consumers stop, and nothing is kept for it any more. */
+  async cancelGroup(topic: string, group: string): Promise<void> {
+    await groups.setStatus(this.#engine, topic, group, 'CANCELLED')
+  }
+
+  /** A dead group goes on where it stopped, within the bound given; with `backfill: false` at the present. */
+  async resurrectGroup(
+    topic: string,
+    group: string,
+    options?: { backfill?: BackfillOptions | false },
+  ): Promise<Resurrected> {
+    return await groups.resurrect(this.#engine, topic, group, options)
+  }
+
+  /** To a position, back or forth. What the group held is let go, and late settlements are stale. */
+  async resetGroup(topic: string, group: string, to: From, options?: { backfill?: BackfillOptions }): Promise<void> {
+    await groups.reset(this.#engine, topic, group, to, options)
+  }
+
+  /** Cancels it, waits for its work in flight (10 s), and deletes it. Its dead letters stay. */
+  async removeGroup(topic: string, group: string, options?: { timeout?: Duration }): Promise<groups.Removed> {
+    return await groups.remove(this.#engine, topic, group, options)
+  }
+
+  /** Reference topics: what waits only for groups that are not live, and is older than this, waits no longer. */
+  async completeOrphans(topic: string, options: { olderThan: Duration }): Promise<number> {
+    return await tracking.completeOrphans(this.#engine, topic, options)
+  }
+
+  /** Reference topics: who has to process a message, and who has. */
+  async completion(topic: string, options?: tracking.CompletionOptions): Promise<tracking.Completion[]> {
+    return await tracking.completion(this.#engine, topic, options)
+  }
+
+  // ── messages ──
+
+  /** A page of what is kept, by position, time, key and type. Consumes nothing. */
+  async browse(topic: string, options?: BrowseOptions): Promise<BrowsedPage> {
+    return await browse(this.#engine, topic, options)
+  }
+
+  /** What is published from now on: `for await (const message of await tm.admin.tail('orders'))`. Consumes nothing. */
+  async tail(topic: string, options?: TailOptions): Promise<AsyncGenerator<StoredMessage, void, undefined>> {
+    return await tail(this.#watching(), topic, options)
+  }
+
+  // ── dead letters ──
 
   /** Oldest first, a page at a time. */
   async deadLetters(
     topic: string,
-    given?: { group?: string; after?: number; limit?: number },
+    options?: { group?: string; after?: number; limit?: number },
   ): Promise<DeadLetterMessage[]> {
-    const options = new Options('deadLetters', given)
-    const group = options.string('group', undefined)
-    const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
-    const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
-    options.done()
-    const record = await this.#topic(topic)
-    const letters = await this.#engine.store.deadLetters(record, {
-      after,
-      limit,
-      ...(group !== undefined && { group }),
-    })
-    return letters.map(({ message, deadAt, ...letter }) => ({
-      ...letter,
-      topic,
-      messageId: message.messageId ?? messageIdOf(record.uid, message.id),
-      key: message.key,
-      type: message.type ?? 'json',
-      headers: message.headers === null ? {} : JSON.parse(message.headers),
-      payload: message.payload,
-      createdAt: new Date(message.createdAt),
-      deadAt: new Date(deadAt),
-    }))
+    return await letters.deadLetters(this.#engine, topic, options)
   }
 
-  /** Never creates one. */
-  async #topic(name: string): Promise<TopicRecord> {
-    this.#engine.assertOpen()
-    const record = await this.#engine.store.topic(checkName('topic', name))
-    if (record === undefined) throw new TopicNotFoundError(name)
-    return record
+  async deadLetter(topic: string, id: number): Promise<DeadLetterMessage | undefined> {
+    return await letters.deadLetter(this.#engine, topic, id)
+  }
+
+  /** Back into delivery, with all their attempts; those whose message is gone from the log stay, and are counted. */
+  async redrive(topic: string, filter: DeadLetterFilter): Promise<Redriven> {
+    return await letters.redrive(this.#engine, topic, filter)
+  }
+
+  /** Deletes dead letters. Returns how many. */
+  async discard(topic: string, filter: DeadLetterFilter): Promise<number> {
+    return await letters.discard(this.#engine, topic, filter)
+  }
+
+  // ── backfills ──
+
+  async startBackfill(
+    topic: string,
+    group: string,
+    options?: BackfillOptions & { from?: From },
+  ): Promise<BackfillProgress> {
+    return await backfills.start(this.#engine, topic, group, options)
+  }
+
+  async backfill(topic: string, group: string): Promise<BackfillProgress | undefined> {
+    return await backfills.progress(this.#engine, topic, group)
+  }
+
+  async cancelBackfill(topic: string, group: string): Promise<BackfillProgress> {
+    return await backfills.cancel(this.#engine, topic, group)
+  }
+
+  async resumeBackfill(topic: string, group: string): Promise<BackfillProgress> {
+    return await backfills.resume(this.#engine, topic, group)
+  }
+
+  // ── health ──
+
+  /** What needs somebody's attention, in all topics. Safe to poll. */
+  async health(options?: HealthOptions): Promise<Health> {
+    return await health(this.#engine, options)
   }
 }

@@ -1,6 +1,17 @@
 /** The public names of `tidemark`, listed by hand. */
 
-export type { Admin, DeadLetterMessage } from './admin.ts'
+export type { BackfillProgress } from './admin/backfill-progress.ts'
+export type { BrowsedPage, BrowseOptions } from './admin/browse.ts'
+export type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
+export type { GroupHealth } from './admin/group-health.ts'
+export type { Removed } from './admin/groups.ts'
+export type { Health, HealthOptions } from './admin/health.ts'
+export type { StoredMessage } from './admin/stored-message.ts'
+export type { TailOptions } from './admin/tail.ts'
+export type { TopicSummary } from './admin/topics.ts'
+export type { Completion, CompletionOptions } from './admin/tracking.ts'
+export type { Admin, JobVerbs } from './admin.ts'
+export type { BackfillOptions, BackfillPreset } from './backfill/backfill-plan.ts'
 export type {
   ConsumerGroup,
   ConsumerOptions,
@@ -14,6 +25,7 @@ export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
 export type { Duration } from './duration.ts'
 export {
+  BackfillError,
   ClosedError,
   ConfigError,
   DatabaseError,
@@ -24,30 +36,40 @@ export {
   DatabaseVersionError,
   DecodeError,
   DuplicateConsumerError,
+  GroupNotFoundError,
+  HeartbeatError,
   InvalidNameError,
   InvalidTransitionError,
+  JobBusyError,
   LeaseExpiredError,
   MembershipError,
   MessageNotFoundError,
+  NoSubscriptionsError,
   PayloadError,
   PayloadTooLargeError,
+  PositionGoneError,
   SchemaError,
   StaleDeliveryError,
   SubscriptionGoneError,
   TidemarkError,
+  TooManyGroupsError,
   TopicConflictError,
   TopicNotFoundError,
   TransactionError,
   UnknownTypeError,
 } from './errors.ts'
-export type { EventName, Events } from './instrumentation.ts'
+export type { HeartbeatOptions } from './heartbeat-options.ts'
+export type { EventName, Events, LossReason } from './instrumentation.ts'
 export type { Logger } from './logger.ts'
+export type { JobName, JobResult } from './maintenance/job.ts'
+export type { MaintenanceOptions, MaintenancePreset } from './maintenance/presets.ts'
 export type { Percentiles } from './metrics/histogram.ts'
 export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
 export { type OpenOptions, open } from './open.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
+export type { HorizonHolder, JobRecord, Redriven, Resurrected, UnsubscribedTopic } from './stores/fan-out-store.ts'
 export type {
   FailedAttempt,
   FailureRecord,

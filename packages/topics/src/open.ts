@@ -3,6 +3,7 @@ import type { Registry } from '@bufbuild/protobuf'
 import type { Duration } from './duration.ts'
 import { ConfigError } from './errors.ts'
 import { defaultLogger, isLogger, type Logger } from './logger.ts'
+import { type MaintenanceOptions, type MaintenancePreset, parseMaintenance } from './maintenance/presets.ts'
 import { checkNamespace } from './names.ts'
 import { Options } from './options.ts'
 import { Codec } from './payload/codec.ts'
@@ -28,8 +29,10 @@ export type OpenOptions = {
   durability?: 'full' | 'process'
   /** SQLite: how long a write waits for other processes' writes. */
   busyTimeout?: Duration
-  /** PostgreSQL: connections of the pool; one more listens. */
+  /** PostgreSQL: connections of the pool; one more listens, and one sends heartbeats. */
   poolSize?: number
+  /** Looking for dead groups and cleaning up, in the background of one process at a time; false: only on demand. */
+  maintenance?: MaintenancePreset | MaintenanceOptions | false
 }
 
 /**
@@ -54,6 +57,7 @@ export async function open(url: string, given?: OpenOptions): Promise<Tidemark> 
     codec: new Codec(registry),
     autoCreate: options.boolean('autoCreate', true),
     sweepMs: options.duration('sweepInterval', 250, { min: 1 }),
+    maintenance: parseMaintenance(options.value('maintenance')),
   }
   const rowCacheBytes = options.integer('rowCacheBytes', 32 * 1024 * 1024, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const store = await openStore(url, options, { namespace, rowCacheBytes, logger })

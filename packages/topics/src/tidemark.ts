@@ -1,13 +1,19 @@
 import { Admin } from './admin.ts'
+import { Backfills } from './backfill/backfills.ts'
 import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
-import { ClosedError, PayloadError } from './errors.ts'
+import { ClosedError, PayloadError, TopicNotFoundError } from './errors.ts'
+import { heartbeatDefaults } from './heartbeat-options.ts'
+import { Heartbeats } from './heartbeats.ts'
 import { type EventName, type Events, Instrumentation } from './instrumentation.ts'
 import type { Logger } from './logger.ts'
+import { createJobs } from './maintenance/jobs.ts'
+import { Maintenance } from './maintenance/maintenance.ts'
+import type { MaintenanceSettings } from './maintenance/presets.ts'
 import { messageIdOf } from './message-id.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { Options } from './options.ts'
@@ -38,6 +44,7 @@ export type TidemarkParts = {
   readonly autoCreate: boolean
   readonly sweepMs: number
   readonly namespace: string
+  readonly maintenance: MaintenanceSettings
 }
 
 /** One namespace of topics, open. `open()` makes it. */
@@ -50,12 +57,14 @@ export class Tidemark implements AsyncDisposable {
   #watching = false
   #closing: Promise<void> | undefined
 
-  constructor({ store, codec, logger, autoCreate, sweepMs, namespace }: TidemarkParts) {
+  constructor({ store, codec, logger, autoCreate, sweepMs, namespace, maintenance }: TidemarkParts) {
     const instrumentation = new Instrumentation(logger)
     const wakeHub = new WakeHub()
+    const heartbeats = new Heartbeats(store, instrumentation)
     this.namespace = namespace
     this.#store = store
     this.#publisher = new Publisher(store, instrumentation, topicId => wakeHub.wake(topicId))
+    const backfills = new Backfills({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
     this.#engine = {
       store,
       codec,
@@ -63,13 +72,18 @@ export class Tidemark implements AsyncDisposable {
       wakeHub,
       sweepMs,
       topics: new TopicRegistry(store, autoCreate),
-      settler: new Settler(store, instrumentation, wakeHub),
+      settler: new Settler(store, instrumentation, wakeHub, heartbeats),
+      heartbeats,
+      heartbeatDefaults: heartbeatDefaults(maintenance.heartbeatTimeoutMs),
+      maintenance: new Maintenance(store, instrumentation, createJobs(store, instrumentation, backfills, maintenance)),
       readers: new ReaderCounts(),
       consumerIds: new ConsumerIds(),
+      backfills,
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
-    this.admin = new Admin(this.#engine)
+    this.admin = new Admin(this.#engine, () => this.#consuming())
+    if (maintenance.scheduled) this.#engine.maintenance.start()
   }
 
   /** Creates the topic, or changes the settings given of one that exists. Doing it again is fine. */
@@ -158,7 +172,10 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #close(last?: () => Promise<void>): Promise<void> {
-    await Promise.all([...this.#engine.started].map(each => each.stop()))
+    const backfills = this.#engine.backfills.stop()
+    await Promise.all([this.#engine.maintenance.stop(), ...[...this.#engine.started].map(each => each.stop())])
+    await backfills
+    this.#engine.heartbeats.stop()
     await this.#publisher.drain()
     // Groups have waited for the database as long as they may; what it did not take will be delivered again.
     this.#engine.settler.stop()
@@ -172,8 +189,14 @@ export class Tidemark implements AsyncDisposable {
     messages: readonly OutgoingMessage[],
     tx: unknown,
   ): Promise<PublishedMessage[]> {
-    if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
-    return await this.#publisher.publish(topic, messages)
+    try {
+      if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
+      return await this.#publisher.publish(topic, messages)
+    } catch (error) {
+      // Deleted by another process: the next publish looks for it anew.
+      if (error instanceof TopicNotFoundError) this.#engine.topics.forget(topic.name)
+      throw error
+    }
   }
 
   /** The first consumer begins to watch for what other processes publish. */

@@ -44,6 +44,11 @@ export class TopicRegistry {
     return this.#remember(await this.#store.configureTopic(name, given))
   }
 
+  /** It was deleted, or changed otherwise than by `configure`: the next look is at the database. */
+  forget(name: string): void {
+    this.#known.delete(name)
+  }
+
   /** Reads it again if the database has a newer configuration than this record. */
   async upToDate(record: TopicRecord, configVersion: number): Promise<TopicRecord> {
     if (record.configVersion >= configVersion) return record
@@ -61,7 +66,7 @@ export class TopicRegistry {
   #refreshInBackground(name: string, known: { readAt: number }): void {
     known.readAt = performance.now()
     this.#store.topic(name).then(
-      record => record && this.#remember(record),
+      record => (record ? this.#remember(record) : this.forget(name)),
       // The call that really needs the database will report what is wrong with it.
       () => undefined,
     )

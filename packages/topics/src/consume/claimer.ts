@@ -130,6 +130,7 @@ export class Claimer implements LeaseOwner {
       throw new SubscriptionGoneError(this.#topic.name, this.subscription.group)
     }
     this.#status = result.status
+    if (result.status === 'DEAD') this.#engine.heartbeats.hurry(this.subscription.id)
     const lease = result.lease && new HeldLease(result.lease, this.#topic, this.subscription, this, started)
     if (lease?.lease.suspect) this.#suspectInHand = lease
     return { lease, nextDueMs: result.nextDueMs }

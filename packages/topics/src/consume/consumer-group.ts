@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import type { Duration } from '../duration.ts'
 import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
+import type { HeartbeatOptions } from '../heartbeat-options.ts'
+import type { Beating } from '../heartbeats.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
-import type { SubscriptionStatus } from '../stores/store.ts'
+import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
+import type { StartPosition, SubscriptionStatus } from '../stores/store.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -13,6 +17,7 @@ import type { HeldLease } from './held-lease.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { type Filter, type Handler, Member } from './member.ts'
 import { type From, parseFrom } from './start-position.ts'
+import { parseSubscription } from './subscription-options.ts'
 
 export type GroupOptions<T = unknown> = {
   /** Any Standard Schema validator; it checks every payload and types the handler. */
@@ -28,7 +33,13 @@ export type GroupOptions<T = unknown> = {
 }
 
 export type ConsumerOptions<T = unknown> = { filter?: Filter<T>; concurrency?: number }
-export type StartOptions = { from?: From }
+export type StartOptions = {
+  /** Where a group that is new begins. */
+  from?: From
+  heartbeat?: HeartbeatOptions
+  /** false: a new group of a reference topic gets only what is published from now on. */
+  backfill?: BackfillOptions | false
+}
 export type StopOptions = { timeout?: Duration }
 
 const DEFAULT_BATCH = 200
@@ -44,6 +55,7 @@ const DEFAULT_STOP_MS = 10_000
 type Run = {
   readonly claimer: Claimer
   readonly keeper: LeaseKeeper
+  readonly beating: Beating
   readonly stopping: AbortController
   loop: Promise<void>
 }
@@ -136,6 +148,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async start(given?: StartOptions): Promise<void> {
     const options = new Options('start', given)
     const from = parseFrom('start.from', options.value('from'))
+    const settings = parseSubscription('start', options, this.#engine.heartbeatDefaults)
     options.done()
     this.#engine.assertOpen()
     if (this.#dispatcher.members.size === 0) {
@@ -143,7 +156,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     }
     await this.#stopping
     if (this.#run) return
-    this.#starting ??= this.#start(from).finally(() => {
+    this.#starting ??= this.#start(from, settings).finally(() => {
       this.#starting = undefined
     })
     await this.#starting
@@ -182,26 +195,38 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const { claimer } = this.#running('cancel')
     await this.stop(given)
     await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
+    this.#engine.instrumentation.emit('group-cancelled', this.#where())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
 
-  async #start(from: ReturnType<typeof parseFrom>): Promise<void> {
+  async #start(from: StartPosition, settings: SubscriptionSettings): Promise<void> {
     const topic = await this.#engine.topics.get(this.topic)
     // A queue has one implicit group; the name given is only a label.
     this.#group = topic.config.semantics === 'queue' ? '' : this.#label
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
-    const subscription = await this.#engine.store.subscribe(topic, this.#group, from)
+    const subscription = await this.#engine.store.subscribe(topic, this.#group, from, settings)
     this.#takeIds()
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
     const stopping = new AbortController()
-    const run: Run = { claimer, keeper, stopping, loop: Promise.resolve() }
+    const beating: Beating = {
+      topic,
+      subscription,
+      resurrected: () => {
+        claimer.wake()
+        // Reports what goes wrong by itself.
+        void this.#engine.backfills.start(topic, subscription)
+      },
+      ended: reason => this.#run === run && this.#stopBecause(reason),
+    }
+    const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }
     this.#run = run
+    this.#engine.heartbeats.join(beating)
     this.#dispatcher.onMoving = () => claimer.wake()
     this.#engine.started.add(this)
     this.#engine.instrumentation.emit('group-started', {
@@ -209,7 +234,9 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       created: subscription.created,
       status: subscription.status,
     })
+    if (subscription.resurrected) this.#engine.instrumentation.resurrected(this.#where(), subscription.resurrected)
     run.loop = this.#consume(run)
+    await this.#engine.backfills.start(topic, subscription)
   }
 
   /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */
@@ -288,6 +315,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
     )
     await withTimeout(this.#engine.settler.drain(), Math.max(1_000, deadline - performance.now()))
+    await this.#engine.heartbeats.leave(run.beating, Math.max(1_000, deadline - performance.now()))
     run.keeper.stop()
     run.claimer.close()
     this.#engine.started.delete(this)

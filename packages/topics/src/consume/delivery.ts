@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { type Duration, parseDuration } from '../duration.ts'
+import { StaleDeliveryError } from '../errors.ts'
 import { messageIdOf } from '../message-id.ts'
 import { Options } from '../options.ts'
 import type { RawMessage } from '../raw-message.ts'
@@ -114,10 +115,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     const started = performance.now()
     const live = !this.lease.lost && (await this.#engine.store.extend(this.lease.lease.token, ms))
     if (live) return this.lease.extendTo(started + ms)
-    this.lease.lose()
+    const error = this.#staleError()
+    this.lease.lose(error)
     const { messageId, version, topic, group } = this
     this.#engine.instrumentation.emit('stale', { topic, group, messageId, version })
-    throw this.lease.staleError(this.#slot)
+    throw error
   }
 
   get settled(): boolean {
@@ -162,10 +164,14 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     return this.lease.lease.slots?.[this.#index] ?? this.#index
   }
 
+  #staleError(): StaleDeliveryError {
+    return new StaleDeliveryError(this.topic, this.group, this.messageId, this.version)
+  }
+
   async #settle(fresh: boolean): Promise<void> {
     const state = this.lease.stateOf(this.#slot)
     if (!fresh && state === SLOT.stored) return
-    if (!fresh && (state === SLOT.stale || state === SLOT.returned)) throw this.lease.staleError(this.#slot)
+    if (!fresh && (state === SLOT.stale || state === SLOT.returned)) throw this.#staleError()
     const stored = this.lease.stored(this.#slot)
     this.#engine.settler.touch(this.lease)
     await stored

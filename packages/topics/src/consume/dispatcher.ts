@@ -192,6 +192,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** No filter wants it: it counts as processed. */
   #skip(delivery: LeasedDelivery<T>): void {
     this.#engine.instrumentation.emit('filtered', { topic: delivery.topic, group: delivery.group, count: 1 })
+    this.#engine.heartbeats.count(delivery.lease.subscription.id, { filtered: 1 })
     delivery.done()
     this.#leave(delivery.lease)
   }

@@ -1,5 +1,9 @@
+import type { Backfills } from '../backfill/backfills.ts'
+import type { Heartbeats } from '../heartbeats.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { Codec } from '../payload/codec.ts'
+import type { HeartbeatSettings } from '../stores/fan-out-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { TopicRegistry } from '../topic-registry.ts'
 import type { WakeHub } from '../wake-hub.ts'
@@ -14,9 +18,13 @@ export type Engine = {
   readonly codec: Codec
   readonly instrumentation: Instrumentation
   readonly settler: Settler
+  readonly heartbeats: Heartbeats
+  readonly heartbeatDefaults: HeartbeatSettings
+  readonly maintenance: Maintenance
   readonly wakeHub: WakeHub
   readonly readers: ReaderCounts
   readonly consumerIds: ConsumerIds
+  readonly backfills: Backfills
   /** Throws a ClosedError after close(). */
   readonly assertOpen: () => void
   /** Groups and readers at work, to be stopped when it closes. */

@@ -31,7 +31,7 @@ export type PendingNack = Nack & { readonly cause: Error; readonly attempt: numb
 
 /** A lease in this process: which of its slots are settled here, and which of those the database has yet to hear of. */
 export class HeldLease {
-  readonly lease: Lease
+  #lease: Lease
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
   readonly owner: LeaseOwner
@@ -61,7 +61,7 @@ export class HeldLease {
     owner: LeaseOwner,
     claimedAt: number,
   ) {
-    this.lease = lease
+    this.#lease = lease
     this.topic = topic
     this.subscription = subscription
     this.owner = owner
@@ -70,6 +70,10 @@ export class HeldLease {
     this.#states = new Uint8Array(lease.size)
     this.#open = lease.size
     this.#ackMissing()
+  }
+
+  get lease(): Lease {
+    return this.#lease
   }
 
   /** Slots not settled in this process. */
@@ -162,6 +166,9 @@ export class HeldLease {
     }
     if (finished && this.#open === 0) {
       clearTimeout(this.#abortTimer)
+      // A lease that V8 has put into its old generation would, though dead, keep its page until the next full collection, and
+      // young collections would copy the page there too.
+      this.#lease = { ...this.#lease, messages: [] }
       this.owner.forget(this.lease.token)
     }
   }
@@ -171,9 +178,9 @@ export class HeldLease {
     for (const slot of [...this.#waiters.keys()]) this.#answerWaiters(slot, waiter => waiter.reject(error))
   }
 
-  lose(): void {
+  lose(reason = this.staleError(0)): void {
     this.lost = true
-    this.abort(this.staleError(0))
+    this.abort(reason)
   }
 
   /** Aborts when the lease runs out or is lost, and when the group stops and its time is up. */
@@ -198,6 +205,7 @@ export class HeldLease {
     if (this.#abort !== undefined) this.#armAbort()
   }
 
+  /** Only until the lease is settled for good; a delivery that lives longer knows its own message. */
   staleError(slot: number): StaleDeliveryError {
     const message = this.messageIn(slot)
     const messageId = message === undefined ? '' : (message.messageId ?? messageIdOf(this.topic.uid, message.id))

@@ -1,8 +1,13 @@
+import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import { type Duration, parseDuration } from '../duration.ts'
 import { ClosedError, ConfigError, MembershipError, TidemarkError } from '../errors.ts'
+import type { HeartbeatOptions } from '../heartbeat-options.ts'
+import type { Beating } from '../heartbeats.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
+import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
+import type { StartPosition } from '../stores/store.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { type Decoding, decodePayload } from './decode.ts'
@@ -10,12 +15,16 @@ import { type Delivery, LeasedDelivery } from './delivery.ts'
 import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 import { type From, parseFrom } from './start-position.ts'
+import { parseSubscription } from './subscription-options.ts'
 
 export type ReaderOptions<T = unknown> = {
   /** Needed in a pub-sub topic; only a label in a queue. */
   group?: string
   consumer?: string
   from?: From
+  heartbeat?: HeartbeatOptions
+  /** false: a new group of a reference topic gets only what is published from now on. */
+  backfill?: BackfillOptions | false
   schema?: Schema<T>
   /** Messages per claim. 1: each is claimed when it is asked for, so competing readers share evenly. */
   batchSize?: number
@@ -35,6 +44,10 @@ export class Reader<T = unknown> implements AsyncDisposable {
   readonly #batchSize: number
   readonly #claimer: Promise<Claimer>
   readonly #closing = new AbortController()
+  /** Aborts with `#closing`, or when the reader has failed for good. */
+  readonly #ended = new AbortController()
+  #failure: Error | undefined
+  #beating: Beating | undefined
   readonly #held = new Set<LeasedDelivery<T>>()
   #buffer: { lease: HeldLease; index: number }[] = []
   #turn: Promise<unknown> = Promise.resolve()
@@ -45,6 +58,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     const group = options.value('group')
     const consumer = options.value('consumer')
     const from = parseFrom('reader.from', options.value('from'))
+    const settings = parseSubscription('reader', options, engine.heartbeatDefaults)
     this.#decoding = {
       schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
       sharedPayloads: false,
@@ -57,7 +71,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#engine = engine
     engine.consumerIds.take(this.topic, this.#label, this.#consumer)
     engine.started.add(this)
-    this.#claimer = this.#subscribe(from)
+    this.#claimer = this.#subscribe(from, settings)
     // Whoever polls hears of it.
     this.#claimer.catch(() => undefined)
   }
@@ -106,6 +120,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
+    this.#ended.abort()
     // A database that doesn't answer is not waited for longer than this.
     await withTimeout(
       this.#turn.catch(() => undefined),
@@ -113,6 +128,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     )
     this.#release()
     await withTimeout(this.#engine.settler.drain(), CLOSE_MS)
+    if (this.#beating) await this.#engine.heartbeats.leave(this.#beating)
     this.#claimer.then(claimer => claimer.close()).catch(() => undefined)
     this.#engine.consumerIds.free(this.topic, this.#label, this.#consumer)
     this.#engine.started.delete(this)
@@ -126,14 +142,31 @@ export class Reader<T = unknown> implements AsyncDisposable {
     await this.close()
   }
 
-  async #subscribe(from: ReturnType<typeof parseFrom>): Promise<Claimer> {
+  async #subscribe(from: StartPosition, settings: SubscriptionSettings): Promise<Claimer> {
     const topic = await this.#engine.topics.get(this.topic)
     const isQueue = topic.config.semantics === 'queue'
     if (!isQueue && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the reader a group`)
     }
-    const subscription = await this.#engine.store.subscribe(topic, isQueue ? '' : this.#label, from)
-    return new Claimer(this.#engine, topic, subscription, this.#consumer)
+    const group = isQueue ? '' : this.#label
+    const subscription = await this.#engine.store.subscribe(topic, group, from, settings)
+    await this.#engine.backfills.start(topic, subscription)
+    if (subscription.resurrected) {
+      this.#engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)
+    }
+    const claimer = new Claimer(this.#engine, topic, subscription, this.#consumer)
+    this.#beating = {
+      topic,
+      subscription,
+      resurrected: () => {
+        claimer.wake()
+        // Reports what goes wrong by itself.
+        void this.#engine.backfills.start(topic, subscription)
+      },
+      ended: reason => this.#fail(reason),
+    }
+    if (!this.#closing.signal.aborted) this.#engine.heartbeats.join(this.#beating)
+    return claimer
   }
 
   /** One call at a time, in the order they came. */
@@ -147,18 +180,25 @@ export class Reader<T = unknown> implements AsyncDisposable {
   async #next(timeoutMs: number): Promise<Delivery<T> | null> {
     const until = performance.now() + timeoutMs
     const claimer = await this.#claimer
-    while (!this.#closing.signal.aborted) {
+    while (!this.#ended.signal.aborted) {
       const buffered = this.#buffer.shift()
       const delivery = buffered && (await this.#deliver(buffered.lease, buffered.index))
       if (delivery) return delivery
       if (buffered) continue
       const left = Math.max(0, until - performance.now())
-      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal: this.#closing.signal })
-      if (lease === null) return null
+      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal: this.#ended.signal })
+      if (lease === null) break
       this.#buffer = lease.lease.messages.map((_, index) => ({ lease, index }))
       for (const held of this.#held) if (held.settled) this.#held.delete(held)
     }
+    if (this.#failure) throw this.#failure
     return null
+  }
+
+  /** Whoever waits hears of it, and whoever asks later. */
+  #fail(reason: Error): void {
+    this.#failure ??= reason
+    this.#ended.abort()
   }
 
   /** A payload that can't be decoded is a failed attempt, and the next message's turn. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseLockedError, DatabaseUnreachableError } from '../errors.ts'
+import type { Heartbeats } from '../heartbeats.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { messageIdOf } from '../message-id.ts'
 import type { SettleResult, Store } from '../stores/store.ts'
@@ -21,6 +22,7 @@ export class Settler {
   readonly #store: Store
   readonly #instrumentation: Instrumentation
   readonly #wakeHub: WakeHub
+  readonly #heartbeats: Heartbeats
   readonly #dirty = new Set<HeldLease>()
   #running: Promise<void> | undefined
   #hurry: (() => void) | undefined
@@ -28,10 +30,11 @@ export class Settler {
   #failingSince: number | undefined
   #stopped = new AbortController()
 
-  constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub) {
+  constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: Heartbeats) {
     this.#store = store
     this.#instrumentation = instrumentation
     this.#wakeHub = wakeHub
+    this.#heartbeats = heartbeats
   }
 
   /** The lease has something to settle. */
@@ -129,6 +132,8 @@ export class Settler {
       stale.size === 0 ? slots.length : slots.filter(slot => !stale.has(slot)).length
     const acked = acks === 'all' ? lease.lease.size - stale.size : accepted(acks)
     if (acked > 0) this.#instrumentation.emit('acked', { ...where, count: acked })
+    const failed = accepted(nacks.map(({ slot }) => slot))
+    this.#heartbeats.count(lease.subscription.id, { processed: acked, failed })
     const released = accepted(releases)
     if (released > 0) this.#instrumentation.emit('released', { ...where, count: released })
     for (const { slot, cause, attempt, delayMs } of nacks) {

@@ -18,6 +18,14 @@ export const COUNTED = [
   'claims',
   'claimConflicts',
   'errors',
+  'heartbeats',
+  'heartbeatFailures',
+  'deadGroups',
+  'resurrected',
+  'lost',
+  'cleaned',
+  'jobsRun',
+  'jobsFailed',
 ] as const
 
 export type Counted = (typeof COUNTED)[number]
@@ -31,7 +39,12 @@ export type ScopeMetrics = {
 
 export type Metrics = ScopeMetrics & {
   /** Milliseconds. */
-  readonly latency: { readonly publish: Percentiles; readonly claim: Percentiles; readonly settle: Percentiles }
+  readonly latency: {
+    readonly publish: Percentiles
+    readonly claim: Percentiles
+    readonly settle: Percentiles
+    readonly heartbeat: Percentiles
+  }
   readonly claimConflictRatio: number
   readonly pool: PoolUse
   readonly topics: {
@@ -70,11 +83,13 @@ export class MetricsRegistry {
   readonly publish = new Histogram()
   readonly claim = new Histogram()
   readonly settle = new Histogram()
+  readonly heartbeat = new Histogram()
   readonly #all = new Scope()
 
-  add(name: Counted, count: number, topic: string, group?: string): void {
+  add(name: Counted, count: number, topic?: string, group?: string): void {
     if (count === 0) return
     this.#all.add(name, count)
+    if (topic === undefined) return
     const scope = this.#all.child(topic)
     scope.add(name, count)
     if (group !== undefined) scope.child(group).add(name, count)
@@ -84,7 +99,12 @@ export class MetricsRegistry {
     const all = this.#all.snapshot()
     return {
       ...all,
-      latency: { publish: this.publish.snapshot(), claim: this.claim.snapshot(), settle: this.settle.snapshot() },
+      latency: {
+        publish: this.publish.snapshot(),
+        claim: this.claim.snapshot(),
+        settle: this.settle.snapshot(),
+        heartbeat: this.heartbeat.snapshot(),
+      },
       claimConflictRatio: all.totals.claims === 0 ? 0 : all.totals.claimConflicts / all.totals.claims,
       pool,
       topics: mapScopes(this.#all, topic => ({

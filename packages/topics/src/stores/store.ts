@@ -1,6 +1,13 @@
 import type { RawMessage } from '../raw-message.ts'
 import type { TopicConfig } from '../topic-config.ts'
 import type { Capabilities } from './capabilities.ts'
+import type {
+  BackfillRecord,
+  FanOutStore,
+  HeartbeatSettings,
+  Resurrected,
+  SubscriptionSettings,
+} from './fan-out-store.ts'
 
 /**
  * What an engine must do. One conformance suite (`test/conformance/`) runs on every implementation, and a
@@ -12,7 +19,7 @@ import type { Capabilities } from './capabilities.ts'
  *     LIVE ──all slots settled──▶ DONE       (remembered for a while, so that settling again succeeds)
  *       └──taken over / closed──▶ EXPIRED    (unsettled slots became retry rows; settling those is stale)
  */
-export type Store = {
+export type Store = FanOutStore & {
   readonly capabilities: Capabilities
   /** For people: the address without secrets. */
   readonly location: string
@@ -25,8 +32,16 @@ export type Store = {
   /** Stores all or nothing, durably, before it resolves. Given `tx`, inside the caller's transaction instead. */
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]>
 
-  /** The group's subscription, created at `from` if it is new; one that exists goes on at its cursor. */
-  subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord>
+  /**
+   * The group's subscription, created at `from` if it is new; one that exists goes on at its cursor, a dead one is
+   * resurrected. In a reference topic a new group's live stream begins now, and a backfill from `from` to now is begun.
+   */
+  subscribe(
+    topic: TopicRecord,
+    group: string,
+    from: StartPosition,
+    settings?: SubscriptionSettings,
+  ): Promise<SubscriptionRecord>
   /** ACTIVE ⇄ PAUSED, any → CANCELLED; anything else is an InvalidTransitionError. */
   setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void>
 
@@ -76,7 +91,7 @@ export type PublishedMessage = { readonly id: number; readonly duplicate: boolea
 
 export type StartPosition = 'now' | 'beginning' | { readonly timestamp: number } | { readonly messageId: string }
 
-export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'CANCELLED'
+export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 
 export type SubscriptionRecord = {
   readonly id: number
@@ -84,8 +99,12 @@ export type SubscriptionRecord = {
   /** '' is the implicit group of a queue. */
   readonly group: string
   readonly status: SubscriptionStatus
+  readonly epoch: number
+  readonly heartbeat: HeartbeatSettings
   /** True where this call made it. */
   readonly created: boolean
+  /** This call brought it back from the dead. */
+  readonly resurrected: Resurrected | null
 }
 
 export type ClaimRequest = {
@@ -178,6 +197,8 @@ export type FailedAttempt = FailureRecord & { readonly attempt: number; readonly
 export type TopicDescription = {
   /** Exact on SQLite; on PostgreSQL the ids drawn so far, those of duplicates and rolled-back transactions included. */
   readonly messagesPublished: number
+  /** The database's clock, to measure heartbeats and lags by. */
+  readonly now: number
   readonly groups: readonly GroupDescription[]
 }
 
@@ -191,9 +212,25 @@ export type GroupDescription = {
   readonly watermark: bigint
   /** Messages not yet claimed for the first time. */
   readonly backlog: number
+  /** When the oldest message not yet claimed was created; null where there is none. */
+  readonly oldestWaitingAt: number | null
   readonly inFlight: number
   readonly retries: number
   readonly deadLetters: number
+  readonly epoch: number
+  readonly heartbeat: HeartbeatSettings & { readonly lastAt: number; readonly misses: number }
+  readonly createdAt: number
+  readonly movedAt: number
+  /** As the consumers' heartbeats have told so far. */
+  readonly processed: number
+  readonly failed: number
+  readonly filtered: number
+  /** Messages a second over about a minute. */
+  readonly rate: number
+  /** Taken from the group by a forced cap, a forced advance or a bounded resurrection. */
+  readonly lost: number
+  readonly lostAt: number | null
+  readonly backfill: BackfillRecord | null
 }
 
 export type PoolUse = { readonly size: number; readonly busy: number; readonly waiting: number }

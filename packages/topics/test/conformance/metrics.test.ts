@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Percentiles } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
 import { consume, eventsOf, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
@@ -37,12 +38,13 @@ for (const store of STORES) {
         assert.equal(rates.takenOver, 0)
       })
 
-      it('have latencies of publish, claim and settle, and the use of the pool', async () => {
+      it('have latencies of publish, claim, settle and heartbeat, and the use of the pool', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         assert.deepEqual(tm.metrics().latency.publish, { count: 0, p50: 0, p95: 0, p99: 0, max: 0 })
         for (const number of [1, 2, 3]) await tm.publish('work', number)
-        await consume(tm.reader('work'), 3)
+        await consume(tm.reader('work', { heartbeat: { interval: 10 } }), 3)
+        await until(() => tm.metrics().latency.heartbeat.count > 0, { what: 'a heartbeat' })
         const { latency, pool, claimConflictRatio } = tm.metrics()
         assert.equal(latency.publish.count, 3)
         assert.equal(latency.settle.count, 3)

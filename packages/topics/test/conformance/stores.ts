@@ -11,6 +11,10 @@ export type TestDatabase = AsyncDisposable & {
   open(options?: OpenOptions): Promise<Tidemark>
   /** As if the term of every live lease had passed; those without a term stay. */
   expireLeases(): Promise<void>
+  /** As if this much time had passed in silence for every subscription: heartbeats, misses and ends lie so much further back. */
+  passTime(ms: number): Promise<void>
+  /** The row of a pub-sub topic's group, as it is stored. */
+  subscription(group: string): Promise<Record<string, unknown>>
   /** Holds what every claim needs, as another process's long transaction would. */
   lock(): Promise<Lock>
   /** What nobody can do through the API: each store's own statement for it. */
@@ -37,6 +41,21 @@ const EXPIRE: Statement = {
     update tidemark.lease set deadline = clock_timestamp() - interval '1 second'
     where deadline is not null and done_at is null and expired_at is null`,
 }
+
+const passTime = (ms: number): Statement => ({
+  sqlite: `
+    update tidemark_subscription
+    set last_heartbeat_at = last_heartbeat_at - ${ms}, missed_at = missed_at - ${ms}, status_at = status_at - ${ms}`,
+  postgres: `
+    update tidemark.subscription
+    set last_heartbeat_at = last_heartbeat_at - ${ms} * interval '1 millisecond',
+      missed_at = missed_at - ${ms} * interval '1 millisecond', status_at = status_at - ${ms} * interval '1 millisecond'`,
+})
+
+const subscriptionOf = (group: string): Statement => ({
+  sqlite: `select * from tidemark_subscription where group_name = '${group}'`,
+  postgres: `select * from tidemark.subscription where group_name = '${group}'`,
+})
 
 const sqliteFile: TestStore = {
   name: 'SQLite',
@@ -130,6 +149,14 @@ function database(url: string, { execute, lock, remove }: Parts): TestDatabase {
     },
     async expireLeases() {
       await execute(EXPIRE)
+    },
+    async passTime(ms) {
+      await execute(passTime(ms))
+    },
+    async subscription(group) {
+      const [row] = await execute(subscriptionOf(group))
+      if (row === undefined) throw new Error(`There is no group '${group}'`)
+      return row
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...opened].map(tm => tm.close()))

@@ -154,7 +154,17 @@ export class Subject {
     // Concurrent writers draw ids that may come to nothing, and PostgreSQL counts those: never too few.
     const published = this.#store.capabilities.concurrentWriters ? this.#ids.length : messagesPublished
     assert.ok(messagesPublished >= published, `${messagesPublished} of ${published} messages were published`)
-    return { published, groups: groups.map(({ watermark: _, ...counts }) => counts) }
+    return {
+      published,
+      groups: groups.map(({ group, status, backlog, inFlight, retries, deadLetters }) => ({
+        group,
+        status,
+        backlog,
+        inFlight,
+        retries,
+        deadLetters,
+      })),
+    }
   }
 
   async deadLetters(group: string): Promise<DeadLetter[]> {

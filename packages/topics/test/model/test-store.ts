@@ -17,6 +17,10 @@ type Sql = {
   readonly position: string
   /** The oldest transaction that is open, in whatever database of the server: no watermark gets past it. */
   readonly horizon: string
+  /** The table of what is known of partitions; null where there are none. */
+  readonly partition: string | null
+  earlier(column: string, ms: number): string
+  readonly subscription: string
   log(topic: number): string
   leaseId(token: string): string
   execute(sql: string): Promise<readonly Record<string, unknown>[]>
@@ -85,6 +89,23 @@ export class TestStore implements AsyncDisposable {
     return ids.map(id => rows.get(id) ?? -1n)
   }
 
+  /** As if so much time had passed since the topic's messages were published. */
+  async age(topic: number, ms: number): Promise<void> {
+    const { log, partition, earlier, execute } = this.#sql
+    await execute(`update ${log(topic)} set created_at = ${earlier('created_at', ms)}`)
+    if (partition === null) return
+    await execute(`update ${partition} set newest = ${earlier('newest', ms)} where topic_id = ${topic}`)
+  }
+
+  /** Death and resurrection, but for what else comes with them. */
+  async setStatus(subscription: number, status: 'ACTIVE' | 'DEAD', from: 'ACTIVE' | 'DEAD'): Promise<boolean> {
+    const { subscription: table, execute } = this.#sql
+    const rows = await execute(
+      `update ${table} set status = '${status}' where id = ${subscription} and status = '${from}' returning id`,
+    )
+    return rows.length > 0
+  }
+
   async horizon(): Promise<bigint> {
     const [row] = await this.#sql.execute(`select ${this.#sql.horizon} as horizon`)
     return BigInt(String(row?.horizon))
@@ -121,6 +142,9 @@ export async function sqliteTestStore(): Promise<TestStore> {
     now: "unixepoch('subsec') * 1000 + 1",
     position: 'id',
     horizon: String(Number.MAX_SAFE_INTEGER),
+    partition: null,
+    earlier: (column, ms) => `${column} - ${ms}`,
+    subscription: 'tidemark_subscription',
     log: topic => `tidemark_log_${topic}`,
     leaseId: token => token,
     execute: async text => database.prepare(text).all(),
@@ -144,6 +168,9 @@ export async function postgresTestStore(): Promise<TestStore> {
     now: 'clock_timestamp()',
     position: 'xid::text',
     horizon: 'pg_snapshot_xmin(pg_current_snapshot())::text',
+    partition: 'tidemark.partition',
+    earlier: (column, ms) => `${column} - ${ms} * interval '1 millisecond'`,
+    subscription: 'tidemark.subscription',
     log: topic => `tidemark.log_${topic}`,
     // The token also tells the lease's size.
     leaseId: token => token.split(':')[0] ?? '',

@@ -107,7 +107,7 @@ describe('the snapshot cursor', () => {
     assert.ok(((await group(bench))?.watermark ?? 0n) > watermark)
   })
 
-  it('reads at most two partitions of ten when it follows the tail', async () => {
+  it('Concern 3: consumer group query performance: reads at most two partitions of ten when it follows the tail', async () => {
     await using bench = await open({ partitionRows: 50 })
     const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
     for (let n = 0; n < 50; n++) {
@@ -131,7 +131,7 @@ describe('the snapshot cursor', () => {
     }
   })
 
-  it('reads a long window by its index, whatever the statistics say', async () => {
+  it('Concern 3: consumer group query performance: reads a long window by its index, whatever the statistics say', async () => {
     await using bench = await open({ partitionRows: 5_000 })
     const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
     for (let n = 0; n < 6; n++) await bench.store.publish(bench.topic, messages(2_000))

@@ -35,7 +35,7 @@ export class Claimer {
     else this.#busy.delete(request.subscription.id)
     return {
       status: row.status as ClaimResult['status'],
-      lease: size === 0 ? null : toLease(row, id, await this.#messages(request, row, id, keysOnly)),
+      lease: size === 0 ? null : toLease(row, id, size, await this.#messages(request, row, id, keysOnly)),
       takenOver: Number(row.taken_over),
       deadLettered: Number(row.dead_lettered),
       conflict: row.conflict === 't',
@@ -112,16 +112,27 @@ export class Claimer {
   }
 }
 
-function toLease(row: Row, id: string, messages: readonly RawMessage[]): Lease {
+/** Rows may be gone by the time they are read: what is there keeps its slot. */
+function toLease(row: Row, id: string, size: number, messages: readonly RawMessage[]): Lease {
+  const slots = messages.length === size ? null : slotsOf(row, messages)
+  const of = (list: number[] | null): number[] | null =>
+    slots === null ? list : list && slots.map(slot => list[slot] ?? 1)
   return {
     token: id,
-    size: messages.length,
+    size,
     messages,
-    slots: null,
-    versions: integers(row.versions),
-    attempts: integers(row.attempts),
+    slots,
+    versions: of(integers(row.versions)),
+    attempts: of(integers(row.attempts)),
     suspect: row.suspect === 't',
   }
+}
+
+function slotsOf(row: Row, messages: readonly RawMessage[]): number[] {
+  const claimed = decodeIds(row)
+  const slots = integers(row.slots)
+  const slotOf = new Map(claimed.map((id, index) => [id, slots?.[index] ?? index]))
+  return messages.map(({ id }) => slotOf.get(id) ?? 0)
 }
 
 /** An int[] as the server writes it: {1,2}. */

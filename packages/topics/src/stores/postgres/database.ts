@@ -84,6 +84,20 @@ export class Database {
     return this.#run(() => this.#transact(work))
   }
 
+  /** One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it. */
+  session<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    return this.#run(async () => {
+      const client = await this.#pool.connect()
+      const ignore = () => {}
+      client.on('error', ignore)
+      try {
+        return await work(client)
+      } finally {
+        client.release(true)
+      }
+    })
+  }
+
   async #transact<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect()
     // A connection that breaks says so here as well as in the query that is under way.
@@ -107,8 +121,8 @@ export class Database {
   }
 
   /** A connection outside the pool, not yet connected. */
-  newClient(): pg.Client {
-    return new pg.Client(this.#clientConfig)
+  newClient(more: pg.ClientConfig = {}): pg.Client {
+    return new pg.Client({ ...this.#clientConfig, ...more })
   }
 
   poolUse(): PoolUse {

@@ -2,13 +2,16 @@ import type { DeadLetter, DeadLetterQuery, FailedAttempt, FailureRecord, TopicRe
 import { fromHex } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
 
+const COLUMNS = `
+  id, group_name, message_id, floor(extract(epoch from created_at) * 1000) as created_at, key, type, headers,
+  given_message_id, payload, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at`
 const LIST = `
-  select id, group_name, message_id, floor(extract(epoch from created_at) * 1000) as created_at, key, type, headers,
-    given_message_id, payload, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at
+  select ${COLUMNS}
   from tidemark.dead_letter
   where topic_id = $1 and id > $2 and ($3::text is null or group_name = $3)
   order by id
   limit $4`
+const FIND = `select ${COLUMNS} from tidemark.dead_letter where topic_id = $1 and id = $2`
 
 export async function listDeadLetters(
   database: Database,
@@ -17,6 +20,15 @@ export async function listDeadLetters(
 ): Promise<DeadLetter[]> {
   const rows = await database.query(database.sql(LIST), [topic.id, after, group ?? null, limit])
   return rows.map(toDeadLetter)
+}
+
+export async function findDeadLetter(
+  database: Database,
+  topic: TopicRecord,
+  id: number,
+): Promise<DeadLetter | undefined> {
+  const [row] = await database.query(database.sql(FIND), [topic.id, id])
+  return row && toDeadLetter(row)
 }
 
 function toDeadLetter(row: Row): DeadLetter {

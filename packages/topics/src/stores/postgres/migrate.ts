@@ -15,6 +15,11 @@ const MIGRATIONS = [
   '006_subscribe.sql',
   '007_describe.sql',
   '008_log.sql',
+  '009_life_cycle.sql',
+  '010_clean_up.sql',
+  '011_tracking.sql',
+  '012_backfill.sql',
+  '013_admin.sql',
 ]
 
 /** Brings the namespace's schema up to date. Processes that start at once wait for the first, and find it done. */

@@ -1,52 +1,130 @@
-import { InvalidTransitionError, MessageNotFoundError, SubscriptionGoneError } from '../../errors.ts'
+import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import {
+  InvalidTransitionError,
+  MessageNotFoundError,
+  SubscriptionGoneError,
+  TooManyGroupsError,
+} from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
+import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
-import type { Database } from './database.ts'
+import { wipingBits } from './bits.ts'
+import type { Database, Row } from './database.ts'
+import { resurrect } from './resurrect.ts'
 
-const SUBSCRIBE = 'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint)'
+const SUBSCRIBE =
+  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)'
+
+export const SUBSCRIPTION_COLUMNS =
+  'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 export async function subscribe(
   database: Database,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
+  settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
-  const existing = await find(database, topic, group)
-  const row = existing ?? (await create(database, topic, group, from))
-  const status = row.status as SubscriptionStatus
-  if (status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  return { id: Number(row.id), topicId: topic.id, group, status, created: row.created === 't' }
+  // Who only wants to go on need not have the first message still there.
+  const existing = await findSubscription(database, topic, group)
+  const created = existing === undefined && (await create(database, topic, group, from, settings))
+  const subscription = existing ?? (await findSubscription(database, topic, group))
+  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
+  if (created) return { ...subscription, created }
+  return await goOn(database, topic, subscription, settings)
 }
 
-/** Who only wants to go on need not have the first message still there. */
-async function find(database: Database, topic: TopicRecord, group: string) {
+const GO_ON = `
+  update tidemark.subscription
+  set heartbeat_interval_ms = coalesce($2, heartbeat_interval_ms),
+    heartbeat_timeout_ms = coalesce($3, heartbeat_timeout_ms),
+    dead_after_misses = coalesce($4, dead_after_misses),
+    backfill_limit = case when $5 then $6::bigint else backfill_limit end
+  where id = $1`
+
+/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+async function goOn(
+  database: Database,
+  topic: TopicRecord,
+  { id, group, status }: SubscriptionRecord,
+  { heartbeat = {}, backfillLimit }: SubscriptionSettings,
+): Promise<SubscriptionRecord> {
+  const { intervalMs = null, timeoutMs = null, deadAfterMisses = null } = heartbeat
+  const isLimited = backfillLimit !== undefined
+  const values = [id, intervalMs, timeoutMs, deadAfterMisses, isLimited, backfillLimit ?? null]
+  const isGiven = isLimited || Object.keys(heartbeat).length > 0
+  if (isGiven) await database.queryAgain(database.sql(GO_ON), values)
+  const resurrected =
+    status === 'DEAD' ? await resurrect(database, id, { mode: 'continue', limit: null, plan: RETAINED_BACKFILL }) : null
+  await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
+  const subscription = await findSubscription(database, topic, group)
+  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  return { ...subscription, resurrected }
+}
+
+export async function findSubscription(
+  database: Database,
+  topic: TopicRecord,
+  group: string,
+): Promise<SubscriptionRecord | undefined> {
   const text = database.sql(
-    'select id, status, false as created from tidemark.subscription where topic_id = $1 and group_name = $2',
+    `select ${SUBSCRIPTION_COLUMNS} from tidemark.subscription where topic_id = $1 and group_name = $2`,
   )
   const [row] = await database.query(text, [topic.id, group])
-  return row
+  return row && toSubscription(row)
 }
 
-async function create(database: Database, topic: TopicRecord, group: string, from: StartPosition) {
-  const { mode, since, place } = await resolve(database, topic, from)
-  const values = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
-  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), values)
-  if (!row) throw new SubscriptionGoneError(topic.name, group)
-  return row
+export const toSubscription = (row: Row): SubscriptionRecord => ({
+  id: Number(row.id),
+  topicId: Number(row.topic_id),
+  group: row.group_name ?? '',
+  status: row.status as SubscriptionStatus,
+  epoch: Number(row.epoch),
+  heartbeat: {
+    intervalMs: Number(row.heartbeat_interval_ms),
+    timeoutMs: Number(row.heartbeat_timeout_ms),
+    deadAfterMisses: Number(row.dead_after_misses),
+  },
+  created: false,
+  resurrected: null,
+})
+
+async function create(
+  database: Database,
+  topic: TopicRecord,
+  group: string,
+  from: StartPosition,
+  settings: SubscriptionSettings,
+): Promise<boolean> {
+  const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
+  // What a queue holds is there to be done, whoever comes first.
+  const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
+  const { mode, since, place } = await resolvePosition(database, topic, start)
+  const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
+  const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
+  const where = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const values = [...where, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
+  const { scope, maxMessages, ...rest } = settings.backfill || DEFAULT_BACKFILL
+  const plan = [scope, maxMessages, JSON.stringify(rest)]
+  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
+  return row?.created === 't'
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
 
-async function resolve(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
-  // What a queue holds is there to be done, whoever comes first.
-  if (topic.config.semantics === 'queue' || from === 'beginning') return { mode: 'beginning', since: null }
+export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+  if (from === 'beginning') return { mode: 'beginning', since: null }
   if (from === 'now') return { mode: 'now', since: null }
   if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
-  return { mode: 'beginning', since: null, place: await findMessage(database, topic, from.messageId) }
+  const place = await findMessage(database, topic, from.messageId)
+  if (place === undefined) throw new MessageNotFoundError(topic.name, from.messageId)
+  return { mode: 'beginning', since: null, place }
 }
 
 /** By its derived id, by the dedupe table, or by reading the log where that has forgotten it. */
-async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
+export async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
   const log = `tidemark.log_${topic.id}`
   const id = idOfMessageId(topic.uid, messageId)
   const places = [
@@ -61,14 +139,16 @@ async function findMessage(database: Database, topic: TopicRecord, messageId: st
     const [row] = values ? await database.query(database.sql(text), values) : []
     if (row?.xid && row.id) return { xid: row.xid, id: row.id }
   }
-  throw new MessageNotFoundError(topic.name, messageId)
+  return undefined
 }
 
 /** From which states each state may be reached. */
 const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
   ACTIVE: ['PAUSED'],
   PAUSED: ['ACTIVE'],
-  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'],
+  // Through detectDead alone.
+  DEAD: [],
+  CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
 
 export async function setStatus(
@@ -79,12 +159,19 @@ export async function setStatus(
 ): Promise<void> {
   const text = database.sql(`
     update tidemark.subscription
-    set status = $2, epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end
+    set status = $2, status_at = clock_timestamp(),
+      epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end,
+      misses = case when $2 = 'ACTIVE' then 0 else misses end,
+      missed_at = case when $2 = 'ACTIVE' then null else missed_at end,
+      last_heartbeat_at = case when $2 = 'ACTIVE' then clock_timestamp() else last_heartbeat_at end,
+      ended_xid = case when $2 = 'CANCELLED' then coalesce(ended_xid, pg_current_xact_id()) else ended_xid end
     where id = $1 and status = any($3)
     returning id`)
   const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])
   if (changed.length > 0) return
   const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
+  // Cancelling again is fine, and changes nothing.
+  if (status === 'CANCELLED' && row.status === 'CANCELLED') return
   throw new InvalidTransitionError(topic.name, group, row.status, status)
 }

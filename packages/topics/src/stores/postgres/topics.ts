@@ -6,9 +6,9 @@ import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { lockKey } from './schema-name.ts'
 
-const COLUMNS = 'id, name, uid::text as uid, config, config_version'
+export const TOPIC_COLUMNS = 'id, name, uid::text as uid, config, config_version'
 
-type TopicRow = {
+export type TopicRow = {
   id: number | string
   name: string
   uid: string
@@ -17,9 +17,14 @@ type TopicRow = {
 }
 
 export async function findTopic(database: Database, name: string): Promise<TopicRecord | undefined> {
-  const text = database.sql(`select ${COLUMNS} from tidemark.topic where name = $1`)
+  const text = database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1`)
   const [row] = await database.query(text, [name], 'tidemark_topic')
   return row && toRecord(row as TopicRow)
+}
+
+export async function listTopics(database: Database): Promise<TopicRecord[]> {
+  const rows = await database.query(database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic order by name`))
+  return rows.map(row => toRecord(row as TopicRow))
 }
 
 export async function configureTopic(
@@ -31,7 +36,7 @@ export async function configureTopic(
     // Two processes that configure one topic do so one after the other.
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'topic', name)])
     const found = await client.query<TopicRow>(
-      database.sql(`select ${COLUMNS} from tidemark.topic where name = $1 for update`),
+      database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1 for update`),
       [name],
     )
     const existing = found.rows[0] && toRecord(found.rows[0])
@@ -45,13 +50,16 @@ async function create(database: Database, client: PoolClient, name: string, conf
   const uid = randomBytes(8).readBigUInt64BE() >> 4n
   const { rows } = await client.query<TopicRow>(
     database.sql(
-      `insert into tidemark.topic (name, uid, semantics, config) values ($1, $2, $3, $4) returning ${COLUMNS}`,
+      `insert into tidemark.topic (name, uid, semantics, config) values ($1, $2, $3, $4) returning ${TOPIC_COLUMNS}`,
     ),
     [name, uid.toString(), config.semantics, JSON.stringify(config)],
   )
   const [row] = rows
   if (!row) throw new Error(`Topic '${name}' was not stored`)
   await client.query(database.sql('select tidemark.create_log($1, $2)'), [row.id, config.partitionRows])
+  if (config.tracking === 'reference') {
+    await client.query(database.sql('select tidemark.create_track($1, $2)'), [row.id, config.partitionRows])
+  }
   return toRecord(row)
 }
 
@@ -64,7 +72,7 @@ async function change(
   if (isDeepStrictEqual(config, topic.config)) return topic
   const { rows } = await client.query<TopicRow>(
     database.sql(
-      `update tidemark.topic set config = $2, semantics = $3, config_version = config_version + 1 where id = $1 returning ${COLUMNS}`,
+      `update tidemark.topic set config = $2, semantics = $3, config_version = config_version + 1 where id = $1 returning ${TOPIC_COLUMNS}`,
     ),
     [topic.id, JSON.stringify(config), config.semantics],
   )
@@ -78,7 +86,7 @@ async function isUsed(database: Database, client: PoolClient, topic: TopicRecord
   return rows[0]?.used ?? false
 }
 
-function toRecord(row: TopicRow): TopicRecord {
+export function toRecord(row: TopicRow): TopicRecord {
   const stored = typeof row.config === 'string' ? (JSON.parse(row.config) as TopicConfig) : row.config
   return {
     id: Number(row.id),

@@ -1,17 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { RowCache } from '../../row-cache.ts'
 import type { ClaimRequest, ClaimResult, Lease, SubscriptionStatus } from '../store.ts'
+import { hasBackfilled, takeBackfilled } from './backfills.ts'
 import { type Connection, rowOf, rowsOf } from './connection.ts'
 import { expireLeases } from './expire.ts'
 import { readOne, readRange } from './log.ts'
 
-type Place = { status: SubscriptionStatus; cursor: number; first_id: number; next_id: number; config_version: number }
+type Place = {
+  status: SubscriptionStatus
+  cursor: number
+  backfilling: number
+  first_id: number
+  next_id: number
+  last_extra_id: number
+  config_version: number
+}
 type RetryRow = { id: number; attempts: number; version: number }
 
 /** What the transaction decided; the rows themselves are read after it, without the write lock. */
 type Claimed =
-  | { kind: 'page'; token: string; first: number; last: number }
+  | { kind: 'page'; token: string; first: number; last: number; lastExtraId: number }
   | { kind: 'retry'; token: string; rows: RetryRow[]; suspect: boolean }
+  | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
 /**
  * One short transaction: expired leases first, then retries that are due, then the next page of the log. It commits
@@ -38,10 +48,11 @@ export async function claim(
 /** Reads only: an idle group costs no write. */
 function look(connection: Connection, request: ClaimRequest): { work: boolean; result: ClaimResult } {
   const place = placeOf(connection, request)
-  const now = Date.now()
+  const now = connection.now()
   const due = place?.status === 'ACTIVE' ? nextDueAt(connection, request) : null
   const log = place !== undefined && place.next_id - 1 > place.cursor
-  const work = place?.status === 'ACTIVE' && (log || (due !== null && due <= now))
+  const isBackfilled = place?.backfilling === 1 && hasBackfilled(connection, request.subscription.id)
+  const work = place?.status === 'ACTIVE' && (log || isBackfilled || (due !== null && due <= now))
   return { work, result: emptyResult(place, due === null ? null : Math.max(0, due - now)) }
 }
 
@@ -51,11 +62,14 @@ function claimInTransaction(
 ): { result: ClaimResult; claimed: Claimed | null } {
   const place = placeOf(connection, request)
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
-  const now = Date.now()
+  const now = connection.now()
   for (const token of request.forget) connection.prepare('delete from tidemark_lease where token = ?').run(token)
   const expired = request.sweep ? expireLeases(connection, request, now) : { takenOver: 0, deadLettered: 0 }
-  const claimed = claimRetries(connection, request, now) ?? claimPage(connection, request, place, now)
-  const due = claimed === null ? nextDueAt(connection, request) : null
+  let more = false
+  let claimed = claimRetries(connection, request, now)
+  if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(connection, request, now))
+  claimed ??= claimPage(connection, request, place, now)
+  const due = claimed !== null ? null : more ? now : nextDueAt(connection, request)
   const result = { ...emptyResult(place, due === null ? null : Math.max(0, due - now)), ...expired }
   return { result, claimed }
 }
@@ -63,7 +77,7 @@ function claimInTransaction(
 function placeOf(connection: Connection, { subscription }: ClaimRequest): Place | undefined {
   return rowOf<Place>(
     connection.prepare(`
-      select s.status, s.cursor, t.first_id, t.next_id, t.config_version
+      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.config_version
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
       where s.id = ?`),
@@ -130,6 +144,19 @@ function leaseRetries(
   return { kind: 'retry', token, rows, suspect }
 }
 
+/** `more`: there are ids that this claim did not look at. */
+function claimBackfilled(
+  connection: Connection,
+  request: ClaimRequest,
+  now: number,
+): { claimed: Claimed | null; more: boolean } {
+  const token = randomUUID()
+  const { ids, more } = takeBackfilled(connection, request.subscription.id, { token, limit: request.limit, now })
+  if (ids.length === 0) return { claimed: null, more }
+  insertLease(connection, request, { token, kind: 'retry', first: null, size: ids.length, now })
+  return { claimed: { kind: 'backfilled', token, ids }, more }
+}
+
 function claimPage(connection: Connection, request: ClaimRequest, place: Place, now: number): Claimed | null {
   const first = Math.max(place.cursor + 1, place.first_id)
   const last = Math.min(first + request.limit - 1, place.next_id - 1)
@@ -138,15 +165,15 @@ function claimPage(connection: Connection, request: ClaimRequest, place: Place, 
   connection
     .prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?')
     .run(last, now, request.subscription.id)
-  return { kind: 'page', token, first, last }
+  return { kind: 'page', token, first, last, lastExtraId: place.last_extra_id }
 }
 
 function insertLease(
   connection: Connection,
   { subscription, consumer, topic }: ClaimRequest,
-  lease: { kind: 'page' | 'retry'; first: number | null; size: number; now: number },
+  lease: { token?: string; kind: 'page' | 'retry'; first: number | null; size: number; now: number },
 ): string {
-  const token = randomUUID()
+  const token = lease.token ?? randomUUID()
   const deadline = topic.config.leaseMs === 0 ? null : lease.now + topic.config.leaseMs
   connection
     .prepare(`
@@ -183,10 +210,20 @@ function toLease(
 ): Lease {
   if (claimed.kind === 'page') {
     const { token, first, last } = claimed
-    const messages = readRange(connection, topic.id, first, last, cache)
+    const messages = readRange(connection, topic.id, claimed, cache)
     const size = last - first + 1
     const slots = messages.length === size ? null : messages.map(message => message.id - first)
     return { token, size, messages, slots, versions: null, attempts: null, suspect: false }
+  }
+  if (claimed.kind === 'backfilled') {
+    const { token, ids } = claimed
+    const found = ids.flatMap((id, slot) => {
+      const message = readOne(connection, topic.id, id)
+      return message === undefined ? [] : [{ slot, message }]
+    })
+    const slots = found.length === ids.length ? null : found.map(({ slot }) => slot)
+    const messages = found.map(({ message }) => message)
+    return { token, size: ids.length, messages, slots, versions: null, attempts: null, suspect: false }
   }
   const { token, rows, suspect } = claimed
   const messages = rows.map(row => readOne(connection, topic.id, row.id))

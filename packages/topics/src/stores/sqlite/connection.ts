@@ -80,6 +80,11 @@ export class Connection {
     this.#db.exec(sql)
   }
 
+  /** The database's clock, in milliseconds: the same for all processes, whatever one of them believes. */
+  now(): number {
+    return nowBy(sql => this.prepare(sql))
+  }
+
   /**
    * Runs `body` in one write transaction. `durable`: on the disk before this resolves; otherwise a power failure may
    * undo it, as it may undo the claims that nobody depends on.
@@ -158,6 +163,10 @@ export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]):
   if (row === undefined) throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL})`)
   return row as T
 }
+
+/** The same, in a caller's own transaction. */
+export const nowBy = (prepare: (sql: string) => StatementSync): number =>
+  requiredRow<{ now: number }>(prepare("select cast(round(unixepoch('subsec') * 1000) as integer) as now")).now
 
 function isAtLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map(Number)

@@ -1,6 +1,6 @@
 import type { RawMessage } from '../../raw-message.ts'
 import type { DeadLetter, DeadLetterQuery, FailedAttempt, SubscriptionRecord, TopicRecord } from '../store.ts'
-import { type Connection, rowsOf } from './connection.ts'
+import { type Connection, rowOf, rowsOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
 /** Moves a message out of delivery, with its payload and its history; to be called in the settling transaction. */
@@ -8,7 +8,12 @@ export function buryMessage(
   connection: Connection,
   topicId: number,
   subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
-  { id, attempts, history }: { id: number; attempts: number; history: readonly FailedAttempt[] },
+  {
+    id,
+    attempts,
+    version,
+    history,
+  }: { id: number; attempts: number; version: number; history: readonly FailedAttempt[] },
 ): void {
   const last = history.at(-1)
   const error = { name: last?.name ?? 'Error', message: last?.message ?? '' }
@@ -16,9 +21,9 @@ export function buryMessage(
     .prepare(`
       insert into tidemark_dead_letter (
         topic_id, subscription_id, group_name, log_id, message_id, key, type, headers, payload, created_at,
-        attempts, error, history, dead_at
+        attempts, version, error, history, dead_at
       )
-      select ?, ?, ?, id, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?
+      select ?, ?, ?, id, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?, ?
       from ${logTable(topicId)}
       where id = ?`)
     .run(
@@ -26,9 +31,10 @@ export function buryMessage(
       subscription.id,
       subscription.group,
       attempts,
+      version,
       JSON.stringify(error),
       JSON.stringify(history),
-      Date.now(),
+      connection.now(),
       id,
     )
   connection.prepare('delete from tidemark_retry where subscription_id = ? and id = ?').run(subscription.id, id)
@@ -57,21 +63,32 @@ export function listDeadLetters(connection: Connection, topic: TopicRecord, quer
     query.group ?? null,
     query.after ?? 0,
     query.limit,
-  ).map(row => ({
-    id: row.id,
-    group: row.group_name,
-    message: {
-      id: row.log_id,
-      payload: row.payload,
-      type: row.type,
-      key: row.key,
-      headers: row.headers,
-      messageId: row.message_id,
-      createdAt: row.created_at,
-    },
-    attempts: row.attempts,
-    error: JSON.parse(row.error),
-    history: JSON.parse(row.history),
-    deadAt: row.dead_at,
-  }))
+  ).map(toDeadLetter)
 }
+
+export function findDeadLetter(connection: Connection, topic: TopicRecord, id: number): DeadLetter | undefined {
+  const row = rowOf<Row>(
+    connection.prepare('select * from tidemark_dead_letter where topic_id = ? and id = ?'),
+    topic.id,
+    id,
+  )
+  return row && toDeadLetter(row)
+}
+
+const toDeadLetter = (row: Row): DeadLetter => ({
+  id: row.id,
+  group: row.group_name,
+  message: {
+    id: row.log_id,
+    payload: row.payload,
+    type: row.type,
+    key: row.key,
+    headers: row.headers,
+    messageId: row.message_id,
+    createdAt: row.created_at,
+  },
+  attempts: row.attempts,
+  error: JSON.parse(row.error),
+  history: JSON.parse(row.history),
+  deadAt: row.dead_at,
+})

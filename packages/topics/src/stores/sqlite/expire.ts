@@ -1,7 +1,8 @@
 import { LeaseExpiredError } from '../../errors.ts'
 import type { ClaimRequest, FailedAttempt } from '../store.ts'
 import { type Bitmap, hasBit } from './bitmap.ts'
-import { type Connection, rowsOf } from './connection.ts'
+import { completeIds, type Place } from './bits.ts'
+import { type Connection, requiredRow, rowsOf } from './connection.ts'
 import { buryMessage } from './dead-letters.ts'
 
 /** How long closed leases are remembered, so that a repeated settlement is told from a stale one. */
@@ -26,7 +27,8 @@ export function expireLeases(
   request: ClaimRequest,
   now: number,
 ): { takenOver: number; deadLettered: number } {
-  const count = { takenOver: 0, deadLettered: 0 }
+  let takenOver = 0
+  const dead: number[] = []
   const leases = rowsOf<ExpiredLease>(
     connection.prepare(`
       select token, consumer, kind, first_id, size, settled, deadline
@@ -43,8 +45,8 @@ export function expireLeases(
       const { name, message } = new LeaseExpiredError(lease.consumer)
       const failed: FailedAttempt[] = [...history, { attempt: attempts, at: now, name, message }]
       if (attempts >= request.topic.config.maxAttempts) {
-        buryMessage(connection, request.topic.id, request.subscription, { id, attempts, history: failed })
-        count.deadLettered++
+        buryMessage(connection, request.topic.id, request.subscription, { id, attempts, version, history: failed })
+        dead.push(id)
       } else {
         connection
           .prepare(`
@@ -52,12 +54,19 @@ export function expireLeases(
             values (?, ?, ?, ?, ?, 1, ?)
             on conflict do update set due_at = excluded.due_at, suspect = 1, history = excluded.history, token = null, slot = null`)
           .run(request.subscription.id, id, attempts, version, lease.deadline, JSON.stringify(failed))
-        count.takenOver++
+        takenOver++
       }
     }
   }
-  return count
+  if (dead.length > 0) completeIds(connection, placeOf(connection, request), dead)
+  return { takenOver, deadLettered: dead.length }
 }
+
+const placeOf = (connection: Connection, { subscription }: ClaimRequest): Place =>
+  requiredRow<Place>(
+    connection.prepare('select topic_id, bit from tidemark_subscription where id = ?'),
+    subscription.id,
+  )
 
 /** No index helps: it would cost every settlement a page of the log file. So this is for now and then. */
 export function forgetOldLeases(connection: Connection, now: number): void {

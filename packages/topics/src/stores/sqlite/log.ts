@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import type { RawMessage } from '../../raw-message.ts'
 import type { RowCache } from '../../row-cache.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
 type LogRow = [createdAt: number, payload: string | Uint8Array, extras: string | null, id: number]
@@ -13,20 +13,47 @@ const COLUMNS = `
   payload,
   case when coalesce(key, type, headers, message_id) is not null then json_array(key, type, headers, message_id) end`
 
-/** The messages from `first` to `last`, in order; from the cache where it has them all. */
+/**
+ * The messages from `first` to `last`, in order; from the cache where it has them all. `lastExtraId`: those above are
+ * known to have a payload and nothing else.
+ */
 export function readRange(
   connection: Connection,
   topicId: number,
-  first: number,
-  last: number,
-  cache: RowCache | undefined,
+  { first, last, lastExtraId = last }: { first: number; last: number; lastExtraId?: number },
+  cache?: RowCache,
 ): RawMessage[] {
   const cached = cache?.range(first, last)
   if (cached) return cached
-  const rows = readPage(connection, topicId, first, last)
+  const plain = first > lastExtraId ? readPlainPage(connection, topicId, first, last) : undefined
+  const rows = plain ?? readPage(connection, topicId, first, last)
   if (cache) for (const row of rows) cache.put(row)
   return rows
 }
+
+/**
+ * Payloads alone: every column costs. Messages that were stored together have one time, so a page mostly has one or
+ * two; undefined where it has more, or where rows are missing.
+ */
+function readPlainPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] | undefined {
+  const bounds = { first_id: first, next_id: last + 1 }
+  const [firstAt, lastAt] = [createdAt(connection, topicId, first), createdAt(connection, topicId, last)]
+  if (firstAt === undefined || lastAt === undefined) return undefined
+  const turn = firstAt === lastAt ? first : firstIdSince(connection, { id: topicId }, bounds, firstAt + 1)
+  if (createdAt(connection, topicId, turn) !== lastAt) return undefined
+  const where = `from ${logTable(topicId)} where id between ? and ? order by id`
+  const rows = arrays(connection.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[1]][]
+  if (rows.length !== last - first + 1) return undefined
+  return rows.map(([payload], index) => {
+    const id = first + index
+    const at = id < turn ? firstAt : lastAt
+    return { id, createdAt: at, key: null, type: null, headers: null, messageId: null, payload }
+  })
+}
+
+export const createdAt = (connection: Connection, topicId: number, id: number): number | undefined =>
+  rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)
+    ?.created_at
 
 /** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
 function readPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] {
@@ -39,6 +66,28 @@ function readPage(connection: Connection, topicId: number, first: number, last: 
 
 export function readOne(connection: Connection, topicId: number, id: number): RawMessage | undefined {
   return readPage(connection, topicId, id, id)[0]
+}
+
+/** Ids from the first that is kept to the next that will be given. */
+export type Bounds = { first_id: number; next_id: number }
+
+/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
+export function firstIdSince(
+  connection: Connection,
+  topic: { readonly id: number },
+  bounds: Bounds,
+  timestamp: number,
+): number {
+  const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
+  let low = bounds.first_id
+  let high = bounds.next_id
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = rowOf<{ created_at: number }>(createdAt, middle)
+    if (row !== undefined && row.created_at >= timestamp) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** Rows as arrays are read about twice as fast as rows as objects. */

@@ -25,7 +25,9 @@ export async function migrate(connection: Connection): Promise<void> {
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
-      connection.prepare('insert into tidemark_migration (version, applied_at) values (?, ?)').run(version, Date.now())
+      connection
+        .prepare('insert into tidemark_migration (version, applied_at) values (?, ?)')
+        .run(version, connection.now())
     }
   })
 }
@@ -39,9 +41,13 @@ function readMigrations(): { version: number; sql: string }[] {
 
 /** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */
 export function dropTables(connection: Connection): void {
-  const tables = rowsOf<{ name: string }>(
-    connection.prepare("select name from sqlite_schema where type = 'table' and name like 'tidemark\\_%' escape '\\'"),
+  // The newest first: a table can't be emptied for the drop once the one it refers to is gone.
+  const made = rowsOf<{ type: string; name: string }>(
+    connection.prepare(`
+      select type, name from sqlite_schema
+      where type in ('table', 'view') and name like 'tidemark\\_%' escape '\\'
+      order by rowid desc`),
   )
   connection.exec('pragma defer_foreign_keys = on')
-  for (const { name } of tables) connection.exec(`drop table "${name}"`)
+  for (const { type, name } of made) connection.exec(`drop ${type} "${name}"`)
 }

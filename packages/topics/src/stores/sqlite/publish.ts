@@ -1,10 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { TopicNotFoundError, TransactionError } from '../../errors.ts'
+import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
+import { checkSize } from '../../payload/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
-import { rowOf, type SqlValue } from './connection.ts'
-import { logTable } from './topics.ts'
+import { requireBits } from './bits.ts'
+import { nowBy, rowOf, type SqlValue } from './connection.ts'
+import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 
 export type Prepare = (sql: string) => StatementSync
 
@@ -14,9 +16,12 @@ const PRUNE_FACTOR = 2
 /** To be called inside a write transaction. */
 export function insertMessages(
   prepare: Prepare,
-  topic: TopicRecord,
+  known: TopicRecord,
   messages: readonly OutgoingMessage[],
 ): PublishedMessage[] {
+  const topic = currentTopic(prepare, known, messages)
+  // Before anything is written: a refusal must leave nothing in a caller's transaction.
+  if (topic.config.blockPublishWithoutSubscription) requireSubscription(prepare, topic)
   const duplicates = messages.some(message => message.messageId !== null)
     ? findDuplicates(prepare, topic, messages)
     : new Map<OutgoingMessage, number>()
@@ -30,8 +35,31 @@ export function insertMessages(
     if (message.messageId !== null) remember(prepare, topic, message.messageId, id, createdAt)
     return { id, duplicate: false }
   })
-  insertRows(prepare, logTable(topic.id), fresh)
+  insertRows(prepare, topic.id, fresh)
+  if (topic.config.tracking === 'reference') requireBits(prepare, topic, firstId, firstId + fresh.length - 1)
   return published
+}
+
+/** The topic as it is now: another process may have configured it since this one looked. */
+function currentTopic(prepare: Prepare, known: TopicRecord, messages: readonly OutgoingMessage[]): TopicRecord {
+  const row = rowOf<{ config_version: number }>(
+    prepare('select config_version from tidemark_topic where id = ?'),
+    known.id,
+  )
+  if (row?.config_version === known.configVersion) return known
+  const changed = rowOf<TopicRow>(prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ?`), known.id)
+  if (changed === undefined) throw new TopicNotFoundError(known.name)
+  const topic = toRecord(changed)
+  for (const message of messages) checkSize(topic, message)
+  return topic
+}
+
+function requireSubscription(prepare: Prepare, topic: TopicRecord): void {
+  const live = rowOf(
+    prepare("select 1 from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED') limit 1"),
+    topic.id,
+  )
+  if (live === undefined) throw new NoSubscriptionsError(topic.name)
 }
 
 type Row = { readonly id: number; readonly createdAt: number; readonly message: OutgoingMessage }
@@ -41,8 +69,11 @@ const CHUNK = 50
 const PLAIN = ['id', 'created_at', 'payload'] as const
 const FULL = [...PLAIN, 'key', 'type', 'headers', 'message_id'] as const
 
-function insertRows(prepare: Prepare, table: string, rows: readonly Row[]): void {
-  const plain = rows.every(({ message }) => isPlain(message))
+function insertRows(prepare: Prepare, topicId: number, rows: readonly Row[]): void {
+  const table = logTable(topicId)
+  const lastExtra = rows.findLast(({ message }) => !isPlain(message))
+  const plain = lastExtra === undefined
+  if (!plain) prepare('update tidemark_topic set last_extra_id = ? where id = ?').run(lastExtra.id, topicId)
   const columns = plain ? PLAIN : FULL
   const valuesOf = plain ? plainValues : fullValues
   const insert = (count: number): StatementSync => {
@@ -74,7 +105,7 @@ function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstI
       where id = ?
       returning next_id, last_created_at`),
     count,
-    Date.now(),
+    nowBy(prepare),
     topic.id,
   )
   if (row === undefined) throw new TopicNotFoundError(topic.name)
@@ -89,7 +120,7 @@ function findDuplicates(
 ): Map<OutgoingMessage, number> {
   const duplicates = new Map<OutgoingMessage, number>()
   const window = topic.config.dedupeWindowMs
-  const oldest = window === null ? 0 : Date.now() - window
+  const oldest = window === null ? 0 : nowBy(prepare) - window
   const find = prepare('select id from tidemark_dedupe where topic_id = ? and message_id = ? and created_at >= ?')
   const head = rowOf<{ next_id: number }>(prepare('select next_id from tidemark_topic where id = ?'), topic.id)
   const within = new Map<string, number>()

@@ -1,5 +1,6 @@
 import type { FailedAttempt, Settlement, SettleResult } from '../store.ts'
 import { type Bitmap, countBits, emptyBitmap, hasBit, setBit } from './bitmap.ts'
+import { completeIds, completeRange } from './bits.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
 import { buryMessage } from './dead-letters.ts'
 
@@ -11,6 +12,8 @@ type LeaseRow = {
   settled: Bitmap | null
   done_at: number | null
   expired_at: number | null
+  topic_id: number
+  bit: number | null
 }
 
 /** A claimed message as a failure finds it. */
@@ -21,12 +24,16 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
   const { token, acks, nacks, releases } = settlement
   const lease = rowOf<LeaseRow>(
     connection.prepare(`
-      select subscription_id, kind, first_id, size, settled, done_at, expired_at from tidemark_lease where token = ?`),
+      select l.subscription_id, l.kind, l.first_id, l.size, l.settled, l.done_at, l.expired_at, s.topic_id, s.bit
+      from tidemark_lease l
+      join tidemark_subscription s on s.id = l.subscription_id
+      where l.token = ?`),
     token,
   )
   if (lease === undefined || lease.expired_at !== null) return staleResult(lease, settlement)
   if (lease.done_at !== null) return { stale: [], deadLettered: [], finished: true }
   if (acks === 'all' && lease.kind === 'page') {
+    completePage(connection, lease)
     close(connection, token)
     return { stale: [], deadLettered: [], finished: true }
   }
@@ -39,35 +46,58 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
     return true
   }
   const deadLettered: number[] = []
+  const completed: number[] = []
   for (const slot of acks === 'all' ? everySlot(lease) : acks) {
-    if (take(slot) && lease.kind === 'retry') deleteRetry(connection, token, slot)
+    if (!take(slot)) continue
+    if (lease.bit !== null) completed.push(idOfSlot(connection, lease, token, slot))
+    if (lease.kind === 'retry') deleteRetry(connection, token, slot)
   }
   for (const { slot, delayMs, error } of nacks) {
     if (!take(slot)) continue
     const held = heldMessage(connection, lease, token, slot)
-    const history = [...held.history, { attempt: held.attempts, at: Date.now(), ...error }]
+    const history = [...held.history, { attempt: held.attempts, at: connection.now(), ...error }]
     if (held.attempts >= settlement.maxAttempts) {
       bury(connection, lease, { ...held, history })
       deadLettered.push(slot)
+      completed.push(held.id)
     } else {
-      putBack(connection, lease, { ...held, history }, Date.now() + delayMs)
+      putBack(connection, lease, { ...held, history }, connection.now() + delayMs)
     }
   }
   for (const slot of releases) {
     if (!take(slot)) continue
     const held = heldMessage(connection, lease, token, slot)
-    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, Date.now())
+    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, connection.now())
   }
+  completeIds(connection, lease, completed)
   const finished = countBits(settled) === lease.size
   if (finished) close(connection, token)
   else connection.prepare('update tidemark_lease set settled = ? where token = ?').run(settled, token)
   return { stale: [], deadLettered, finished }
 }
 
+/** What was not settled before: a nack of an earlier settlement stays one. */
+function completePage(connection: Connection, lease: LeaseRow): void {
+  const { first_id, size, settled } = lease
+  if (settled === null) completeRange(connection, lease, first_id, first_id + size - 1)
+  else {
+    const open = everySlot(lease).filter(slot => !hasBit(settled, slot))
+    completeIds(
+      connection,
+      lease,
+      open.map(slot => first_id + slot),
+    )
+  }
+}
+
+function idOfSlot(connection: Connection, lease: LeaseRow, token: string, slot: number): number {
+  return lease.kind === 'page' ? lease.first_id + slot : heldMessage(connection, lease, token, slot).id
+}
+
 export function extendLease(connection: Connection, token: string, ms: number): boolean {
   const { changes } = connection
     .prepare('update tidemark_lease set deadline = ? where token = ? and done_at is null and expired_at is null')
-    .run(Date.now() + ms, token)
+    .run(connection.now() + ms, token)
   return changes === 1
 }
 
@@ -80,7 +110,9 @@ function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases 
 const everySlot = ({ size }: { size: number }): number[] => Array.from({ length: size }, (_, slot) => slot)
 
 function close(connection: Connection, token: string): void {
-  connection.prepare('update tidemark_lease set done_at = ?, settled = null where token = ?').run(Date.now(), token)
+  connection
+    .prepare('update tidemark_lease set done_at = ?, settled = null where token = ?')
+    .run(connection.now(), token)
 }
 
 function deleteRetry(connection: Connection, token: string, slot: number): void {

@@ -1,6 +1,32 @@
 import { rmSync } from 'node:fs'
 import { RowCache } from '../../row-cache.ts'
-import type { TopicConfig } from '../../topic-config.ts'
+import type { TopicConfig, Tracking } from '../../topic-config.ts'
+import type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
+  BrowsePage,
+  BrowseQuery,
+  CleanUpStep,
+  CompletionQuery,
+  DeadLetterSelection,
+  Detection,
+  Heartbeat,
+  HeartbeatResult,
+  HorizonHolder,
+  JobLock,
+  JobRecord,
+  MessageCompletion,
+  Redriven,
+  Resurrected,
+  Resurrection,
+  SubscriptionOfTopic,
+  SubscriptionSettings,
+  TailPage,
+  TopicFacts,
+  UnsubscribedTopic,
+  Zombie,
+} from '../fan-out-store.ts'
 import type {
   ClaimRequest,
   ClaimResult,
@@ -18,18 +44,33 @@ import type {
   TopicDescription,
   TopicRecord,
 } from '../store.ts'
+import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, takeBackfill } from './backfills.ts'
+import { clearBits } from './bits.ts'
+import { browse, find, tail } from './browse.ts'
 import { claim } from './claim.ts'
+import { cleanUp } from './clean-up.ts'
+import { completeOrphans, completion } from './completion.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { DataVersionWatch } from './data-version.ts'
-import { listDeadLetters } from './dead-letters.ts'
+import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
+import { findDeadLetter, listDeadLetters } from './dead-letters.ts'
 import { describeTopic } from './describe.ts'
 import { forgetOldLeases } from './expire.ts'
+import { topicFacts } from './facts.ts'
+import { heartbeat } from './heartbeats.ts'
+import { horizonHolders } from './horizon.ts'
+import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
+import { discard, redrive } from './redrive.ts'
+import { resetCursor } from './reset.ts'
+import { resurrectDead } from './resurrect.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
-import { setStatus, subscribe } from './subscriptions.ts'
-import { configureTopic, findTopic } from './topics.ts'
+import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
+import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
+import { fillTracking, setTracking } from './tracking.ts'
+import { forceAdvance, listZombies } from './zombies.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
@@ -93,8 +134,13 @@ class SqliteStore implements Store {
     )
   }
 
-  async subscribe(topic: TopicRecord, group: string, from: StartPosition): Promise<SubscriptionRecord> {
-    return await subscribe(this.#connection, topic, group, from)
+  async subscribe(
+    topic: TopicRecord,
+    group: string,
+    from: StartPosition,
+    settings?: SubscriptionSettings,
+  ): Promise<SubscriptionRecord> {
+    return await subscribe(this.#connection, topic, group, from, settings)
   }
 
   async setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {
@@ -123,6 +169,172 @@ class SqliteStore implements Store {
 
   async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
     return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
+  }
+
+  async subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findSubscription(this.#connection, topic, group))
+  }
+
+  async heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+    return await this.#connection.write(false, () => heartbeat(this.#connection, beats))
+  }
+
+  async resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected> {
+    return await resurrectDead(this.#connection, topic, subscription, mode)
+  }
+
+  async detectDead(): Promise<Detection> {
+    return await this.#connection.write(true, () => detectDead(this.#connection))
+  }
+
+  async unsubscribedTopics(): Promise<UnsubscribedTopic[]> {
+    return await this.#connection.retryWhileBusy(() => unsubscribedTopics(this.#connection))
+  }
+
+  async endedSubscriptions(olderThanMs: number): Promise<SubscriptionOfTopic[]> {
+    return await this.#connection.retryWhileBusy(() => endedSubscriptions(this.#connection, olderThanMs))
+  }
+
+  async removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
+    await this.#connection.write(true, () => removeSubscription(this.#connection, topic, subscription))
+  }
+
+  async lockJob(name: string, lock: JobLock): Promise<boolean> {
+    return await this.#connection.write(false, () => lockJob(this.#connection, name, lock))
+  }
+
+  async renewJob(name: string, lock: JobLock): Promise<boolean> {
+    return await this.#connection.write(false, () => renewJob(this.#connection, name, lock))
+  }
+
+  async unlockJob(name: string, token: string, result: unknown): Promise<void> {
+    await this.#connection.write(false, () => unlockJob(this.#connection, name, token, result))
+  }
+
+  async jobs(): Promise<JobRecord[]> {
+    return await this.#connection.retryWhileBusy(() => listJobs(this.#connection))
+  }
+
+  // ── clean-up ──
+
+  async topics(): Promise<TopicRecord[]> {
+    return await listTopics(this.#connection)
+  }
+
+  async cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
+    return await cleanUp(this.#connection, topic, batchSize)
+  }
+
+  async zombies(): Promise<Zombie[]> {
+    return await this.#connection.retryWhileBusy(() => listZombies(this.#connection))
+  }
+
+  async forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return await this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription))
+  }
+
+  // ── reference tracking and backfill ──
+
+  async setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+    return await setTracking(this.#connection, topic, tracking)
+  }
+
+  async fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
+    return await fillTracking(this.#connection, topic, limit)
+  }
+
+  async clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
+    return await clearBits(this.#connection, limit)
+  }
+
+  async completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
+    return await this.#connection.retryWhileBusy(() => completion(this.#connection, topic, query))
+  }
+
+  async completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
+    return await completeOrphans(this.#connection, topic, olderThanMs)
+  }
+
+  async startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord> {
+    return await startBackfill(this.#connection, topic, subscription, from, plan)
+  }
+
+  async takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
+    return await takeBackfill(this.#connection, token, ttlMs, subscriptionId)
+  }
+
+  async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
+    return await backfillBatch(this.#connection, subscriptionId, batch)
+  }
+
+  async setBackfillStatus(
+    topic: TopicRecord,
+    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord> {
+    return await setBackfillStatus(this.#connection, topic, subscription, status, error)
+  }
+
+  async backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
+    return await this.#connection.retryWhileBusy(() => findBackfill(this.#connection, subscriptionId))
+  }
+
+  async probe(): Promise<void> {
+    await probe(this.#connection)
+  }
+
+  // ── admin ──
+
+  async deleteTopic(topic: TopicRecord): Promise<void> {
+    this.#caches.delete(topic.id)
+    await deleteTopic(this.#connection, topic)
+  }
+
+  async resetCursor(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<void> {
+    await resetCursor(this.#connection, topic, subscription, to, plan)
+  }
+
+  async find(topic: TopicRecord, messageId: string): Promise<number | undefined> {
+    return await this.#connection.retryWhileBusy(() => find(this.#connection, topic, messageId))
+  }
+
+  async browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+    return await browse(this.#connection, topic, query)
+  }
+
+  async tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
+    return await this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit))
+  }
+
+  async deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
+    return await this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id))
+  }
+
+  async redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven> {
+    return await this.#connection.write(true, () => redrive(this.#connection, topic, selection))
+  }
+
+  async discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
+    return await this.#connection.write(true, () => discard(this.#connection, topic, selection))
+  }
+
+  async facts(topic: TopicRecord): Promise<TopicFacts> {
+    return await this.#connection.retryWhileBusy(() => topicFacts(this.#connection, topic))
+  }
+
+  async horizonHolders(): Promise<HorizonHolder[]> {
+    return horizonHolders()
   }
 
   watch(wake: (topicId: number | null) => void): void {
@@ -162,7 +374,7 @@ class SqliteStore implements Store {
   async #forgetOldLeases(): Promise<void> {
     if (performance.now() < this.#forgetAgainAt) return
     this.#forgetAgainAt = performance.now() + FORGET_EVERY_MS
-    await this.#connection.write(false, () => forgetOldLeases(this.#connection, Date.now()))
+    await this.#connection.write(false, () => forgetOldLeases(this.#connection, this.#connection.now()))
   }
 
   #cacheOf(topic: TopicRecord): RowCache {

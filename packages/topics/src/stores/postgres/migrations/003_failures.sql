@@ -13,11 +13,15 @@ begin
   select array_agg(r.id), array_agg(r.xid) into found_ids, found_xids
   from tidemark.retry as r
   where r.subscription_id = s.id and r.id = any(ids);
+  if found_ids is null then
+    return;
+  end if;
 
+  -- One that is gone from the log leaves no letter.
   execute format(
     'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, created_at, key, type, headers, '
-    'given_message_id, payload, attempts, error, history) '
-    'select %s, %s, %L, m.id, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, '
+    'given_message_id, payload, attempts, version, error, history) '
+    'select %s, %s, %L, m.id, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, r.version, '
     'jsonb_build_object(''name'', r.history -> -1 -> ''name'', ''message'', r.history -> -1 -> ''message''), r.history '
     'from (%s) as m join tidemark.retry as r on r.subscription_id = %s and r.id = m.id',
     s.topic_id, s.id, s.group_name, tidemark.rows_query(s.topic_id, found_xids, found_ids), s.id);
@@ -48,7 +52,9 @@ begin
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
     select s.id, ids[f.slot + 1], xids[f.slot + 1], 1, 1, f.due, p_suspect,
       jsonb_build_array(f.error || jsonb_build_object('attempt', 1, 'at', at_ms))
-    from unnest(slots, dues, errors) as f (slot, due, error);
+    from unnest(slots, dues, errors) as f (slot, due, error)
+    -- what somebody deleted from the log by hand is settled
+    where ids[f.slot + 1] is not null;
     if max_attempts <= 1 then
       dead_slots := slots;
       select array_agg(ids[slot + 1]) into dead_ids from unnest(slots) as slot;
@@ -89,7 +95,8 @@ begin
       into xids, ids;
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
     select s.id, ids[slot + 1], xids[slot + 1], 0, 1, clock_timestamp(), false, '[]'
-    from unnest(slots) as slot;
+    from unnest(slots) as slot
+    where ids[slot + 1] is not null;
   else
     update tidemark.retry as r
     set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1
@@ -117,7 +124,10 @@ declare
   slots int[];
   now timestamptz := clock_timestamp();
   error jsonb;
+  dead_slots int[];
   dead int;
+  slot_ids bigint[];
+  dead_ids bigint[] := '{}';
 begin
   taken_over := 0;
   dead_lettered := 0;
@@ -131,12 +141,20 @@ begin
     slots := tidemark.open_slots(l);
     error := jsonb_build_object('name', 'LeaseExpiredError', 'message', replace(error_text, '{consumer}', l.consumer));
     -- due since the deadline: of several, those that have waited longest come first
-    dead := cardinality(tidemark.fail_slots(
-      s, l, slots, array_fill(l.deadline, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true));
+    slot_ids := case when s.bit is not null then tidemark.slot_ids(s, l, slots) end;
+    dead_slots := tidemark.fail_slots(
+      s, l, slots, array_fill(l.deadline, array[cardinality(slots)]), array_fill(error, array[cardinality(slots)]), max_attempts, true);
+    dead := cardinality(dead_slots);
+    if s.bit is not null then
+      dead_ids := dead_ids || array(select slot_ids[array_position(slots, d)] from unnest(dead_slots) as d);
+    end if;
     update tidemark.lease as x set expired_at = now where x.token = l.token;
     dead_lettered := dead_lettered + dead;
     taken_over := taken_over + cardinality(slots) - dead;
   end loop;
+  if cardinality(dead_ids) > 0 then
+    perform tidemark.complete(s.topic_id, dead_ids, array_fill(1::bigint << s.bit, array[cardinality(dead_ids)]));
+  end if;
 
   delete from tidemark.lease as x
   where x.subscription_id = s.id

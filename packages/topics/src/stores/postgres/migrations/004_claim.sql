@@ -12,6 +12,8 @@ create type tidemark.claim_result as (
   suspect boolean,
   attempts int[],
   versions int[],
+  -- Of retries whose messages are not all there any more: the slots of those that are.
+  slots int[],
   -- The rows, column by column: one result row is several times faster to send and decode than one a message.
   size int,
   low_id bigint,
@@ -84,6 +86,19 @@ begin
 end
 $$;
 
+-- The subscription, past the messages that are gone or about to go: the lower bounds of the ids still to come.
+create function tidemark.past_gone(s tidemark.subscription, gone bigint) returns tidemark.subscription
+language plpgsql immutable as $$
+begin
+  if s.from_id < gone or s.straggler_id < gone then
+    s.straggler_id := greatest(s.straggler_id, gone);
+    s.from_id := greatest(s.from_id, gone);
+    s.next_id := greatest(s.next_id, gone);
+  end if;
+  return s;
+end
+$$;
+
 -- Looks without locking or writing, so that an idle group costs no transaction id.
 create function tidemark.has_work(s tidemark.subscription, with_suspects boolean, sweep boolean) returns boolean
 language plpgsql volatile as $$
@@ -97,6 +112,9 @@ begin
     select from tidemark.lease as l
     where l.subscription_id = s.id and l.done_at is null and l.expired_at is null and l.deadline < now
   ) then
+    return true;
+  end if;
+  if s.backfilling and tidemark.has_backfilled(s) then
     return true;
   end if;
 
@@ -166,6 +184,11 @@ declare
   r tidemark.claim_result;
   page record;
   retries record;
+  present bigint[];
+  gone bigint;
+  held bigint[];
+  held_xids xid8[];
+  more_backfilled boolean := false;
   floor bigint;
   lease_ms float8;
   max_attempts int;
@@ -177,10 +200,15 @@ begin
   r.dead_lettered := 0;
   r.suspect := false;
   r.size := 0;
-  select t.config_version, (t.config ->> 'leaseMs')::float8, (t.config ->> 'maxAttempts')::int
-  into r.config_version, lease_ms, max_attempts
+  select t.config_version, (t.config ->> 'leaseMs')::float8, (t.config ->> 'maxAttempts')::int, t.gone_id
+  into r.config_version, lease_ms, max_attempts, gone
   from tidemark.topic as t
   where t.id = p_topic;
+  -- Deleted: its log is gone too.
+  if not found then
+    r.status := 'GONE';
+    return r;
+  end if;
   -- Read before this transaction has an id: see 002_cursor.sql.
   floor := tidemark.last_id(p_topic);
   if not p_eager and cardinality(p_forget) = 0 then
@@ -189,6 +217,7 @@ begin
     if r.status <> 'ACTIVE' then
       return r;
     end if;
+    s := tidemark.past_gone(s, gone);
     if not tidemark.has_work(s, p_suspects, p_sweep) then
       r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
       return r;
@@ -206,6 +235,7 @@ begin
   if r.status <> 'ACTIVE' then
     return r;
   end if;
+  s := tidemark.past_gone(s, gone);
   if cardinality(p_forget) > 0 then
     delete from tidemark.lease as l where l.token = any(p_forget) and l.subscription_id = s.id
       and (l.done_at is not null or l.expired_at is not null);
@@ -223,14 +253,46 @@ begin
     r.kind := 'retry';
     select * into retries
     from tidemark.lease_retries(s, p_token, case when r.suspect then 1 else p_limit end, r.suspect);
-    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
-      tidemark.rows_query(s.topic_id, retries.xids, retries.ids)) into page;
+    held := retries.ids;
+    held_xids := retries.xids;
     r.attempts := retries.attempts;
     r.versions := retries.versions;
-    insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
-    values (p_token, s.id, p_consumer, 'retry', cardinality(retries.ids), r.suspect, due_at);
   else
     r.suspect := false;
+    if s.backfilling then
+      select b.ids, b.xids, b.more into held, held_xids, more_backfilled
+      from tidemark.take_backfilled(s, p_token, p_limit) as b;
+      if cardinality(held) > 0 then
+        r.kind := 'retry';
+      end if;
+    end if;
+  end if;
+
+  if r.kind = 'retry' then
+    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+      tidemark.rows_query(s.topic_id, held_xids, held)) into page;
+    if page.size < cardinality(held) then
+      -- Messages that are gone from the log are settled.
+      execute format('select array_agg(id) from (%s) as p', tidemark.rows_query(s.topic_id, held_xids, held)) into present;
+      r.slots := array(
+        select w.place - 1 from unnest(held) with ordinality as w (id, place) where w.id = any(present) order by 1
+      );
+      delete from tidemark.retry as x where x.token = p_token and not x.slot = any(r.slots);
+      page.size := cardinality(held);
+    end if;
+    if cardinality(r.slots) = 0 then
+      r.kind := null;
+      r.suspect := false;
+      r.slots := null;
+      r.attempts := null;
+      r.versions := null;
+    else
+      insert into tidemark.lease (token, subscription_id, consumer, kind, size, suspect, deadline)
+      values (p_token, s.id, p_consumer, 'retry', cardinality(held), r.suspect, due_at);
+    end if;
+  end if;
+
+  if r.kind is null then
     execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
       tidemark.window_query(columns, s, p_limit)) into page;
     if page.size = 0 then
@@ -265,7 +327,7 @@ begin
     r.payloads := page.payloads;
   end if;
   if r.kind is null then
-    r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+    r.next_due_ms := case when more_backfilled then 0 else tidemark.next_due_ms(s.id, p_suspects, p_sweep) end;
   end if;
   return r;
 end

@@ -5,8 +5,9 @@ create function tidemark.int_array(list jsonb) returns int[]
 language sql immutable as $$ select array(select e::int from jsonb_array_elements_text(list) as e) $$;
 
 -- One lease: { token, size, maxAttempts, acks: [slot] | null for all, nacks: [{ slot, delayMs, error }], releases: [slot] }
--- Gives { stale, deadLettered, finished, topic: id where something became due }.
-create function tidemark.settle_one(p jsonb) returns jsonb
+-- Gives { stale, deadLettered, finished, topic: id where something became due }, and in a topic with reference tracking
+-- what the group has completed by it.
+create function tidemark.settle_one(p jsonb, out result jsonb, out topic int, out group_bit int, out completed bigint[])
 language plpgsql volatile as $$
 declare
   l tidemark.lease;
@@ -18,10 +19,12 @@ declare
   dues timestamptz[];
   errors jsonb[];
   dead int[];
+  nack_ids bigint[];
   slot int;
   bits varbit;
   done boolean;
 begin
+  completed := '{}';
   select * into l from tidemark.lease as x where x.token = (p ->> 'token')::uuid for update;
   if not found then
     l.size := (p ->> 'size')::int;
@@ -30,17 +33,19 @@ begin
     else tidemark.int_array(p -> 'acks') end;
   releases := tidemark.int_array(p -> 'releases');
   if l.done_at is not null then
-    return jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', '[]'::jsonb, 'finished', true);
+    result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', '[]'::jsonb, 'finished', true);
+    return;
   end if;
   unsettled := tidemark.open_slots(l);
   select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if s.id is null or l.expired_at is not null then
-    return jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'stale', to_jsonb(array(
+    result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'stale', to_jsonb(array(
       select x from unnest(unsettled) as x
       where x = any(acks) or x = any(releases) or exists (
         select from jsonb_array_elements(p -> 'nacks') as n where (n ->> 'slot')::int = x
       ) order by x
     )));
+    return;
   end if;
 
   -- A slot that is named twice is settled as the first says: an ack before a nack before a release.
@@ -55,6 +60,10 @@ begin
   where n.slot = any(unsettled) and not n.slot = any(acks);
   releases := array(select x from unnest(unsettled) as x where x = any(releases) and not x = any(acks) and not x = any(nack_slots));
 
+  if s.bit is not null then
+    completed := tidemark.slot_ids(s, l, acks);
+    nack_ids := tidemark.slot_ids(s, l, nack_slots);
+  end if;
   if l.kind = 'retry' then
     delete from tidemark.retry as r where r.token = l.token and r.slot = any(acks);
   end if;
@@ -71,8 +80,13 @@ begin
   update tidemark.lease as x
   set settled = bits, done_at = case when done then clock_timestamp() end
   where x.token = l.token;
-  return jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', to_jsonb(dead), 'finished', done,
+  result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', to_jsonb(dead), 'finished', done,
     'topic', case when cardinality(releases) > 0 then s.topic_id end);
+  if s.bit is not null then
+    topic := s.topic_id;
+    group_bit := s.bit;
+    completed := completed || array(select nack_ids[array_position(nack_slots, d)] from unnest(dead) as d);
+  end if;
 end
 $$;
 
@@ -90,22 +104,40 @@ declare
   done uuid[];
   results jsonb := '{}';
   rest jsonb;
+  one record;
+  tracked uuid[];
+  topics int[] := '{}';
+  ids bigint[] := '{}';
+  bits bigint[] := '{}';
 begin
   with settled as (
     update tidemark.lease as l
     set done_at = clock_timestamp()
     where l.token = any(p_done) and l.kind = 'page' and l.done_at is null and l.expired_at is null
-    returning l.token
+    returning l.token, (select s.bit from tidemark.subscription as s where s.id = l.subscription_id) as bit
   )
-  select coalesce(array_agg(token), '{}') into done from settled;
+  select coalesce(array_agg(token), '{}'), array_agg(token) filter (where bit is not null) into done, tracked from settled;
+  if tracked is not null then
+    select p.topics, p.ids, p.bits into topics, ids, bits from tidemark.page_bits(tracked) as p;
+  end if;
 
   for rest in
     select e from jsonb_array_elements(p_rest) as e
     where not (e ->> 'token')::uuid = any(done)
     order by e ->> 'token'
   loop
-    results := results || jsonb_build_object(rest ->> 'token', tidemark.settle_one(rest));
+    select * into one from tidemark.settle_one(rest);
+    results := results || jsonb_build_object(rest ->> 'token', one.result);
+    if cardinality(one.completed) > 0 then
+      topics := topics || array_fill(one.topic, array[cardinality(one.completed)]);
+      ids := ids || one.completed;
+      bits := bits || array_fill(1::bigint << one.group_bit, array[cardinality(one.completed)]);
+    end if;
   end loop;
+  -- last, and all at once: rows that several settlements share are locked in one order
+  if cardinality(ids) > 0 then
+    perform tidemark.complete_all(topics, ids, bits);
+  end if;
   return results;
 end
 $$;

@@ -31,24 +31,36 @@ begin
 end
 $$;
 
+create function tidemark.log_partitions(topic_id int) returns table (number bigint)
+language sql stable as $$
+  select substring(c.relname from '_p([0-9]+)$')::bigint
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass and not i.inhdetachpending
+$$;
+
 -- Makes sure that there is a partition for `up_to` and one after it. Returns the first id that has none.
 -- A table is made first and attached then: attaching takes a lock that no reader or writer minds.
 create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
 language plpgsql volatile as $$
 declare
   last bigint;
+  is_tracked boolean;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
-  select coalesce(max(substring(c.relname from '_p([0-9]+)$')::bigint), -1) into last
-  from pg_inherits as i
-  join pg_class as c on c.oid = i.inhrelid
-  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass;
+  is_tracked := tidemark.is_tracked(topic_id);
+  -- Where all are gone it goes on with that of the last id: no transaction can have an older one in hand.
+  select coalesce(max(p.number), (tidemark.last_id(topic_id) + 1) / partition_rows - 1) into last
+  from tidemark.log_partitions(topic_id) as p;
 
   while last < up_to / partition_rows + 1 loop
     last := last + 1;
     execute format('create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last);
     execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
       topic_id, last, last * partition_rows, (last + 1) * partition_rows);
+    if is_tracked then
+      perform tidemark.add_track_partition(topic_id, partition_rows, last);
+    end if;
   end loop;
   return (last + 1) * partition_rows;
 end

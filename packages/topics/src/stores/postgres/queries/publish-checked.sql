@@ -32,7 +32,8 @@ with tx as materialized (
   left join remembered as r on r.message_id = drawn.message_id
   where r.id is null or r.id = drawn.id
   order by drawn.id
-)
+  returning xid, id
+){tracked}
 select string_agg(coalesce(r.id, drawn.id)::text, ',' order by n.place) as ids,
   string_agg(case when n.place = n.first and (r.id is null or r.id = drawn.id) then '0' else '1' end, ',' order by n.place) as duplicates
 from numbered as n

@@ -1,0 +1,73 @@
+import type { Engine } from '../consume/engine.ts'
+import { ConfigError, MessageNotFoundError } from '../errors.ts'
+import { idOfMessageId } from '../message-id.ts'
+import { Options } from '../options.ts'
+import type { TopicRecord } from '../stores/store.ts'
+import { findTopic } from './scope.ts'
+import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
+import { readTime } from './time.ts'
+
+export type BrowseOptions = {
+  /** Not this one, but what follows it: an id, or a messageId. */
+  after?: number | string
+  before?: number | string
+  /** Created then or later. */
+  since?: Date | number
+  /** Created before then. */
+  until?: Date | number
+  key?: string
+  /** 'json', 'bytes', or a protobuf type URL. */
+  type?: string
+  order?: 'oldest-first' | 'newest-first'
+  limit?: number
+}
+
+export type BrowsedPage = {
+  readonly messages: readonly StoredMessage[]
+  /**
+   * Give it as `after` (or as `before` where the newest come first) for the next page; null: there is no more. A page
+   * may be short, or empty, and still have a next one: a call reads at most 100 000 messages to find those that match.
+   */
+  readonly next: number | null
+}
+
+export async function browse(engine: Engine, name: string, given?: BrowseOptions): Promise<BrowsedPage> {
+  const options = new Options('browse', given)
+  const since = readTime(options, 'browse', 'since')
+  const until = readTime(options, 'browse', 'until')
+  const key = options.string('key', undefined)
+  const type = storedType(options.string('type', undefined))
+  const order = options.oneOf('order', ['oldest-first', 'newest-first'], 'oldest-first')
+  const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
+  const places = { after: options.value('after'), before: options.value('before') }
+  options.done()
+  const topic = await findTopic(engine, name)
+  const after = await placeOf(engine, topic, 'browse.after', places.after)
+  const before = await placeOf(engine, topic, 'browse.before', places.before)
+  const { messages, next } = await engine.store.browse(topic, {
+    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(key !== undefined && { key }),
+    ...(type !== undefined && { type }),
+    newestFirst: order === 'newest-first',
+    limit,
+  })
+  return { messages: messages.map(message => toStoredMessage(topic, message)), next }
+}
+
+/** An id may be that of a message that is gone, and is a place all the same; a caller's own messageId has to be found. */
+async function placeOf(
+  engine: Engine,
+  topic: TopicRecord,
+  option: string,
+  value: unknown,
+): Promise<number | undefined> {
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  if (typeof value !== 'string' || value === '') throw new ConfigError(option, value, 'an id or a messageId')
+  const id = idOfMessageId(topic.uid, value) ?? (await engine.store.find(topic, value))
+  if (id === undefined) throw new MessageNotFoundError(topic.name, value)
+  return id
+}

@@ -1,0 +1,122 @@
+import type { Engine } from '../consume/engine.ts'
+import { ConfigError } from '../errors.ts'
+import { Options } from '../options.ts'
+import type { DeadLetterSelection, Redriven } from '../stores/fan-out-store.ts'
+import type { DeadLetter, FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
+import { findTopic } from './scope.ts'
+import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
+import { readTime } from './time.ts'
+
+export type DeadLetterMessage = Omit<StoredMessage, 'id'> & {
+  /** Of the dead letter itself; `after` takes it for the next page. */
+  readonly id: number
+  readonly group: string
+  readonly attempts: number
+  readonly error: FailureRecord
+  readonly history: readonly FailedAttempt[]
+  readonly deadAt: Date
+}
+
+/** Which dead letters: all that fit everything given. To mean every one of the topic, say `all: true`. */
+export type DeadLetterFilter = {
+  ids?: readonly number[]
+  group?: string
+  errorName?: string
+  key?: string
+  type?: string
+  /** Dead since then. */
+  since?: Date | number
+  until?: Date | number
+  all?: true
+  /** At most so many, the oldest first; without it, all of them. */
+  limit?: number
+}
+
+/** Dead letters of one transaction. */
+const PAGE = 1_000
+
+export async function deadLetters(
+  engine: Engine,
+  name: string,
+  given?: { group?: string; after?: number; limit?: number },
+): Promise<DeadLetterMessage[]> {
+  const options = new Options('deadLetters', given)
+  const group = options.string('group', undefined)
+  const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
+  const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
+  options.done()
+  const topic = await findTopic(engine, name)
+  const letters = await engine.store.deadLetters(topic, { after, limit, ...(group !== undefined && { group }) })
+  return letters.map(letter => toMessage(topic, letter))
+}
+
+export async function deadLetter(engine: Engine, name: string, id: number): Promise<DeadLetterMessage | undefined> {
+  if (!Number.isSafeInteger(id)) throw new ConfigError('deadLetter.id', id, 'the id of a dead letter')
+  const topic = await findTopic(engine, name)
+  const letter = await engine.store.deadLetter(topic, id)
+  return letter && toMessage(topic, letter)
+}
+
+/** Back into delivery, as if they had never failed. What can't be stays, and is counted. */
+export async function redrive(engine: Engine, name: string, filter: DeadLetterFilter): Promise<Redriven> {
+  const { selection, most } = parseFilter('redrive', filter)
+  const topic = await findTopic(engine, name)
+  let redriven = 0
+  for (;;) {
+    const limit = Math.min(PAGE, most - redriven)
+    const page = await engine.store.redrive(topic, { ...selection, limit })
+    redriven += page.redriven
+    if (page.redriven === limit && redriven < most) continue
+    engine.instrumentation.emit('redriven', { topic: name, count: redriven })
+    engine.wakeHub.wake(topic.id)
+    engine.store.hint(topic.id)
+    return { ...page, redriven }
+  }
+}
+
+/** For good. */
+export async function discard(engine: Engine, name: string, filter: DeadLetterFilter): Promise<number> {
+  const { selection, most } = parseFilter('discard', filter)
+  const topic = await findTopic(engine, name)
+  let discarded = 0
+  for (;;) {
+    const limit = Math.min(PAGE, most - discarded)
+    const count = await engine.store.discard(topic, { ...selection, limit })
+    discarded += count
+    if (count === limit && discarded < most) continue
+    engine.instrumentation.emit('discarded', { topic: name, count: discarded })
+    return discarded
+  }
+}
+
+function parseFilter(what: string, given: unknown): { selection: Omit<DeadLetterSelection, 'limit'>; most: number } {
+  const options = new Options(what, given)
+  const ids = options.value('ids')
+  if (ids !== undefined && !(Array.isArray(ids) && ids.every(id => Number.isSafeInteger(id)))) {
+    throw new ConfigError(`${what}.ids`, ids, 'an array of ids of dead letters')
+  }
+  const filters = {
+    ids: ids as readonly number[] | undefined,
+    group: options.string('group', undefined),
+    errorName: options.string('errorName', undefined),
+    key: options.string('key', undefined),
+    type: storedType(options.string('type', undefined)),
+    since: readTime(options, what, 'since'),
+    until: readTime(options, what, 'until'),
+  }
+  const all = options.boolean('all', false)
+  const most = options.integer('limit', Number.MAX_SAFE_INTEGER, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  options.done()
+  const selection = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  if (Object.keys(selection).length === 0 && !all) {
+    throw new ConfigError(what, given, 'ids or another filter; { all: true } for every dead letter of the topic')
+  }
+  return { selection, most }
+}
+
+const toMessage = (topic: TopicRecord, { id, message, deadAt, ...letter }: DeadLetter): DeadLetterMessage => ({
+  ...letter,
+  ...toStoredMessage(topic, message),
+  id,
+  deadAt: new Date(deadAt),
+})

@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill/backfill-plan.ts'
+import type { Engine } from '../consume/engine.ts'
+import { type From, parseFrom } from '../consume/start-position.ts'
+import type { Duration } from '../duration.ts'
+import { ConfigError } from '../errors.ts'
+import { Options } from '../options.ts'
+import type { Resurrected } from '../stores/fan-out-store.ts'
+import type { SubscriptionStatus } from '../stores/store.ts'
+import { type GroupHealth, toHealth } from './group-health.ts'
+import { findGroup, findTopic, type GroupRecords } from './scope.ts'
+
+export type Removed = {
+  /** Messages still in flight when the time was up: their settlements are refused from now on. */
+  readonly abandoned: number
+}
+
+/** Bits of one transaction. */
+const CLEAR_PAGE = 10_000
+const LOOK_AGAIN_MS = 50
+
+export async function groups(engine: Engine, name: string): Promise<GroupHealth[]> {
+  const topic = await findTopic(engine, name)
+  const { groups: described, now } = await engine.store.describeTopic(topic)
+  return described.map(each => toHealth(topic, each, now))
+}
+
+const EVENTS = { ACTIVE: 'group-resumed', PAUSED: 'group-paused', CANCELLED: 'group-cancelled' } as const
+
+export async function setStatus(
+  engine: Engine,
+  topicName: string,
+  group: string,
+  status: Exclude<SubscriptionStatus, 'DEAD'>,
+): Promise<void> {
+  const { topic, subscription } = await findGroup(engine, topicName, group)
+  await engine.store.setStatus(topic, subscription, status)
+  engine.instrumentation.emit(EVENTS[status], { topic: topicName, group: subscription.group })
+  wake(engine, topic.id)
+}
+
+/** `backfill: false` begins at the present; otherwise the group goes on where it stopped, within the bound given. */
+export async function resurrect(
+  engine: Engine,
+  topicName: string,
+  group: string,
+  given?: { backfill?: BackfillOptions | false },
+): Promise<Resurrected> {
+  const options = new Options('resurrectGroup', given)
+  const backfill = options.value('backfill')
+  const { plan, limit } = parsePlan('resurrectGroup.backfill', backfill === false ? undefined : backfill)
+  options.done()
+  const { topic, subscription } = await findGroup(engine, topicName, group)
+  const resurrected = await engine.store.resurrect(topic, subscription, {
+    mode: backfill === false ? 'skip' : 'continue',
+    limit: limit ?? null,
+    plan,
+  })
+  engine.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
+  wake(engine, topic.id)
+  await engine.backfills.start(topic, subscription)
+  return resurrected
+}
+
+/** Moves the group to a position, back or forth. What it held is let go; late settlements are stale. */
+export async function reset(
+  engine: Engine,
+  topicName: string,
+  group: string,
+  to: From,
+  given?: { backfill?: BackfillOptions },
+): Promise<void> {
+  const position = to === undefined ? refuseNothing() : parseFrom('resetGroup.to', to)
+  const options = new Options('resetGroup', given)
+  const { plan } = parsePlan('resetGroup.backfill', options.value('backfill'))
+  options.done()
+  const { topic, subscription } = await findGroup(engine, topicName, group)
+  await engine.store.resetCursor(topic, subscription, position, plan)
+  engine.instrumentation.emit('group-reset', { topic: topicName, group: subscription.group })
+  wake(engine, topic.id)
+  await engine.backfills.start(topic, subscription)
+}
+
+function parsePlan(path: string, given: unknown): ReturnType<typeof readBackfill> {
+  const options = new Options(path, given)
+  const parsed = readBackfill(options, RETAINED_BACKFILL)
+  options.done()
+  return parsed
+}
+
+function refuseNothing(): never {
+  throw new ConfigError('resetGroup.to', undefined, "'now', 'beginning', { timestamp: Date } or { messageId: '…' }")
+}
+
+/** Cancels the group, waits for its work in flight, and deletes it. Its dead letters stay. */
+export async function remove(
+  engine: Engine,
+  topicName: string,
+  group: string,
+  given?: { timeout?: Duration },
+): Promise<Removed> {
+  const options = new Options('removeGroup', given)
+  const timeoutMs = options.duration('timeout', 10_000)
+  options.done()
+  const records = await findGroup(engine, topicName, group)
+  const { topic, subscription } = records
+  if (subscription.status !== 'CANCELLED') await setStatus(engine, topicName, group, 'CANCELLED')
+  const abandoned = await waitForWork(engine, records, timeoutMs)
+  if (topic.config.tracking === 'reference') while ((await engine.store.clearBits(CLEAR_PAGE)).more);
+  await engine.store.removeSubscription(topic, subscription)
+  engine.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
+  return { abandoned }
+}
+
+async function waitForWork(engine: Engine, records: GroupRecords, timeoutMs: number): Promise<number> {
+  const until = performance.now() + timeoutMs
+  for (;;) {
+    const { groups: described } = await engine.store.describeTopic(records.topic)
+    const inFlight = described.find(each => each.group === records.subscription.group)?.inFlight ?? 0
+    const left = until - performance.now()
+    if (inFlight === 0 || left <= 0) return inFlight
+    await delay(Math.min(left, LOOK_AGAIN_MS))
+  }
+}
+
+/** Groups that wait for something look now, here and in other processes. */
+function wake(engine: Engine, topicId: number): void {
+  engine.wakeHub.wake(topicId)
+  engine.store.hint(topicId)
+}

@@ -1,0 +1,28 @@
+import type { Engine } from '../consume/engine.ts'
+import { GroupNotFoundError, TopicNotFoundError } from '../errors.ts'
+import { checkName } from '../names.ts'
+import type { SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+
+export type GroupRecords = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
+
+/** The topic as the database has it now. Never creates one. */
+export async function findTopic(engine: Engine, name: string): Promise<TopicRecord> {
+  engine.assertOpen()
+  const record = await engine.store.topic(checkName('topic', name))
+  if (record === undefined) throw new TopicNotFoundError(name)
+  return record
+}
+
+/** The group of that name; in a queue the only one, whatever the name. */
+export async function findGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {
+  const topic = await findTopic(engine, topicName)
+  const name = topic.config.semantics === 'queue' ? '' : checkName('group', group)
+  const subscription = await engine.store.subscription(topic, name)
+  if (subscription !== undefined) return { topic, subscription }
+  const { groups } = await engine.store.describeTopic(topic)
+  throw new GroupNotFoundError(
+    topicName,
+    name,
+    groups.map(each => each.group),
+  )
+}

@@ -1,0 +1,73 @@
+import type { Engine } from '../consume/engine.ts'
+import { TopicNotFoundError } from '../errors.ts'
+import { Options } from '../options.ts'
+import type { TailPage } from '../stores/fan-out-store.ts'
+import type { TopicRecord } from '../stores/store.ts'
+import { findTopic } from './scope.ts'
+import { type StoredMessage, toStoredMessage } from './stored-message.ts'
+
+export type TailOptions = {
+  /** Ends the tail. */
+  signal?: AbortSignal
+}
+
+const PAGE = 100
+
+/** What is published from now on, each message once, without consuming. It ends with its signal, or with `close()`. */
+export async function tail(
+  engine: Engine,
+  name: string,
+  given?: TailOptions,
+): Promise<AsyncGenerator<StoredMessage, void, undefined>> {
+  const options = new Options('tail', given)
+  const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
+  options.done()
+  const topic = await findTopic(engine, name)
+  const { place } = await engine.store.tail(topic, null, 0)
+  return follow(engine, topic, place, signal)
+}
+
+/** Reads first and waits afterwards, as consumers do: a wake-up is only a hint. */
+async function* follow(
+  engine: Engine,
+  topic: TopicRecord,
+  start: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  const waker = engine.wakeHub.waker(topic.id)
+  let stopped = false
+  const end = (): void => {
+    stopped = true
+    waker.wake()
+  }
+  const running = { stop: async () => end() }
+  engine.started.add(running)
+  signal?.addEventListener('abort', end, { once: true })
+  try {
+    let place = start
+    while (!stopped && signal?.aborted !== true) {
+      const seen = waker.count
+      const page = await read(engine, topic, place)
+      place = page.place
+      for (const message of page.messages) {
+        yield toStoredMessage(topic, message)
+        if (stopped) return
+      }
+      if (page.messages.length === 0) await waker.wait(seen, engine.sweepMs * (0.75 + 0.5 * Math.random()))
+    }
+  } finally {
+    signal?.removeEventListener('abort', end)
+    engine.started.delete(running)
+    waker.dispose()
+  }
+}
+
+async function read(engine: Engine, topic: TopicRecord, place: string): Promise<TailPage> {
+  try {
+    return await engine.store.tail(topic, place, PAGE)
+  } catch (error) {
+    // Without its log there is nothing to read: say why.
+    const now = await engine.store.topic(topic.name)
+    throw now?.id === topic.id ? error : new TopicNotFoundError(topic.name)
+  }
+}

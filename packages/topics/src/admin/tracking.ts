@@ -1,0 +1,80 @@
+import type { Engine } from '../consume/engine.ts'
+import type { Duration } from '../duration.ts'
+import { ConfigError, MessageNotFoundError, TopicConflictError } from '../errors.ts'
+import { messageIdOf } from '../message-id.ts'
+import { Options } from '../options.ts'
+import type { TopicRecord } from '../stores/store.ts'
+import type { Tracking } from '../topic-config.ts'
+import { findTopic } from './scope.ts'
+
+/** Who has to process a message, and who has. */
+export type Completion = {
+  readonly id: number
+  readonly messageId: string
+  readonly required: readonly string[]
+  readonly completed: readonly string[]
+}
+
+export type CompletionOptions = {
+  messageId?: string
+  /** An id: what follows it. */
+  after?: number
+  /** Only what some group has yet to process. */
+  unfinished?: boolean
+  limit?: number
+}
+
+/** Bitmaps of one transaction. */
+const FILL_PAGE = 10_000
+
+/** While groups run. Resolves when what is kept has its bitmaps; killed before that, the backfills job goes on. */
+export async function setTracking(
+  engine: Engine,
+  name: string,
+  tracking: Tracking,
+  given?: { onProgress?: (progress: { readonly pages: number }) => void },
+): Promise<void> {
+  if (tracking !== 'offset' && tracking !== 'reference') {
+    throw new ConfigError('setTracking.tracking', tracking, "'offset' or 'reference'")
+  }
+  const options = new Options('setTracking', given)
+  const onProgress = options.function<(progress: { readonly pages: number }) => void>('onProgress')
+  options.done()
+  const switched = await engine.store.setTracking(await findTopic(engine, name), tracking)
+  engine.topics.forget(name)
+  for (let pages = 1; await engine.store.fillTracking(switched, FILL_PAGE); pages++) onProgress?.({ pages })
+}
+
+export async function completion(engine: Engine, name: string, given?: CompletionOptions): Promise<Completion[]> {
+  const options = new Options('completion', given)
+  const messageId = options.string('messageId', undefined)
+  const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
+  const unfinished = options.boolean('unfinished', false)
+  const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
+  options.done()
+  const topic = await findReferenceTopic(engine, name)
+  const id = messageId === undefined ? undefined : await engine.store.find(topic, messageId)
+  if (messageId !== undefined && id === undefined) throw new MessageNotFoundError(name, messageId)
+  const query = { after, limit, unfinished, ...(id !== undefined && { id }) }
+  const found = await engine.store.completion(topic, query)
+  return found.map(each => ({ ...each, messageId: each.messageId ?? messageIdOf(topic.uid, each.id) }))
+}
+
+/** What waits only for groups that are not live any more, and is older than this, waits no longer. */
+export async function completeOrphans(engine: Engine, name: string, given: { olderThan: Duration }): Promise<number> {
+  const options = new Options('completeOrphans', given)
+  const olderThanMs = options.duration('olderThan', undefined)
+  options.done()
+  if (olderThanMs === undefined) throw new ConfigError('completeOrphans.olderThan', undefined, "a duration, '24h'")
+  return await engine.store.completeOrphans(await findReferenceTopic(engine, name), olderThanMs)
+}
+
+async function findReferenceTopic(engine: Engine, name: string): Promise<TopicRecord> {
+  const topic = await findTopic(engine, name)
+  if (topic.config.tracking === 'reference') return topic
+  throw new TopicConflictError(
+    name,
+    `Topic '${name}' is tracked by offset, which doesn't know single messages: groups('${name}') tells how far each ` +
+      `group is. To know who has processed what, switch with setTracking('${name}', 'reference')`,
+  )
+}

@@ -1,0 +1,72 @@
+import type { Duration } from '../duration.ts'
+import { Options } from '../options.ts'
+import type { BackfillPlan, BackfillScope } from '../stores/fan-out-store.ts'
+
+/** How a group that joins late, or comes back, is brought what was published before (reference tracking). */
+export type BackfillOptions = {
+  preset?: BackfillPreset
+  /** `pending`: what some group still has to process. `retained`: all that is kept. */
+  scope?: BackfillScope
+  /** The newest so many. In any topic it also bounds what a resurrection brings back. */
+  maxMessages?: number | 'all'
+  batchSize?: number
+  maxPerSecond?: number
+  /** It slows down when a write on the live path takes longer than this. */
+  targetLatency?: Duration
+}
+
+export type BackfillPreset = 'conservative' | 'aggressive'
+
+export const MOST_MESSAGES = 1_000_000
+
+export const DEFAULT_BACKFILL: BackfillPlan = {
+  scope: 'pending',
+  maxMessages: MOST_MESSAGES,
+  batchSize: 10_000,
+  maxPerSecond: 50_000,
+  targetMs: 10,
+}
+
+/** All that is kept, rather than what is pending: what a group is brought that comes back or is reset. */
+export const RETAINED_BACKFILL: BackfillPlan = { ...DEFAULT_BACKFILL, scope: 'retained' }
+
+const PRESETS: Record<BackfillPreset, Partial<BackfillPlan>> = {
+  conservative: { batchSize: 5_000, maxPerSecond: 10_000, targetMs: 5 },
+  aggressive: { batchSize: 50_000, maxPerSecond: 200_000, targetMs: 50 },
+}
+
+export type ParsedBackfill = {
+  /** undefined: nothing was said. false: none. */
+  readonly plan: BackfillPlan | false | undefined
+  /** Only where the caller gave `maxMessages`; null: all. */
+  readonly limit: number | null | undefined
+}
+
+export function parseBackfill(path: string, value: unknown): ParsedBackfill {
+  if (value === undefined || value === false) return { plan: value, limit: undefined }
+  const options = new Options(path, value)
+  const parsed = readBackfill(options)
+  options.done()
+  return parsed
+}
+
+/** A plan from among the options of one call. */
+export function readBackfill(
+  options: Options,
+  standard: BackfillPlan = DEFAULT_BACKFILL,
+): { plan: BackfillPlan; limit: number | null | undefined } {
+  const preset = options.oneOf('preset', ['conservative', 'aggressive'], undefined)
+  const base = { ...standard, ...(preset && PRESETS[preset]) }
+  const limit =
+    options.value('maxMessages') === 'all'
+      ? null
+      : options.integer('maxMessages', undefined, { min: 0, max: Number.MAX_SAFE_INTEGER })
+  const plan: BackfillPlan = {
+    scope: options.oneOf('scope', ['pending', 'retained'], base.scope),
+    maxMessages: limit === undefined ? base.maxMessages : limit,
+    batchSize: options.integer('batchSize', base.batchSize, { min: 1, max: 1_000_000 }),
+    maxPerSecond: options.integer('maxPerSecond', base.maxPerSecond, { min: 1, max: 1_000_000_000 }),
+    targetMs: options.duration('targetLatency', base.targetMs, { min: 1 }),
+  }
+  return { plan, limit }
+}

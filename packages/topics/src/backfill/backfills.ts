@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ClosedError, DatabaseError } from '../errors.ts'
+import type { Instrumentation } from '../instrumentation.ts'
+import type { BackfillRecord } from '../stores/fan-out-store.ts'
+import type { Store, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import { Pace } from './pace.ts'
+import { Progress } from './progress.ts'
+
+/** Up to so many messages whoever starts a group waits for its backfill. */
+const AWAITED_MESSAGES = 100_000
+/** A backfill whose process is killed is taken over after this. */
+const LEASE_MS = 30_000
+
+type Parts = {
+  readonly store: Store
+  readonly instrumentation: Instrumentation
+  readonly wake: (topicId: number) => void
+}
+type Ended = BackfillRecord['status'] | 'LOST'
+
+/**
+ * The backfills that this process runs, each batch by batch under a lease: whoever is killed is followed by another, from
+ * the checkpoint on.
+ */
+export class Backfills {
+  readonly #parts: Parts
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #stopping = new AbortController()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Runs the group's backfill, if there is one that nobody runs: to its end if it is small, else in the background. */
+  async start(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
+    if (topic.config.tracking !== 'reference') return
+    const token = randomUUID()
+    const record = await this.#take(topic, subscription, token)
+    if (record === null) return
+    const running = this.#track(this.#run(topic, record, token, this.#stopping.signal))
+    if (record.upperId - record.checkpointId <= AWAITED_MESSAGES) await running
+  }
+
+  /** Takes one that nobody runs, of whatever group, and runs it to its end; undefined where there is none. */
+  async takeOver(
+    topics: readonly TopicRecord[],
+    signal: AbortSignal,
+    onBatch: () => Promise<void>,
+  ): Promise<Ended | undefined> {
+    const token = randomUUID()
+    const record = await this.#parts.store.takeBackfill(token, LEASE_MS)
+    const topic = topics.find(({ id }) => id === record?.topicId)
+    if (record === null || topic === undefined) return undefined
+    const either = AbortSignal.any([signal, this.#stopping.signal])
+    return await this.#track(this.#run(topic, record, token, either, onBatch))
+  }
+
+  /** Waits for the batches that are under way; others may take over at once. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.allSettled(this.#running)
+  }
+
+  /** Where it can't be had now, another process will take it; the group itself is started. */
+  async #take(topic: TopicRecord, { id, group }: SubscriptionRecord, token: string): Promise<BackfillRecord | null> {
+    try {
+      return await this.#parts.store.takeBackfill(token, LEASE_MS, id)
+    } catch (error) {
+      const where = { topic: topic.name, group }
+      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: error as Error })
+      return null
+    }
+  }
+
+  async #run(
+    topic: TopicRecord,
+    record: BackfillRecord,
+    token: string,
+    signal: AbortSignal,
+    onBatch?: () => Promise<void>,
+  ): Promise<Ended> {
+    const where = { topic: topic.name, group: record.group }
+    try {
+      const { status, processed } = await this.#batches(topic, record, token, signal, onBatch)
+      if (status !== 'RUNNING' && status !== 'LOST') {
+        this.#parts.instrumentation.emit('backfill-ended', { ...where, status, processed })
+      }
+      return status
+    } catch (error) {
+      if (error instanceof ClosedError) return 'RUNNING'
+      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: error as Error })
+      // A database that could not be reached may be there again for whoever takes over.
+      if (error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE') return 'RUNNING'
+      return await this.#fail(topic, record, error as Error)
+    }
+  }
+
+  async #batches(
+    topic: TopicRecord,
+    record: BackfillRecord,
+    token: string,
+    signal: AbortSignal,
+    onBatch: (() => Promise<void>) | undefined,
+  ): Promise<{ status: Ended; processed: number }> {
+    const { store, instrumentation, wake } = this.#parts
+    const pace = new Pace(record.settings)
+    const progress = new Progress(instrumentation, { topic: topic.name, group: record.group }, record)
+    let at = record
+    while (at.status === 'RUNNING') {
+      const limit = pace.batch
+      const probe = timed(store.probe())
+      const batch = await timed(store.backfillBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS }))
+      const probeMs = (await probe).ms
+      if (batch.value === 'lost') return await this.#lost(at)
+      const messages = batch.value.checkpointId - at.checkpointId
+      at = batch.value
+      wake(topic.id)
+      progress.note(at)
+      await onBatch?.()
+      const waitMs = pace.next({ messages, batchMs: batch.ms, probeMs })
+      if (at.status !== 'RUNNING') break
+      if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) {
+        // An empty batch whose lease is over: nobody need wait for it to run out.
+        await store.backfillBatch(record.subscriptionId, { token, limit: 0, ttlMs: 0 })
+        break
+      }
+    }
+    return at
+  }
+
+  /** Somebody cancelled it, or runs it now. */
+  async #lost({ subscriptionId, processed }: BackfillRecord): Promise<{ status: Ended; processed: number }> {
+    const now = await this.#parts.store.backfill(subscriptionId)
+    if (now === undefined || now.status === 'RUNNING') return { status: 'LOST', processed }
+    return now
+  }
+
+  async #fail(topic: TopicRecord, { subscriptionId, group, processed }: BackfillRecord, error: Error): Promise<Ended> {
+    const { store, instrumentation } = this.#parts
+    try {
+      await store.setBackfillStatus(topic, { id: subscriptionId, group }, 'FAILED', error.message)
+      instrumentation.emit('backfill-ended', { topic: topic.name, group, status: 'FAILED', processed })
+      return 'FAILED'
+    } catch {
+      // It was reported; the lease runs out and another process tries.
+      return 'RUNNING'
+    }
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const tracked: Promise<T> = work.finally(() => this.#running.delete(tracked))
+    this.#running.add(tracked)
+    return tracked
+  }
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ value: T; ms: number }> {
+  const started = performance.now()
+  return { value: await work, ms: performance.now() - started }
+}

@@ -1,0 +1,49 @@
+import type { BackfillPlan } from '../stores/fan-out-store.ts'
+
+const FIRST_BATCH = 1_000
+const SMALLEST_BATCH = 100
+const PROBES = 20
+const GROWTH = 1.5
+/** While the live path is too slow, a backfill rests for so many times what its last batch took. */
+const REST = 2
+
+/**
+ * How much of a backfill to do at once, and how long to wait in between: as much as the live path bears. A probe runs
+ * beside every batch; the 95th percentile of the last twenty above the target halves the batch, below it the batch grows.
+ */
+export class Pace {
+  readonly #plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>
+  #batch: number
+  #probes: number[] = []
+  /** Times that it had to slow down. */
+  slowed = 0
+
+  constructor(plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>) {
+    this.#plan = plan
+    this.#batch = Math.min(plan.batchSize, FIRST_BATCH)
+  }
+
+  get batch(): number {
+    return Math.min(this.#batch, Math.max(1, this.#plan.maxPerSecond))
+  }
+
+  /** After a batch of so many messages: the milliseconds to wait before the next. */
+  next({ messages, batchMs, probeMs }: { messages: number; batchMs: number; probeMs: number }): number {
+    this.#probes = [...this.#probes.slice(1 - PROBES), probeMs]
+    const atRateMs = (messages / this.#plan.maxPerSecond) * 1_000 - batchMs
+    if (percentile95(this.#probes) <= this.#plan.targetMs) {
+      this.#batch = Math.min(this.#plan.batchSize, Math.ceil(this.#batch * GROWTH))
+      return Math.max(0, atRateMs)
+    }
+    this.slowed++
+    this.#batch = Math.min(this.#plan.batchSize, Math.max(SMALLEST_BATCH, Math.floor(this.#batch / 2)))
+    // What was measured with the larger batch says nothing of the smaller.
+    this.#probes = []
+    return Math.max(atRateMs, batchMs * REST)
+  }
+}
+
+function percentile95(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0
+}

@@ -1,0 +1,39 @@
+import type { Instrumentation } from '../instrumentation.ts'
+import type { BackfillRecord } from '../stores/fan-out-store.ts'
+
+const EVERY_MS = 1_000
+
+/** Tells how far a backfill has come, at most once a second and at the end. */
+export class Progress {
+  readonly #instrumentation: Instrumentation
+  readonly #where: { readonly topic: string; readonly group: string }
+  readonly #from: number
+  readonly #startedAt = performance.now()
+  #toldAt = performance.now()
+
+  constructor(
+    instrumentation: Instrumentation,
+    where: { readonly topic: string; readonly group: string },
+    { checkpointId }: BackfillRecord,
+  ) {
+    this.#instrumentation = instrumentation
+    this.#where = where
+    this.#from = checkpointId
+  }
+
+  note({ status, checkpointId, lowerId, upperId, processed }: BackfillRecord): void {
+    const now = performance.now()
+    if (status === 'RUNNING' && now - this.#toldAt < EVERY_MS) return
+    this.#toldAt = now
+    // By what was gone through: how many of the rest are wanted is not known before.
+    const rate = (checkpointId - this.#from) / Math.max(0.001, (now - this.#startedAt) / 1_000)
+    this.#instrumentation.emit('backfill-progress', {
+      ...this.#where,
+      processed,
+      done: checkpointId - lowerId,
+      total: upperId - lowerId,
+      rate: Math.round(rate),
+      etaMs: rate === 0 ? null : Math.ceil(((upperId - checkpointId) / rate) * 1_000),
+    })
+  }
+}

@@ -1,0 +1,20 @@
+import { parseBackfill } from '../backfill/backfill-plan.ts'
+import { parseHeartbeat } from '../heartbeat-options.ts'
+import type { Options } from '../options.ts'
+import type { HeartbeatSettings, SubscriptionSettings } from '../stores/fan-out-store.ts'
+
+/** What a group and a reader may say of their subscription. */
+export function parseSubscription(
+  what: string,
+  options: Options,
+  heartbeatDefaults: HeartbeatSettings,
+): SubscriptionSettings {
+  const heartbeat = parseHeartbeat(`${what}.heartbeat`, options.nested('heartbeat'))
+  const { plan, limit } = parseBackfill(`${what}.backfill`, options.value('backfill'))
+  return {
+    heartbeat,
+    heartbeatDefaults,
+    ...(plan !== undefined && { backfill: plan }),
+    ...(limit !== undefined && { backfillLimit: limit }),
+  }
+}

@@ -1,0 +1,49 @@
+import type { Duration } from './duration.ts'
+import { ConfigError } from './errors.ts'
+import type { Options } from './options.ts'
+import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from './stores/fan-out-store.ts'
+
+/** Of a group that exists, what is given replaces what its subscription has. */
+export type HeartbeatOptions = {
+  /** How often the group tells the database that it lives. */
+  interval?: Duration
+  /** A silence of this long is a miss. */
+  timeout?: Duration
+  /** After this many misses the group is dead. */
+  misses?: number
+}
+
+/** Heartbeats must have a few chances to arrive within the timeout. */
+const INTERVALS_PER_TIMEOUT = DEFAULT_HEARTBEAT.timeoutMs / DEFAULT_HEARTBEAT.intervalMs
+const FEWEST_INTERVALS = 2
+
+export function parseHeartbeat(path: string, options: Options | undefined): Partial<HeartbeatSettings> {
+  if (options === undefined) return {}
+  const intervalMs = options.duration('interval', undefined, { min: 1 })
+  const timeoutMs = options.duration('timeout', undefined, { min: FEWEST_INTERVALS })
+  const deadAfterMisses = options.integer('misses', undefined, { min: 1, max: 1_000 })
+  options.done()
+  if (intervalMs !== undefined && timeoutMs !== undefined && timeoutMs < intervalMs * FEWEST_INTERVALS) {
+    throw new ConfigError(`${path}.timeout`, timeoutMs, `at least twice the interval (${intervalMs} ms)`)
+  }
+  return {
+    ...bothOf(intervalMs, timeoutMs),
+    ...(deadAfterMisses !== undefined && { deadAfterMisses }),
+  }
+}
+
+/** The new settings of a group whose timeout is `timeoutMs` unless it says otherwise. */
+export const heartbeatDefaults = (timeoutMs: number): HeartbeatSettings => ({
+  ...DEFAULT_HEARTBEAT,
+  timeoutMs,
+  intervalMs: Math.min(DEFAULT_HEARTBEAT.intervalMs, timeoutMs / INTERVALS_PER_TIMEOUT),
+})
+
+/** One given alone brings the other along where the default would contradict it. */
+function bothOf(intervalMs: number | undefined, timeoutMs: number | undefined): Partial<HeartbeatSettings> {
+  if (intervalMs !== undefined && timeoutMs !== undefined) return { intervalMs, timeoutMs }
+  if (timeoutMs !== undefined) return { timeoutMs, intervalMs: heartbeatDefaults(timeoutMs).intervalMs }
+  if (intervalMs === undefined) return {}
+  if (intervalMs * FEWEST_INTERVALS <= DEFAULT_HEARTBEAT.timeoutMs) return { intervalMs }
+  return { intervalMs, timeoutMs: intervalMs * INTERVALS_PER_TIMEOUT }
+}

@@ -1,0 +1,38 @@
+import type { Backfills } from '../backfill/backfills.ts'
+import type { Store } from '../stores/store.ts'
+import type { Job, JobContext } from './job.ts'
+
+/** Messages per transaction while bitmaps are filled after a switch of the tracking. */
+const FILL_PAGE = 10_000
+
+/** Goes on with what a process that was killed had begun: backfills, and the filling of bitmaps after a switch. */
+export class BackfillTakeOver implements Job {
+  readonly name = 'backfills'
+  readonly everyMs: number
+  readonly #store: Store
+  readonly #backfills: Backfills
+
+  constructor(store: Store, backfills: Backfills, everyMs: number) {
+    this.#store = store
+    this.#backfills = backfills
+    this.everyMs = everyMs
+  }
+
+  async run({ renew, signal }: JobContext): Promise<Record<string, number>> {
+    const topics = (await this.#store.topics()).filter(({ config }) => config.tracking === 'reference')
+    const result = { filledPages: 0, takenOver: 0, completed: 0 }
+    for (const topic of topics) {
+      while (!signal.aborted && (await this.#store.fillTracking(topic, FILL_PAGE))) {
+        result.filledPages++
+        await renew()
+      }
+    }
+    while (!signal.aborted) {
+      const ended = await this.#backfills.takeOver(topics, signal, renew)
+      if (ended === undefined) break
+      result.takenOver++
+      if (ended === 'COMPLETED') result.completed++
+    }
+    return result
+  }
+}

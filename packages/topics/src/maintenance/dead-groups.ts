@@ -1,0 +1,63 @@
+import type { Instrumentation } from '../instrumentation.ts'
+import type { Store } from '../stores/store.ts'
+import type { Job, JobContext } from './job.ts'
+
+/** Rows of a bitmap table per transaction: a few milliseconds each. */
+const PAGE = 10_000
+
+/** Finds groups that have fallen silent and frees what was kept for them; tells of topics that nobody listens to. */
+export class DeadGroups implements Job {
+  readonly name = 'dead-groups'
+  readonly everyMs: number
+  readonly #store: Store
+  readonly #instrumentation: Instrumentation
+  /** Reported, and still without a subscription. */
+  #unsubscribed = new Set<string>()
+
+  constructor(store: Store, instrumentation: Instrumentation, everyMs: number) {
+    this.#store = store
+    this.#instrumentation = instrumentation
+    this.everyMs = everyMs
+  }
+
+  async run(context: JobContext): Promise<Record<string, number>> {
+    const { missed, dead } = await this.#detect()
+    const unsubscribed = await this.#reportUnsubscribed()
+    const bitsCleared = await this.#clearBits(context)
+    return { missed, dead, unsubscribed, bitsCleared }
+  }
+
+  async #detect(): Promise<{ missed: number; dead: number }> {
+    const { missed, dead } = await this.#store.detectDead()
+    for (const { topic, subscription, misses, of } of missed) {
+      this.#instrumentation.emit('group-missed', { topic: topic.name, group: subscription.group, misses, of })
+    }
+    for (const { topic, subscription, silentMs } of dead) {
+      this.#instrumentation.emit('group-dead', { topic: topic.name, group: subscription.group, silentMs })
+    }
+    return { missed: missed.length, dead: dead.length }
+  }
+
+  /** Once for each time that a topic is left alone. */
+  async #reportUnsubscribed(): Promise<number> {
+    const topics = await this.#store.unsubscribedTopics()
+    for (const { topic, messages, oldestAt } of topics) {
+      if (this.#unsubscribed.has(topic)) continue
+      this.#instrumentation.emit('topic-unsubscribed', { topic, messages, oldestAt: new Date(oldestAt) })
+    }
+    this.#unsubscribed = new Set(topics.map(({ topic }) => topic))
+    return topics.length
+  }
+
+  /** Of all dead groups, not only of those found now: a run that was killed half-way is simply gone on with. */
+  async #clearBits({ renew, signal }: JobContext): Promise<number> {
+    let total = 0
+    for (let more = true; more && !signal.aborted; ) {
+      const page = await this.#store.clearBits(PAGE)
+      total += page.cleared
+      more = page.more
+      await renew()
+    }
+    return total
+  }
+}

@@ -1,0 +1,19 @@
+/** Work that some process does now and then for all. Any process may be killed in it: the next run does what is left. */
+export type Job = {
+  readonly name: JobName
+  readonly everyMs: number
+  /** Returns what it has done, by name. */
+  run(context: JobContext): Promise<Record<string, number>>
+}
+
+export type JobContext = {
+  /** To be called between steps: keeps the job's lock, or rejects where another process has taken it over. */
+  renew(): Promise<void>
+  /** Aborts when the Tidemark closes: end after the step that is under way. */
+  readonly signal: AbortSignal
+}
+
+export const JOB_NAMES = ['dead-groups', 'messages', 'subscriptions', 'backfills'] as const
+
+export type JobName = (typeof JOB_NAMES)[number]
+export type JobResult = Readonly<Record<string, number>>

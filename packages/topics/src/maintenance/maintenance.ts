@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { ClosedError, JobBusyError } from '../errors.ts'
+import type { Instrumentation } from '../instrumentation.ts'
+import type { Store } from '../stores/store.ts'
+import type { Job, JobContext, JobName, JobResult } from './job.ts'
+
+/** A process that is killed in a job holds it up for no longer than this. */
+const LOCK_MS = 60_000
+const RENEWALS = 4
+/** Of an interval: a turn that comes this early is one, so that jitter doesn't make it wait for the next. */
+const EARLY = 0.7
+const LONGEST_TIMER_MS = 0x7fff_ffff
+
+/**
+ * Runs the jobs, each at its own pace. All processes try; the one that gets the job's lock in the database does the work
+ * for all, unless another did so within the interval.
+ */
+export class Maintenance {
+  readonly #store: Store
+  readonly #instrumentation: Instrumentation
+  readonly #jobs: ReadonlyMap<JobName, Job>
+  readonly #timers = new Map<JobName, NodeJS.Timeout>()
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #stopping = new AbortController()
+  readonly #lockMs: number
+
+  constructor(store: Store, instrumentation: Instrumentation, jobs: readonly Job[], lockMs = LOCK_MS) {
+    this.#store = store
+    this.#lockMs = lockMs
+    this.#instrumentation = instrumentation
+    this.#jobs = new Map(jobs.map(job => [job.name, job]))
+  }
+
+  /** The first run comes after a whole interval: a process that starts has better things to do. */
+  start(): void {
+    for (const job of this.#jobs.values()) this.#schedule(job)
+  }
+
+  /** Now, whenever it last ran; rejects with JobBusyError where another process is at it. */
+  async runOnce(name: JobName): Promise<JobResult> {
+    const job = this.#jobs.get(name)
+    if (job === undefined || this.#stopping.signal.aborted) throw new ClosedError(`The job '${name}'`)
+    const result = await this.#track(this.#run(job))
+    if (result === undefined) throw new JobBusyError(name)
+    return result
+  }
+
+  /** Waits for the step that is under way. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    await Promise.allSettled(this.#running)
+  }
+
+  #schedule(job: Job): void {
+    if (this.#stopping.signal.aborted) return
+    const inMs = job.everyMs * (0.9 + 0.2 * Math.random())
+    const timer = setTimeout(
+      () => {
+        // What went wrong was reported; the next turn tries again.
+        this.#track(this.#run(job, job.everyMs * EARLY))
+          .catch(() => undefined)
+          .finally(() => this.#schedule(job))
+      },
+      Math.min(LONGEST_TIMER_MS, inMs),
+    )
+    timer.unref()
+    this.#timers.set(job.name, timer)
+  }
+
+  /** undefined: another process runs it, or has done so lately. */
+  async #run(job: Job, everyMs?: number): Promise<JobResult | undefined> {
+    const token = randomUUID()
+    const started = performance.now()
+    const lock = { token, ttlMs: this.#lockMs, ...(everyMs !== undefined && { everyMs }) }
+    try {
+      if (!(await this.#store.lockJob(job.name, lock))) return undefined
+    } catch (error) {
+      this.#report(job, started, {}, error)
+      throw error
+    }
+    try {
+      const result = await job.run(this.#contextOf(job, token))
+      await this.#store.unlockJob(job.name, token, result)
+      this.#report(job, started, result)
+      return result
+    } catch (error) {
+      const { name, message } = error instanceof Error ? error : new Error(String(error))
+      // Where even that fails, the lock runs out.
+      await this.#store.unlockJob(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
+      this.#report(job, started, {}, error)
+      throw error
+    }
+  }
+
+  #contextOf({ name }: Job, token: string): JobContext {
+    let renewedAt = performance.now()
+    const renew = async (): Promise<void> => {
+      if (performance.now() - renewedAt < this.#lockMs / RENEWALS) return
+      if (!(await this.#store.renewJob(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)
+      renewedAt = performance.now()
+    }
+    return { renew, signal: this.#stopping.signal }
+  }
+
+  #report({ name }: Job, started: number, result: JobResult, cause?: unknown): void {
+    const error = cause === undefined || cause instanceof Error ? cause : new Error(String(cause))
+    const ms = performance.now() - started
+    this.#instrumentation.emit('job-ended', { job: name, ms, result, ...(error && { error }) })
+  }
+
+  async #track<T>(running: Promise<T>): Promise<T> {
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+}

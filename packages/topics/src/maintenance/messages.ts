@@ -1,0 +1,77 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Instrumentation } from '../instrumentation.ts'
+import type { CleanUpStep, CleanUpStore } from '../stores/fan-out-store.ts'
+import type { TopicRecord } from '../stores/store.ts'
+import type { Job, JobContext } from './job.ts'
+
+export type MessageCleanUpOptions = { readonly everyMs: number; readonly batchSize: number }
+
+type Store = Pick<CleanUpStore, 'topics' | 'cleanUp'>
+
+/** Removes what is past its retention, topic after topic, in short steps: others get their turn between two. */
+export class MessageCleanUp implements Job {
+  readonly name = 'messages'
+  readonly everyMs: number
+  readonly #batchSize: number
+  readonly #store: Store
+  readonly #instrumentation: Instrumentation
+
+  constructor(store: Store, instrumentation: Instrumentation, { everyMs, batchSize }: MessageCleanUpOptions) {
+    this.#store = store
+    this.#instrumentation = instrumentation
+    this.everyMs = everyMs
+    this.#batchSize = batchSize
+  }
+
+  async run(context: JobContext): Promise<Record<string, number>> {
+    const total = { removed: 0, partitionsDropped: 0, lost: 0, failed: 0 }
+    for (const topic of await this.#store.topics()) {
+      if (context.signal.aborted) break
+      try {
+        const { removed, partitionsDropped, lost } = await this.#cleanUp(topic, context)
+        total.removed += removed
+        total.partitionsDropped += partitionsDropped
+        total.lost += lost
+      } catch (error) {
+        if (context.signal.aborted) break
+        // One topic's trouble is not the others'.
+        total.failed++
+        this.#instrumentation.emit('error', { topic: topic.name, action: 'clean up', error: toError(error) })
+      }
+    }
+    return total
+  }
+
+  async #cleanUp(topic: TopicRecord, context: JobContext): Promise<Totals> {
+    const totals: Totals = { removed: 0, partitionsDropped: 0, lost: 0 }
+    try {
+      for (let more = true; more && !context.signal.aborted; ) {
+        // SQLite answers at once: without this, all the steps together would hold up the event loop.
+        await nextTurn()
+        const step = await this.#store.cleanUp(topic, this.#batchSize)
+        totals.removed += step.removed
+        totals.partitionsDropped += step.partitionsDropped
+        totals.lost += this.#tellLost(topic, step)
+        more = step.more
+        if (more) await context.renew()
+      }
+    } finally {
+      const { removed, partitionsDropped } = totals
+      if (removed + partitionsDropped > 0) {
+        this.#instrumentation.emit('clean-up', { topic: topic.name, count: removed, partitionsDropped })
+      }
+    }
+    return totals
+  }
+
+  #tellLost({ name }: TopicRecord, { lost }: CleanUpStep): number {
+    for (const { group, count } of lost) {
+      this.#instrumentation.emit('messages-lost', { topic: name, group, count, reason: 'max-retention' })
+    }
+    return lost.reduce((sum, { count }) => sum + count, 0)
+  }
+}
+
+type Totals = { removed: number; partitionsDropped: number; lost: number }
+
+const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

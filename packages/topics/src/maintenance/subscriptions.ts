@@ -1,0 +1,70 @@
+import { InvalidTransitionError } from '../errors.ts'
+import type { Instrumentation } from '../instrumentation.ts'
+import type { Zombie } from '../stores/fan-out-store.ts'
+import type { Store, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { Job, JobContext } from './job.ts'
+
+const EVERY_MS = 3_600_000
+
+/** Removes subscriptions that ended long ago, and tells of live ones that have stopped moving. */
+export class Subscriptions implements Job {
+  readonly name = 'subscriptions'
+  readonly everyMs = EVERY_MS
+  readonly #store: Store
+  readonly #instrumentation: Instrumentation
+  readonly #retentionMs: number
+
+  constructor(store: Store, instrumentation: Instrumentation, retentionMs: number) {
+    this.#store = store
+    this.#instrumentation = instrumentation
+    this.#retentionMs = retentionMs
+  }
+
+  async run(context: JobContext): Promise<Record<string, number>> {
+    const removed = await this.#removeEnded(context)
+    const { zombies, lost } = await this.#handleZombies(context)
+    return { removed, zombies, lost }
+  }
+
+  async #removeEnded({ renew, signal }: JobContext): Promise<number> {
+    let removed = 0
+    for (const { topic, subscription } of await this.#store.endedSubscriptions(this.#retentionMs)) {
+      if (signal.aborted) break
+      if (await this.#remove(topic, subscription)) removed++
+      await renew()
+    }
+    return removed
+  }
+
+  /** False where it has come back to life since it was listed. */
+  async #remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<boolean> {
+    try {
+      await this.#store.removeSubscription(topic, subscription)
+      return true
+    } catch (error) {
+      if (error instanceof InvalidTransitionError) return false
+      throw error
+    }
+  }
+
+  async #handleZombies({ renew, signal }: JobContext): Promise<{ zombies: number; lost: number }> {
+    const zombies = await this.#store.zombies()
+    let lost = 0
+    for (const zombie of zombies) {
+      if (signal.aborted) break
+      lost += await this.#handleZombie(zombie)
+      await renew()
+    }
+    return { zombies: zombies.length, lost }
+  }
+
+  /** Reported always, moved on only where its topic says so. */
+  async #handleZombie({ topic, subscription, movedAt, waiting }: Zombie): Promise<number> {
+    const where = { topic: topic.name, group: subscription.group }
+    this.#instrumentation.emit('zombie', { ...where, movedAt: new Date(movedAt), waiting })
+    if (!topic.config.advanceZombies) return 0
+    const count = await this.#store.forceAdvance(topic, subscription)
+    if (count > 0) this.#instrumentation.emit('messages-lost', { ...where, count, reason: 'zombie-advanced' })
+    return count
+  }
+}

@@ -1,0 +1,294 @@
+import type { RawMessage } from '../raw-message.ts'
+import type { Tracking } from '../topic-config.ts'
+import type { DeadLetter, StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from './store.ts'
+
+/**
+ * What an engine must do for groups that come, go, die and come back, and for messages that are no longer needed. All
+ * times are the database's.
+ *
+ *     ACTIVE ⇄ PAUSED        ACTIVE ──heartbeats missed──▶ DEAD ──heartbeat, subscribe or admin──▶ ACTIVE
+ *     any ──▶ CANCELLED ──retention──▶ removed
+ *
+ * Every activation is a new epoch: work done for one (dead clean-up, backfill) is done once.
+ */
+export type FanOutStore = LifeCycleStore & CleanUpStore & ReferenceStore & AdminStore
+
+// ── life cycle ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type LifeCycleStore = {
+  subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined>
+  /** One statement for all groups of the process, on a connection of its own where the engine has connections. */
+  heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>
+  /** DEAD → ACTIVE, else InvalidTransitionError. `continue`: where it stopped, bounded by `limit`; `skip`: at the present. */
+  resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected>
+  /** Counts misses and marks dead what has too many. Any number of processes may run it at once. */
+  detectDead(): Promise<Detection>
+  /** Topics of pub-sub semantics that keep messages and have no live group. */
+  unsubscribedTopics(): Promise<UnsubscribedTopic[]>
+  /** CANCELLED and DEAD since before; of reference topics only those whose bits are cleared. */
+  endedSubscriptions(olderThanMs: number): Promise<SubscriptionOfTopic[]>
+  /** Deletes a CANCELLED or DEAD subscription with its leases and retries; its dead letters stay. */
+  removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void>
+  /** True where this process may run the job now: nobody holds it and, given `everyMs`, its last start is that long ago. */
+  lockJob(name: string, lock: JobLock): Promise<boolean>
+  /** Keeps the lock; false where it was lost. */
+  renewJob(name: string, lock: JobLock): Promise<boolean>
+  unlockJob(name: string, token: string, result: unknown): Promise<void>
+  jobs(): Promise<JobRecord[]>
+}
+
+export type HeartbeatSettings = {
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** Dead after this many timeouts without a heartbeat. */
+  readonly deadAfterMisses: number
+}
+
+export const DEFAULT_HEARTBEAT: HeartbeatSettings = { intervalMs: 60_000, timeoutMs: 300_000, deadAfterMisses: 3 }
+
+/** What `subscribe` takes beside the position. Of a subscription that exists, only what is given is changed. */
+export type SubscriptionSettings = {
+  readonly heartbeat?: Partial<HeartbeatSettings>
+  /** What of `heartbeat` is not given, for one that is new. */
+  readonly heartbeatDefaults?: HeartbeatSettings
+  /** For a reference topic; false: a new group gets nothing of what was published before. */
+  readonly backfill?: BackfillPlan | false
+  /** Messages a resurrection may bring back, where the caller said so; null: all. */
+  readonly backfillLimit?: number | null
+}
+
+export type Heartbeat = {
+  readonly subscriptionId: number
+  /** Since the last heartbeat. */
+  readonly processed: number
+  readonly failed: number
+  readonly filtered: number
+}
+
+export type HeartbeatResult = {
+  readonly subscriptionId: number
+  readonly status: SubscriptionStatus | 'GONE'
+  /** This heartbeat brought the group back from the dead. */
+  readonly resurrected: Resurrected | null
+}
+
+export type Resurrection = {
+  readonly mode: 'continue' | 'skip'
+  readonly limit: number | null
+  readonly plan: BackfillPlan
+}
+export type Resurrected = { readonly epoch: number; readonly skipped: number; readonly backfill: boolean }
+
+export type SubscriptionOfTopic = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
+export type Detection = {
+  readonly missed: readonly (SubscriptionOfTopic & { readonly misses: number; readonly of: number })[]
+  readonly dead: readonly (SubscriptionOfTopic & { readonly silentMs: number })[]
+}
+export type UnsubscribedTopic = { readonly topic: string; readonly messages: number; readonly oldestAt: number }
+
+export type JobLock = { readonly token: string; readonly ttlMs: number; readonly everyMs?: number }
+export type JobRecord = {
+  readonly name: string
+  readonly running: boolean
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  readonly runs: number
+  readonly result: unknown
+}
+
+// ── clean-up ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type CleanUpStore = {
+  topics(): Promise<TopicRecord[]>
+  /**
+   * One short step of removing what the topic no longer needs: a batch of rows, or one partition's next stage. To be
+   * repeated while `more`.
+   */
+  cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep>
+  /** Live groups with messages waiting that have not moved for their topic's zombieTtl. */
+  zombies(): Promise<Zombie[]>
+  /** The cursor to the present; what was waiting is lost to the group, and counted so. Returns how many. */
+  forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
+}
+
+export type CleanUpStep = {
+  readonly removed: number
+  readonly partitionsDropped: number
+  /** Taken from groups by the forced cap. */
+  readonly lost: readonly { readonly group: string; readonly count: number }[]
+  readonly more: boolean
+}
+
+export type Zombie = SubscriptionOfTopic & { readonly movedAt: number; readonly waiting: number }
+
+// ── reference tracking and backfill ───────────────────────────────────────────────────────────────────────────────
+
+export type ReferenceStore = {
+  /** Switches while groups run. Filling the bitmaps of what is kept is `fillTracking`'s. */
+  setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord>
+  /** One page; false when nothing is left to fill, or (on PostgreSQL) older transactions are still to be waited for. */
+  fillTracking(topic: TopicRecord, limit: number): Promise<boolean>
+  /** One page of clearing the bits of dead and cancelled groups and wiping those of removed ones. */
+  clearBits(limit: number): Promise<{ readonly cleared: number; readonly more: boolean }>
+  completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]>
+  /** Messages older than this that wait only for groups that are not live: they wait no longer. Returns how many. */
+  completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number>
+
+  startBackfill(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    from: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<BackfillRecord>
+  /** Takes a RUNNING backfill that nobody runs (of this subscription, or any); null where there is none. */
+  takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null>
+  /** One batch and its checkpoint, in one transaction, and the lease renewed. `lost`: another has taken it over. */
+  backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'>
+  /** RUNNING → CANCELLED | FAILED; CANCELLED | FAILED → RUNNING; else BackfillError. */
+  setBackfillStatus(
+    topic: TopicRecord,
+    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+    status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+    error?: string,
+  ): Promise<BackfillRecord>
+  backfill(subscriptionId: number): Promise<BackfillRecord | undefined>
+  /** What a publish does, without its message: a small durable write on the live path, to be timed. */
+  probe(): Promise<void>
+}
+
+export type BackfillScope = 'pending' | 'retained'
+export type BackfillStatus = 'RUNNING' | 'COMPLETED' | 'CANCELLED' | 'FAILED'
+
+export type BackfillPlan = {
+  /** `pending`: what some group still has to process or nobody was there for. `retained`: all that is kept. */
+  readonly scope: BackfillScope
+  /** The newest so many; null: all. */
+  readonly maxMessages: number | null
+  readonly batchSize: number
+  readonly maxPerSecond: number
+  readonly targetMs: number
+}
+
+export type BackfillBatch = { readonly token: string; readonly limit: number; readonly ttlMs: number }
+
+export type BackfillRecord = {
+  readonly topicId: number
+  readonly subscriptionId: number
+  readonly group: string
+  readonly epoch: number
+  readonly status: BackfillStatus
+  readonly scope: BackfillScope
+  readonly settings: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>
+  readonly lowerId: number
+  readonly upperId: number
+  readonly checkpointId: number
+  /** Claimed up to here. */
+  readonly cursorId: number
+  /** Bits set so far. */
+  readonly processed: number
+  readonly startedAt: number
+  readonly updatedAt: number
+  readonly endedAt: number | null
+  readonly error: string | null
+}
+
+export type CompletionQuery = {
+  readonly after: number
+  readonly limit: number
+  readonly unfinished: boolean
+  readonly id?: number
+}
+export type MessageCompletion = {
+  readonly id: number
+  /** The log's messageId where the caller gave one. */
+  readonly messageId: string | null
+  readonly required: readonly string[]
+  readonly completed: readonly string[]
+}
+
+// ── admin ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type AdminStore = {
+  /** With its log, groups, leases and dead letters. */
+  deleteTopic(topic: TopicRecord): Promise<void>
+  /** Leases are closed, retries dropped. A position that was cleaned up is a PositionGoneError. */
+  resetCursor(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<void>
+  /** The id of a message that is kept. */
+  find(topic: TopicRecord, messageId: string): Promise<number | undefined>
+  browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage>
+  /** New messages after a place that an earlier page gave, each once, in whatever order they commit; null: from now on. */
+  tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage>
+  deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined>
+  /** Back into delivery, with attempts from 0, up to `limit` of those that can be; the others stay as they are. */
+  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven>
+  discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number>
+  facts(topic: TopicRecord): Promise<TopicFacts>
+  /** Transactions that keep the snapshot horizon, and with it watermarks and clean-up, from moving on. Oldest first. */
+  horizonHolders(): Promise<HorizonHolder[]>
+}
+
+export type BrowseQuery = {
+  readonly after?: number
+  readonly before?: number
+  readonly since?: number
+  readonly until?: number
+  readonly key?: string
+  /** null: JSON. */
+  readonly type?: string | null
+  readonly newestFirst: boolean
+  readonly limit: number
+}
+
+export type BrowsePage = {
+  readonly messages: readonly RawMessage[]
+  /** Where the next page goes on (`after`, or `before` where the newest come first); null: there is no more. */
+  readonly next: number | null
+}
+
+export type TailPage = { readonly messages: readonly RawMessage[]; readonly place: string }
+
+export type Redriven = {
+  readonly redriven: number
+  /** Matching dead letters whose message the log no longer has. */
+  readonly gone: number
+  /** Matching dead letters whose group is not live. */
+  readonly orphaned: number
+}
+
+export type DeadLetterSelection = {
+  readonly ids?: readonly number[]
+  readonly group?: string
+  readonly errorName?: string
+  readonly key?: string
+  readonly type?: string | null
+  readonly since?: number
+  readonly until?: number
+  readonly limit: number
+}
+
+/** For health, cheap to read: no count over the log. */
+export type TopicFacts = {
+  readonly oldestAt: number | null
+  readonly newestAt: number | null
+  /** Messages kept: exact on SQLite, by ids on PostgreSQL. */
+  readonly retained: number
+  /** The oldest message that a live group has not processed. */
+  readonly oldestUnprocessedAt: number | null
+  /** Messages that could be removed already. */
+  readonly removable: number
+  /** What must never be: each a sentence. */
+  readonly inconsistencies: readonly string[]
+}
+
+export type HorizonHolder = {
+  readonly pid: number
+  readonly ageMs: number
+  readonly state: string
+  readonly application: string
+  readonly query: string
+}

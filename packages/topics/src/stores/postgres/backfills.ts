@@ -1,0 +1,145 @@
+import { BackfillError, InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
+import type { BackfillBatch, BackfillPlan, BackfillRecord } from '../fan-out-store.ts'
+import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
+import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
+import type { Database, Row } from './database.ts'
+import { codeOf } from './database-errors.ts'
+import { resolvePosition } from './subscribe.ts'
+
+/** Raised by backfill_batch where another process has the backfill now. */
+const TAKEN_OVER = 'TMLST'
+
+const COLUMNS = 'to_jsonb(b) as backfill, s.group_name'
+
+/** The live cursor moves to the present; what it had not come to comes with the backfill. */
+export async function startBackfill(
+  database: Database,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  from: StartPosition,
+  plan: BackfillPlan,
+): Promise<BackfillRecord> {
+  const { since, place } = await resolvePosition(database, topic, from)
+  const { scope, maxMessages, ...settings } = plan
+  const text = database.sql(
+    'select tidemark.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7, $8) as refusal',
+  )
+  const values = [topic.id, subscription.id, since, place?.xid ?? null, place?.id ?? null]
+  const limit = from === 'now' ? 0 : maxMessages
+  const [row] = await database.queryAgain(text, [...values, scope, limit, JSON.stringify(settings)])
+  switch (row?.refusal) {
+    case null:
+      return await requiredBackfill(database, topic, subscription)
+    case 'OFFSET':
+      throw BackfillError.ofOffsetTopic(topic.name, subscription.group)
+    case 'UNFINISHED':
+      throw BackfillError.unfinished(topic.name, subscription.group)
+    case 'CANCELLED':
+      throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
+    default:
+      throw new SubscriptionGoneError(topic.name, subscription.group)
+  }
+}
+
+export async function takeBackfill(
+  database: Database,
+  token: string,
+  ttlMs: number,
+  subscriptionId?: number,
+): Promise<BackfillRecord | null> {
+  const [row] = await database.queryAgain(
+    database.sql(`
+      with free as (
+        select x.subscription_id
+        from tidemark.backfill as x
+        join tidemark.subscription as y on y.id = x.subscription_id and y.status in ('ACTIVE', 'PAUSED')
+        where x.status = 'RUNNING' and (x.lease_until is null or x.lease_until < clock_timestamp())
+          and ($3::int is null or x.subscription_id = $3)
+        order by x.started_at
+        limit 1
+        -- not "skip locked": the group's own claims lock the row for a moment, and it would seem taken
+        for no key update of x
+      )
+      update tidemark.backfill as b
+      set token = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond', updated_at = clock_timestamp()
+      from free
+      join tidemark.subscription as s on s.id = free.subscription_id
+      where b.subscription_id = free.subscription_id
+      returning ${COLUMNS}`),
+    [token, ttlMs, subscriptionId ?? null],
+  )
+  return row ? toBackfill(row) : null
+}
+
+export async function backfillBatch(
+  database: Database,
+  subscriptionId: number,
+  { token, limit, ttlMs }: BackfillBatch,
+): Promise<BackfillRecord | 'lost'> {
+  const text = database.sql(`
+    select ${COLUMNS}
+    from tidemark.backfill_batch($1, $2, $3, $4) as b
+    join tidemark.subscription as s on s.id = b.subscription_id`)
+  try {
+    const [row] = await database.queryAgain(text, [subscriptionId, token, limit, ttlMs])
+    return row ? toBackfill(row) : 'lost'
+  } catch (error) {
+    if (error instanceof Error && codeOf(error.cause) === TAKEN_OVER) return 'lost'
+    throw error
+  }
+}
+
+export async function setBackfillStatus(
+  database: Database,
+  topic: TopicRecord,
+  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+  status: 'RUNNING' | 'CANCELLED' | 'FAILED',
+  error?: string,
+): Promise<BackfillRecord> {
+  const text = database.sql(`
+    with changed as (
+      update tidemark.backfill as b
+      set status = $2, error = $3, token = null, lease_until = null, updated_at = clock_timestamp(),
+        ended_at = case when $2 = 'RUNNING' then null else clock_timestamp() end
+      where b.subscription_id = $1 and b.status = any($4)
+      returning b.subscription_id
+    )
+    update tidemark.subscription as s
+    set backfilling = true
+    from changed
+    where s.id = changed.subscription_id
+    returning s.id`)
+  const origins = status === 'RUNNING' ? ['CANCELLED', 'FAILED'] : ['RUNNING']
+  const changed = await database.queryAgain(text, [subscription.id, status, error ?? null, origins])
+  if (changed.length > 0) return await requiredBackfill(database, topic, subscription)
+  const current = await findBackfill(database, subscription.id)
+  throw BackfillError.cannotBecome(topic.name, subscription.group, current?.status, status)
+}
+
+export async function findBackfill(database: Database, subscriptionId: number): Promise<BackfillRecord | undefined> {
+  const text = database.sql(`
+    select ${COLUMNS}
+    from tidemark.backfill as b
+    join tidemark.subscription as s on s.id = b.subscription_id
+    where b.subscription_id = $1`)
+  const [row] = await database.query(text, [subscriptionId])
+  return row && toBackfill(row)
+}
+
+/** A record in the write-ahead log and its sync: what a publish waits for. */
+export async function probe(database: Database): Promise<void> {
+  await database.query("select pg_logical_emit_message(true, 'tidemark', '')")
+}
+
+async function requiredBackfill(
+  database: Database,
+  topic: TopicRecord,
+  { id, group }: Pick<SubscriptionRecord, 'id' | 'group'>,
+): Promise<BackfillRecord> {
+  const found = await findBackfill(database, id)
+  if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
+  return found
+}
+
+const toBackfill = ({ backfill, group_name }: Row): BackfillRecord =>
+  toBackfillRecord(JSON.parse(backfill ?? '{}') as BackfillRow, group_name ?? '')

@@ -1,0 +1,54 @@
+import type { CompletionQuery, MessageCompletion } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const ORPHANS_PER_STEP = 10_000
+
+/** Who has each message still to process, and who has done so. */
+export async function completion(
+  database: Database,
+  topic: TopicRecord,
+  { after, limit, unfinished, id }: CompletionQuery,
+): Promise<MessageCompletion[]> {
+  if (topic.config.tracking !== 'reference') return []
+  const groups = (bitmap: string) => `
+    (select coalesce(json_agg(s.group_name order by s.group_name), '[]')
+      from tidemark.subscription as s where s.topic_id = ${topic.id} and (p.${bitmap} >> s.bit) & 1 = 1) as ${bitmap}`
+  const rows = await database.query(
+    database.sql(`
+      select p.id, m.message_id, ${groups('required')}, ${groups('completed')}
+      from (
+        select t.* from tidemark.track_${topic.id} as t
+        where t.id > $1 and ($2::bigint is null or t.id = $2) and (not $3 or t.required & ~t.completed <> 0)
+        order by t.id
+        limit $4
+      ) as p
+      left join lateral (
+        select l.message_id from tidemark.log_${topic.id} as l where l.xid = p.xid and l.id = p.id limit 1
+      ) as m on true
+      order by p.id`),
+    [after, id ?? null, unfinished, limit],
+  )
+  return rows.map(row => ({
+    id: Number(row.id),
+    messageId: row.message_id ?? null,
+    required: JSON.parse(row.required ?? '[]'),
+    completed: JSON.parse(row.completed ?? '[]'),
+  }))
+}
+
+/** Step by step, so that no row is locked for long. */
+export async function completeOrphans(database: Database, topic: TopicRecord, olderThanMs: number): Promise<number> {
+  const [clock] = await database.query(
+    "select (clock_timestamp() - $1::float8 * interval '1 millisecond')::text as before",
+    [olderThanMs],
+  )
+  const text = database.sql('select * from tidemark.complete_orphans($1, $2, $3, $4)')
+  let count = 0
+  for (let after = '0'; ; ) {
+    const [row] = await database.queryAgain(text, [topic.id, after, ORPHANS_PER_STEP, clock?.before])
+    count += Number(row?.completed ?? 0)
+    if (!row?.upto) return count
+    after = row.upto
+  }
+}

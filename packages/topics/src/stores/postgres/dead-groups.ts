@@ -1,0 +1,83 @@
+import { InvalidTransitionError } from '../../errors.ts'
+import type { Detection, SubscriptionOfTopic, UnsubscribedTopic } from '../fan-out-store.ts'
+import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
+import { type TopicRow, toRecord } from './topics.ts'
+
+/** A subscription's columns, and its topic's under names of their own. */
+const OF_TOPIC = `
+  ${SUBSCRIPTION_COLUMNS.split(', ')
+    .map(column => `s.${column}`)
+    .join(', ')},
+  t.name as topic_name, t.uid::text as topic_uid, t.config as topic_config, t.config_version as topic_version`
+
+const DETECT = `
+  select d.misses, d.dead, d.silent_ms, ${OF_TOPIC}
+  from tidemark.detect_dead() as d
+  join tidemark.subscription as s on s.id = d.id
+  join tidemark.topic as t on t.id = s.topic_id
+  order by d.id`
+
+const ENDED = `
+  select ${OF_TOPIC}
+  from tidemark.subscription as s
+  join tidemark.topic as t on t.id = s.topic_id
+  where s.status in ('DEAD', 'CANCELLED')
+    and s.status_at <= clock_timestamp() - $1::float8 * interval '1 millisecond'
+    and (s.bit is null or s.cleared_epoch = s.epoch)
+  order by s.id`
+
+const UNSUBSCRIBED = `
+  select topic, messages, extract(epoch from oldest_at) * 1000 as oldest_at
+  from tidemark.unsubscribed_topics()`
+
+export async function detectDead(database: Database): Promise<Detection> {
+  const missed: Detection['missed'][number][] = []
+  const dead: Detection['dead'][number][] = []
+  for (const row of await database.queryAgain(database.sql(DETECT), [])) {
+    const { topic, subscription } = toSubscriptionOfTopic(row)
+    if (row.dead === 't') {
+      // The statement itself sees the row as it was before.
+      dead.push({ topic, subscription: { ...subscription, status: 'DEAD' }, silentMs: Number(row.silent_ms) })
+    } else {
+      missed.push({ topic, subscription, misses: Number(row.misses), of: subscription.heartbeat.deadAfterMisses })
+    }
+  }
+  return { missed, dead }
+}
+
+export async function unsubscribedTopics(database: Database): Promise<UnsubscribedTopic[]> {
+  const rows = await database.query(database.sql(UNSUBSCRIBED))
+  return rows.map(row => ({
+    topic: row.topic ?? '',
+    messages: Number(row.messages),
+    oldestAt: Math.floor(Number(row.oldest_at)),
+  }))
+}
+
+export async function endedSubscriptions(database: Database, olderThanMs: number): Promise<SubscriptionOfTopic[]> {
+  return (await database.query(database.sql(ENDED), [olderThanMs])).map(toSubscriptionOfTopic)
+}
+
+/** Its leases and retries go with it; again is fine. */
+export async function removeSubscription(
+  database: Database,
+  topic: TopicRecord,
+  { id, group }: SubscriptionRecord,
+): Promise<void> {
+  const text = database.sql('select tidemark.remove_subscription($1) as status')
+  const [row] = await database.queryAgain(text, [id])
+  if (row?.status) throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
+}
+
+function toSubscriptionOfTopic(row: Row): SubscriptionOfTopic {
+  const topic = {
+    id: row.topic_id,
+    name: row.topic_name,
+    uid: row.topic_uid,
+    config: row.topic_config,
+    config_version: row.topic_version,
+  }
+  return { topic: toRecord(topic as TopicRow), subscription: toSubscription(row) }
+}

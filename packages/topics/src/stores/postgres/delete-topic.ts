@@ -1,0 +1,44 @@
+import type { TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+import { LOCK_TIMEOUT_MS } from './database-errors.ts'
+import { quoteIdentifier } from './schema-name.ts'
+
+/** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
+const TABLES_AT_ONCE = 100
+
+/** Partitions first, of logs and bitmaps whose topic is gone. */
+const LEFT_OVER = `
+  select c.relname as name
+  from pg_class as c
+  join pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname = $1 and c.relkind in ('r', 'p') and c.relname ~ '^(log|track)_[0-9]+(_p[0-9]+)?$'
+    and not exists (select from tidemark.topic as t where t.id = substring(c.relname from '_([0-9]+)')::int)
+  order by c.relkind = 'p'
+  limit ${TABLES_AT_ONCE}`
+
+/**
+ * The topic's rows go in one transaction that waits for whoever writes to the log, so its groups find at once, wherever
+ * they run, that they are gone. The tables follow; what a killed process leaves of them goes with the next deletion.
+ */
+export async function deleteTopic(database: Database, topic: TopicRecord): Promise<void> {
+  await database.transaction(async client => {
+    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(database.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
+    const groups = 'select id from tidemark.subscription where topic_id = $1'
+    // No foreign key takes these along (see 001_tables.sql).
+    await client.query(database.sql(`delete from tidemark.lease where subscription_id in (${groups})`), [topic.id])
+    await client.query(database.sql(`delete from tidemark.retry where subscription_id in (${groups})`), [topic.id])
+    await client.query(database.sql('delete from tidemark.topic where id = $1'), [topic.id])
+  })
+  await dropLeftOver(database)
+}
+
+async function dropLeftOver(database: Database): Promise<void> {
+  const schema = quoteIdentifier(database.schema)
+  for (;;) {
+    const rows = await database.query(database.sql(LEFT_OVER), [database.schema])
+    if (rows.length === 0) return
+    const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
+    await database.query(`drop table if exists ${tables.join(', ')} cascade`)
+  }
+}

@@ -1,0 +1,23 @@
+import type { TopicFacts } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) as ${time}`
+
+const FACTS = `
+  select ${ms('oldest_at')}, ${ms('newest_at')}, retained, ${ms('unprocessed_at')}, removable
+  from tidemark.topic_facts($1)`
+
+export async function topicFacts(database: Database, topic: TopicRecord): Promise<TopicFacts> {
+  const [facts] = await database.query(database.sql(FACTS), [topic.id])
+  const found = await database.query(database.sql('select * from tidemark.inconsistencies($1) as text'), [topic.id])
+  const time = (value: string | null | undefined): number | null => (value ? Number(value) : null)
+  return {
+    oldestAt: time(facts?.oldest_at),
+    newestAt: time(facts?.newest_at),
+    retained: Number(facts?.retained),
+    oldestUnprocessedAt: time(facts?.unprocessed_at),
+    removable: Number(facts?.removable),
+    inconsistencies: found.map(({ text }) => text ?? ''),
+  }
+}

@@ -1,0 +1,35 @@
+import type { HorizonHolder } from '../fan-out-store.ts'
+import type { Database } from './database.ts'
+
+/** Literals are left out: they may be anybody's data. */
+const SHORT_QUERY = `left(regexp_replace(a.query, $re$'(?:[^']|'')*'$re$, '''…''', 'g'), 200)`
+
+/**
+ * Of every database of the server, since snapshots list all its running transactions. A user without pg_read_all_stats
+ * sees other users' transactions, not their queries.
+ */
+const HOLDERS = `
+  select pid, state, application, age, query from (
+    select a.pid, coalesce(a.state, 'unknown') as state, coalesce(a.application_name, '') as application,
+      extract(epoch from clock_timestamp() - coalesce(a.xact_start, a.backend_start)) * 1000 as age, ${SHORT_QUERY} as query
+    from pg_stat_activity as a
+    where (a.backend_xid is not null or a.backend_xmin is not null) and a.pid <> pg_backend_pid()
+      and a.backend_type in ('client backend', 'background worker')
+    union all
+    select 0, 'prepared', p.owner::text, extract(epoch from clock_timestamp() - p.prepared) * 1000,
+      format('prepared transaction %s; end it with COMMIT PREPARED or ROLLBACK PREPARED', p.gid)
+    from pg_prepared_xacts as p
+  ) as holder
+  order by age desc
+  limit 20`
+
+export async function horizonHolders(database: Database): Promise<HorizonHolder[]> {
+  const rows = await database.query(HOLDERS)
+  return rows.map(row => ({
+    pid: Number(row.pid),
+    ageMs: Math.max(0, Math.round(Number(row.age))),
+    state: row.state ?? '',
+    application: row.application ?? '',
+    query: row.query ?? '',
+  }))
+}

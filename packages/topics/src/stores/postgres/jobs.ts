@@ -1,0 +1,56 @@
+import type { JobLock, JobRecord } from '../fan-out-store.ts'
+import type { Database } from './database.ts'
+
+const LOCK = `
+  insert into tidemark.job as j (name, token, locked_until, started_at)
+  values ($1, $2, clock_timestamp() + $3::float8 * interval '1 millisecond', clock_timestamp())
+  on conflict (name) do update
+  set token = excluded.token, locked_until = excluded.locked_until, started_at = excluded.started_at
+  where (j.token is null or j.locked_until < clock_timestamp())
+    and ($4::float8 is null or j.started_at is null or j.started_at <= clock_timestamp() - $4::float8 * interval '1 millisecond')
+  returning j.name`
+
+const RENEW = `
+  update tidemark.job
+  set locked_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
+  where name = $1 and token = $2
+  returning name`
+
+const UNLOCK = `
+  update tidemark.job
+  set token = null, locked_until = null, finished_at = clock_timestamp(), runs = runs + 1, result = $3
+  where name = $1 and token = $2`
+
+const LIST = `
+  select name, token is not null and locked_until >= clock_timestamp() as running,
+    extract(epoch from started_at) * 1000 as started_at, extract(epoch from finished_at) * 1000 as finished_at, runs, result
+  from tidemark.job
+  order by name`
+
+export async function lockJob(database: Database, name: string, { token, ttlMs, everyMs }: JobLock): Promise<boolean> {
+  const rows = await database.queryAgain(database.sql(LOCK), [name, token, ttlMs, everyMs ?? null])
+  return rows.length > 0
+}
+
+export async function renewJob(database: Database, name: string, { token, ttlMs }: JobLock): Promise<boolean> {
+  const rows = await database.queryAgain(database.sql(RENEW), [name, token, ttlMs])
+  return rows.length > 0
+}
+
+export async function unlockJob(database: Database, name: string, token: string, result: unknown): Promise<void> {
+  await database.queryAgain(database.sql(UNLOCK), [name, token, JSON.stringify(result ?? null)])
+}
+
+export async function listJobs(database: Database): Promise<JobRecord[]> {
+  const rows = await database.query(database.sql(LIST))
+  return rows.map(row => ({
+    name: row.name ?? '',
+    running: row.running === 't',
+    startedAt: toMs(row.started_at),
+    finishedAt: toMs(row.finished_at),
+    runs: Number(row.runs),
+    result: row.result ? JSON.parse(row.result) : null,
+  }))
+}
+
+const toMs = (text: string | null | undefined): number | null => (text ? Math.floor(Number(text)) : null)

@@ -1,0 +1,415 @@
+-- Messages go by the partition, the lowest first:
+--
+--   full ──every older transaction has ended──▶ sealed ──nobody needs it──▶ dropping ──detached, dropped──▶ gone
+--
+-- note_full, seal_next and begin_drop are a stage each; partition-drops.ts does the last, which no function can. A run that
+-- is killed anywhere leaves a stage that the next run finds in tidemark.partition.
+
+create function tidemark.partition_rows(p_topic int) returns bigint
+language sql stable as $$ select (t.config ->> 'partitionRows')::bigint from tidemark.topic as t where t.id = p_topic $$;
+
+-- Partitions that ids have gone past. To be called in a transaction that has no id yet: whoever drew an id before last_id
+-- was read has a lower transaction id than the one that is taken here (see 002_cursor.sql).
+create function tidemark.note_full(p_topic int) returns void
+language plpgsql volatile as $$
+declare
+  last bigint := tidemark.last_id(p_topic);
+  size bigint := tidemark.partition_rows(p_topic);
+begin
+  insert into tidemark.partition (topic_id, number, seal_xid)
+  select p_topic, p.number, pg_current_xact_id()
+  from tidemark.log_partitions(p_topic) as p
+  where (p.number + 1) * size - 1 <= last
+    and not exists (select from tidemark.partition as x where x.topic_id = p_topic and x.number = p.number)
+  on conflict do nothing;
+end
+$$;
+
+-- Seals the lowest full partition once nothing more can come, and notes what is in it: the one time that it is read as a
+-- whole. False where there is none to seal, or an older transaction is still open.
+create function tidemark.seal_next(p_topic int) returns boolean
+language plpgsql volatile as $$
+declare
+  p tidemark.partition;
+  name text;
+begin
+  select * into p from tidemark.partition as x
+  where x.topic_id = p_topic and x.sealed_at is null
+  order by x.number limit 1;
+  if not found or not pg_snapshot_xmin(pg_current_snapshot()) > p.seal_xid then
+    return false;
+  end if;
+  name := format('tidemark.log_%s_p%s', p_topic, p.number);
+  execute format('select count(*), max(created_at) from %s', name) into p.rows, p.newest;
+  execute format('select xid from %s order by xid limit 1', name) into p.low_xid;
+  execute format('select xid from %s order by xid desc limit 1', name) into p.high_xid;
+  update tidemark.partition as x
+  set sealed_at = clock_timestamp(), rows = p.rows, newest = p.newest, low_xid = p.low_xid, high_xid = p.high_xid
+  where x.topic_id = p_topic and x.number = p.number and x.sealed_at is null;
+  return found;
+end
+$$;
+
+-- A topic of few messages would keep them until a million ids are used up. Once the oldest message of the partition in use
+-- has come to a quarter of its time, the rest of the ids is drawn and thrown away, a part at a time (a million take 0.2 s).
+-- Drawn and not set: setting the sequence could take it back, under somebody who draws at the same moment.
+create function tidemark.rotate(p_topic int) returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  size bigint := tidemark.partition_rows(p_topic);
+  last bigint := tidemark.last_id(p_topic);
+  first bigint := last / size * size;
+  keep_ms float8;
+  oldest timestamptz;
+  skipped bigint;
+begin
+  select coalesce(t.config ->> 'retentionMs', t.config ->> 'maxRetentionMs')::float8 into keep_ms
+  from tidemark.topic as t where t.id = p_topic;
+  if keep_ms is null or last = 0 or last = first + size - 1 then
+    return false;
+  end if;
+  execute format('select created_at from tidemark.log_%s where id >= %s and id < %s order by xid, id limit 1',
+    p_topic, first, first + size) into oldest;
+  -- not in a hurry, however short the retention
+  if oldest is null or oldest > clock_timestamp() - greatest(keep_ms / 4, 60000) * interval '1 millisecond' then
+    return false;
+  end if;
+  -- takes the log's lock: who rotates at the same time finds it done
+  perform tidemark.add_partitions(p_topic, size, first + size);
+  skipped := least(first + size - 1 - tidemark.last_id(p_topic), 1000000);
+  if skipped <= 0 then
+    return true;
+  end if;
+  execute format('select count(nextval(''tidemark.log_%s_id'')) from generate_series(1, %s)', p_topic, skipped);
+  update tidemark.topic as t set skipped_ids = t.skipped_ids + skipped where t.id = p_topic;
+  return true;
+end
+$$;
+
+-- Groups that have read all there is stand at their last message until the next one comes. Moving their used-up windows
+-- on, as a claim that finds nothing may, lets go of it. It is no move of the group's own: moved_at stays.
+create function tidemark.move_idle_windows(p_topic int) returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  -- Read before this transaction has an id: see 002_cursor.sql.
+  floor bigint := tidemark.last_id(p_topic);
+  s tidemark.subscription;
+  high xid8;
+  is_there boolean;
+begin
+  select p.high_xid into high from tidemark.partition as p
+  where p.topic_id = p_topic and p.sealed_at is not null and p.dropping_since is null
+  order by p.number limit 1;
+  for s in
+    select * from tidemark.subscription as x
+    where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark.cursor_xid(x) <= high
+    order by x.id
+    -- one that is being claimed for is not idle
+    for no key update skip locked
+  loop
+    -- the first takes it to the present, the second past what was in progress at its old end
+    for step in 1..2 loop
+      execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
+      exit when is_there;
+      s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
+    end loop;
+    update tidemark.subscription as x
+    set window_from = s.window_from, window_to = s.window_to, straggler_id = s.straggler_id, from_id = s.from_id,
+      to_id = s.to_id, next_id = s.next_id, at_xid = s.at_xid, at_id = s.at_id
+    where x.id = s.id;
+  end loop;
+end
+$$;
+
+create function tidemark.is_older(moment timestamptz, ms float8) returns boolean
+language sql volatile as $$ select coalesce(moment < clock_timestamp() - ms * interval '1 millisecond', false) $$;
+
+-- By the bitmaps, where the topic has them: is there something that a live group has to do, or that nobody was there for
+-- and that is to be kept a while longer for this?
+create function tidemark.has_open_bits(p_topic int, p_number bigint, live_bits bigint, is_young boolean) returns boolean
+language plpgsql stable as $$
+declare
+  track regclass := to_regclass(format('tidemark.track_%s_p%s', p_topic, p_number));
+  is_there boolean;
+begin
+  if track is null then
+    return false;
+  end if;
+  execute format('select exists (select from %s where required & ~completed & %L::bigint <> 0%s)', track, live_bits,
+    case when is_young then ' or required = 0' else '' end) into is_there;
+  return is_there;
+end
+$$;
+
+-- Past its retention, and below every live group's watermark.
+create function tidemark.is_done(t tidemark.topic, p tidemark.partition) returns boolean
+language plpgsql volatile as $$
+declare
+  high_id bigint := (p.number + 1) * (t.config ->> 'partitionRows')::bigint - 1;
+  retention_ms float8 := (t.config ->> 'retentionMs')::float8;
+  unsubscribed_ms float8 := (t.config ->> 'zeroSubscriptionRetentionMs')::float8;
+  live_groups int;
+  live_bits bigint;
+begin
+  if p.rows = 0 then
+    return true;
+  end if;
+  select count(*), coalesce(bit_or(1::bigint << s.bit), 0) into live_groups, live_bits
+  from tidemark.subscription as s
+  where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED');
+  -- What a queue holds is there to be done, whoever comes.
+  if retention_ms is null or live_groups = 0 and t.semantics = 'queue' then
+    return false;
+  end if;
+  return tidemark.is_older(p.newest, case when live_groups = 0 then unsubscribed_ms else retention_ms end)
+    and not exists (
+      select from tidemark.subscription as s
+      where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and not tidemark.watermark(s) > p.high_xid
+    )
+    and not exists (
+      select from tidemark.backfill as b
+      join tidemark.subscription as s on s.id = b.subscription_id
+      where b.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and b.cursor_id < least(b.upper_id, high_id)
+        and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
+    )
+    and not (t.config ->> 'tracking' = 'reference'
+      and tidemark.has_open_bits(t.id, p.number, live_bits, not tidemark.is_older(p.newest, unsubscribed_ms)));
+end
+$$;
+
+-- Messages of this partition that the cursor has not passed.
+create function tidemark.count_unclaimed(s tidemark.subscription, p_number bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  counted bigint;
+begin
+  execute format(
+    'select count(*) from tidemark.log_%s_p%s where not pg_visible_in_snapshot(xid, %L) '
+    'and not (pg_visible_in_snapshot(xid, %L) and (xid, id) <= (%L::xid8, %s)) and created_at >= %L',
+    s.topic_id, p_number, s.window_from, s.window_to, s.at_xid, s.at_id, coalesce(s.since, '-infinity')) into counted;
+  return counted;
+end
+$$;
+
+-- Messages up to `high` are about to go. What the group's live leases hold of them is settled, and a settlement that comes
+-- later finds it so. A page finds its slots by reading its rows again, which would shift: what is left of one becomes
+-- retries under the same lease, which keep their slots. Returns how many had not been settled.
+create function tidemark.settle_gone(s tidemark.subscription, high bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  l tidemark.lease;
+  ids bigint[];
+  xids xid8[];
+  bits varbit;
+  gone_slot int;
+  held bigint := 0;
+  dropped bigint;
+begin
+  for l in
+    select * from tidemark.lease as x
+    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and (x.kind = 'page' and x.low_id <= high
+      or x.kind = 'retry' and exists (select from tidemark.retry as r where r.token = x.token and r.id <= high))
+    -- in the order in which settlements lock them
+    order by x.token
+    for update
+  loop
+    bits := coalesce(l.settled, repeat('0', l.size)::varbit);
+    if l.kind = 'page' then
+      execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l))
+        into xids, ids;
+      for slot in 0..l.size - 1 loop
+        continue when get_bit(bits, slot) = 1;
+        if coalesce(ids[slot + 1], 0) <= high then
+          bits := set_bit(bits, slot, 1);
+          held := held + 1;
+        else
+          insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, token, slot, suspect, history)
+          values (s.id, ids[slot + 1], xids[slot + 1], 1, 1, clock_timestamp(), l.token, slot, false, '[]');
+        end if;
+      end loop;
+    else
+      for gone_slot in select r.slot from tidemark.retry as r where r.token = l.token and r.id <= high loop
+        bits := set_bit(bits, gone_slot, 1);
+      end loop;
+    end if;
+    update tidemark.lease as x
+    set kind = 'retry', settled = bits, done_at = case when bit_count(bits) = x.size then clock_timestamp() end
+    where x.token = l.token;
+  end loop;
+
+  delete from tidemark.retry as r where r.subscription_id = s.id and r.id <= high;
+  get diagnostics dropped = row_count;
+  return held + dropped;
+end
+$$;
+
+-- What a backfill had set the group's bit for and not delivered yet. What it has not come to was never promised.
+create function tidemark.skip_backfill(s tidemark.subscription, high bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  b tidemark.backfill;
+  skipped bigint := 0;
+begin
+  select * into b from tidemark.backfill as x
+  where x.subscription_id = s.id and x.cursor_id < least(high, x.upper_id) and (x.status = 'RUNNING' or x.cursor_id < x.checkpoint_id)
+  for update;
+  if not found then
+    return 0;
+  end if;
+  if s.bit is not null and to_regclass(format('tidemark.track_%s', s.topic_id)) is not null then
+    execute format(
+      'select count(*) from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0',
+      s.topic_id, b.cursor_id, least(high, b.checkpoint_id), s.bit) into skipped;
+  end if;
+  update tidemark.backfill as x
+  set cursor_id = least(high, x.upper_id), checkpoint_id = greatest(x.checkpoint_id, least(high, x.upper_id))
+  where x.subscription_id = s.id;
+  return skipped;
+end
+$$;
+
+-- Decides on the lowest partition, under the log's lock and every group's: where it may go, nothing of this topic refers to
+-- its messages any more when this commits, and no claim or subscription comes to them again. `lost`: [{ group, count }].
+create function tidemark.begin_drop(p_topic int, out number bigint, out lost jsonb)
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  p tidemark.partition;
+  s tidemark.subscription;
+  high bigint;
+  is_forced boolean;
+  taken bigint;
+begin
+  lost := '[]';
+  perform pg_advisory_xact_lock(hashtextextended('tidemark.log', p_topic));
+  select * into t from tidemark.topic as x where x.id = p_topic;
+  select * into p from tidemark.partition as x where x.topic_id = p_topic order by x.number limit 1;
+  if t.id is null or p.sealed_at is null or p.dropping_since is not null then
+    return;
+  end if;
+  is_forced := tidemark.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8);
+  if not is_forced and not tidemark.is_done(t, p) then
+    return;
+  end if;
+  perform from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update;
+  if not is_forced and not tidemark.is_done(t, p) then
+    return;
+  end if;
+
+  number := p.number;
+  high := (p.number + 1) * tidemark.partition_rows(p_topic) - 1;
+  for s in select * from tidemark.subscription as x where x.topic_id = p_topic order by x.group_name loop
+    taken := case when is_forced then tidemark.count_unclaimed(s, p.number) else 0 end
+      + tidemark.settle_gone(s, high) + tidemark.skip_backfill(s, high);
+    -- Dead and cancelled groups are promised nothing.
+    if taken > 0 and s.status in ('ACTIVE', 'PAUSED') then
+      update tidemark.subscription as x set lost = x.lost + taken, lost_at = clock_timestamp() where x.id = s.id;
+      lost := lost || jsonb_build_object('group', s.group_name, 'count', taken);
+    end if;
+  end loop;
+  -- Lower bounds of the ids still to come: a cursor that has not been there yet goes past.
+  update tidemark.subscription as x
+  set straggler_id = greatest(x.straggler_id, high), from_id = greatest(x.from_id, high), next_id = greatest(x.next_id, high)
+  where x.topic_id = p_topic;
+  update tidemark.topic as x set gone_id = high where x.id = p_topic;
+  update tidemark.partition as x set dropping_since = clock_timestamp() where x.topic_id = p_topic and x.number = p.number;
+end
+$$;
+
+-- Live groups for which something has waited, and which have neither moved nor been resumed, for the whole zombieTtl: a
+-- message that has only just come to a quiet topic makes no zombie.
+create function tidemark.zombies(p_limit int)
+returns table (subscription_id int, moved_ms float8, waiting bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  later tidemark.subscription;
+  since timestamptz;
+  oldest timestamptz;
+begin
+  for s in
+    select x.* from tidemark.subscription as x
+    join tidemark.topic as t on t.id = x.topic_id
+    where x.status in ('ACTIVE', 'PAUSED')
+      and tidemark.is_older(greatest(x.moved_at, x.status_at), (t.config ->> 'zombieTtlMs')::float8)
+    order by x.id
+  loop
+    select clock_timestamp() - (t.config ->> 'zombieTtlMs')::float8 * interval '1 millisecond' into since
+    from tidemark.topic as t where t.id = s.topic_id;
+    later := tidemark.next_window(s, pg_current_snapshot(), 0, tidemark.last_id(s.topic_id));
+    execute format('select min(created_at) from ((%s) union all (%s)) as w',
+      tidemark.window_query('xid, id, created_at', s, 1), tidemark.window_query('xid, id, created_at', later, 1)) into oldest;
+    if oldest < since or exists (
+      select from tidemark.retry as r where r.subscription_id = s.id and r.token is null and r.due_at < since
+    ) then
+      subscription_id := s.id;
+      moved_ms := extract(epoch from s.moved_at)::float8 * 1000;
+      waiting := tidemark.backlog(s, p_limit) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
+      return next;
+    end if;
+  end loop;
+end
+$$;
+
+-- The cursor to the present. What is in progress comes after it, and is delivered. Returns how many the group has lost.
+create function tidemark.force_advance(p_subscription int) returns bigint
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  -- Read before this transaction has an id: see 002_cursor.sql.
+  floor bigint := (select tidemark.last_id(x.topic_id) from tidemark.subscription as x where x.id = p_subscription);
+  until pg_snapshot;
+  ceiling bigint;
+  counted bigint;
+  ahead bigint;
+begin
+  select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
+  if not found then
+    return null;
+  end if;
+  until := tidemark.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark.last_id(s.topic_id);
+  execute format('select count(*) from (%s) as w', tidemark.window_query('xid, id', s, 2147483647)) into counted;
+  execute format('select count(*) from (%s) as w',
+    tidemark.window_query('xid, id', tidemark.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
+  perform from tidemark.lease as l
+  where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+  order by l.token for update;
+  counted := counted + ahead + (
+    select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0) from tidemark.lease as l
+    where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
+  ) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id) + tidemark.skip_backfill(s, ceiling);
+  update tidemark.lease as l set expired_at = clock_timestamp()
+  where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
+  delete from tidemark.retry as r where r.subscription_id = s.id;
+  update tidemark.backfill as b
+  set status = 'CANCELLED', ended_at = clock_timestamp(), updated_at = clock_timestamp(), token = null, lease_until = null
+  where b.subscription_id = s.id and b.status = 'RUNNING';
+  perform tidemark.unrequire(s, ceiling);
+  update tidemark.subscription as x
+  set window_from = until, window_to = until, straggler_id = least(s.straggler_id, s.from_id), from_id = floor, to_id = ceiling,
+    next_id = floor, at_xid = '0', at_id = 0, moved_at = clock_timestamp(), backfilling = false, lost = x.lost + counted,
+    lost_at = case when counted > 0 then clock_timestamp() else x.lost_at end
+  where x.id = s.id;
+  return counted;
+end
+$$;

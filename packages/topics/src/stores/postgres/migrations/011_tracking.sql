@@ -1,0 +1,464 @@
+-- Reference tracking: beside the log a narrow table of two bitmaps a message, `required` and `completed`, one bit a group.
+-- All bits are set and cleared by | and & in single statements, so that doing it twice, or half and then again, is the
+-- same as doing it once. Rows are always locked in the order of their ids: two groups that settle the same ones can't
+-- wait for each other.
+
+create function tidemark.has_ended(x xid8) returns boolean
+language plpgsql volatile as $$
+declare
+  now pg_snapshot;
+begin
+  select pg_current_snapshot() into now;
+  return pg_snapshot_xmin(now) > x;
+end
+$$;
+
+-- ── the table ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+create function tidemark.create_track(topic_id int, partition_rows bigint) returns void
+language plpgsql volatile as $$
+declare
+  number bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
+  execute format($ddl$
+    create table tidemark.track_%1$s (
+      id bigint primary key,
+      xid xid8 not null,
+      required bigint not null default 0,
+      completed bigint not null default 0
+    ) partition by range (id)
+  $ddl$, topic_id);
+  for number in select * from tidemark.partition_numbers(topic_id) loop
+    perform tidemark.add_track_partition(topic_id, partition_rows, number);
+  end loop;
+  execute format($ddl$
+    create view tidemark.completion_%1$s as
+    select t.id, s.group_name, (t.required >> s.bit) & 1 = 1 as required, (t.completed >> s.bit) & 1 = 1 as completed
+    from tidemark.track_%1$s as t
+    join tidemark.subscription as s on s.topic_id = %1$s and ((t.required | t.completed) >> s.bit) & 1 = 1
+  $ddl$, topic_id);
+  execute format($ddl$
+    create view tidemark.completion_counts_%1$s as
+    select t.id, bit_count(t.required::bit(64)) as required, bit_count((t.required & t.completed)::bit(64)) as completed,
+      t.required & ~t.completed = 0 as done
+    from tidemark.track_%1$s as t
+  $ddl$, topic_id);
+end
+$$;
+
+create function tidemark.drop_track(topic_id int) returns void
+language plpgsql volatile as $$
+begin
+  execute format('drop view if exists tidemark.completion_%1$s, tidemark.completion_counts_%1$s', topic_id);
+  execute format('drop table if exists tidemark.track_%s', topic_id);
+end
+$$;
+
+-- The log's partitions, lowest first.
+create function tidemark.partition_numbers(topic_id int) returns setof bigint
+language sql stable as $$
+  select substring(c.relname from '_p([0-9]+)$')::bigint as number
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass
+  order by number
+$$;
+
+-- Half-empty pages keep the updates of bits HOT.
+create function tidemark.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
+language plpgsql volatile as $$
+begin
+  execute format(
+    'create table tidemark.track_%1$s_p%2$s (like tidemark.track_%1$s including all) with (fillfactor = 50)', topic_id, number);
+  execute format('alter table tidemark.track_%1$s attach partition tidemark.track_%1$s_p%2$s for values from (%3$s) to (%4$s)',
+    topic_id, number, number * partition_rows, (number + 1) * partition_rows);
+end
+$$;
+
+create function tidemark.is_tracked(topic_id int) returns boolean
+language sql stable as $$ select to_regclass(format('tidemark.track_%s', topic_id)) is not null $$;
+
+-- ── bits ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+-- The lowest bit that no group has and that no removed group's traces keep; null where there is none. To be called with
+-- the topic's row locked.
+create function tidemark.free_bit(p_topic int) returns int
+language sql volatile as $$
+  select b
+  from generate_series(0, 63) as b
+  where not exists (select from tidemark.subscription as s where s.topic_id = p_topic and s.bit = b)
+    and not exists (select from tidemark.bit_wipe as w where w.topic_id = p_topic and w.bit = b)
+  order by b
+  limit 1
+$$;
+
+-- The messages in these slots of a lease, in the order of the slots.
+create function tidemark.slot_ids(s tidemark.subscription, l tidemark.lease, slots int[]) returns bigint[]
+language plpgsql volatile as $$
+declare
+  ids bigint[];
+begin
+  if cardinality(slots) = 0 then
+    return '{}';
+  end if;
+  if l.kind = 'page' then
+    execute format('select array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l)) into ids;
+    return array(select ids[slot + 1] from unnest(slots) with ordinality as u (slot, place) order by place);
+  end if;
+  return array(
+    select r.id
+    from unnest(slots) with ordinality as u (slot, place)
+    join tidemark.retry as r on r.token = l.token and r.slot = u.slot
+    order by u.place
+  );
+end
+$$;
+
+-- These groups have done these messages; several groups' bits of one message are one update of its row.
+create function tidemark.complete(p_topic int, ids bigint[], bits bigint[]) returns void
+language plpgsql volatile as $$
+declare
+  wanted bigint[];
+  masks bigint[];
+  bounds text;
+begin
+  select array_agg(x.id order by x.id), array_agg(x.mask order by x.id) into wanted, masks
+  from (select d.id, bit_or(d.bit) as mask from unnest(ids, bits) as d (id, bit) group by d.id) as x;
+  if wanted is null then
+    return;
+  end if;
+  -- Two statements, each one look-up a row by the key: joined with what was locked, the planner, which believes that an
+  -- array is short, compared each row with each (the benchmark of 8 groups took 77 s, and takes 10).
+  bounds := format('t.id between %s and %s', wanted[1], wanted[cardinality(wanted)]);
+  execute format('select from tidemark.track_%s as t where %s and t.id = any($1) order by t.id for no key update', p_topic, bounds)
+    using wanted;
+  execute format(
+    'update tidemark.track_%s as t set required = t.required | d.mask, completed = t.completed | d.mask '
+    'from unnest($1, $2) as d (id, mask) where %s and t.id = d.id and t.required & t.completed & d.mask <> d.mask',
+    p_topic, bounds) using wanted, masks;
+exception
+  when undefined_table then
+    -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
+    null;
+end
+$$;
+
+-- One statement a topic, however many leases of however many groups were settled.
+create function tidemark.complete_all(topics int[], ids bigint[], bits bigint[]) returns void
+language plpgsql volatile as $$
+declare
+  each_topic int;
+begin
+  for each_topic in select distinct x from unnest(topics) as x order by x loop
+    perform tidemark.complete(each_topic, array_agg(d.id), array_agg(d.bits))
+    from unnest(topics, ids, bits) as d (topic, id, bits)
+    where d.topic = each_topic;
+  end loop;
+end
+$$;
+
+-- What the page leases that were just acknowledged as a whole complete.
+create function tidemark.page_bits(tokens uuid[], out topics int[], out ids bigint[], out bits bigint[])
+language plpgsql volatile as $$
+declare
+  l tidemark.lease;
+  s tidemark.subscription;
+  page bigint[];
+begin
+  topics := '{}';
+  ids := '{}';
+  bits := '{}';
+  for l in select * from tidemark.lease as x where x.token = any(tokens) loop
+    select * into s from tidemark.subscription as x where x.id = l.subscription_id;
+    page := tidemark.slot_ids(s, l, tidemark.open_slots(l));
+    topics := topics || array_fill(s.topic_id, array[cardinality(page)]);
+    ids := ids || page;
+    bits := bits || array_fill(1::bigint << s.bit, array[cardinality(page)]);
+  end loop;
+end
+$$;
+
+-- What the group's live leases and its retry rows hold, of these ids.
+create function tidemark.held_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
+language plpgsql volatile as $$
+declare
+  l tidemark.lease;
+  held bigint[];
+begin
+  held := array(select r.id from tidemark.retry as r where r.subscription_id = s.id and r.id between low and high);
+  for l in
+    select * from tidemark.lease as x
+    where x.subscription_id = s.id and x.kind = 'page' and x.done_at is null and x.expired_at is null
+      and x.low_id <= high and x.high_id >= low
+  loop
+    held := held || array(select i from unnest(tidemark.slot_ids(s, l, tidemark.open_slots(l))) as i where i between low and high);
+  end loop;
+  return held;
+end
+$$;
+
+-- One page of the dead clean-up: of the first group that is DEAD or CANCELLED and not finished, else of the first removed
+-- one. Publishes that began before the group ended may set its bit and commit behind the place where the clean-up is, so it
+-- begins when they have ended; nothing waits for it, since only the bits of live groups hold a message.
+create function tidemark.clear_bits(p_limit int, out cleared bigint, out more boolean)
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  w tidemark.bit_wipe;
+  upto bigint;
+begin
+  cleared := 0;
+  more := false;
+  select * into s
+  from tidemark.subscription as x
+  where x.bit is not null and x.status in ('DEAD', 'CANCELLED') and x.cleared_epoch < x.epoch
+    and (x.cleared_id > 0 or x.ended_xid is null or tidemark.has_ended(x.ended_xid))
+  order by x.id
+  limit 1
+  for no key update skip locked;
+  if found then
+    select p.cleared, p.upto into cleared, upto from tidemark.clear_page(
+      s.topic_id, s.cleared_id, p_limit, format('required = required & ~(1::bigint << %s)', s.bit),
+      format('required & ~completed & (1::bigint << %s) <> 0', s.bit)) as p;
+    update tidemark.subscription as x
+    set cleared_id = coalesce(upto, 0), cleared_epoch = case when upto is null then x.epoch else x.cleared_epoch end
+    where x.id = s.id;
+    more := true;
+    return;
+  end if;
+
+  select * into w from tidemark.bit_wipe as x where tidemark.has_ended(x.ended_xid)
+  order by x.topic_id, x.bit
+  limit 1
+  for update skip locked;
+  if found then
+    select p.cleared, p.upto into cleared, upto from tidemark.clear_page(
+      w.topic_id, w.next_id - 1, p_limit,
+      format('required = required & ~(1::bigint << %1$s), completed = completed & ~(1::bigint << %1$s)', w.bit),
+      format('(required | completed) & (1::bigint << %s) <> 0', w.bit)) as p;
+    if upto is null then
+      delete from tidemark.bit_wipe as x where x.topic_id = w.topic_id and x.bit = w.bit;
+    else
+      update tidemark.bit_wipe as x set next_id = upto + 1 where x.topic_id = w.topic_id and x.bit = w.bit;
+    end if;
+    more := true;
+  end if;
+end
+$$;
+
+-- `upto` is null where there was nothing after.
+create function tidemark.clear_page(
+  p_topic int, after bigint, p_limit int, change text, condition text, out cleared bigint, out upto bigint
+)
+language plpgsql volatile as $$
+begin
+  cleared := 0;
+  if not tidemark.is_tracked(p_topic) then
+    return;
+  end if;
+  execute format(
+    'select max(id) from (select id from tidemark.track_%s where id > %s order by id limit %s) as p', p_topic, after, p_limit)
+    into upto;
+  if upto is null then
+    return;
+  end if;
+  execute format($q$
+    with locked as materialized (
+      select id from tidemark.track_%1$s where id > %2$s and id <= %3$s and %5$s order by id for no key update
+    )
+    update tidemark.track_%1$s set %4$s
+    where id > %2$s and id <= %3$s and id in (select id from locked) and %5$s
+  $q$, p_topic, after, upto, change, condition);
+  get diagnostics cleared = row_count;
+end
+$$;
+
+-- One page of ids: messages created before that wait for nobody who is live are done with.
+create function tidemark.complete_orphans(
+  p_topic int, p_after bigint, p_limit int, p_before timestamptz, out completed bigint, out upto bigint
+)
+language plpgsql volatile as $$
+declare
+  live bigint;
+begin
+  select coalesce(bit_or(1::bigint << s.bit), 0) into live
+  from tidemark.subscription as s
+  where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
+  select p.cleared, p.upto into completed, upto from tidemark.clear_page(
+    p_topic, p_after, p_limit, 'required = required & completed',
+    format(
+      'required & ~completed <> 0 and required & ~completed & (%1$s) = 0 and exists (select from tidemark.log_%2$s as l '
+      'where l.xid = track_%2$s.xid and l.id = track_%2$s.id and l.created_at < %3$L)', live, p_topic, p_before)) as p;
+end
+$$;
+
+-- ── switching ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+-- By reference from now on. False where there are too many groups; nothing is changed then. Transactions under way may
+-- still publish without bits: filling waits for them, and then goes from the lowest id a group may need to the present.
+create function tidemark.track_by_reference(p_topic int) returns boolean
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  s tidemark.subscription;
+  next_bit int := 0;
+  lowest bigint;
+begin
+  select * into t from tidemark.topic as x where x.id = p_topic for no key update;
+  if (select count(*) from tidemark.subscription as x where x.topic_id = p_topic and x.status <> 'CANCELLED') > 64 then
+    return false;
+  end if;
+  delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
+  delete from tidemark.backfill as b where b.topic_id = p_topic;
+  lowest := tidemark.last_id(p_topic) + 1;
+  for s in
+    select * from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update
+  loop
+    update tidemark.subscription as x
+    set bit = case when s.status = 'CANCELLED' then null else next_bit end, cleared_id = 0, backfilling = false,
+      -- who has ended has no bits in the new table to be cleared
+      cleared_epoch = case when s.status in ('ACTIVE', 'PAUSED') then x.epoch - 1 else x.epoch end
+    where x.id = s.id;
+    next_bit := next_bit + case when s.status = 'CANCELLED' then 0 else 1 end;
+    if s.status in ('ACTIVE', 'PAUSED') then
+      lowest := least(lowest, tidemark.lowest_needed(s));
+    end if;
+  end loop;
+  perform tidemark.create_track(p_topic, (t.config ->> 'partitionRows')::bigint);
+  update tidemark.topic as x
+  set config = jsonb_set(x.config, '{tracking}', '"reference"'), config_version = x.config_version + 1,
+    fill_next_id = greatest(lowest, 1), fill_last_id = tidemark.last_id(p_topic), fill_xid = pg_current_xact_id()
+  where x.id = p_topic;
+  return true;
+end
+$$;
+
+-- A lower bound of the ids that the group has not settled.
+create function tidemark.lowest_needed(s tidemark.subscription) returns bigint
+language sql volatile as $$
+  select least(
+    case when exists (select from pg_snapshot_xip(s.window_from)) then s.straggler_id else s.from_id end + 1,
+    (select min(l.low_id) from tidemark.lease as l
+      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
+    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
+  )
+$$;
+
+-- One page of ids. What a group has passed and doesn't hold is done. Claims wait at the subscriptions and settlements at
+-- the leases meanwhile, so none of them can fall between what is read here and what is written.
+create function tidemark.fill_tracking(p_topic int, p_limit int) returns boolean
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  s tidemark.subscription;
+  upto bigint;
+  held bigint[];
+  held_by int[] := '{}';
+  held_ids bigint[] := '{}';
+begin
+  select * into t from tidemark.topic as x where x.id = p_topic;
+  if t.fill_next_id is null then
+    return false;
+  end if;
+  for attempt in 1..100 loop
+    exit when t.fill_xid is null or tidemark.has_ended(t.fill_xid);
+    perform pg_sleep(0.01);
+  end loop;
+  select * into t from tidemark.topic as x where x.id = p_topic for no key update;
+  if t.fill_next_id is null then
+    return false;
+  end if;
+  if t.fill_xid is not null then
+    if not tidemark.has_ended(t.fill_xid) then
+      return false;
+    end if;
+    t.fill_last_id := tidemark.last_id(p_topic);
+  end if;
+
+  upto := least(t.fill_next_id + p_limit - 1, t.fill_last_id);
+  for s in
+    select * from tidemark.subscription as x
+    where x.topic_id = p_topic and x.bit is not null and x.status in ('ACTIVE', 'PAUSED')
+    order by x.id
+    for no key update
+  loop
+    perform from tidemark.lease as l
+    where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+    order by l.token
+    for update;
+    held := tidemark.held_ids(s, t.fill_next_id, upto);
+    held_ids := held_ids || held;
+    held_by := held_by || array_fill(s.id, array[cardinality(held)]);
+  end loop;
+  execute format($q$
+    insert into tidemark.track_%1$s as t (id, xid, required, completed)
+    select l.id, l.xid, bit_or(1::bigint << s.bit),
+      bit_or(case when h.id is null and tidemark.has_passed(s.window_from, s.window_to, s.at_xid, s.at_id, l.xid, l.id)
+        then 1::bigint << s.bit else 0 end)
+    from tidemark.log_%1$s as l
+    join tidemark.subscription as s on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
+    left join tidemark.backfill as b on b.subscription_id = s.id
+    left join unnest($1, $2) as h (subscription_id, id) on h.subscription_id = s.id and h.id = l.id
+    where l.id between %2$s and %3$s
+      and not pg_visible_in_snapshot(l.xid, s.start_window) and (l.xid, l.id) > (s.start_xid, s.start_id)
+      and (s.since is null or l.created_at >= s.since)
+      -- what a backfill covers is its own
+      and (b.upper is null or l.id <= b.lower_id or not pg_visible_in_snapshot(l.xid, b.upper))
+    group by l.id, l.xid
+    order by l.id
+    on conflict (id) do update
+    set required = t.required | excluded.required, completed = t.completed | excluded.completed
+  $q$, p_topic, t.fill_next_id, upto) using held_by, held_ids;
+  update tidemark.topic as x
+  set fill_next_id = case when upto < t.fill_last_id then upto + 1 end,
+    fill_last_id = case when upto < t.fill_last_id then t.fill_last_id end, fill_xid = null
+  where x.id = p_topic;
+  return upto < t.fill_last_id;
+end
+$$;
+
+-- Whether a cursor has passed the message.
+create function tidemark.has_passed(seen pg_snapshot, seeing pg_snapshot, at_xid xid8, at_id bigint, xid xid8, id bigint)
+returns boolean
+language sql immutable as $$
+  select pg_visible_in_snapshot(xid, seen) or (xid, id) <= (at_xid, at_id) and pg_visible_in_snapshot(xid, seeing)
+$$;
+
+-- By offset from now on; to be called when no backfill has anything left to deliver. False where one has.
+create function tidemark.track_by_offset(p_topic int) returns boolean
+language plpgsql volatile as $$
+begin
+  perform from tidemark.topic as x where x.id = p_topic for no key update;
+  perform from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update;
+  if exists (
+    select from tidemark.backfill as b
+    join tidemark.subscription as s on s.id = b.subscription_id and s.status <> 'CANCELLED'
+    where b.topic_id = p_topic and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
+  ) then
+    return false;
+  end if;
+  delete from tidemark.backfill as b where b.topic_id = p_topic;
+  delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
+  update tidemark.subscription as x set bit = null, backfilling = false where x.topic_id = p_topic;
+  perform tidemark.drop_track(p_topic);
+  update tidemark.topic as x
+  set config = jsonb_set(x.config, '{tracking}', '"offset"'), config_version = x.config_version + 1,
+    fill_next_id = null, fill_last_id = null, fill_xid = null
+  where x.id = p_topic;
+  return true;
+end
+$$;
+
+-- What the group was moved past, up to p_last, is no longer required of it: otherwise it would be kept until the forced cap.
+create function tidemark.unrequire(s tidemark.subscription, p_last bigint) returns void
+language plpgsql volatile as $$
+declare
+  group_bit bigint := 1::bigint << s.bit;
+begin
+  if s.bit is not null then
+    execute format('update tidemark.track_%s set required = required & ~%L::bigint where id <= %s and required & ~completed & %L::bigint <> 0',
+      s.topic_id, group_bit, p_last, group_bit);
+  end if;
+end
+$$;

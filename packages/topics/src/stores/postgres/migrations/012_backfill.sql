@@ -1,0 +1,269 @@
+-- Backfills: what was published before a group came, made its own batch by batch, and delivered beside the live stream.
+
+-- Moves the group's live cursor to the present, and begins a backfill of what the lower cursor has not passed and the
+-- present sees. A lower cursor that has passed nothing is '1:1:' twice; one that stands before a message is '1:1:', the
+-- present, and its place. An earlier backfill that was not delivered is taken along, unless the group is to get `again`
+-- what it has done. Returns how many ids the limit left out. Needs the subscription's lock, and in a topic that is
+-- tracked; the new window's lower bound is the old one's, since the present transaction may have its id already.
+create function tidemark.begin_backfill(
+  p_subscription int, p_from pg_snapshot, p_to pg_snapshot, p_xid xid8, p_place bigint, p_since timestamptz, p_lower_id bigint,
+  p_scope text, p_limit bigint, p_settings jsonb, p_again boolean
+) returns bigint
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  earlier tidemark.backfill;
+  until pg_snapshot;
+  ceiling bigint;
+  lower_id bigint;
+  skipped bigint := 0;
+  rows bigint;
+  held bigint[];
+begin
+  select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
+  if s.bit is null then
+    perform from tidemark.topic as x where x.id = s.topic_id for no key update;
+    s.bit := tidemark.free_bit(s.topic_id);
+    if s.bit is null then
+      raise exception 'no bit is free' using errcode = 'TMBIT';
+    end if;
+  end if;
+  until := tidemark.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark.last_id(s.topic_id);
+  select (x.config ->> 'partitionRows')::bigint into rows from tidemark.topic as x where x.id = s.topic_id;
+  lower_id := greatest(p_lower_id, coalesce((select min(n) from tidemark.partition_numbers(s.topic_id) as n), 0) * rows - 1, 0);
+
+  select * into earlier from tidemark.backfill as b where b.subscription_id = s.id for update;
+  if earlier.subscription_id is not null and not p_again and (earlier.cursor_id < earlier.checkpoint_id or earlier.status = 'RUNNING') then
+    p_from := earlier.lower_from;
+    p_to := earlier.lower_to;
+    p_xid := earlier.lower_xid;
+    p_place := earlier.lower_place;
+    p_since := earlier.since;
+    lower_id := least(lower_id, earlier.cursor_id);
+  end if;
+  if p_limit is not null and ceiling - p_limit > lower_id then
+    skipped := ceiling - p_limit - lower_id;
+    lower_id := ceiling - p_limit;
+  end if;
+
+  insert into tidemark.backfill as b (subscription_id, topic_id, epoch, status, scope, settings, lower_from, lower_to, lower_xid,
+    lower_place, since, upper, lower_id, upper_id, checkpoint_id, cursor_id, ended_at)
+  values (s.id, s.topic_id, s.epoch, case when lower_id < ceiling then 'RUNNING' else 'COMPLETED' end, p_scope,
+    p_settings || jsonb_build_object('again', p_again), p_from, p_to, p_xid, p_place, p_since, until, lower_id,
+    greatest(ceiling, lower_id), lower_id, lower_id, case when lower_id < ceiling then null else clock_timestamp() end)
+  on conflict (subscription_id) do update
+  set epoch = excluded.epoch, status = excluded.status, scope = excluded.scope, settings = excluded.settings,
+    lower_from = excluded.lower_from, lower_to = excluded.lower_to, lower_xid = excluded.lower_xid,
+    lower_place = excluded.lower_place, since = excluded.since, upper = excluded.upper, lower_id = excluded.lower_id,
+    upper_id = excluded.upper_id, checkpoint_id = excluded.checkpoint_id, cursor_id = excluded.cursor_id, processed = 0,
+    token = null, lease_until = null, started_at = clock_timestamp(), updated_at = clock_timestamp(),
+    ended_at = excluded.ended_at, error = null;
+  update tidemark.subscription as x
+  set bit = s.bit, window_from = until, window_to = until, straggler_id = 0, from_id = s.next_id, to_id = ceiling,
+    next_id = s.next_id, at_xid = '0', at_id = 0, since = case when p_since > clock_timestamp() then p_since end, moved_at = clock_timestamp(),
+    backfilling = lower_id < ceiling, cleared_id = 0
+  where x.id = s.id;
+  -- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
+  held := tidemark.held_ids(s, 1, ceiling);
+  if cardinality(held) > 0 then
+    execute format($q$
+      insert into tidemark.track_%1$s as t (id, xid, required)
+      select l.id, l.xid, 1::bigint << %2$s
+      from tidemark.log_%1$s as l
+      where l.id = any($1)
+      order by l.id
+      on conflict (id) do update set required = t.required | excluded.required
+    $q$, s.topic_id, s.bit) using held;
+  end if;
+  return skipped;
+end
+$$;
+
+-- The messages of a backfill, as a condition on rows that have xid and id.
+create function tidemark.backfill_filter(b tidemark.backfill) returns text
+language sql stable as $$
+  select format('pg_visible_in_snapshot(xid, %L::pg_snapshot)', b.upper)
+    || case when b.lower_xid = '0'::xid8 and b.lower_from::text = '1:1:' then ''
+      else format(' and not tidemark.has_passed(%L::pg_snapshot, %L::pg_snapshot, %L::xid8, %s, xid, id)',
+        b.lower_from, b.lower_to, b.lower_xid, b.lower_place)
+    end
+$$;
+
+-- The next batch of ids and its checkpoint. Nothing where the token is not the holder's; who lost it meanwhile is undone.
+-- The backfill's own row is locked last and for a moment, because the group's claims need it too.
+create function tidemark.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8)
+returns setof tidemark.backfill
+language plpgsql volatile as $$
+declare
+  b tidemark.backfill;
+  group_bit int;
+  unfilled bigint;
+  upto bigint;
+  marked bigint;
+  wanted text := '';
+begin
+  select * into b from tidemark.backfill as x
+  where x.subscription_id = p_subscription and x.token = p_token and x.status = 'RUNNING';
+  if not found then
+    return;
+  end if;
+  select s.bit into group_bit from tidemark.subscription as s where s.id = p_subscription;
+  select coalesce(t.fill_next_id, 9223372036854775807) into unfilled from tidemark.topic as t where t.id = b.topic_id;
+  upto := least(b.checkpoint_id + p_limit, b.upper_id);
+  if b.since is not null then
+    wanted := format(' and l.created_at >= %L::timestamptz', b.since);
+  end if;
+  if b.scope = 'pending' then
+    -- A row that is not there was done before tracking began, unless the filling has yet to come to it.
+    wanted := wanted || format(' and case when t.id is null then l.id >= %s else t.required & ~t.completed <> 0 or t.required = 0 end', unfilled);
+  end if;
+  if not (b.settings ->> 'again')::boolean then
+    wanted := wanted || format(' and (t.id is null or t.completed & (1::bigint << %s) = 0)', group_bit);
+  end if;
+  execute format($q$
+    insert into tidemark.track_%1$s as t (id, xid, required, completed)
+    select m.id, m.xid, 1::bigint << %4$s, 0
+    from (
+      select l.id, l.xid
+      from tidemark.log_%1$s as l
+      left join tidemark.track_%1$s as t on t.id = l.id and t.id > %2$s and t.id <= %3$s
+      where l.id > %2$s and l.id <= %3$s%5$s
+    ) as m
+    where %6$s
+    order by m.id
+    on conflict (id) do update
+    set required = t.required | (1::bigint << %4$s), completed = t.completed & ~(1::bigint << %4$s)
+  $q$, b.topic_id, b.checkpoint_id, upto, group_bit, wanted, tidemark.backfill_filter(b));
+  get diagnostics marked = row_count;
+  return query
+  update tidemark.backfill as x
+  set checkpoint_id = upto, processed = x.processed + marked, updated_at = clock_timestamp(),
+    status = case when upto >= x.upper_id then 'COMPLETED' else x.status end,
+    ended_at = case when upto >= x.upper_id then clock_timestamp() end,
+    token = case when upto >= x.upper_id then null else x.token end,
+    lease_until = case when upto >= x.upper_id then null else clock_timestamp() + p_ttl_ms * interval '1 millisecond' end
+  where x.subscription_id = p_subscription and x.token = p_token and x.status = 'RUNNING'
+  returning x.*;
+  if not found then
+    raise exception 'the backfill was taken over' using errcode = 'TMLST';
+  end if;
+end
+$$;
+
+-- The next page of a backfill, as retry rows: held by the claim's lease or, without a token, due at once. What the group
+-- holds already will be delivered by its holder. A claim looks at so many ids at most; `more` says that there are others.
+create function tidemark.take_backfilled(
+  s tidemark.subscription, p_token uuid, p_limit int, out ids bigint[], out xids xid8[], out more boolean
+)
+language plpgsql volatile as $$
+declare
+  b tidemark.backfill;
+  upto bigint;
+  held bigint[];
+begin
+  more := false;
+  select * into b from tidemark.backfill as x where x.subscription_id = s.id for no key update;
+  upto := least(b.checkpoint_id, b.cursor_id + greatest(p_limit, 50000));
+  if b.cursor_id < upto then
+    -- read before the bitmaps: what was settled in between has its bit
+    held := tidemark.held_ids(s, b.cursor_id + 1, upto);
+    execute format($q$
+      select array_agg(id), array_agg(xid)
+      from (
+        select id, xid from tidemark.track_%1$s
+        where id > %2$s and id <= %3$s and required & ~completed & (1::bigint << %4$s) <> 0
+          and %5$s and not id = any($1)
+        order by id
+        limit %6$s
+      ) as p
+    $q$, s.topic_id, b.cursor_id, upto, s.bit, tidemark.backfill_filter(b), p_limit) using held into ids, xids;
+    if cardinality(ids) = p_limit then
+      upto := ids[p_limit];
+    end if;
+    insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, token, slot, suspect, history)
+    select s.id, u.id, u.xid, case when p_token is null then 0 else 1 end, case when p_token is null then 0 else 1 end,
+      clock_timestamp(), p_token, case when p_token is null then null else u.place - 1 end, false, '[]'
+    from unnest(ids, xids) with ordinality as u (id, xid, place);
+    update tidemark.backfill as x set cursor_id = upto where x.subscription_id = s.id;
+    more := upto < b.checkpoint_id;
+  end if;
+  if not more and b.status is distinct from 'RUNNING' then
+    update tidemark.subscription as x set backfilling = false where x.id = s.id;
+  end if;
+end
+$$;
+
+create function tidemark.has_backfilled(s tidemark.subscription) returns boolean
+language plpgsql volatile as $$
+begin
+  return s.backfilling and exists (
+    select from tidemark.backfill as b
+    where b.subscription_id = s.id and (b.cursor_id < b.checkpoint_id or b.status <> 'RUNNING')
+  );
+end
+$$;
+
+-- A page of what is left to deliver becomes retry rows, for a group whose topic leaves reference tracking.
+create function tidemark.release_backfilled(p_topic int, p_limit int) returns boolean
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  b tidemark.backfill;
+begin
+  select x.* into b from tidemark.backfill as x
+  join tidemark.subscription as y on y.id = x.subscription_id and y.status <> 'CANCELLED'
+  where x.topic_id = p_topic and x.status <> 'RUNNING' and x.cursor_id < x.checkpoint_id
+  limit 1;
+  if not found then
+    return false;
+  end if;
+  select * into s from tidemark.subscription as x where x.id = b.subscription_id for no key update;
+  perform from tidemark.take_backfilled(s, null, p_limit);
+  return true;
+end
+$$;
+
+-- A backfill of a group that exists, by an administrator's word: null, or why not.
+create function tidemark.start_backfill(
+  p_topic int, p_subscription int, p_since timestamptz, p_xid xid8, p_id bigint, p_scope text, p_limit bigint, p_settings jsonb
+) returns text
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  b tidemark.backfill;
+  first_id bigint := coalesce(p_id - 1, 0);
+  needed bigint;
+begin
+  select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
+  if s.id is null or s.status = 'CANCELLED' then
+    return coalesce(s.status, 'GONE');
+  end if;
+  if s.bit is null then
+    return 'OFFSET';
+  end if;
+  select * into b from tidemark.backfill as x where x.subscription_id = s.id;
+  if b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id then
+    return 'UNFINISHED';
+  end if;
+  if p_since is not null then
+    execute format('select coalesce(min(id) - 1, %s) from tidemark.log_%s where created_at >= %L', tidemark.last_id(p_topic), p_topic, p_since)
+      into first_id;
+  end if;
+  -- What the live cursor has still to come to comes with the backfill: neither the position nor the limit may cut it off.
+  if tidemark.backlog(s, 1) > 0 then
+    needed := tidemark.lowest_needed(s) - 1;
+    p_limit := greatest(p_limit, tidemark.last_id(p_topic) - needed);
+    if needed < first_id then
+      p_since := null;
+      p_xid := null;
+      p_id := null;
+      first_id := needed;
+    end if;
+  end if;
+  perform tidemark.begin_backfill(s.id, '1:1:', case when p_xid is null then '1:1:' else pg_current_snapshot() end,
+    coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since, case when p_xid is null then first_id else 0 end, p_scope, p_limit,
+    p_settings, p_scope = 'retained');
+  return null;
+end
+$$;

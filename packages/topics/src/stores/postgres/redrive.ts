@@ -1,0 +1,69 @@
+import type { DeadLetterSelection, Redriven } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const LIVE_GROUP = `exists (
+  select from tidemark.subscription as s
+  where s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED'))`
+const FIRST_KEPT = '(select tidemark.first_kept_id($1))'
+
+/**
+ * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
+ * counted. So is one whose group is not live, since nothing would hold its message back.
+ */
+export async function redrive(
+  database: Database,
+  topic: TopicRecord,
+  selection: DeadLetterSelection,
+): Promise<Redriven> {
+  const { where, values } = matching(topic, selection)
+  const letters = await database.query(
+    database.sql(`
+      select d.id from tidemark.dead_letter as d
+      where ${where} and d.message_id >= ${FIRST_KEPT} and ${LIVE_GROUP}
+      order by d.id
+      limit ${selection.limit}`),
+    values,
+  )
+  const [redriven] = await database.queryAgain(database.sql('select tidemark.redrive($1, $2) as count'), [
+    topic.id,
+    letters.map(({ id }) => id),
+  ])
+  const [left] = await database.query(
+    database.sql(`
+      select count(*) filter (where not live) as orphaned,
+        count(*) filter (where live and message_id < ${FIRST_KEPT}) as gone
+      from (select d.message_id, ${LIVE_GROUP} as live from tidemark.dead_letter as d where ${where}) as d`),
+    values,
+  )
+  return { redriven: Number(redriven?.count), gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
+}
+
+export async function discard(database: Database, topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
+  const { where, values } = matching(topic, selection)
+  const text = database.sql(`
+    delete from tidemark.dead_letter
+    where id in (select d.id from tidemark.dead_letter as d where ${where} order by d.id limit ${selection.limit})
+    returning id`)
+  return (await database.queryAgain(text, values)).length
+}
+
+function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: unknown[] } {
+  const { ids, group, errorName, key, type, since, until } = selection
+  const values: unknown[] = []
+  const conditions: string[] = []
+  const add = (value: unknown, condition: (parameter: string) => string): void => {
+    if (value === undefined) return
+    values.push(value)
+    conditions.push(condition(`$${values.length}`))
+  }
+  add(topic.id, parameter => `d.topic_id = ${parameter}`)
+  add(ids, parameter => `d.id = any(${parameter})`)
+  add(group, parameter => `d.group_name = ${parameter}`)
+  add(errorName, parameter => `d.error ->> 'name' = ${parameter}`)
+  add(key, parameter => `d.key = ${parameter}`)
+  add(type, parameter => `d.type is not distinct from ${parameter}`)
+  add(since, parameter => `d.dead_at >= to_timestamp(${parameter}::float8 / 1000)`)
+  add(until, parameter => `d.dead_at < to_timestamp(${parameter}::float8 / 1000)`)
+  return { where: conditions.join(' and '), values }
+}

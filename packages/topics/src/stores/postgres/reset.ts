@@ -1,0 +1,76 @@
+import { InvalidTransitionError, MessageNotFoundError, PositionGoneError, SubscriptionGoneError } from '../../errors.ts'
+import { idOfMessageId, messageIdOf } from '../../message-id.ts'
+import type { BackfillPlan } from '../fan-out-store.ts'
+import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+import { backfillSettings } from './resurrect.ts'
+import { resolvePosition } from './subscribe.ts'
+
+const RESET =
+  'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::xid8, $5::bigint, $6, $7) as status'
+const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
+
+export async function resetCursor(
+  database: Database,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  to: StartPosition,
+  plan: BackfillPlan,
+): Promise<void> {
+  const firstKept = await firstKeptId(database, topic)
+  if (firstKept > 0) await refuseGone(database, topic, to, firstKept)
+  const { mode, since, place } = await resolvePosition(database, topic, to)
+  const values = [
+    subscription.id,
+    mode,
+    since,
+    place?.xid ?? null,
+    place?.id ?? null,
+    plan.maxMessages,
+    backfillSettings(plan),
+  ]
+  const [row] = await database.queryAgain(database.sql(RESET), values)
+  if (row?.status === 'GONE') throw new SubscriptionGoneError(topic.name, subscription.group)
+  if (row?.status === 'CANCELLED') {
+    throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
+  }
+}
+
+async function firstKeptId(database: Database, topic: TopicRecord): Promise<number> {
+  const [row] = await database.query(database.sql('select tidemark.first_kept_id($1) as id'), [topic.id])
+  return Number(row?.id)
+}
+
+/** Partitions were dropped: what lies before the lowest was there once. */
+async function refuseGone(database: Database, topic: TopicRecord, to: StartPosition, firstKept: number): Promise<void> {
+  if (typeof to === 'string') return
+  const oldest = await oldestMessage(database, topic)
+  if ('timestamp' in to) {
+    if (oldest && to.timestamp >= oldest.createdAt.getTime()) return
+    throw new PositionGoneError(topic.name, new Date(to.timestamp).toISOString(), oldest)
+  }
+  const [deduped] = await database.query(database.sql(DEDUPED), [topic.id, to.messageId])
+  const id = idOfMessageId(topic.uid, to.messageId) ?? (deduped ? Number(deduped.id) : undefined)
+  if (id === undefined || id >= firstKept) return
+  if (id < 1) throw new MessageNotFoundError(topic.name, to.messageId)
+  throw new PositionGoneError(topic.name, `Message '${to.messageId}'`, oldest)
+}
+
+/** The first that would be delivered. */
+async function oldestMessage(
+  database: Database,
+  topic: TopicRecord,
+): Promise<{ messageId: string; createdAt: Date } | null> {
+  const [row] = await database.query(
+    database.sql(`
+      select id, message_id, floor(extract(epoch from created_at) * 1000) as created_at
+      from tidemark.log_${topic.id}
+      order by xid, id
+      limit 1`),
+  )
+  if (!row) return null
+  return {
+    messageId: row.message_id ?? messageIdOf(topic.uid, Number(row.id)),
+    createdAt: new Date(Number(row.created_at)),
+  }
+}

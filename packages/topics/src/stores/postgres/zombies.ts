@@ -1,0 +1,38 @@
+import { SubscriptionGoneError } from '../../errors.ts'
+import type { Zombie } from '../fan-out-store.ts'
+import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { EXACT_BACKLOG } from './describe.ts'
+import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
+import { listTopics } from './topics.ts'
+
+const ZOMBIES = `
+  select ${SUBSCRIPTION_COLUMNS}, z.moved_ms, z.waiting
+  from tidemark.zombies($1) as z
+  join tidemark.subscription as s on s.id = z.subscription_id
+  order by s.id`
+
+export async function listZombies(database: Database): Promise<Zombie[]> {
+  const rows = await database.query(database.sql(ZOMBIES), [EXACT_BACKLOG])
+  if (rows.length === 0) return []
+  const topics = new Map((await listTopics(database)).map(topic => [topic.id, topic]))
+  return rows.flatMap(row => toZombie(row, topics))
+}
+
+function toZombie(row: Row, topics: ReadonlyMap<number, TopicRecord>): Zombie[] {
+  const topic = topics.get(Number(row.topic_id))
+  if (topic === undefined) return []
+  const movedAt = Math.floor(Number(row.moved_ms))
+  return [{ topic, subscription: toSubscription(row), movedAt, waiting: Number(row.waiting) }]
+}
+
+export async function forceAdvance(
+  database: Database,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+): Promise<number> {
+  const text = database.sql('select tidemark.force_advance($1) as lost')
+  const [row] = await database.queryAgain(text, [subscription.id])
+  if (row?.lost == null) throw new SubscriptionGoneError(topic.name, subscription.group)
+  return Number(row.lost)
+}

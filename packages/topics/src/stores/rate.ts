@@ -1,0 +1,12 @@
+/** What the heartbeats have counted: messages of a minute of the clock, and of the one before. */
+export type MinuteCounts = { readonly minute: number; readonly minuteCount: number; readonly previousCount: number }
+
+const MINUTE_MS = 60_000
+
+/** Messages a second over the last sixty seconds, the older minute weighted by how much of it that covers. */
+export function ratePerSecond({ minute, minuteCount, previousCount }: MinuteCounts, now: number): number {
+  const age = Math.floor(now / MINUTE_MS) - minute
+  const older = 1 - (now % MINUTE_MS) / MINUTE_MS
+  if (age <= 0) return (minuteCount + previousCount * older) / 60
+  return age === 1 ? (minuteCount * older) / 60 : 0
+}

@@ -1,0 +1,44 @@
+import type { BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
+
+export type BackfillRow = {
+  subscription_id: number
+  topic_id: number
+  epoch: number
+  status: BackfillStatus
+  scope: BackfillScope
+  settings: string
+  lower_id: number
+  upper_id: number
+  checkpoint_id: number
+  cursor_id: number
+  processed: number
+  started_at: number
+  updated_at: number
+  ended_at: number | null
+  error: string | null
+}
+
+export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecord => ({
+  topicId: row.topic_id,
+  subscriptionId: row.subscription_id,
+  group,
+  epoch: row.epoch,
+  status: row.status,
+  scope: row.scope,
+  settings: settingsOf(row),
+  lowerId: row.lower_id,
+  upperId: row.upper_id,
+  checkpointId: row.checkpoint_id,
+  cursorId: row.cursor_id,
+  processed: row.processed,
+  startedAt: row.started_at,
+  updatedAt: row.updated_at,
+  endedAt: row.ended_at,
+  error: row.error,
+})
+
+/** Without what only the store itself keeps there. */
+function settingsOf({ settings }: BackfillRow): BackfillRecord['settings'] {
+  const { batchSize, maxPerSecond, targetMs } = JSON.parse(settings) as BackfillRecord['settings']
+  return { batchSize, maxPerSecond, targetMs }
+}

@@ -1,0 +1,86 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RawMessage } from '../../raw-message.ts'
+import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
+import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import { type Connection, rowsOf, type SqlValue } from './connection.ts'
+import { boundsOf } from './describe.ts'
+import { firstIdSince, readRange } from './log.ts'
+import { idOf } from './subscriptions.ts'
+import { logTable } from './topics.ts'
+
+type Range = { readonly low: number; readonly high: number }
+type LogRow = Omit<RawMessage, 'messageId' | 'createdAt'> & { message_id: string | null; created_at: number }
+
+/** Reads by id, in steps; key and type are compared row by row. */
+export async function browse(connection: Connection, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+  const { newestFirst, limit } = query
+  const messages: RawMessage[] = []
+  let left = await connection.retryWhileBusy(() => rangeOf(connection, topic, query))
+  for (let read = 0; read < MOST_BROWSED && left.high >= left.low && messages.length < limit; read += BROWSE_STEP) {
+    if (read > 0) await nextTurn()
+    const step = newestFirst
+      ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
+      : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
+    const room = limit - messages.length
+    const found = await connection.retryWhileBusy(() => readMatching(connection, topic, query, step, room))
+    messages.push(...found)
+    const last = found.length === room ? found.at(-1)?.id : undefined
+    left = newestFirst
+      ? { low: left.low, high: (last ?? step.low) - 1 }
+      : { low: (last ?? step.high) + 1, high: left.high }
+  }
+  const isDone = left.high < left.low
+  return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
+}
+
+function rangeOf(connection: Connection, topic: TopicRecord, { after, before, since, until }: BrowseQuery): Range {
+  const bounds = boundsOf(connection, topic)
+  const from = since === undefined ? bounds.first_id : firstIdSince(connection, topic, bounds, since)
+  const to = until === undefined ? bounds.next_id : firstIdSince(connection, topic, bounds, until)
+  return { low: Math.max(from, (after ?? 0) + 1), high: Math.min(to, before ?? Number.MAX_SAFE_INTEGER) - 1 }
+}
+
+function readMatching(
+  connection: Connection,
+  topic: TopicRecord,
+  { key, type, newestFirst }: BrowseQuery,
+  { low, high }: Range,
+  limit: number,
+): RawMessage[] {
+  const values: SqlValue[] = [low, high]
+  let matching = ''
+  if (key !== undefined) {
+    matching += ' and key = ?'
+    values.push(key)
+  }
+  if (type !== undefined) {
+    matching += ' and type is ?'
+    values.push(type)
+  }
+  return rowsOf<LogRow>(
+    connection.prepare(`
+      select id, created_at, key, type, headers, message_id, payload from ${logTable(topic.id)}
+      where id between ? and ?${matching}
+      order by id ${newestFirst ? 'desc' : 'asc'}
+      limit ?`),
+    ...values,
+    limit,
+  ).map(({ message_id, created_at, ...row }) => ({ ...row, messageId: message_id, createdAt: created_at }))
+}
+
+/** Ids follow the commits, so the place is an id. */
+export function tail(connection: Connection, topic: TopicRecord, place: string | null, limit: number): TailPage {
+  const { first_id, next_id } = boundsOf(connection, topic)
+  if (place === null) return { messages: [], place: String(next_id - 1) }
+  const first = Math.max(Number(place) + 1, first_id)
+  const last = Math.min(first + limit - 1, next_id - 1)
+  if (last < first) return { messages: [], place }
+  return { messages: readRange(connection, topic.id, { first, last }), place: String(last) }
+}
+
+export function find(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {
+  const { first_id, next_id } = boundsOf(connection, topic)
+  const id = idOf(connection, topic, messageId)
+  return id !== undefined && id >= first_id && id < next_id ? id : undefined
+}

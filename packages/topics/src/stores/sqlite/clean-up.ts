@@ -1,0 +1,117 @@
+import type { TopicConfig } from '../../topic-config.ts'
+import type { CleanUpStep } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import { type Connection, rowOf, rowsOf } from './connection.ts'
+import { type Bounds, firstIdSince } from './log.ts'
+import { takeFromGroups } from './loss.ts'
+import { hasTable, logTable, trackTable } from './topics.ts'
+import { watermarkOf } from './watermark.ts'
+
+/**
+ * A step holds the write lock and the event loop, so it ends after this long however few rows it has come to. Measured on
+ * a busy machine: 10 000 rows of 200 bytes take 48 ms, 100 rows of 100 kB 33 ms.
+ */
+const STEP_MS = 25
+const CHUNK = 100
+
+const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
+
+type LiveGroup = { id: number; cursor: number; bit: number | null }
+type Range = { readonly first: number; readonly upTo: number }
+
+/** Removes from the low end: ids that are kept have no gaps. A run that is killed has removed whole steps. */
+export async function cleanUp(connection: Connection, topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
+  // Looks without writing first, so that a topic with nothing to remove costs no write.
+  const range = await connection.retryWhileBusy(() => removable(connection, topic, batchSize))
+  if (range === null) return NOTHING
+  // Lost to a power failure, it is simply done again.
+  return await connection.write(false, () => removeSome(connection, topic, batchSize))
+}
+
+function removeSome(connection: Connection, topic: TopicRecord, batchSize: number): CleanUpStep {
+  const range = removable(connection, topic, batchSize)
+  if (range === null) return NOTHING
+  const last = deleteMessages(connection, topic, range)
+  const lost = takeFromGroups(connection, topic, range.first, last)
+  if (hasTable(connection, trackTable(topic.id))) {
+    connection.prepare(`delete from ${trackTable(topic.id)} where id <= ?`).run(last)
+  }
+  connection.prepare('update tidemark_topic set first_id = ? where id = ?').run(last + 1, topic.id)
+  const removed = last - range.first + 1
+  return { removed, partitionsDropped: 0, lost, more: last < range.upTo || removed === batchSize }
+}
+
+/** Gives the last id that was removed. */
+function deleteMessages(connection: Connection, topic: TopicRecord, { first, upTo }: Range): number {
+  const remove = connection.prepare(`delete from ${logTable(topic.id)} where id between ? and ?`)
+  const started = performance.now()
+  let last = first - 1
+  do {
+    const next = Math.min(last + CHUNK, upTo)
+    remove.run(last + 1, next)
+    last = next
+  } while (last < upTo && performance.now() - started < STEP_MS)
+  return last
+}
+
+/** What may go now, at most a batch of it; null where that is nothing. */
+function removable(connection: Connection, topic: TopicRecord, batchSize: number): Range | null {
+  const place = rowOf<Bounds & { config: string }>(
+    connection.prepare('select first_id, next_id, config from tidemark_topic where id = ?'),
+    topic.id,
+  )
+  if (place === undefined || place.first_id === place.next_id) return null
+  const config = JSON.parse(place.config) as TopicConfig
+  const first = place.first_id
+  const now = connection.now()
+  /** The last id created longer ago than this. */
+  const olderThan = (ms: number): number => firstIdSince(connection, topic, place, now - ms) - 1
+  const batchEnd = first + batchSize - 1
+  const capped = config.maxRetentionMs === null ? 0 : olderThan(config.maxRetentionMs)
+  const done = capped >= batchEnd ? 0 : doneUpTo(connection, topic, config, { first, batchEnd, olderThan })
+  const upTo = Math.min(Math.max(capped, done), batchEnd)
+  return upTo < first ? null : { first, upTo }
+}
+
+type Window = { readonly first: number; readonly batchEnd: number; readonly olderThan: (ms: number) => number }
+
+/** Up to which id messages are past their retention and nobody needs them. */
+function doneUpTo(connection: Connection, topic: TopicRecord, config: TopicConfig, window: Window): number {
+  const groups = liveGroups(connection, topic)
+  // What a queue holds is there to be done, whoever comes.
+  if (config.retentionMs === null || (config.semantics === 'queue' && groups.length === 0)) return 0
+  const retentionMs = groups.length === 0 ? config.zeroSubscriptionRetentionMs : config.retentionMs
+  const watermarks = groups.map(group => watermarkOf(connection, group))
+  const upTo = Math.min(window.olderThan(retentionMs), window.batchEnd, ...watermarks)
+  if (config.tracking !== 'reference' || upTo < window.first) return upTo
+  return Math.min(upTo, completeUpTo(connection, topic, config, groups, { ...window, batchEnd: upTo }))
+}
+
+/** By the bitmaps: nobody live has it to do, and what nobody was there for keeps its own time. */
+function completeUpTo(
+  connection: Connection,
+  topic: TopicRecord,
+  config: TopicConfig,
+  groups: readonly LiveGroup[],
+  { first, batchEnd, olderThan }: Window,
+): number {
+  const live = groups.reduce((bits, { bit }) => (bit === null ? bits : bits | (1n << BigInt(bit))), 0n)
+  const row = rowOf<{ id: number | null }>(
+    connection.prepare(`
+      select min(id) as id from ${trackTable(topic.id)}
+      where id between ?1 and ?2 and (required & ~completed & ?3 <> 0 or required = 0 and id > ?4)`),
+    first,
+    batchEnd,
+    BigInt.asIntN(64, live),
+    olderThan(config.zeroSubscriptionRetentionMs),
+  )
+  return row?.id == null ? batchEnd : row.id - 1
+}
+
+function liveGroups(connection: Connection, topic: TopicRecord): LiveGroup[] {
+  return rowsOf<LiveGroup>(
+    connection.prepare(`
+      select id, cursor, bit from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED')`),
+    topic.id,
+  )
+}

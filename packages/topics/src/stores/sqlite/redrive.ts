@@ -1,0 +1,99 @@
+import type { DeadLetterSelection, Redriven } from '../fan-out-store.ts'
+import type { TopicRecord } from '../store.ts'
+import { type Connection, requiredRow, rowOf, rowsOf, type SqlValue } from './connection.ts'
+import { boundsOf } from './describe.ts'
+
+type Letter = {
+  id: number
+  log_id: number
+  version: number
+  history: string
+  subscription_id: number
+  bit: number | null
+}
+
+/**
+ * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
+ * counted. So is one whose group is not live, since nothing would hold its message back. Inside a write transaction.
+ */
+export function redrive(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): Redriven {
+  const { where, values } = matching(topic, selection)
+  const { first_id } = boundsOf(connection, topic)
+  const letters = rowsOf<Letter>(
+    connection.prepare(`
+      select d.id, d.log_id, d.version, d.history, s.id as subscription_id, s.bit
+      from tidemark_dead_letter d
+      join tidemark_subscription s on s.topic_id = d.topic_id and s.group_name = d.group_name
+      where ${where} and s.status in ('ACTIVE', 'PAUSED') and d.log_id >= ?
+      order by d.id
+      limit ?`),
+    ...values,
+    first_id,
+    selection.limit,
+  )
+  for (const letter of letters) bringBack(connection, topic, letter)
+  const { orphaned, gone } = requiredRow<{ orphaned: number; gone: number }>(
+    connection.prepare(`
+      select count(*) filter (where s.id is null) as orphaned,
+        count(*) filter (where s.id is not null and d.log_id < ?) as gone
+      from tidemark_dead_letter d
+      left join tidemark_subscription s
+        on s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED')
+      where ${where}`),
+    first_id,
+    ...values,
+  )
+  return { redriven: letters.length, gone, orphaned }
+}
+
+function bringBack(connection: Connection, topic: TopicRecord, letter: Letter): void {
+  // One that is in delivery already, after a reset, is so once.
+  connection
+    .prepare(`
+      insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
+      values (?, ?, 0, ?, ?, 0, ?)
+      on conflict do nothing`)
+    .run(letter.subscription_id, letter.log_id, letter.version, connection.now(), letter.history)
+  if (letter.bit !== null && hasTracking(connection, topic)) {
+    connection
+      .prepare(`update tidemark_track_${topic.id} set completed = completed & ~(1 << ?) where id = ?`)
+      .run(letter.bit, letter.log_id)
+  }
+  connection.prepare('delete from tidemark_dead_letter where id = ?').run(letter.id)
+}
+
+const hasTracking = (connection: Connection, topic: TopicRecord): boolean =>
+  rowOf(
+    connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"),
+    `tidemark_track_${topic.id}`,
+  ) !== undefined
+
+/** Inside a write transaction. */
+export function discard(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): number {
+  const { where, values } = matching(topic, selection)
+  const { changes } = connection
+    .prepare(`
+      delete from tidemark_dead_letter
+      where id in (select d.id from tidemark_dead_letter d where ${where} order by d.id limit ?)`)
+    .run(...values, selection.limit)
+  return Number(changes)
+}
+
+function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: SqlValue[] } {
+  const { ids, group, errorName, key, type, since, until } = selection
+  const conditions: [condition: string, value: SqlValue | undefined][] = [
+    ['d.topic_id = ?', topic.id],
+    ['d.id in (select value from json_each(?))', ids && JSON.stringify(ids)],
+    ['d.group_name = ?', group],
+    ["json_extract(d.error, '$.name') = ?", errorName],
+    ['d.key = ?', key],
+    ['d.type is ?', type],
+    ['d.dead_at >= ?', since],
+    ['d.dead_at < ?', until],
+  ]
+  const given = conditions.filter(([, value]) => value !== undefined)
+  return {
+    where: given.map(([condition]) => condition).join(' and '),
+    values: given.flatMap(([, value]) => (value === undefined ? [] : [value])),
+  }
+}

@@ -1,0 +1,95 @@
+import { MOST_MESSAGES, RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
+import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
+import type { SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import { beginBackfill } from './backfills.ts'
+import { unrequire } from './bits.ts'
+import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { countLost } from './loss.ts'
+import { forceAdvance } from './zombies.ts'
+
+type Place = {
+  epoch: number
+  cursor: number
+  first_id: number
+  next_id: number
+  topic_id: number
+  bit: number | null
+  backfill_limit: number | null
+}
+
+export async function resurrectDead(
+  connection: Connection,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  resurrection: Resurrection,
+): Promise<Resurrected> {
+  const { id, group } = subscription
+  return await connection.write(true, () => {
+    const row = rowOf<{ status: SubscriptionStatus; epoch: number }>(
+      connection.prepare('select status, epoch from tidemark_subscription where id = ?'),
+      id,
+    )
+    if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
+    if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
+    if (resurrection.mode === 'continue') return resurrect(connection, id, resurrection)
+    activate(connection, id)
+    const skipped = forceAdvance(connection, topic, subscription)
+    return { epoch: row.epoch + 1, skipped, backfill: false }
+  })
+}
+
+/**
+ * DEAD → ACTIVE, to be called inside a write transaction on one that is DEAD. The group goes on where it stopped, but for
+ * what is beyond its limit: that is lost to it, and counted so.
+ */
+export function resurrect(
+  connection: Connection,
+  id: number,
+  { limit, plan }: Partial<Resurrection> = {},
+): Resurrected {
+  const place = requiredRow<Place>(
+    connection.prepare(`
+      select s.epoch, s.cursor, s.bit, s.backfill_limit, s.topic_id, t.first_id, t.next_id
+      from tidemark_subscription s
+      join tidemark_topic t on t.id = s.topic_id
+      where s.id = ?`),
+    id,
+  )
+  const bound = limit ?? place.backfill_limit
+  activate(connection, id)
+  const skipped =
+    place.bit === null
+      ? passOver(connection, id, place, bound)
+      : bringBack(connection, id, place, { ...(plan ?? RETAINED_BACKFILL), maxMessages: bound ?? MOST_MESSAGES })
+  if (skipped > 0) countLost(connection, id, skipped)
+  return { epoch: place.epoch + 1, skipped, backfill: place.bit !== null && place.cursor < place.next_id - 1 }
+}
+
+function activate(connection: Connection, id: number): void {
+  connection
+    .prepare(`
+      update tidemark_subscription
+      set status = 'ACTIVE', status_at = ?2, epoch = epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = ?2
+      where id = ?1`)
+    .run(id, connection.now())
+}
+
+/** By offset: the cursor stays, or is raised so far that no more than `bound` messages wait. */
+function passOver(connection: Connection, id: number, place: Place, bound: number | null): number {
+  const cursor = Math.max(place.cursor, place.first_id - 1)
+  const skipped = bound === null ? 0 : Math.max(0, place.next_id - 1 - cursor - bound)
+  if (skipped > 0) {
+    connection
+      .prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?')
+      .run(cursor + skipped, connection.now(), id)
+  }
+  return skipped
+}
+
+/** By reference: what it missed is brought by a backfill; what the limit leaves out is no longer required of it. */
+function bringBack(connection: Connection, id: number, place: Place, plan: BackfillPlan): number {
+  const skipped = beginBackfill(connection, id, { lowerId: place.cursor, plan, again: false })
+  if (skipped > 0) unrequire(connection, place, place.next_id - 1 - (plan.maxMessages ?? 0))
+  return skipped
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { groupOf, range, receive } from './consuming.ts'
+import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Everything that was published lies so much further back. */
+async function age(database: TestDatabase, ms: number): Promise<void> {
+  await database.execute({
+    sqlite: `update tidemark_log_1 set created_at = created_at - ${ms}`,
+    postgres: `update tidemark.log_1 set created_at = created_at - ${ms} * interval '1 millisecond'`,
+  })
+}
+
+async function silence(database: TestDatabase, ms: number): Promise<void> {
+  await database.execute({
+    sqlite: `update tidemark_subscription set last_heartbeat_at = last_heartbeat_at - ${ms}`,
+    postgres: `update tidemark.subscription set last_heartbeat_at = last_heartbeat_at - ${ms} * interval '1 millisecond'`,
+  })
+}
+
+for (const store of STORES) {
+  describe(store.name, () => {
+    it('is healthy with nothing in it, and while all goes well', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      const empty = await tm.admin.health()
+      assert.equal(empty.healthy, true)
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      const reader = tm.reader('events', { group: 'g' })
+      await reader.ready()
+      await tm.publishBatch('events', range(1, 5))
+      await (await receive(reader)).ack()
+      const health = await tm.admin.health()
+      assert.deepEqual(
+        [health.nearTimeout, health.dead, health.stuck, health.inconsistencies, health.zombies, health.unsubscribed],
+        [[], [], [], [], [], []],
+      )
+      assert.equal(health.cleanUp.behind, false)
+      assert.ok(Math.abs(health.checkedAt.getTime() - Date.now()) < 60_000)
+    })
+  })
+}
+
+for (const store of SHARED_STORES) {
+  describe(`${store.name}, shared`, () => {
+    it('names the groups that are near their timeout, and no others', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      for (const group of ['silent', 'paused']) await tm.reader('events', { group }).ready()
+      await tm.admin.pauseGroup('events', 'paused')
+      await tm.publish('work', 1)
+      await receive(tm.reader('work'))
+      await silence(database, 0.7 * 300_000)
+      await tm.reader('events', { group: 'fresh' }).ready()
+      assert.deepEqual((await tm.admin.health()).nearTimeout, [])
+      assert.equal((await tm.admin.health({ nearTimeout: 0.5 })).nearTimeout.length, 1)
+      await silence(database, 0.15 * 300_000)
+      const health = await tm.admin.health()
+      assert.deepEqual(
+        health.nearTimeout.map(({ group }) => group),
+        ['silent'],
+      )
+      assert.equal(health.healthy, false)
+      const groups = await tm.admin.groups('events')
+      assert.deepEqual(
+        groups.map(({ group, nearTimeout, healthy }) => [group, nearTimeout, healthy]),
+        [
+          ['fresh', false, true],
+          ['paused', false, true],
+          ['silent', true, false],
+        ],
+      )
+    })
+
+    it('names topics whose oldest message waits too long, whether claimed, to be tried again, or not yet claimed', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub', backoff: { initial: '1h', max: '1h' } })
+      const reader = tm.reader('events', { group: 'g', batchSize: 1 })
+      await reader.ready()
+      const expectStuck = async (expected: string[], what: string) => {
+        const { stuck, healthy } = await tm.admin.health()
+        assert.deepEqual(
+          stuck.map(({ topic }) => topic),
+          expected,
+          what,
+        )
+        assert.equal(healthy, expected.length === 0)
+      }
+      await tm.publish('events', 1)
+      await age(database, HOUR_MS / 2)
+      await expectStuck([], 'half an hour old')
+      await age(database, HOUR_MS)
+      await expectStuck(['events'], 'not yet claimed')
+      const [late] = (await tm.admin.health({ stuckAfter: '1m' })).stuck
+      assert.ok(late && late.ageMs > HOUR_MS && late.ageMs < 2 * HOUR_MS)
+      assert.deepEqual((await tm.admin.health({ stuckAfter: '2h' })).stuck, [])
+      const delivery = await receive(reader)
+      await expectStuck(['events'], 'in flight')
+      await delivery.nack(new Error('later'))
+      assert.equal((await groupOf(tm, 'events', 'g')).retries, 1)
+      await expectStuck(['events'], 'to be tried again')
+      await tm.admin.resetGroup('events', 'g', 'beginning')
+      await (await receive(reader)).ack()
+      await expectStuck([], 'done')
+    })
+
+    it('says that clean-up falls behind when its job has not run, or leaves too much', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      const job = async (minutes: number) => {
+        const at = Date.now() - minutes * 60_000
+        await database.execute({
+          sqlite: `insert or replace into tidemark_job (name, started_at, finished_at, runs) values ('messages', ${at}, ${at}, 1)`,
+          postgres: `
+            insert into tidemark.job (name, started_at, finished_at, runs)
+            values ('messages', to_timestamp(${at / 1_000}), to_timestamp(${at / 1_000}), 1)
+            on conflict (name) do update set started_at = excluded.started_at`,
+        })
+      }
+      await job(10)
+      assert.equal((await tm.admin.health()).cleanUp.overdue, false)
+      await job(16)
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      const { cleanUp, healthy } = await tm.admin.health()
+      assert.deepEqual([cleanUp.overdue, cleanUp.behind, healthy], [true, true, false])
+      assert.equal((await tm.admin.health({ cleanUpEvery: '10m' })).cleanUp.behind, false)
+    })
+
+    it('tells dead groups and topics that nobody is subscribed to', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      await tm.reader('events', { group: 'g' }).ready()
+      await tm.publish('events', 1)
+      await database.execute({
+        sqlite: `update tidemark_subscription set status = 'DEAD'`,
+        postgres: `update tidemark.subscription set status = 'DEAD'`,
+      })
+      const { dead, unsubscribed, healthy, stuck } = await tm.admin.health()
+      assert.deepEqual(
+        [dead.map(({ group }) => group), unsubscribed.map(({ topic }) => topic), stuck, healthy],
+        [['g'], ['events'], [], false],
+      )
+    })
+
+    it('reports what must never be', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      await tm.configureTopic('others', { semantics: 'pub-sub' })
+      await tm.reader('events', { group: 'g' }).ready()
+      await tm.publish('events', 1)
+      await database.execute({
+        sqlite: 'update tidemark_subscription set cursor = 100',
+        postgres: 'update tidemark.subscription set to_id = 100',
+      })
+      const { inconsistencies, healthy } = await tm.admin.health()
+      assert.deepEqual(inconsistencies, [{ topic: 'events', what: "group 'g' has a cursor beyond the last message" }])
+      assert.equal(healthy, false)
+    })
+  })
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { HeartbeatError, SubscriptionGoneError, type Tidemark } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
+import { collect, eventsOf, Gate, happened, range, receive } from './consuming.ts'
+import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
+
+for (const store of STORES) {
+  describe(store.name, () => {
+    describe('the heartbeats of one process', () => {
+      it('go in one statement for all its groups and readers', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        const groups = range(1, 8).map(n => tm.consumerGroup('events', `g-${n}`))
+        for (const group of groups) collect(group)
+        await Promise.all(groups.map(group => group.start({ heartbeat: { interval: 20 } })))
+        await tm.reader('events', { group: 'g-1', heartbeat: { interval: 20 } }).ready()
+        await tm.reader('events', { group: 'g-9', heartbeat: { interval: 20 } }).ready()
+        await until(() => beatsOf(tm).statements >= 10, { what: 'them to have met' })
+        const before = beatsOf(tm)
+        await until(() => beatsOf(tm).statements >= before.statements + 10, { what: 'ten more statements' })
+        const after = beatsOf(tm)
+        assert.equal(after.beats - before.beats, 9 * (after.statements - before.statements))
+      })
+
+      it('go at each subscription’s own interval', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        await tm.reader('events', { group: 'quick', heartbeat: { interval: 10 } }).ready()
+        await tm.reader('events', { group: 'slow', heartbeat: { interval: '1h', timeout: '2h' } }).ready()
+        const beats = (group: string) => tm.metrics().topics.events?.groups[group]?.totals.heartbeats ?? 0
+        await until(() => beats('quick') >= 10, { what: 'ten heartbeats' })
+        assert.equal(beats('slow'), 0)
+      })
+
+      it('end with the group', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        const group = tm.consumerGroup('events', 'g')
+        collect(group)
+        await group.start({ heartbeat: { interval: 10 } })
+        const other = await tm.reader('events', { group: 'other', heartbeat: { interval: 10 } }).ready()
+        await until(() => beatsOf(tm).beats >= 4, { what: 'heartbeats' })
+        await group.stop()
+        const beats = () => tm.metrics().topics.events?.groups.g?.totals.heartbeats
+        const last = beats()
+        const { statements } = beatsOf(tm)
+        await until(() => beatsOf(tm).statements > statements + 3, { what: 'heartbeats of the other' })
+        assert.equal(beats(), last)
+        await other.close()
+      })
+    })
+  })
+}
+
+for (const store of SHARED_STORES) {
+  describe(store.name, () => {
+    it('brings along what the group has counted, and the rest when it stops', async () => {
+      await using database = await store.fresh()
+      const tm = await pubSub(await database.open(), { backoff: { initial: '1h', max: '1h' } })
+      const group = tm.consumerGroup<number>('events', 'g', { filter: ({ payload }) => payload <= 8 })
+      group.addConsumer('c', ({ payload }) => {
+        if (payload === 8) throw new Error('it is eight')
+      })
+      await group.start({ heartbeat: { interval: 20 } })
+      await tm.publishBatch('events', range(1, 10))
+      const counted = async () => countsOf(await database.subscription('g'))
+      await until(async () => (await counted()).processed === 9, { what: 'the counts to arrive' })
+      assert.deepEqual(await counted(), { processed: 9, failed: 1, filtered: 2, rate: 9 })
+      await group.stop()
+      const last = tm.consumerGroup<number>('events', 'g')
+      const deliveries = collect(last)
+      await last.start({ heartbeat: { interval: '1h', timeout: '2h' } })
+      await tm.publishBatch('events', range(11, 15))
+      await until(() => deliveries.length === 5, { what: 'five more' })
+      await last.stop()
+      assert.deepEqual(await counted(), { processed: 14, failed: 1, filtered: 2, rate: 14 })
+    })
+
+    describe('a group that claims nothing because its handler is busy', () => {
+      for (const [what, end] of Object.entries({
+        removed: {
+          sqlite: 'delete from tidemark_subscription',
+          postgres: 'delete from tidemark.subscription',
+        },
+        cancelled: {
+          sqlite: "update tidemark_subscription set status = 'CANCELLED'",
+          postgres: "update tidemark.subscription set status = 'CANCELLED'",
+        },
+      })) {
+        it(`stops by its heartbeat when its subscription is ${what} elsewhere`, async () => {
+          await using database = await store.fresh()
+          const tm = await pubSub(await database.open({ sweepInterval: '1h' }))
+          const gate = new Gate()
+          const group = tm.consumerGroup('events', 'g', { batchSize: 1 })
+          let begun = 0
+          group.addConsumer('c', async () => {
+            begun++
+            await gate.passed
+          })
+          await group.start({ heartbeat: { interval: 20 } })
+          await tm.publishBatch('events', [1, 2, 3])
+          await until(() => begun === 1, { what: 'the handler to begin' })
+          const claims = () => tm.metrics().totals.claims
+          const stopped = eventsOf(tm, 'group-stopped')
+          await until(() => claims() > 0 && beatsOf(tm).beats > 2, { what: 'a quiet moment' })
+          await database.execute(end)
+          await until(() => !group.running, { what: 'the group to notice' })
+          gate.open()
+          const [event] = await happened(stopped, 1, 'the group to have stopped')
+          assert.ok(event?.reason instanceof SubscriptionGoneError)
+        })
+      }
+    })
+
+    describe('heartbeats that fail', () => {
+      it('are retried, each failure an event, and the group goes on when they succeed again', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        const group = tm.consumerGroup('events', 'g')
+        const deliveries = collect(group)
+        await group.start({ heartbeat: { interval: 40, timeout: '1m' } })
+        const errors = eventsOf(tm, 'error')
+        await using broken = await breakHeartbeats(database)
+        await tm.publishBatch('events', [1, 2])
+        await happened(errors, 2, 'two failures')
+        assert.deepEqual([errors[0]?.action, errors[0]?.group], ['heartbeat', 'g'])
+        await broken.mend()
+        const { beats } = beatsOf(tm)
+        await until(() => beatsOf(tm).beats > beats + 1, { what: 'heartbeats again' })
+        assert.equal(group.running, true)
+        assert.ok(tm.metrics().totals.heartbeatFailures >= 2)
+        await until(() => deliveries.length === 2, { what: 'both messages' })
+        await until(async () => countsOf(await database.subscription('g')).processed === 2, {
+          what: 'what was counted meanwhile',
+        })
+      })
+
+      it('stop the group after ten in a row, and a reader, and say why', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        const group = tm.consumerGroup('events', 'g')
+        collect(group)
+        await group.start({ heartbeat: { interval: 20 } })
+        const reader = await tm.reader('events', { group: 'r', heartbeat: { interval: 20 } }).ready()
+        const waiting = assert.rejects(reader.receive(), HeartbeatError)
+        const [errors, stopped] = [eventsOf(tm, 'error'), eventsOf(tm, 'group-stopped')]
+        await using broken = await breakHeartbeats(database)
+        const [event] = await happened(stopped, 1, 'the group to give up')
+        assert.ok(event?.reason instanceof HeartbeatError)
+        assert.equal(event.reason.failures, 10)
+        assert.match(event.reason.message, /Start it again/)
+        assert.equal(errors.filter(({ group }) => group === 'g').length, 10)
+        assert.equal(group.running, false)
+        await waiting
+        await assert.rejects(reader.poll(0), HeartbeatError)
+        await broken.mend()
+        await group.start()
+        assert.equal(group.running, true)
+      })
+    })
+
+    it('lets a reader that only waits live on', async () => {
+      await using database = await store.fresh()
+      const tm = await pubSub(await database.open())
+      const reader = await tm.reader('events', { group: 'g', heartbeat: { interval: 20 } }).ready()
+      await database.passTime(3_600_000)
+      const { beats } = beatsOf(tm)
+      await until(() => beatsOf(tm).beats > beats + 1, { what: 'a heartbeat' })
+      assert.equal((await tm.admin.jobs['dead-groups'].runOnce()).missed, 0)
+      await tm.publish('events', 1)
+      await (await receive(reader)).ack()
+    })
+  })
+}
+
+async function pubSub(tm: Tidemark, more = {}): Promise<Tidemark> {
+  await tm.configureTopic('events', { semantics: 'pub-sub', ...more })
+  return tm
+}
+
+const beatsOf = (tm: Tidemark) => {
+  const { totals, latency } = tm.metrics()
+  return { beats: totals.heartbeats, statements: latency.heartbeat.count }
+}
+
+const countsOf = ({ processed, failed, filtered, minute_count, previous_count }: Record<string, unknown>) => ({
+  processed: Number(processed),
+  failed: Number(failed),
+  filtered: Number(filtered),
+  rate: Number(minute_count) + Number(previous_count),
+})
+
+/** The database takes everything but heartbeats. */
+async function breakHeartbeats(database: TestDatabase): Promise<AsyncDisposable & { mend(): Promise<void> }> {
+  await database.execute({
+    sqlite: `create trigger broken before update of last_heartbeat_at on tidemark_subscription
+      begin select raise(abort, 'no heartbeats today'); end`,
+    postgres: 'alter function tidemark.heartbeat rename to no_heartbeat',
+  })
+  let isBroken = true
+  const mend = async () => {
+    if (!isBroken) return
+    isBroken = false
+    await database.execute({
+      sqlite: 'drop trigger broken',
+      postgres: 'alter function tidemark.no_heartbeat rename to heartbeat',
+    })
+  }
+  return { mend, [Symbol.asyncDispose]: mend }
+}

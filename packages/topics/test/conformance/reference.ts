@@ -1,0 +1,176 @@
+/** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
+import { randomUUID } from 'node:crypto'
+import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../src/backfill/backfill-plan.ts'
+import type { BackfillPlan, BackfillRecord } from '../../src/stores/fan-out-store.ts'
+import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
+import type { Lease, StartPosition, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type { TopicConfig } from '../../src/topic-config.ts'
+import { SILENT, type TestDatabase } from './stores.ts'
+
+const TTL_MS = 60_000
+
+export async function openStore({ url }: Pick<TestDatabase, 'url'>): Promise<Store & AsyncDisposable> {
+  const store = url.startsWith('sqlite:')
+    ? await openSqlite({
+        path: url.slice('sqlite:'.length),
+        durability: 'process',
+        busyTimeoutMs: 10_000,
+        ownFile: true,
+        rowCacheBytes: 1_000_000,
+      })
+    : await openPostgres({
+        url,
+        namespace: 'default',
+        rowCacheBytes: 1_000_000,
+        logger: SILENT,
+        applicationName: 'test',
+      })
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
+}
+
+/** One topic and its groups, as one process works on them. */
+export class Work {
+  readonly store: Store
+  topic: TopicRecord
+  readonly groups = new Map<string, SubscriptionRecord>()
+
+  constructor(store: Store, topic: TopicRecord) {
+    this.store = store
+    this.topic = topic
+  }
+
+  static async on(store: Store, given: Partial<TopicConfig> = {}): Promise<Work> {
+    const config = { semantics: 'pub-sub', tracking: 'reference', ...given } as const
+    return new Work(store, await store.configureTopic('events', config))
+  }
+
+  async publish(count: number): Promise<number[]> {
+    const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
+    const published = await this.store.publish(this.topic, new Array(count).fill(message))
+    return published.map(({ id }) => id)
+  }
+
+  async subscribe(group: string, from: StartPosition = 'now', plan: Partial<BackfillPlan> = {}): Promise<void> {
+    const backfill = { ...DEFAULT_BACKFILL, ...plan }
+    this.groups.set(group, await this.store.subscribe(this.topic, group, from, { backfill }))
+  }
+
+  group(name: string): SubscriptionRecord {
+    const subscription = this.groups.get(name)
+    if (subscription === undefined) throw new Error(`There is no group '${name}'`)
+    return subscription
+  }
+
+  async claim(group: string, limit = 100): Promise<Lease | null> {
+    const subscription = this.group(group)
+    const { topic } = this
+    const request = {
+      topic,
+      subscription,
+      consumer: 'c',
+      limit,
+      suspects: true,
+      sweep: true,
+      forget: [],
+      shared: false,
+    }
+    return (await this.store.claim(request)).lease
+  }
+
+  async ack(lease: Lease): Promise<void> {
+    const { token, size } = lease
+    await this.store.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
+  }
+
+  /** Straight to the dead letters. */
+  async bury({ token, size, messages, slots }: Lease): Promise<void> {
+    const error = { name: 'Error', message: 'refused' }
+    const nacks = messages.map((_, index) => ({ slot: slots?.[index] ?? index, delayMs: 0, error }))
+    await this.store.settle([{ token, size, maxAttempts: 1, acks: [], nacks, releases: [] }])
+  }
+
+  /** Claims and acks until there is nothing; gives the ids in the order they came. */
+  async drain(group: string, limit = 100): Promise<number[]> {
+    const ids: number[] = []
+    for (;;) {
+      const lease = await this.claim(group, limit)
+      if (lease === null) return ids
+      ids.push(...lease.messages.map(({ id }) => id))
+      await this.ack(lease)
+    }
+  }
+
+  /** Runs the group's backfill to its end, or so many batches of it as a process that is then killed. */
+  async backfill(group: string, limit = 1_000, batches = Number.POSITIVE_INFINITY): Promise<BackfillRecord | 'lost'> {
+    const token = randomUUID()
+    const taken = await this.store.takeBackfill(token, TTL_MS, this.group(group).id)
+    if (taken === null) return 'lost'
+    let record: BackfillRecord | 'lost' = taken
+    for (let batch = 0; batch < batches && record !== 'lost' && record.status === 'RUNNING'; batch++) {
+      record = await this.store.backfillBatch(this.group(group).id, { token, limit, ttlMs: TTL_MS })
+    }
+    return record
+  }
+
+  async switchTo(tracking: 'offset' | 'reference'): Promise<void> {
+    this.topic = await this.store.setTracking(this.topic, tracking)
+  }
+
+  /** By message: who must process it, and who has. */
+  async completion(): Promise<Map<number, { required: string; completed: string }>> {
+    const query = { after: 0, limit: 1_000_000, unfinished: false }
+    const rows = await this.store.completion(this.topic, query)
+    return new Map(
+      rows.map(({ id, required, completed }) => [id, { required: required.join(), completed: completed.join() }]),
+    )
+  }
+
+  async clearAll(limit = 1_000): Promise<number> {
+    let sum = 0
+    for (;;) {
+      const { cleared, more } = await this.store.clearBits(limit)
+      sum += cleared
+      if (!more) return sum
+    }
+  }
+}
+
+/** Its heartbeats have stopped for long enough, and the detector finds out. */
+export async function die(database: TestDatabase, work: Work, group: string): Promise<void> {
+  const { id } = work.group(group)
+  await database.execute({
+    sqlite: `update tidemark_subscription set last_heartbeat_at = 1, missed_at = null, misses = dead_after_misses - 1 where id = ${id}`,
+    postgres: `
+      update tidemark.subscription set last_heartbeat_at = 'epoch', missed_at = null, misses = dead_after_misses - 1
+      where id = ${id}`,
+  })
+  const { dead } = await work.store.detectDead()
+  if (!dead.some(({ subscription }) => subscription.id === id)) throw new Error(`Group '${group}' did not die`)
+}
+
+/** As if the process that runs the backfill had not been heard of for long. */
+export async function orphanBackfills(database: TestDatabase): Promise<void> {
+  await database.execute({
+    sqlite: 'update tidemark_backfill set lease_until = 1 where lease_until is not null',
+    postgres:
+      "update tidemark.backfill set lease_until = clock_timestamp() - interval '1 hour' where lease_until is not null",
+  })
+}
+
+/** As the subscriptions' clean-up does. */
+export async function remove(work: Work, group: string): Promise<void> {
+  await work.store.removeSubscription(work.topic, work.group(group))
+}
+
+/** Its heartbeat brings it back or, given a limit, an operator. */
+export async function resurrect(work: Work, group: string, limit?: number): Promise<void> {
+  const subscription = work.group(group)
+  if (limit !== undefined) {
+    await work.store.resurrect(work.topic, subscription, { mode: 'continue', limit, plan: RETAINED_BACKFILL })
+    return
+  }
+  const beat = { subscriptionId: subscription.id, processed: 0, failed: 0, filtered: 0 }
+  const [result] = await work.store.heartbeat([beat])
+  if (!result?.resurrected) throw new Error(`Group '${group}' did not come back`)
+}

@@ -1,0 +1,182 @@
+/** Invariant 7: a backfill and the live stream together give exactly the messages after the start position. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import pg from 'pg'
+import { openStore, orphanBackfills, Work } from '../conformance/reference.ts'
+import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
+
+type Step =
+  | { readonly do: 'publish'; readonly count: number }
+  /** Published in a transaction that ends later, if ever. */
+  | { readonly do: 'write' | 'commit' | 'rollback'; readonly writer: number }
+  | { readonly do: 'join' }
+  | { readonly do: 'batch'; readonly limit: number }
+  | { readonly do: 'take over' | 'cancel' | 'resume' | 'run out' }
+  | { readonly do: 'claim'; readonly limit: number; readonly fate: 'ack' | 'release' | 'keep' }
+
+const small = fc.integer({ min: 1, max: 4 })
+const writer = fc.integer({ min: 0, max: 2 })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('publish'), count: small }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('write'), writer }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('commit', 'rollback'), writer }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('join') }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('batch'), limit: small }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('take over', 'cancel', 'resume', 'run out') }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('claim'), limit: small, fate: fc.constantFrom('ack', 'release', 'keep') }),
+  },
+) as fc.Arbitrary<Step>
+
+const RUNS = Number(process.env.TIDEMARK_TEST_RUNS || 25)
+
+for (const engine of SHARED_STORES) {
+  describe(`a late joiner on ${engine.name}, whatever happens`, () => {
+    it('gets every message that was committed, from the beginning on, and each once', {
+      timeout: 240_000,
+    }, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 45 }), async steps => {
+          await using database = await engine.fresh()
+          await using run = await Run.on(database)
+          for (const each of steps) await run.do(each)
+          await run.finish()
+        }),
+        { numRuns: RUNS },
+      )
+    })
+  })
+}
+
+class Run implements AsyncDisposable {
+  readonly #database: TestDatabase
+  readonly #store: Awaited<ReturnType<typeof openStore>>
+  readonly #work: Work
+  readonly #writers = new Map<number, { client: pg.Client; ids: number[] }>()
+  readonly #committed = new Set<number>()
+  readonly #acked: number[] = []
+  #token = 1
+  #joined = false
+
+  constructor(database: TestDatabase, store: Awaited<ReturnType<typeof openStore>>, work: Work) {
+    this.#database = database
+    this.#store = store
+    this.#work = work
+  }
+
+  static async on(database: TestDatabase): Promise<Run> {
+    const store = await openStore(database)
+    const work = await Work.on(store, { maxAttempts: 1_000, partitionRows: 20 })
+    await work.subscribe('other')
+    return new Run(database, store, work)
+  }
+
+  async do(step: Step): Promise<void> {
+    if (step.do === 'publish') for (const id of await this.#work.publish(step.count)) this.#committed.add(id)
+    else if (step.do === 'write') await this.#write(step.writer)
+    else if (step.do === 'commit' || step.do === 'rollback') await this.#end(step.writer, step.do)
+    else if (step.do === 'join') await this.#join()
+    else if (this.#joined) await this.#doInGroup(step)
+  }
+
+  async finish(): Promise<void> {
+    await this.#join()
+    for (const writer of [...this.#writers.keys()]) await this.#end(writer, 'commit')
+    await this.#status('RUNNING')
+    await orphanBackfills(this.#database)
+    await this.#work.backfill('late', 7)
+    await this.#database.expireLeases()
+    this.#acked.push(...(await this.#work.drain('late', 5)))
+    assert.deepEqual(
+      this.#acked.toSorted((a, b) => a - b),
+      [...this.#committed].sort((a, b) => a - b),
+    )
+    const late = [...(await this.#work.completion())].filter(([, { completed }]) => completed.includes('late'))
+    assert.deepEqual(new Set(late.map(([id]) => id)), this.#committed)
+  }
+
+  async #join(): Promise<void> {
+    if (this.#joined) return
+    this.#joined = true
+    await this.#work.subscribe('late', 'beginning', { scope: 'retained' })
+    await this.#take()
+  }
+
+  async #doInGroup(step: Step): Promise<void> {
+    if (step.do === 'batch') await this.#batch(step.limit)
+    else if (step.do === 'claim') await this.#claim(step.limit, step.fate)
+    else if (step.do === 'cancel') await this.#status('CANCELLED')
+    else if (step.do === 'resume') await this.#status('RUNNING')
+    else if (step.do === 'run out') await this.#database.expireLeases()
+    else {
+      // The process that ran it was killed; the next one goes on.
+      await orphanBackfills(this.#database)
+      await this.#take()
+    }
+  }
+
+  async #claim(limit: number, fate: 'ack' | 'release' | 'keep'): Promise<void> {
+    const lease = await this.#work.claim('late', limit)
+    if (lease === null || fate === 'keep') return
+    if (fate === 'ack') {
+      this.#acked.push(...lease.messages.map(({ id }) => id))
+      await this.#work.ack(lease)
+      return
+    }
+    const { token, size } = lease
+    const releases = Array.from({ length: size }, (_, slot) => slot)
+    await this.#store.settle([{ token, size, maxAttempts: 1_000, acks: [], nacks: [], releases }])
+  }
+
+  async #take(): Promise<void> {
+    this.#token++
+    await this.#store.takeBackfill(this.#uuid(), 60_000, this.#work.group('late').id)
+  }
+
+  async #batch(limit: number): Promise<void> {
+    await this.#store.backfillBatch(this.#work.group('late').id, { token: this.#uuid(), limit, ttlMs: 60_000 })
+  }
+
+  async #status(status: 'RUNNING' | 'CANCELLED'): Promise<void> {
+    await this.#store
+      .setBackfillStatus(this.#work.topic, this.#work.group('late'), status)
+      // It is in that state, or at its end.
+      .catch(() => undefined)
+    if (status === 'RUNNING') await this.#take()
+  }
+
+  #uuid(): string {
+    return `00000000-0000-4000-8000-${String(this.#token).padStart(12, '0')}`
+  }
+
+  /** On SQLite one writer at a time publishes, so an open transaction would stop everybody else. */
+  async #write(number: number): Promise<void> {
+    if (this.#database.url.startsWith('sqlite:')) return
+    let writer = this.#writers.get(number)
+    if (writer === undefined) {
+      writer = { client: new pg.Client({ connectionString: this.#database.url }), ids: [] }
+      await writer.client.connect()
+      await writer.client.query('begin')
+      this.#writers.set(number, writer)
+    }
+    const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
+    const [published] = await this.#store.publish(this.#work.topic, [message], writer.client)
+    if (published) writer.ids.push(published.id)
+  }
+
+  async #end(number: number, how: 'commit' | 'rollback'): Promise<void> {
+    const writer = this.#writers.get(number)
+    if (writer === undefined) return
+    this.#writers.delete(number)
+    await writer.client.query(how)
+    await writer.client.end()
+    if (how === 'commit') for (const id of writer.ids) this.#committed.add(id)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { client } of this.#writers.values()) await client.end()
+    await this.#store[Symbol.asyncDispose]()
+  }
+}

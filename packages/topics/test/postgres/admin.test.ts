@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import pg from 'pg'
+import { open as openTidemark, type StoredMessage } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
+import { admin, type Bench, message, messages, open, quiet, server } from './store-bench.ts'
+
+type Plan = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows'?: number
+  'Actual Loops'?: number
+  Plans?: Plan[]
+}
+
+/** Every node on the log of every statement that ran inside this one, as the server executed it. */
+async function logNodesOf(statement: string): Promise<Plan[]> {
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  const nodes: Plan[] = []
+  const collect = (plan: Plan): void => {
+    if (plan['Relation Name']?.startsWith('log_')) nodes.push(plan)
+    for (const each of plan.Plans ?? []) collect(each)
+  }
+  client.on('notice', ({ message: text }) => {
+    const json = text?.slice(text.indexOf('{'))
+    if (text?.includes('plan:') && json) collect((JSON.parse(json) as { Plan: Plan }).Plan)
+  })
+  try {
+    await client.query("load 'auto_explain'")
+    for (const setting of [
+      'log_min_duration = 0',
+      'log_nested_statements = on',
+      'log_analyze = on',
+      'log_timing = off',
+      'log_format = json',
+    ]) {
+      await client.query(`set auto_explain.${setting}`)
+    }
+    await client.query('set client_min_messages = log')
+    await client.query(statement)
+    return nodes
+  } finally {
+    await client.end()
+  }
+}
+
+const rowsRead = (nodes: readonly Plan[]): number =>
+  nodes.reduce((sum, node) => sum + (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1), 0)
+
+/** Into the log at once, by many transactions' worth of ids. */
+async function fillLog({ schema, topic }: Bench, rows: number): Promise<void> {
+  await admin.query(`select ${schema}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, rows])
+  for (let from = 1; from <= rows; from += 500_000) {
+    const to = Math.min(rows, from + 499_999)
+    await admin.query(
+      `insert into ${schema}.log_${topic.id} (id, payload) select i, '1' from generate_series(${from}, ${to}) as i`,
+    )
+  }
+  await admin.query(`select setval('${schema}.log_${topic.id}_id', ${rows})`)
+}
+
+describe('looking at a topic of five million messages', () => {
+  it('reads no more of the log than a few rows a group, by index', async () => {
+    await using bench = await open()
+    const { store, schema, topic } = bench
+    const early = await store.subscribe(topic, 'group-00', 'beginning')
+    await fillLog(bench, 5_000_000)
+    for (let n = 1; n < 64; n++) {
+      await store.subscribe(topic, `group-${String(n).padStart(2, '0')}`, n % 2 === 0 ? 'beginning' : 'now')
+    }
+    await store.publish(topic, messages(10))
+    assert.ok(early.id > 0)
+
+    const { groups } = await store.describeTopic(topic)
+    assert.equal(groups.length, 64)
+    for (const [n, group] of groups.entries()) {
+      if (n % 2 === 1) assert.equal(group.backlog, 10)
+      else assert.ok(group.backlog >= 4_900_000 && group.backlog <= 5_100_000, `backlog ${group.backlog}`)
+      assert.ok(group.oldestWaitingAt !== null)
+    }
+    const described = await logNodesOf(`select * from ${schema}.describe_groups(${topic.id}, 1000)`)
+    assert.ok(described.length > 64)
+    const types = new Set(described.map(node => node['Node Type']))
+    assert.deepEqual(
+      [...types].filter(type => !/^Index (Only )?Scan$/.test(type)),
+      [],
+    )
+    assert.ok(rowsRead(described) <= 64 * 1_010, `${rowsRead(described)} rows of the log`)
+
+    const facts = await logNodesOf(`select * from ${schema}.topic_facts(${topic.id})`)
+    assert.ok(facts.length > 0)
+    assert.deepEqual(
+      facts.filter(node => !/^Index (Only )?Scan$/.test(node['Node Type'])),
+      [],
+    )
+    assert.ok(rowsRead(facts) <= 1_000, `${rowsRead(facts)} rows of the log`)
+    assert.deepEqual((await store.facts(topic)).inconsistencies, [])
+
+    // Vacuum tells the BRIN index which pages hold which ids; until then a browse reads its partition's new pages.
+    await admin.query(`vacuum ${schema}.log_${topic.id}`)
+    const page = await store.browse(topic, { after: 2_500_000, newestFirst: false, limit: 10 })
+    assert.deepEqual(
+      page.messages.map(({ id }) => id),
+      Array.from({ length: 10 }, (_, n) => 2_500_001 + n),
+    )
+    const browsed = await logNodesOf(
+      `select * from ${schema}.browse(${topic.id}, 2500001, 2510000, null, null, 'k', false, null, false, 10)`,
+    )
+    assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Bitmap Heap Scan'))
+  })
+})
+
+describe('a tail', () => {
+  it('misses nothing and repeats nothing, in whatever order transactions commit', async () => {
+    await using bench = await open({ partitionRows: 50 })
+    await using tm = await openTidemark(server.url, { namespace: bench.namespace, logger: quiet })
+    const tail = await tm.admin.tail('topic')
+    const seen: StoredMessage[] = []
+    const reading = (async () => {
+      for await (const each of tail) seen.push(each)
+    })()
+    const slow = await admin.connect()
+    await slow.query('begin')
+    await bench.store.publish(bench.topic, [message('slow')], slow)
+    const committed: string[] = ['slow']
+    for (let round = 0; round < 20; round++) {
+      const [first, second] = [await admin.connect(), await admin.connect()]
+      await first.query('begin')
+      await second.query('begin')
+      await bench.store.publish(bench.topic, [message(`first-${round}`)], first)
+      await bench.store.publish(bench.topic, [message(`second-${round}`)], second)
+      await second.query('commit')
+      committed.push(`second-${round}`)
+      await until(() => seen.some(({ payload }) => payload === `"second-${round}"`), { what: 'the later id' })
+      await first.query(round % 3 === 0 ? 'rollback' : 'commit')
+      if (round % 3 !== 0) committed.push(`first-${round}`)
+      first.release()
+      second.release()
+    }
+    await slow.query('commit')
+    slow.release()
+    await until(() => seen.length >= committed.length, { what: 'all that committed' })
+    await bench.store.publish(bench.topic, [message('end')])
+    await until(() => seen.some(({ payload }) => payload === '"end"'), { what: 'the end' })
+    assert.deepEqual(
+      seen.map(({ payload }) => String(payload)).sort(),
+      [...committed, 'end'].map(each => `"${each}"`).sort(),
+    )
+    await tm.close()
+    await reading
+  })
+})
+
+describe('what holds the horizon back', () => {
+  it('is named: its process, its age, its state and its query without the values', async () => {
+    await using bench = await open()
+    const client = new pg.Client({ connectionString: server.url, application_name: 'forgetful' })
+    await client.connect()
+    try {
+      await client.query('begin')
+      await client.query("select pg_current_xact_id(), 'a secret', 'it''s another' as b")
+      const pid = Number((await client.query("select pg_backend_pid() as pid, 'a secret' as s")).rows[0]?.pid)
+      const holder = (await bench.store.horizonHolders()).find(each => each.pid === pid)
+      assert.ok(holder)
+      assert.deepEqual([holder.application, holder.state], ['forgetful', 'idle in transaction'])
+      assert.ok(holder.ageMs >= 0)
+      assert.equal(holder.query, "select pg_backend_pid() as pid, '…' as s")
+      await client.query('rollback')
+      assert.equal(
+        (await bench.store.horizonHolders()).find(each => each.pid === pid),
+        undefined,
+      )
+    } finally {
+      await client.end()
+    }
+  })
+})
+
+describe('deleting a topic', () => {
+  it('removes all its tables, and those that a killed process left', async () => {
+    await using bench = await open({ partitionRows: 10 })
+    const { store, schema, topic } = bench
+    for (let n = 0; n < 5; n++) await store.publish(topic, messages(10))
+    await admin.query(`create table ${schema}.log_77 (id bigint) partition by range (id)`)
+    await admin.query(`create table ${schema}.log_77_p0 partition of ${schema}.log_77 for values from (0) to (10)`)
+    await store.deleteTopic(topic)
+    const { rows } = await admin.query(
+      `select relname from pg_class where relnamespace = '${schema}'::regnamespace and relname ~ '^(log|track|messages)_[0-9]'`,
+    )
+    assert.deepEqual(rows, [])
+  })
+})
+
+describe('an inconsistency', () => {
+  it('is told: a lease and retries of no group, a retry held by a lease that ended', async () => {
+    await using bench = await open()
+    const { store, schema, topic } = bench
+    const subscription = await store.subscribe(topic, 'g', 'now')
+    await store.publish(topic, messages(3))
+    assert.deepEqual((await store.facts(topic)).inconsistencies, [])
+    await admin.query(`
+      insert into ${schema}.lease (token, subscription_id, consumer, kind, size)
+      values (gen_random_uuid(), 999, 'nobody', 'page', 1)`)
+    await admin.query(`
+      insert into ${schema}.retry (subscription_id, id, xid, attempts, version, due_at, token, slot, suspect, history)
+      values (999, 1, '1', 1, 1, now(), null, null, false, '[]'),
+        (${subscription.id}, 1, '1', 1, 1, now(), gen_random_uuid(), 0, false, '[]'),
+        (${subscription.id}, 5000, '1', 1, 1, now(), null, null, false, '[]')`)
+    await admin.query(`update ${schema}.subscription set to_id = 4000`)
+    assert.deepEqual((await store.facts(topic)).inconsistencies, [
+      "group 'g' has a cursor beyond the last message",
+      "group 'g' has a retry of message 5000, which was never published",
+      "message 1 of group 'g' is held by a lease that has ended",
+      "a lease of consumer 'nobody' belongs to no group",
+      'retries of subscription 999, which does not exist',
+    ])
+  })
+})
