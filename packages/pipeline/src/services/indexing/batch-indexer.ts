@@ -7,7 +7,7 @@ import { parseDuration } from '../../duration.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { BatchLedger } from '../../ledger/batch-ledger.ts'
 import type { Gap } from '../../ledger/gap.ts'
-import { type LedgerOptions, ledgerSettings } from '../../ledger/ledger-options.ts'
+import { type LedgerOptions, type LedgerSettings, ledgerSettings } from '../../ledger/ledger-options.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import type { ServiceContext } from '../service.ts'
 import { BatchLoop } from './batch-loop.ts'
@@ -63,8 +63,7 @@ export class BatchIndexer extends Indexer {
   readonly #options: BatchIndexerOptions
   readonly #limits: BufferLimits
   readonly #maxRetries: number
-  readonly #gapWarningMs: number
-  readonly #claimTimeoutMs: number
+  readonly #ledgerSettings: LedgerSettings
   readonly #counts = new IndexerCounts()
   #buffer: TickBuffer | undefined
   #current: BatchLoop | undefined
@@ -86,9 +85,7 @@ export class BatchIndexer extends Indexer {
     }
     this.#maxRetries = wholeNumber('maxRetries', maxRetries, { min: 0 })
     // The interval comes with the metadata; the rest is checked now.
-    const ledger = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
-    this.#gapWarningMs = ledger.gapWarningMs
-    this.#claimTimeoutMs = ledger.claimTimeoutMs
+    this.#ledgerSettings = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
     metadataReaderSettings(options.metadata ?? {})
     if (typeof options.source?.open !== 'function') {
       throw new ConfigError('source', options.source, 'topicSource(…) or storageSource(…)')
@@ -155,9 +152,9 @@ export class BatchIndexer extends Indexer {
     const { name: indexer } = this.#definition
     const { runId, database } = run
     const { report } = context
-    const claimTimeoutMs = this.#claimTimeoutMs
+    const { claimTimeoutMs } = this.#ledgerSettings
     const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, report })
-    const gaps = ledger && new GapWatch(ledger, this.#gapWarningMs)
+    const gaps = ledger && new GapWatch(ledger, this.#ledgerSettings)
     const buffer = new TickBuffer(this.#limits)
     this.#gaps = gaps ?? undefined
     this.#buffer = buffer

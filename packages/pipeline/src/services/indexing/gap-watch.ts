@@ -1,4 +1,5 @@
 import type { BatchLedger } from '../../ledger/batch-ledger.ts'
+import type { LedgerSettings } from '../../ledger/ledger-options.ts'
 
 const SHORTEST_LOOK_MS = 20
 const LONGEST_LOOK_MS = 5_000
@@ -9,11 +10,13 @@ const COUNTED_GAPS = 1_000
 export class GapWatch {
   readonly #ledger: BatchLedger
   readonly #everyMs: number
+  readonly #releasesPermanent: boolean
   #nextAt = 0
   #open = 0
 
-  constructor(ledger: BatchLedger, gapWarningMs: number) {
+  constructor(ledger: BatchLedger, { gapWarningMs, releasesPermanent }: LedgerSettings) {
     this.#ledger = ledger
+    this.#releasesPermanent = releasesPermanent
     this.#everyMs = Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, gapWarningMs / 4))
   }
 
@@ -27,6 +30,8 @@ export class GapWatch {
     this.#nextAt = performance.now() + this.#everyMs
     const gaps = await this.#ledger.gaps({ limit: COUNTED_GAPS })
     this.#open = gaps.length
-    if (gaps.some(({ isPermanent, isSkipped }) => !isPermanent || !isSkipped)) await this.#ledger.reportPermanentGaps()
+    // A gap that stays for ever costs one read each time, and no transaction.
+    const isOpen = gaps.some(gap => !gap.isPermanent || (this.#releasesPermanent && !gap.isSkipped))
+    if (isOpen) await this.#ledger.reportPermanentGaps()
   }
 }
