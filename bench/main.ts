@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { helpText, parseArguments } from './arguments.ts'
 import { fanout } from './fanout/suite.ts'
 import type { Figure } from './figure.ts'
+import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
 import { machineFacts } from './report/machine.ts'
 import { formatTable } from './report/table.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics, fanout]
+const SUITES: readonly Suite[] = [topics, fanout, pipeline]
 
 process.exitCode = await main(process.argv.slice(2))
 

@@ -1,0 +1,145 @@
+import { ConfigError } from 'tidemark'
+import { BUILT_IN_TYPES, isModulePath, typeNames } from '../services/registry.ts'
+import type { ServiceType } from '../services/service-type.ts'
+import { type Binding, type BindingRule, WRITTEN_AS } from './bindings.ts'
+import type { CheckedConfig, CheckedResources, CheckedService } from './config.ts'
+import { checkOptions, type OptionTable, requireObject, unknownOption } from './option-table.ts'
+import {
+  INDEX_OPTIONS,
+  PIPELINE_OPTIONS,
+  QUEUE_OPTIONS,
+  SERVICE_OPTIONS,
+  STORAGE_OPTIONS,
+  TOPICS_OPTIONS,
+} from './resource-tables.ts'
+
+/** Names are parts of paths, of variables and of log lines; one that is a number would change its place in the order. */
+const NAME = /^[a-z][a-z0-9-]{0,63}$/i
+const PARTS = ['resources', 'services', ...Object.keys(PIPELINE_OPTIONS)]
+const RESOURCES = ['topics', 'storages', 'indexes', 'queues']
+
+/** Every option with its default, every binding with a resource behind it; or a `ConfigError` that says where not. */
+export function checkConfig(given: unknown, folder: string): CheckedConfig {
+  const { resources: givenResources = {}, services: givenServices, ...rest } = requireObject('config', given)
+  for (const name of Object.keys(rest)) {
+    if (!Object.hasOwn(PIPELINE_OPTIONS, name)) throw unknownOption(name, rest[name], PARTS)
+  }
+  const resources = checkResources(givenResources)
+  const services = Object.entries(named('services', givenServices)).map(([name, service]) =>
+    checkService(name, service, resources),
+  )
+  return { ...checkOptions('config', rest, PIPELINE_OPTIONS), resources, services, folder }
+}
+
+/** Options and bindings against the type's tables. For a module's type, once it is loaded. */
+export function checkAgainstType({ name, options, bindings, thread }: CheckedService, type: ServiceType) {
+  const path = `services.${name}`
+  for (const binding of Object.keys(bindings)) {
+    if (!Object.hasOwn(type.bindings, binding)) {
+      throw unknownOption(`${path}.bindings.${binding}`, bindings[binding], Object.keys(type.bindings))
+    }
+  }
+  for (const [binding, rule] of Object.entries(type.bindings)) {
+    checkKind(`${path}.bindings.${binding}`, bindings[binding], rule)
+  }
+  const source = Object.entries(type.bindings).find(([binding, { kind }]) => kind === 'queue-in' && bindings[binding])
+  if (thread && source) {
+    throw new ConfigError(
+      `${path}.thread`,
+      true,
+      `false: it takes from a queue (${source[0]}), and a thread that dies would lose what it took`,
+    )
+  }
+  return checkOptions(`${path}.options`, options, type.options)
+}
+
+function checkResources(given: unknown): CheckedResources {
+  const resources = requireObject('resources', given)
+  for (const name of Object.keys(resources)) {
+    if (!RESOURCES.includes(name)) throw unknownOption(`resources.${name}`, resources[name], RESOURCES)
+  }
+  const { topics, storages = {}, indexes = {}, queues = {} } = resources
+  return {
+    topics: topics === undefined ? null : checkOptions('resources.topics', topics, TOPICS_OPTIONS),
+    storages: each('resources.storages', storages, STORAGE_OPTIONS),
+    indexes: each('resources.indexes', indexes, INDEX_OPTIONS),
+    queues: each('resources.queues', queues, QUEUE_OPTIONS),
+  }
+}
+
+function each<Table extends OptionTable>(path: string, given: unknown, table: Table) {
+  const entries = Object.entries(named(path, given))
+  return Object.fromEntries(entries.map(([name, options]) => [name, checkOptions(`${path}.${name}`, options, table)]))
+}
+
+function named(path: string, given: unknown): { readonly [name: string]: unknown } {
+  const object = requireObject(path, given)
+  for (const name of Object.keys(object)) {
+    if (!NAME.test(name))
+      throw new ConfigError(`${path}: a name`, name, 'a letter, then up to 63 letters, digits and -')
+  }
+  return object
+}
+
+function checkService(name: string, given: unknown, resources: CheckedResources): CheckedService {
+  const path = `services.${name}`
+  const { type, bindings = {}, options = {}, ...rest } = requireObject(path, given)
+  for (const key of Object.keys(rest)) {
+    if (Object.hasOwn(SERVICE_OPTIONS, key)) continue
+    throw unknownOption(`${path}.${key}`, rest[key], ['type', 'bindings', 'options', ...Object.keys(SERVICE_OPTIONS)])
+  }
+  if (typeof type !== 'string' || !(Object.hasOwn(BUILT_IN_TYPES, type) || isModulePath(type))) {
+    throw new ConfigError(`${path}.type`, type, `${typeNames()}, or the path of a module, such as './my-indexer.ts'`)
+  }
+  const service: CheckedService = {
+    ...checkOptions(path, rest, SERVICE_OPTIONS),
+    name,
+    type,
+    bindings: checkBindings(`${path}.bindings`, bindings, resources),
+    options: requireObject(`${path}.options`, options),
+  }
+  if (isModulePath(type)) return service
+  return { ...service, options: checkAgainstType(service, BUILT_IN_TYPES[type as keyof typeof BUILT_IN_TYPES]) }
+}
+
+function checkBindings(
+  path: string,
+  given: unknown,
+  resources: CheckedResources,
+): { readonly [name: string]: Binding } {
+  const bindings = Object.entries(requireObject(path, given)).filter(([, binding]) => binding !== undefined)
+  for (const [name, binding] of bindings) checkTarget(`${path}.${name}`, binding, resources)
+  return Object.fromEntries(bindings) as { readonly [name: string]: Binding }
+}
+
+/** That what it names is there. */
+function checkTarget(path: string, given: unknown, resources: CheckedResources): void {
+  const { kind, name, consumerGroup } = requireObject(path, given)
+  const written = [...new Set(Object.values(WRITTEN_AS))].join(', ')
+  if (typeof kind !== 'string' || typeof name !== 'string') throw new ConfigError(path, given, written)
+  if (kind === 'topic-read' || kind === 'topic-write') {
+    if (resources.topics === null)
+      throw new ConfigError('resources.topics', undefined, `a database of topics: ${path} needs it`)
+    const needsGroup = kind === 'topic-read' && (typeof consumerGroup !== 'string' || consumerGroup === '')
+    if (needsGroup) throw new ConfigError(`${path}.consumerGroup`, consumerGroup, 'the name of a consumer group')
+    return
+  }
+  const there = targetsOf(kind, resources)
+  if (there === undefined) throw new ConfigError(path, given, written)
+  if (!Object.hasOwn(there, name))
+    throw new ConfigError(path, name, Object.keys(there).join(' or ') || 'nothing: there is no such resource')
+}
+
+function targetsOf(kind: string, { storages, indexes, queues }: CheckedResources): object | undefined {
+  if (kind === 'storage-read' || kind === 'storage-write') return storages
+  if (kind === 'index') return indexes
+  return kind === 'queue' ? queues : undefined
+}
+
+function checkKind(path: string, binding: Binding | undefined, rule: BindingRule): void {
+  if (binding === undefined && rule.optional) return
+  const wanted = rule.kind === 'queue-in' || rule.kind === 'queue-out' ? 'queue' : rule.kind
+  // What may write may read as well.
+  const fits = binding?.kind === wanted || (wanted === 'storage-read' && binding?.kind === 'storage-write')
+  if (!fits) throw new ConfigError(path, binding, WRITTEN_AS[rule.kind])
+}

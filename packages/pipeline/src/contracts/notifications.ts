@@ -1,0 +1,135 @@
+/** What is said about stored files, between memory and the messages of a topic: envelopes with an Any inside. */
+
+import { randomUUID } from 'node:crypto'
+import { create, createRegistry, type Registry } from '@bufbuild/protobuf'
+import { type Any, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt'
+import { ContractError } from '../errors.ts'
+import { requireRunId } from '../run-id.ts'
+import { file_tidemark_pipeline_v1_metadata } from './gen/tidemark/pipeline/v1/metadata_pb.ts'
+import {
+  BatchInfoSchema,
+  type DeadLetterMessage,
+  DeadLetterMessageSchema,
+  file_tidemark_pipeline_v1_notification,
+  MetadataInfoSchema,
+  type TopicEnvelope,
+  TopicEnvelopeSchema,
+} from './gen/tidemark/pipeline/v1/notification_pb.ts'
+import { file_tidemark_pipeline_v1_storage } from './gen/tidemark/pipeline/v1/storage_pb.ts'
+import { file_tidemark_pipeline_v1_tick } from './gen/tidemark/pipeline/v1/tick_pb.ts'
+import { fromInt64, toInt64 } from './int64.ts'
+
+export type BatchInfo = {
+  readonly runId: string
+  readonly storageKey: string
+  readonly tickStart: number
+  readonly tickEnd: number
+  readonly tickCount: number
+  readonly writtenAt: number
+}
+
+export type MetadataInfo = { readonly runId: string; readonly storageKey: string; readonly writtenAt: number }
+
+export type DeadLetter = {
+  readonly originalMessage: Uint8Array
+  readonly messageType: string
+  readonly failureReason: string
+  readonly retryCount: number
+  readonly sourceService: string
+  readonly firstFailureAt: number
+  readonly lastFailureAt: number
+  readonly stackTraceLines: readonly string[]
+}
+
+/** Made new where they are not given. */
+type Stamp = { readonly messageId?: string; readonly timestamp?: number }
+
+/** For `open(…, { registry })`: every message of the pipeline, by its type URL. */
+export const contractsRegistry: Registry = createRegistry(
+  file_tidemark_pipeline_v1_tick,
+  file_tidemark_pipeline_v1_metadata,
+  file_tidemark_pipeline_v1_notification,
+  file_tidemark_pipeline_v1_storage,
+)
+
+export function batchEnvelope(info: BatchInfo, stamp: Stamp = {}): TopicEnvelope {
+  const message = create(BatchInfoSchema, {
+    simulationRunId: requireRunId(info.runId),
+    storageKey: info.storageKey,
+    tickStart: toInt64('BatchInfo', 'tickStart', info.tickStart),
+    tickEnd: toInt64('BatchInfo', 'tickEnd', info.tickEnd),
+    tickCount: toInt64('BatchInfo', 'tickCount', info.tickCount),
+    writtenAtMs: toInt64('BatchInfo', 'writtenAt', info.writtenAt),
+  })
+  return envelope(stamp, anyPack(BatchInfoSchema, message))
+}
+
+export function metadataEnvelope(info: MetadataInfo, stamp: Stamp = {}): TopicEnvelope {
+  const message = create(MetadataInfoSchema, {
+    simulationRunId: requireRunId(info.runId),
+    storageKey: info.storageKey,
+    writtenAtMs: toInt64('MetadataInfo', 'writtenAt', info.writtenAt),
+  })
+  return envelope(stamp, anyPack(MetadataInfoSchema, message))
+}
+
+/** What an envelope holds; a `ContractError` where that is something else. */
+export function batchInfoOf(message: TopicEnvelope): BatchInfo {
+  const info = message.payload && anyUnpack(message.payload, BatchInfoSchema)
+  if (info === undefined) throw unexpected('BatchInfo', message)
+  return {
+    runId: requireRunId(info.simulationRunId),
+    storageKey: info.storageKey,
+    tickStart: fromInt64('BatchInfo', 'tick_start', info.tickStart),
+    tickEnd: fromInt64('BatchInfo', 'tick_end', info.tickEnd),
+    tickCount: fromInt64('BatchInfo', 'tick_count', info.tickCount),
+    writtenAt: fromInt64('BatchInfo', 'written_at_ms', info.writtenAtMs),
+  }
+}
+
+export function metadataInfoOf(message: TopicEnvelope): MetadataInfo {
+  const info = message.payload && anyUnpack(message.payload, MetadataInfoSchema)
+  if (info === undefined) throw unexpected('MetadataInfo', message)
+  return {
+    runId: requireRunId(info.simulationRunId),
+    storageKey: info.storageKey,
+    writtenAt: fromInt64('MetadataInfo', 'written_at_ms', info.writtenAtMs),
+  }
+}
+
+export function deadLetterMessage(letter: DeadLetter): DeadLetterMessage {
+  const { firstFailureAt, lastFailureAt, originalMessage, stackTraceLines, ...same } = letter
+  return create(DeadLetterMessageSchema, {
+    ...same,
+    originalMessage: Uint8Array.from(originalMessage),
+    stackTraceLines: [...stackTraceLines],
+    firstFailureTimeMs: toInt64('DeadLetterMessage', 'firstFailureAt', firstFailureAt),
+    lastFailureTimeMs: toInt64('DeadLetterMessage', 'lastFailureAt', lastFailureAt),
+  })
+}
+
+export function deadLetterOf(message: DeadLetterMessage): DeadLetter {
+  const { originalMessage, messageType, failureReason, retryCount, sourceService, stackTraceLines } = message
+  return {
+    originalMessage,
+    messageType,
+    failureReason,
+    retryCount,
+    sourceService,
+    stackTraceLines,
+    firstFailureAt: fromInt64('DeadLetterMessage', 'first_failure_time_ms', message.firstFailureTimeMs),
+    lastFailureAt: fromInt64('DeadLetterMessage', 'last_failure_time_ms', message.lastFailureTimeMs),
+  }
+}
+
+function envelope({ messageId = randomUUID(), timestamp = Date.now() }: Stamp, payload: Any): TopicEnvelope {
+  return create(TopicEnvelopeSchema, {
+    messageId,
+    timestamp: toInt64('TopicEnvelope', 'timestamp', timestamp),
+    payload,
+  })
+}
+
+function unexpected(wanted: string, { payload }: TopicEnvelope): ContractError {
+  return new ContractError('TopicEnvelope', `it holds ${payload?.typeUrl || 'nothing'} in place of a ${wanted}`)
+}

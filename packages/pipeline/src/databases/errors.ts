@@ -1,0 +1,85 @@
+import { DatabaseError } from 'tidemark'
+
+/** What goes wrong with an index database. All are `DatabaseError`s of `tidemark`, with an advice of their own. */
+export class IndexDatabaseError extends DatabaseError {
+  constructor(message: string, cause?: unknown, code = 'TIDEMARK_INDEX_DATABASE') {
+    super(message, cause, code)
+  }
+}
+
+export class IndexUnreachableError extends IndexDatabaseError {
+  constructor(where: string, cause?: unknown) {
+    super(
+      `Can't reach the index database at ${where}. Check that the server runs and the address is right. ` +
+        `A write that was under way may or may not have been stored; repeating it does no harm`,
+      cause,
+      'TIDEMARK_INDEX_UNREACHABLE',
+    )
+  }
+}
+
+export class IndexLockedError extends IndexDatabaseError {
+  constructor(where: string, waitedMs: number, cause?: unknown) {
+    super(
+      `The index database at ${where} was in use by another process for ${waitedMs} ms. ` +
+        `End the transaction or the process that holds it, or raise busyTimeout`,
+      cause,
+      'TIDEMARK_INDEX_LOCKED',
+    )
+  }
+}
+
+export class IndexFullError extends IndexDatabaseError {
+  constructor(where: string, cause?: unknown) {
+    super(
+      `The index database at ${where} is full. Free disk space (or raise its size limit); ` +
+        `this transaction stored nothing`,
+      cause,
+      'TIDEMARK_INDEX_FULL',
+    )
+  }
+}
+
+export class IndexReadOnlyError extends IndexDatabaseError {
+  constructor(where: string, cause?: unknown) {
+    super(
+      `The index database at ${where} is read-only. Give this process write access to the file and its folder, ` +
+        `or connect to the primary server`,
+      cause,
+      'TIDEMARK_INDEX_READ_ONLY',
+    )
+  }
+}
+
+/** The engine, or the schema that another version wrote, is one that this version can't use. */
+export class IndexVersionError extends IndexDatabaseError {
+  constructor(message: string) {
+    super(message, undefined, 'TIDEMARK_INDEX_VERSION')
+  }
+}
+
+export class IndexNotFoundError extends IndexDatabaseError {
+  readonly runId: string
+
+  constructor(runId: string, where: string) {
+    super(
+      `There is no index of run ${runId} at ${where}. List the runs that have one with listIndexedRuns(), ` +
+        `or open it with create: true`,
+      undefined,
+      'TIDEMARK_INDEX_NOT_FOUND',
+    )
+    this.runId = runId
+  }
+}
+
+/** A transaction begun inside another one would wait for it for ever. */
+export class NestedTransactionError extends IndexDatabaseError {
+  constructor(where: string) {
+    super(
+      `A transaction on the index database at ${where} was begun inside another one. ` +
+        `Use the transaction that is open: pass it on as { tx }`,
+      undefined,
+      'TIDEMARK_INDEX_NESTED_TRANSACTION',
+    )
+  }
+}

@@ -1,0 +1,43 @@
+import type { IdempotencyTracker } from '../trackers/idempotency-tracker.ts'
+import type { RetryTracker } from '../trackers/retry-tracker.ts'
+import type { LedgerStore } from './ledger-store.ts'
+import type { MetadataStore } from './metadata.ts'
+import type { SqlValue, Transaction } from './transaction.ts'
+
+/** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
+export type IndexDatabase = AsyncDisposable & {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly runId: string
+  /** Where it is, for people; never a user or a password. */
+  readonly location: string
+  readonly metadata: MetadataStore
+  readonly ledger: LedgerStore
+  readonly idempotency: IdempotencyTracker
+  readonly retries: RetryTracker
+  /**
+   * Commits what `work` has done when it resolves, and undoes it when it rejects. Where the server gave up a transaction
+   * for another one's sake, `work` runs again from its start.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** One statement that only reads; it waits for no writer. */
+  read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
+  /** Waits for what runs. Closing twice is fine. */
+  close(): Promise<void>
+}
+
+/** One engine: what `open-index.ts` needs of it. */
+export type IndexEngine = {
+  open(address: string, runId: string, options: IndexSettings): Promise<IndexDatabase>
+  /** Oldest first. */
+  list(address: string): Promise<string[]>
+  /** False where there was none. */
+  drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
+}
+
+/** The options, checked and with their defaults. */
+export type IndexSettings = {
+  readonly create: boolean
+  readonly busyTimeoutMs: number
+  readonly durability: 'full' | 'process'
+  readonly poolSize: number
+}

@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Duration, TidemarkError } from 'tidemark'
+import type { SimulationMetadata } from '../contracts/tick.ts'
+import { parseDuration } from '../duration.ts'
+import { refuseUnknown } from '../options.ts'
+import type { IndexDatabase } from './index-database.ts'
+
+export type MetadataReaderOptions = {
+  /** Default '1s'. */
+  readonly pollInterval?: Duration
+  /** How long to wait before giving up. Default '5m'. */
+  readonly maxDuration?: Duration
+}
+
+/** Waits until a run's metadata is in its index, and keeps it: metadata doesn't change while a run is indexed. */
+export class MetadataReader {
+  readonly #database: Pick<IndexDatabase, 'metadata' | 'runId' | 'location'>
+  readonly #pollMs: number
+  readonly #maxMs: number
+  #known: SimulationMetadata | undefined
+
+  constructor(database: Pick<IndexDatabase, 'metadata' | 'runId' | 'location'>, options: MetadataReaderOptions = {}) {
+    const { pollMs, maxMs } = metadataReaderSettings(options)
+    this.#database = database
+    this.#pollMs = pollMs
+    this.#maxMs = maxMs
+  }
+
+  /** The metadata if it is there now, without waiting. */
+  async peek(): Promise<SimulationMetadata | null> {
+    this.#known ??= (await this.#database.metadata.read()) ?? undefined
+    return this.#known ?? null
+  }
+
+  /** Rejects with `MetadataTimeoutError`, or with the signal's reason. */
+  async get({ signal }: { readonly signal?: AbortSignal } = {}): Promise<SimulationMetadata> {
+    const started = performance.now()
+    for (;;) {
+      signal?.throwIfAborted()
+      const metadata = await this.peek()
+      if (metadata !== null) return metadata
+      const left = started + this.#maxMs - performance.now()
+      if (left <= 0) throw new MetadataTimeoutError(this.#database.runId, this.#database.location, this.#maxMs)
+      await delay(Math.min(this.#pollMs, left), undefined, signal && { signal }).catch(error => {
+        // The timer's own AbortError would hide why.
+        signal?.throwIfAborted()
+        throw error
+      })
+    }
+  }
+}
+
+export function metadataReaderSettings(options: MetadataReaderOptions): { pollMs: number; maxMs: number } {
+  refuseUnknown(options, ['pollInterval', 'maxDuration'])
+  const { pollInterval = '1s', maxDuration = '5m' } = options
+  return {
+    pollMs: parseDuration('pollInterval', pollInterval, { min: 1 }),
+    maxMs: parseDuration('maxDuration', maxDuration),
+  }
+}
+
+export class MetadataTimeoutError extends TidemarkError {
+  readonly runId: string
+
+  constructor(runId: string, location: string, waitedMs: number) {
+    super(
+      'TIDEMARK_METADATA_TIMEOUT',
+      `The metadata of run ${runId} did not reach the index at ${location} within ${waitedMs} ms. ` +
+        `Check that the metadata indexer runs, writes to this index, and that the run's metadata was persisted; ` +
+        `or raise maxDuration`,
+    )
+    this.runId = runId
+  }
+}

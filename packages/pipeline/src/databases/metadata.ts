@@ -1,0 +1,24 @@
+import type { SimulationMetadata } from '../contracts/tick.ts'
+import { IndexDatabaseError } from './errors.ts'
+
+/** What an index knows of its run. Never waits; `MetadataReader` does. */
+export type MetadataStore = {
+  /** Writing again replaces what is there. */
+  write(metadata: SimulationMetadata): Promise<void>
+  /** null: not written yet. */
+  read(): Promise<SimulationMetadata | null>
+  has(): Promise<boolean>
+}
+
+/** As JSON, which both engines keep as it is: PostgreSQL's text can't hold every text, its escaped form can. */
+export function metadataDocument(metadata: SimulationMetadata, runId: string): string {
+  if (metadata.runId !== runId) {
+    throw new IndexDatabaseError(
+      `The metadata of run ${metadata.runId} can't be written into the index of run ${runId}. Open that run's index`,
+    )
+  }
+  const { startedAt, seed, samplingInterval, environment, settings, moleculeTypes } = metadata
+  return JSON.stringify({ runId, startedAt, seed, samplingInterval, environment, settings, moleculeTypes })
+}
+
+export const metadataOf = (document: string): SimulationMetadata => JSON.parse(document)

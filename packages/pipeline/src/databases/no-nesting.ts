@@ -1,0 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { NestedTransactionError } from './errors.ts'
+
+/** Knows whether the caller is inside a transaction of this database. */
+export class NoNesting {
+  readonly #current = new AsyncLocalStorage<{ isOpen: boolean }>()
+  readonly #location: string
+
+  constructor(location: string) {
+    this.#location = location
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    // What the work leaves running, a timer for example, stays in this context after the transaction has ended.
+    const context = { isOpen: true }
+    try {
+      return await this.#current.run(context, work)
+    } finally {
+      context.isOpen = false
+    }
+  }
+
+  check(): void {
+    if (this.#current.getStore()?.isOpen) throw new NestedTransactionError(this.#location)
+  }
+}

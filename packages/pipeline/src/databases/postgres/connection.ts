@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { ClosedError, ConfigError } from 'tidemark'
+import type { IndexSettings } from '../index-database.ts'
+import { NoNesting } from '../no-nesting.ts'
+import type { SqlValue, Transaction } from '../transaction.ts'
+import { isTransient, mapError } from './engine-errors.ts'
+import { inSchema } from './schema-name.ts'
+
+const CONNECT_TIMEOUT_MS = 30_000
+const TRANSIENT_ATTEMPTS = 5
+const INT8 = 20
+
+/** int8 arrives as text, because it may hold more than a number can; ours never do. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (Number(oid) === INT8 ? Number : pg.types.getTypeParser(oid, format)),
+}
+
+/** One schema of one server: its connections, and its errors as ours. */
+export class Connection {
+  readonly schema: string
+  /** host:port/database, never a user or a password. */
+  readonly location: string
+  readonly #pool: pg.Pool
+  readonly #settings: IndexSettings
+  readonly #nesting: NoNesting
+  readonly #statements = new Map<string, string>()
+  readonly #running = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(address: string, schema: string, settings: IndexSettings) {
+    const config = {
+      connectionString: address,
+      application_name: '@tidemark/pipeline',
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    }
+    this.schema = schema
+    this.location = locationOf(config)
+    this.#settings = settings
+    this.#nesting = new NoNesting(this.location)
+    this.#pool = new pg.Pool({ ...config, max: settings.poolSize })
+    // An idle connection that breaks is replaced when the next one is asked for.
+    this.#pool.on('error', () => undefined)
+  }
+
+  async read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
+    return await this.#track(async () => {
+      try {
+        return (await this.#pool.query(this.#query(sql, values))).rows as T[]
+      } catch (error) {
+        throw mapError(error, this.location)
+      }
+    })
+  }
+
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#nesting.check()
+    return await this.#track(async () => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await this.#transact(work)
+        } catch (error) {
+          const undone = error instanceof Error && isTransient(error.cause)
+          if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
+          // At once, it can take its first lock again before the other is awake, and they meet as before.
+          await delay(20 * attempt * (1 + Math.random()))
+        }
+      }
+    })
+  }
+
+  /** Waits for what runs, or waits for a connection: the pool itself would leave those waiting for ever. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(this.#running).then(() => this.#pool.end())
+    return this.#closing
+  }
+
+  async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const client = await this.#mapped(() => this.#pool.connect())
+    // A connection that breaks says so here as well as in the query that is under way.
+    const ignore = () => {}
+    client.on('error', ignore)
+    let isOpen = true
+    let broken: Error | undefined
+    // The work's own errors pass as they are; only those of the statements are the server's.
+    const send = async (query: pg.QueryConfig): Promise<pg.QueryResult> => {
+      if (!isOpen) throw new ClosedError('The transaction')
+      return await this.#mapped(() => client.query(query))
+    }
+    try {
+      await send({ text: this.#begin() })
+      const result = await this.#nesting.run(() =>
+        work({
+          rows: async (sql, ...values) => (await send(this.#query(sql, values))).rows,
+          run: async (sql, ...values) => (await send(this.#query(sql, values))).rowCount ?? 0,
+        }),
+      )
+      await send({ text: 'commit' })
+      return result
+    } catch (error) {
+      await client.query('rollback').catch(cause => {
+        broken = cause instanceof Error ? cause : new Error(String(cause))
+      })
+      throw error
+    } finally {
+      isOpen = false
+      client.off('error', ignore)
+      client.release(broken)
+    }
+  }
+
+  /**
+   * A server may be set up otherwise, but a change of the ledger is right only where each statement sees what has
+   * committed. One text, so that it costs one round trip and holds behind a pooler too.
+   */
+  #begin(): string {
+    return `begin isolation level read committed; set local lock_timeout = ${Math.ceil(this.#settings.busyTimeoutMs)}`
+  }
+
+  #query(sql: string, values: SqlValue[]): pg.QueryConfig {
+    let text = this.#statements.get(sql)
+    if (text === undefined) {
+      text = inSchema(sql, this.schema)
+      this.#statements.set(sql, text)
+    }
+    return { text, values, types: TYPES }
+  }
+
+  async #mapped<R>(step: () => Promise<R>): Promise<R> {
+    try {
+      return await step()
+    } catch (error) {
+      throw mapError(error, this.location, this.#settings.busyTimeoutMs)
+    }
+  }
+
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing) throw new ClosedError('The index database')
+    const running = work()
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+}
+
+function locationOf(config: pg.ClientConfig): string {
+  try {
+    const { host, port, database } = new pg.Client(config)
+    return `${host}:${port}/${database ?? ''}`
+  } catch {
+    // The driver's error quotes the address, password and all.
+    throw new ConfigError('address', '(hidden)', 'postgres://user:password@host:port/database')
+  }
+}

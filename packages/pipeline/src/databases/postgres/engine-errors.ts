@@ -1,0 +1,59 @@
+import { TidemarkError } from 'tidemark'
+import {
+  IndexDatabaseError,
+  IndexFullError,
+  IndexLockedError,
+  IndexReadOnlyError,
+  IndexUnreachableError,
+} from '../errors.ts'
+
+/** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
+const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '53300'])
+const UNREACHABLE_SYSTEM =
+  /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM)/
+const FULL = new Set(['53100', '53200'])
+const LOCKED = '55P03'
+const READ_ONLY = '25006'
+const REFUSED: Record<string, string> = {
+  '28P01': 'The password is wrong. Check the user and password of the address',
+  '28000': 'The server refuses this user. Check the user of the address, and pg_hba.conf on the server',
+  '3D000': 'The database does not exist. Create it, or correct its name in the address',
+  '42501': 'The user lacks a right. Grant it CREATE on the database, or let an administrator create the schema for it',
+  '42P01': "A table is missing: was this run's index dropped meanwhile? Open it again to make a new one",
+  '3F000': "The schema is missing: was this run's index dropped meanwhile? Open it again to make a new one",
+}
+
+/** Two transactions that got in each other's way; the server undid this one. */
+export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
+
+/** Every error of the driver as one of ours. */
+export function mapError(error: unknown, location: string, waitedMs = 0): TidemarkError {
+  if (error instanceof TidemarkError) return error
+  const code = codeOf(error)
+  if (isUnreachable(error, code)) return new IndexUnreachableError(location, error)
+  if (code === READ_ONLY) return new IndexReadOnlyError(location, error)
+  if (code === LOCKED) return new IndexLockedError(location, waitedMs, error)
+  if (FULL.has(code)) return new IndexFullError(location, error)
+  const text = error instanceof Error ? error.message : String(error)
+  const advice = REFUSED[code]
+  return new IndexDatabaseError(
+    `The index database at ${location} failed: ${text}${advice ? `. ${advice}` : ''}`,
+    error,
+  )
+}
+
+/** The SQLSTATE, or the system's code, of an error; '' where it has none. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  if (typeof error !== 'object' || error === null || !('code' in error)) return ''
+  return typeof error.code === 'string' ? error.code : ''
+}
+
+function isUnreachable(error: unknown, code: string): boolean {
+  if (code === '') return error instanceof Error && LOST_CONNECTION.test(error.message)
+  return UNREACHABLE.has(code) || code.startsWith('08') || UNREACHABLE_SYSTEM.test(code)
+}
+
+/** `pg` gives a connection that broke or could not be made no code, only these words. */
+const LOST_CONNECTION =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|The server does not support SSL|Cannot use a pool after)/

@@ -1,0 +1,39 @@
+import { IndexNotFoundError } from '../errors.ts'
+import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
+import { indexName } from '../index-name.ts'
+import { Connection } from './connection.ts'
+import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
+import { PostgresLedgerStore } from './ledger-store.ts'
+import { PostgresMetadata } from './metadata.ts'
+import { migrate, schemaExists } from './migrate.ts'
+import { PostgresRetryTracker } from './retry-tracker.ts'
+import { dropRun, listRuns } from './runs.ts'
+
+export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
+
+async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
+  const connection = new Connection(address, indexName(runId), settings)
+  try {
+    if (!settings.create && !(await schemaExists(connection))) {
+      throw new IndexNotFoundError(runId, connection.location)
+    }
+    await migrate(connection)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+  const close = (): Promise<void> => connection.close()
+  return {
+    engine: 'postgres',
+    runId,
+    location: connection.location,
+    metadata: new PostgresMetadata(connection, runId),
+    ledger: new PostgresLedgerStore(connection),
+    idempotency: new PostgresIdempotencyTracker(connection),
+    retries: new PostgresRetryTracker(connection),
+    transaction: work => connection.transaction(work),
+    read: (sql, ...values) => connection.read(sql, ...values),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

@@ -1,0 +1,216 @@
+import type { ArrivedRange, BatchRow, BatchStatus, GapRow, LedgerRows, TickRange } from '../ledger-store.ts'
+import type { Transaction } from '../transaction.ts'
+
+export const BATCH_COLUMNS = `
+  batch_key as key, tick_start as "tickStart", tick_end as "tickEnd", status, version, claimer,
+  claimed_at as "claimedAt", settled_at as "settledAt", error`
+
+const RANGE_COLUMNS = 'tick_start as "tickStart", tick_end as "tickEnd"'
+
+const ARRIVED_COLUMNS = `
+  ${RANGE_COLUMNS}, is_held as "isHeld", gap_since as "gapSince", gap_reported_at as "gapReportedAt",
+  is_gap_skipped as "isGapSkipped"`
+
+/** Ranges are disjoint, so the last that starts before this one is the last that ends before it. */
+export const GAP_COLUMNS = `
+  ${ARRIVED_COLUMNS},
+  (
+    select p.tick_end
+    from run.batch_arrived as p
+    where p.indexer = a.indexer and p.tick_start < a.tick_start
+    order by p.tick_start desc
+    limit 1
+  ) as "previousEnd"`
+
+const BATCH = `
+  select ${BATCH_COLUMNS}
+  from run.batch_processing
+  where indexer = $1 and batch_key = $2`
+
+const SAVE_BATCH = `
+  insert into run.batch_processing
+    (indexer, batch_key, tick_start, tick_end, status, version, claimer, claimed_at, settled_at, error)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  on conflict (indexer, batch_key) do update set
+    status = excluded.status,
+    version = excluded.version,
+    claimer = excluded.claimer,
+    claimed_at = excluded.claimed_at,
+    settled_at = excluded.settled_at,
+    error = excluded.error`
+
+const STUCK = `
+  select ${BATCH_COLUMNS}
+  from run.batch_processing
+  where indexer = $1 and status = 'claimed' and claimed_at <= $2
+  order by tick_start, batch_key
+  limit 1`
+
+const READY = `
+  select ${BATCH_COLUMNS}
+  from run.batch_processing
+  where indexer = $1 and status = 'ready'
+  order by tick_start, batch_key
+  limit 1`
+
+const RELEASE = `
+  update run.batch_processing
+  set status = 'ready'
+  where indexer = $1 and status = 'gap_pending' and tick_start between $2 and $3`
+
+/** Ranges are disjoint: at most one that starts before the first tick can reach it, the last of them. */
+const rangesIn = (table: string, columns: string): string => `
+  select ${columns}
+  from ${table}
+  where indexer = $1
+    and tick_start <= $3
+    and tick_end >= $2
+    and tick_start >= coalesce((select max(tick_start) from ${table} where indexer = $1 and tick_start <= $2), $2)
+  order by tick_start`
+
+const ARRIVED_IN = rangesIn('run.batch_arrived', ARRIVED_COLUMNS)
+const PROCESSED_IN = rangesIn('run.batch_processed', RANGE_COLUMNS)
+
+const ARRIVED_AFTER = `
+  select ${ARRIVED_COLUMNS}
+  from run.batch_arrived
+  where indexer = $1 and tick_start > $2
+  order by tick_start
+  limit 1`
+
+const ARRIVED_BEFORE = `
+  select ${ARRIVED_COLUMNS}
+  from run.batch_arrived
+  where indexer = $1 and tick_start < $2
+  order by tick_start desc
+  limit 1`
+
+const REMOVE_ARRIVED = 'delete from run.batch_arrived where indexer = $1 and tick_start between $2 and $3'
+const REMOVE_PROCESSED = 'delete from run.batch_processed where indexer = $1 and tick_start between $2 and $3'
+
+/** A range that only grows at its end is one statement: the common case, where batches come in order. */
+const SAVE_ARRIVED = `
+  insert into run.batch_arrived (indexer, tick_start, tick_end, is_held, gap_since, gap_reported_at, is_gap_skipped)
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (indexer, tick_start) do update set
+    tick_end = excluded.tick_end,
+    is_held = excluded.is_held,
+    gap_since = excluded.gap_since,
+    gap_reported_at = excluded.gap_reported_at,
+    is_gap_skipped = excluded.is_gap_skipped`
+
+const SAVE_PROCESSED = `
+  insert into run.batch_processed (indexer, tick_start, tick_end)
+  values ($1, $2, $3)
+  on conflict (indexer, tick_start) do update set tick_end = excluded.tick_end`
+
+const OVERDUE = `
+  select ${GAP_COLUMNS}
+  from run.batch_arrived as a
+  where indexer = $1 and gap_since <= $2 and (gap_reported_at is null or is_held and $3)
+  order by tick_start`
+
+const ADD_COUNTS = `
+  update run.batch_ledger
+  set claimed = claimed + $2, completed = completed + $3, failed = failed + $4,
+    gap_pending = gap_pending + $5, ready = ready + $6, recorded = recorded + $7
+  where indexer = $1`
+
+export class PostgresLedgerRows implements LedgerRows {
+  readonly now: number
+  readonly #tx: Transaction
+  readonly #indexer: string
+  /** What this change adds to the counts, written once at its end. */
+  readonly #added = { claimed: 0, completed: 0, failed: 0, gap_pending: 0, ready: 0, recorded: 0 }
+
+  constructor(tx: Transaction, indexer: string, now: number) {
+    this.#tx = tx
+    this.#indexer = indexer
+    this.now = now
+  }
+
+  async batch(key: string): Promise<BatchRow | null> {
+    return await this.#first<BatchRow>(BATCH, key)
+  }
+
+  async saveBatch(row: BatchRow, before: BatchRow | null): Promise<void> {
+    const { key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error } = row
+    const values = [key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error]
+    await this.#tx.run(SAVE_BATCH, this.#indexer, ...values)
+    if (before !== null) this.#count(before.status, -1)
+    this.#count(status, 1)
+  }
+
+  async stuckBatch(claimedAt: number): Promise<BatchRow | null> {
+    return await this.#first<BatchRow>(STUCK, claimedAt)
+  }
+
+  async readyBatch(): Promise<BatchRow | null> {
+    return await this.#first<BatchRow>(READY)
+  }
+
+  async releaseWaiting({ tickStart, tickEnd }: TickRange): Promise<number> {
+    const released = await this.#tx.run(RELEASE, this.#indexer, tickStart, tickEnd)
+    this.#count('gap_pending', -released)
+    this.#count('ready', released)
+    return released
+  }
+
+  async countRecorded(): Promise<void> {
+    this.#added.recorded++
+  }
+
+  async arrivedIn({ tickStart, tickEnd }: TickRange): Promise<ArrivedRange[]> {
+    return await this.#tx.rows<ArrivedRange>(ARRIVED_IN, this.#indexer, tickStart, tickEnd)
+  }
+
+  async arrivedAfter(tick: number): Promise<ArrivedRange | null> {
+    return await this.#first<ArrivedRange>(ARRIVED_AFTER, tick)
+  }
+
+  async arrivedBefore(tick: number): Promise<ArrivedRange | null> {
+    return await this.#first<ArrivedRange>(ARRIVED_BEFORE, tick)
+  }
+
+  async replaceArrived(parts: readonly TickRange[], whole: ArrivedRange): Promise<void> {
+    await this.#removeOthers(REMOVE_ARRIVED, parts, whole)
+    const { tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped } = whole
+    const values = [tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped]
+    await this.#tx.run(SAVE_ARRIVED, this.#indexer, ...values)
+  }
+
+  async processedIn({ tickStart, tickEnd }: TickRange): Promise<TickRange[]> {
+    return await this.#tx.rows<TickRange>(PROCESSED_IN, this.#indexer, tickStart, tickEnd)
+  }
+
+  async replaceProcessed(parts: readonly TickRange[], whole: TickRange): Promise<void> {
+    await this.#removeOthers(REMOVE_PROCESSED, parts, whole)
+    await this.#tx.run(SAVE_PROCESSED, this.#indexer, whole.tickStart, whole.tickEnd)
+  }
+
+  async overdueGaps(since: number, withHeld: boolean): Promise<GapRow[]> {
+    return await this.#tx.rows<GapRow>(OVERDUE, this.#indexer, since, withHeld)
+  }
+
+  async writeCounts(): Promise<void> {
+    const { claimed, completed, failed, gap_pending, ready, recorded } = this.#added
+    const added = [claimed, completed, failed, gap_pending, ready, recorded]
+    if (added.some(count => count !== 0)) await this.#tx.run(ADD_COUNTS, this.#indexer, ...added)
+  }
+
+  #count(status: BatchStatus, added: number): void {
+    this.#added[status] += added
+  }
+
+  async #first<T>(sql: string, ...values: (string | number)[]): Promise<T | null> {
+    const [row] = await this.#tx.rows<T>(sql, this.#indexer, ...values)
+    return row ?? null
+  }
+
+  /** The part that starts where the whole does is overwritten, and need not be removed. */
+  async #removeOthers(sql: string, parts: readonly TickRange[], whole: TickRange): Promise<void> {
+    const others = parts.filter(({ tickStart }) => tickStart !== whole.tickStart)
+    const [first, last] = [others[0], others.at(-1)]
+    if (first && last) await this.#tx.run(sql, this.#indexer, first.tickStart, last.tickStart)
+  }
+}

@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { IndexVersionError } from '../errors.ts'
+import type { Connection } from './connection.ts'
+import { lockKey, quoteIdentifier } from './schema-name.ts'
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+const OLDEST_SERVER = 140_000
+
+const CREATE_MIGRATION = `
+  create table if not exists run.index_migration (version int primary key, applied_at bigint not null)`
+
+const APPLIED = `
+  insert into run.index_migration (version, applied_at)
+  values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`
+
+/** Brings the run's schema up to date. Processes that start together wait for the first, and find it done. */
+export async function migrate(connection: Connection): Promise<void> {
+  await checkServer(connection)
+  const migrations = readMigrations()
+  const newest = migrations.at(-1)?.version ?? 0
+  if ((await schemaVersion(connection, newest)) === newest) return
+  await connection.transaction(async tx => {
+    await tx.rows('select pg_advisory_xact_lock($1)', lockKey(connection.schema))
+    // "if not exists" alone asks for the right to create even where an administrator has made the schema.
+    const there = await tx.rows('select from pg_namespace where nspname = $1', connection.schema)
+    if (there.length === 0) await tx.run(`create schema if not exists ${quoteIdentifier(connection.schema)}`)
+    await tx.run(CREATE_MIGRATION)
+    const [row] = await tx.rows<{ current: number }>(
+      'select coalesce(max(version), 0) as current from run.index_migration',
+    )
+    const current = row?.current ?? 0
+    refuseNewer(connection, current, newest)
+    for (const { version, sql } of migrations) {
+      if (version <= current) continue
+      await tx.run(sql)
+      await tx.run(APPLIED, version)
+    }
+  })
+}
+
+export async function schemaExists(connection: Connection): Promise<boolean> {
+  const [row] = await connection.read<{ there: boolean }>(
+    'select to_regclass($1) is not null as there',
+    `${quoteIdentifier(connection.schema)}.index_migration`,
+  )
+  return row?.there === true
+}
+
+async function checkServer(connection: Connection): Promise<void> {
+  const [row] = await connection.read<{ server_version_num: string }>('show server_version_num')
+  const version = Number(row?.server_version_num)
+  if (version >= OLDEST_SERVER) return
+  throw new IndexVersionError(
+    `PostgreSQL at ${connection.location} is version ${Math.floor(version / 10_000)}; the index needs 14 or later. ` +
+      `Upgrade the server, or use a SQLite index`,
+  )
+}
+
+/** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
+async function schemaVersion(connection: Connection, newest: number): Promise<number> {
+  if (!(await schemaExists(connection))) return 0
+  const [row] = await connection.read<{ version: number }>(
+    'select coalesce(max(version), 0) as version from run.index_migration',
+  )
+  const version = row?.version ?? 0
+  refuseNewer(connection, version, newest)
+  return version
+}
+
+function refuseNewer(connection: Connection, version: number, newest: number): void {
+  if (version <= newest) return
+  throw new IndexVersionError(
+    `The index ${connection.schema} at ${connection.location} was written by a newer version (schema ${version}; ` +
+      `this one knows ${newest}). Update @tidemark/pipeline`,
+  )
+}
+
+function readMigrations(): { version: number; sql: string }[] {
+  return readdirSync(FOLDER)
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
+}

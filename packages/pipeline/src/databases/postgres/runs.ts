@@ -1,0 +1,36 @@
+import type { IndexSettings } from '../index-database.ts'
+import { indexName, runOfIndex } from '../index-name.ts'
+import { Connection } from './connection.ts'
+import { quoteIdentifier } from './schema-name.ts'
+
+const LISTING: IndexSettings = { create: false, busyTimeoutMs: 30_000, durability: 'full', poolSize: 1 }
+
+const LIST = `
+  select n.nspname as name
+  from pg_namespace as n
+  join pg_class as c on c.relnamespace = n.oid and c.relname = 'index_migration'
+  where n.nspname like 'run\\_%'
+  order by n.nspname`
+
+export async function listRuns(address: string): Promise<string[]> {
+  const connection = new Connection(address, 'public', LISTING)
+  try {
+    const rows = await connection.read<{ name: string }>(LIST)
+    return rows.map(({ name }) => runOfIndex(name)).filter(run => run !== undefined)
+  } finally {
+    await connection.close()
+  }
+}
+
+export async function dropRun(address: string, runId: string, settings: IndexSettings): Promise<boolean> {
+  const connection = new Connection(address, indexName(runId), settings)
+  try {
+    return await connection.transaction(async tx => {
+      const there = await tx.rows('select from pg_namespace where nspname = $1', connection.schema)
+      if (there.length > 0) await tx.run(`drop schema if exists ${quoteIdentifier(connection.schema)} cascade`)
+      return there.length > 0
+    })
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,184 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ClosedError } from 'tidemark'
+import { IndexVersionError } from '../errors.ts'
+import type { IndexSettings } from '../index-database.ts'
+import { NoNesting } from '../no-nesting.ts'
+import type { SqlValue, Transaction } from '../transaction.ts'
+import { isBusy, mapError } from './engine-errors.ts'
+
+/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
+const OLDEST_SQLITE = [3, 51, 3] as const
+
+/**
+ * One file, with a connection to write and one to read. Writers of this process queue up here; a file that another
+ * process writes to is tried again later. The event loop is never blocked on either.
+ */
+export class Connection {
+  readonly path: string
+  readonly #settings: IndexSettings
+  readonly #writer: Statements
+  readonly #reader: Statements
+  readonly #nesting: NoNesting
+  /** Settles when the last writer that queued up is done. */
+  #queue: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+  #waiting = 0
+
+  constructor(path: string, settings: IndexSettings) {
+    this.path = path
+    this.#settings = settings
+    this.#nesting = new NoNesting(path)
+    try {
+      if (settings.create) mkdirSync(dirname(path), { recursive: true })
+      this.#writer = new Statements(path)
+      this.#reader = new Statements(path)
+    } catch (error) {
+      throw mapError(error, path)
+    }
+  }
+
+  /** How many wait for another process's transaction. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  async prepareForUse(): Promise<void> {
+    const versions = await this.#retryWhileBusy(() =>
+      this.#writer.rows<{ version: string }>('select sqlite_version() as version'),
+    )
+    requireVersion(versions[0]?.version ?? '')
+    await this.#retryWhileBusy(() => this.#writer.rows('pragma journal_mode = wal'))
+    const synchronous = this.#settings.durability === 'full' ? 'full' : 'normal'
+    await this.#retryWhileBusy(() => this.#writer.db.exec(`pragma synchronous = ${synchronous}`))
+    this.#writer.db.exec('pragma foreign_keys = on')
+    this.#reader.db.exec('pragma query_only = on')
+  }
+
+  async read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
+    this.#requireOpen()
+    return await this.#retryWhileBusy(() => this.#reader.rows<T>(sql, ...values))
+  }
+
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#requireOpen()
+    this.#nesting.check()
+    const turn = this.#queue.then(() => this.#transact(work))
+    this.#queue = turn.catch(() => undefined)
+    return await turn
+  }
+
+  /** Several statements at once, for migrations; to be called in a transaction. */
+  exec(sql: string): void {
+    this.#writer.db.exec(sql)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#queue.then(() => {
+      this.#reader.close()
+      this.#writer.close()
+    })
+    return this.#closing
+  }
+
+  async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const writer = this.#writer
+    await this.#retryWhileBusy(() => writer.run('begin immediate'))
+    let isOpen = true
+    // The work's own errors pass as they are; only those of the statements are SQLite's.
+    const run = async <R>(step: () => R): Promise<R> => {
+      if (!isOpen) throw new ClosedError('The transaction')
+      return this.#mapped(step)
+    }
+    try {
+      const result = await this.#nesting.run(() =>
+        work({
+          rows: (sql, ...values) => run(() => writer.rows(sql, ...values)),
+          run: (sql, ...values) => run(() => writer.run(sql, ...values)),
+        }),
+      )
+      this.#mapped(() => writer.run('commit'))
+      return result
+    } catch (error) {
+      if (writer.db.isTransaction) writer.run('rollback')
+      throw error
+    } finally {
+      isOpen = false
+    }
+  }
+
+  #mapped<R>(step: () => R): R {
+    try {
+      return step()
+    } catch (error) {
+      throw mapError(error, this.path)
+    }
+  }
+
+  async #retryWhileBusy<T>(step: () => T): Promise<T> {
+    const started = performance.now()
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return step()
+      } catch (error) {
+        const waited = performance.now() - started
+        if (!isBusy(error) || waited > this.#settings.busyTimeoutMs) throw mapError(error, this.path, waited)
+        this.#waiting++
+        // Short at first: another process's transaction takes about a millisecond.
+        await delay(Math.min(20, 0.5 * 2 ** attempt) * (0.5 + Math.random())).finally(() => this.#waiting--)
+      }
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#closing) throw new ClosedError('The index database')
+  }
+}
+
+/** A connection and the statements it has prepared. */
+class Statements {
+  readonly db: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(path: string) {
+    // No waiting inside SQLite: that would hold up the event loop.
+    this.db = new DatabaseSync(path, { timeout: 0 })
+  }
+
+  rows<T>(sql: string, ...values: SqlValue[]): T[] {
+    return this.#statement(sql).all(...values.map(bound)) as T[]
+  }
+
+  run(sql: string, ...values: SqlValue[]): number {
+    return Number(this.#statement(sql).run(...values.map(bound)).changes)
+  }
+
+  close(): void {
+    this.#prepared.clear()
+    if (this.db.isOpen) this.db.close()
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.db.prepare(sql)
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+/** SQLite has no booleans. */
+const bound = (value: SqlValue): Exclude<SqlValue, boolean> => (typeof value === 'boolean' ? Number(value) : value)
+
+function requireVersion(version: string): void {
+  const parts = version.split('.').map(Number)
+  const differs = OLDEST_SQLITE.findIndex((least, index) => parts[index] !== least)
+  if (differs === -1 || (parts[differs] ?? 0) > (OLDEST_SQLITE[differs] ?? 0)) return
+  throw new IndexVersionError(
+    `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
+      `the index needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
+  )
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { IndexVersionError } from '../errors.ts'
+import type { Connection } from './connection.ts'
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+
+const CREATE_MIGRATION = `
+  create table if not exists index_migration (version integer primary key, applied_at integer not null)`
+
+/** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
+export async function migrate(connection: Connection): Promise<void> {
+  const migrations = readMigrations()
+  const newest = migrations.at(-1)?.version ?? 0
+  await connection.transaction(async tx => {
+    await tx.run(CREATE_MIGRATION)
+    const [row] = await tx.rows<{ current: number }>('select coalesce(max(version), 0) as current from index_migration')
+    const current = row?.current ?? 0
+    if (current > newest) {
+      throw new IndexVersionError(
+        `The index at ${connection.path} was written by a newer version (schema ${current}; this one knows ${newest}). ` +
+          `Update @tidemark/pipeline`,
+      )
+    }
+    for (const { version, sql } of migrations) {
+      if (version <= current) continue
+      connection.exec(sql)
+      await tx.run('insert into index_migration (version, applied_at) values (?1, ?2)', version, Date.now())
+    }
+  })
+}
+
+function readMigrations(): { version: number; sql: string }[] {
+  return readdirSync(FOLDER)
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
+}

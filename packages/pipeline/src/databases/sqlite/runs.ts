@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { IndexSettings } from '../index-database.ts'
+import { indexName, runOfIndex } from '../index-name.ts'
+import { isBusy, mapError } from './engine-errors.ts'
+
+const EXTENSION = '.db'
+
+export function pathOf(address: string, runId: string): string {
+  return join(folderOf(address), indexName(runId) + EXTENSION)
+}
+
+export async function listRuns(address: string): Promise<string[]> {
+  const folder = folderOf(address)
+  try {
+    const names = existsSync(folder) ? readdirSync(folder) : []
+    const runs = names
+      .filter(name => name.endsWith(EXTENSION))
+      .map(name => runOfIndex(name.slice(0, -EXTENSION.length)))
+    return runs.filter(run => run !== undefined).sort()
+  } catch (error) {
+    throw mapError(error, folder)
+  }
+}
+
+export async function dropRun(address: string, runId: string, { busyTimeoutMs }: IndexSettings): Promise<boolean> {
+  const path = pathOf(address, runId)
+  if (!existsSync(path)) return false
+  const started = performance.now()
+  while (!isLastUser(path, performance.now() - started, busyTimeoutMs)) await delay(10 + 10 * Math.random())
+  rmSync(path, { force: true })
+  return true
+}
+
+/**
+ * Leaving WAL mode needs the file for itself alone, and takes the -wal and -shm files away. A file deleted under a
+ * process that has it open would let that process write on into nothing.
+ */
+function isLastUser(path: string, waitedMs: number, busyTimeoutMs: number): boolean {
+  try {
+    using db = new DatabaseSync(path, { timeout: 0 })
+    db.exec('pragma journal_mode = delete')
+    return true
+  } catch (error) {
+    if (isBusy(error) && waitedMs < busyTimeoutMs) return false
+    throw mapError(error, path, waitedMs)
+  }
+}
+
+const folderOf = (address: string): string => resolve(address.slice('sqlite:'.length))

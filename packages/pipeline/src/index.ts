@@ -1,0 +1,183 @@
+/** The public names of `@tidemark/pipeline`, listed by hand. */
+
+export {
+  type Binding,
+  type BindingRule,
+  type BindingTable,
+  index,
+  queue,
+  storageRead,
+  storageWrite,
+  topicRead,
+  topicWrite,
+} from './config/bindings.ts'
+export { checkConfig } from './config/check-config.ts'
+export {
+  type CheckedConfig,
+  defineConfig,
+  type PipelineConfig,
+  type ResourcesConfig,
+  type ServiceConfig,
+} from './config/config.ts'
+export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
+export { type LoadOptions, loadConfig } from './config/load-config.ts'
+export {
+  type CheckedOptions,
+  choice,
+  duration,
+  flag,
+  number,
+  type OptionRule,
+  type OptionTable,
+  rule,
+  runId,
+  text,
+  whole,
+} from './config/option-table.ts'
+export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
+export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
+export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'
+export {
+  type BatchInfo,
+  batchEnvelope,
+  batchInfoOf,
+  contractsRegistry,
+  type DeadLetter,
+  deadLetterMessage,
+  deadLetterOf,
+  type MetadataInfo,
+  metadataEnvelope,
+  metadataInfoOf,
+} from './contracts/notifications.ts'
+export type { Cells, EnvironmentConfig, Organism, SimulationMetadata, Tick } from './contracts/tick.ts'
+export {
+  decodeOrganism,
+  decodeRawTick,
+  decodeTick,
+  type EncodedTick,
+  encodeTick,
+  type RawTick,
+  type TickHead,
+  tickHeadOf,
+  toEncodedTick,
+} from './contracts/tick-codec.ts'
+export {
+  IndexDatabaseError,
+  IndexFullError,
+  IndexLockedError,
+  IndexNotFoundError,
+  IndexReadOnlyError,
+  IndexUnreachableError,
+  IndexVersionError,
+  NestedTransactionError,
+} from './databases/errors.ts'
+export type { IndexDatabase } from './databases/index-database.ts'
+export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
+export type { MetadataStore } from './databases/metadata.ts'
+export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
+export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
+export type { SqlValue, Transaction } from './databases/transaction.ts'
+export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
+export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
+export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
+export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
+export type { Gap } from './ledger/gap.ts'
+export type { WindowedLatency } from './ledger/latency-window.ts'
+export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
+export type { LedgerOptions } from './ledger/ledger-options.ts'
+export {
+  BoundedQueue,
+  type DrainOptions,
+  type QueueLimits,
+  type QueueMetrics,
+  type QueueOptions,
+  type WaitOptions,
+} from './queues/bounded-queue.ts'
+export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters } from './queues/dead-letter-queue.ts'
+export type { DrainableQueue } from './queues/drainable-queue.ts'
+export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
+export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
+export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
+export type { ResourceStatus } from './resources/opened-resource.ts'
+export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
+export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
+export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
+export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
+export { type DeadLetterSink, deadLettersTo } from './services/indexing/components/dead-letters.ts'
+export {
+  defineIndexer,
+  type Flush,
+  type IndexedRun,
+  type IndexerComponent,
+  type IndexerDefinition,
+} from './services/indexing/definition.ts'
+export { type DummyTotals, dummyIndexer, readDummyTotals } from './services/indexing/dummy-indexer.ts'
+export { Indexer, type IndexerOptions } from './services/indexing/indexer.ts'
+export { MetadataIndexer, type MetadataIndexerOptions } from './services/indexing/metadata-indexer.ts'
+export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
+export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
+export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
+export { IngestError } from './services/ingest/errors.ts'
+export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
+export type { RetryOptions } from './services/persistence/attempts.ts'
+export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
+export {
+  type MetadataItem,
+  type MetadataPersistenceResources,
+  MetadataPersistenceService,
+} from './services/persistence/metadata-persistence-service.ts'
+export type { MetadataPersistenceOptions, PersistenceOptions } from './services/persistence/options.ts'
+export { type PersistenceResources, PersistenceService } from './services/persistence/persistence-service.ts'
+export { Reconciler, type ReconcilerOptions, type ReconcilerResources } from './services/persistence/reconciler.ts'
+export {
+  Service,
+  type ServiceContext,
+  type ServiceError,
+  type ServiceEvent,
+  type ServiceListener,
+  type ServiceState,
+  type ServiceStatus,
+} from './services/service.ts'
+export {
+  type FailedStart,
+  ServiceManager,
+  type ServiceManagerOptions,
+  type StartReport,
+} from './services/service-manager.ts'
+export type { ServicePlan } from './services/service-slot.ts'
+export { defineService, type ServiceBuild, type ServiceType } from './services/service-type.ts'
+export { SimulationRunError } from './services/simulation/errors.ts'
+export {
+  type EncodedMetadata,
+  SimulationService,
+  type SimulationServiceOptions,
+} from './services/simulation/simulation-service.ts'
+export { batchOf } from './storage/batch.ts'
+export {
+  ConflictError,
+  CorruptFileError,
+  FileNotFoundError,
+  InvalidBatchError,
+  InvalidKeyError,
+  OutsideRootError,
+  StorageError,
+  StorageFullError,
+} from './storage/errors.ts'
+export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
+export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
+export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'
+export type {
+  BatchQuery,
+  BatchRef,
+  Page,
+  QuarantinedFile,
+  RunQuery,
+  Storage,
+  StoredBatch,
+  TickBatch,
+} from './storage/storage.ts'
+export type { IdempotencyTracker } from './trackers/idempotency-tracker.ts'
+export { MemoryIdempotencyTracker, type MemoryTrackerOptions } from './trackers/memory-idempotency-tracker.ts'
+export { MemoryRetryTracker } from './trackers/memory-retry-tracker.ts'
+export type { RetryState, RetryTracker } from './trackers/retry-tracker.ts'

@@ -1,0 +1,84 @@
+/**
+ * What has arrived, as ranges without a hole. Between two ranges lies a gap; it is kept with the range behind it.
+ *
+ *   0 … 990          2000 … 3990  held          9000 … 9990  held
+ *           └─ gap ─┘                └── gap ──┘
+ *
+ * A batch that arrives joins the ranges it touches. A range is held while it lies behind a gap that is still waited
+ * for, and what waits in it is released at the moment when it isn't any more: never again after that, because nothing
+ * that arrived ever goes away.
+ */
+import type { ArrivedRange, LedgerRows, LedgerStart, TickRange } from '../databases/ledger-store.ts'
+
+export type Arrival = {
+  /** The range that the new ticks are in now. */
+  readonly range: ArrivedRange
+  /** How many batches need not wait any more. */
+  readonly released: number
+}
+
+/** `isProcessed`: what follows these ticks needs not wait for any before them. */
+export async function arrive(
+  rows: LedgerRows,
+  start: LedgerStart,
+  ticks: TickRange,
+  { isProcessed }: { readonly isProcessed: boolean },
+): Promise<Arrival> {
+  const parts = await rows.arrivedIn(widened(ticks, start.samplingInterval))
+  const alone = await newRange(rows, start, ticks, parts[0])
+  const whole = joined(isProcessed ? { ...alone, isHeld: false } : alone, parts)
+  const [first] = parts
+  if (parts.length > 1 || first === undefined || !isSame(first, whole)) await rows.replaceArrived(parts, whole)
+  if (first?.tickStart !== whole.tickStart) await noticeGapAfter(rows, whole)
+  const wasHeld = parts.some(part => part.isHeld)
+  return { range: whole, released: wasHeld && !whole.isHeld ? await rows.releaseWaiting(whole) : 0 }
+}
+
+/** Ranges that touch these ticks or are one step away. */
+export const widened = ({ tickStart, tickEnd }: TickRange, samplingInterval: number): TickRange => ({
+  tickStart: tickStart - samplingInterval,
+  tickEnd: tickEnd + samplingInterval,
+})
+
+/** The ticks as a range of their own. In the middle of a gap they are behind a part of it, noticed when it was. */
+async function newRange(
+  rows: LedgerRows,
+  { firstTick }: LedgerStart,
+  ticks: TickRange,
+  firstPart: ArrivedRange | undefined,
+): Promise<ArrivedRange> {
+  const continues = firstPart !== undefined && firstPart.tickStart <= ticks.tickStart
+  if (continues || !(await isBehindGap(rows, firstTick, ticks.tickStart))) {
+    return { ...ticks, isHeld: continues, gapSince: null, gapReportedAt: null, isGapSkipped: false }
+  }
+  const next = firstPart ?? (await rows.arrivedAfter(ticks.tickStart))
+  const { gapSince, gapReportedAt, isGapSkipped } = next?.gapSince != null ? next : { ...NO_GAP, gapSince: rows.now }
+  return { ...ticks, isHeld: !isGapSkipped, gapSince, gapReportedAt, isGapSkipped }
+}
+
+async function isBehindGap(rows: LedgerRows, firstTick: number | null, tick: number): Promise<boolean> {
+  if (firstTick !== null && tick > firstTick) return true
+  return (await rows.arrivedBefore(tick)) !== null
+}
+
+/** One range of all. The gap before it is that of its first part; it is free if one of them is. */
+function joined(alone: ArrivedRange, parts: readonly ArrivedRange[]): ArrivedRange {
+  const all = [...parts, alone]
+  const first = parts[0] !== undefined && parts[0].tickStart <= alone.tickStart ? parts[0] : alone
+  return {
+    ...first,
+    tickEnd: Math.max(...all.map(({ tickEnd }) => tickEnd)),
+    isHeld: all.every(({ isHeld }) => isHeld),
+  }
+}
+
+/** A range that was the first has a gap before it once something lower arrives. */
+async function noticeGapAfter(rows: LedgerRows, { tickStart }: ArrivedRange): Promise<void> {
+  const next = await rows.arrivedAfter(tickStart)
+  if (next !== null && next.gapSince === null) await rows.replaceArrived([next], { ...next, gapSince: rows.now })
+}
+
+const NO_GAP = { gapSince: null, gapReportedAt: null, isGapSkipped: false }
+
+const isSame = (a: ArrivedRange, b: ArrivedRange): boolean =>
+  a.tickStart === b.tickStart && a.tickEnd === b.tickEnd && a.isHeld === b.isHeld

@@ -1,0 +1,72 @@
+import { LatencyWindow, type WindowedLatency } from './latency-window.ts'
+import type { Note } from './ledger-change.ts'
+
+const COUNTED = [
+  'claimAttempts',
+  'claimed',
+  'takenOver',
+  'completed',
+  'failed',
+  'givenBack',
+  'stale',
+  'gapPending',
+  'gapsReleased',
+  'permanentGaps',
+  'errors',
+] as const
+
+type Counted = (typeof COUNTED)[number]
+
+export type LedgerMetrics = {
+  readonly totals: { readonly [name in Counted]: number }
+  /** Claims won of those tried. */
+  readonly claimSuccessRate: number
+  /** Milliseconds, over the last seconds. */
+  readonly latency: { readonly claim: WindowedLatency; readonly complete: WindowedLatency }
+}
+
+/** What one instance of a ledger has done. Recording and reading take constant time and ask no database. */
+export class LedgerMeter {
+  readonly #totals = Object.fromEntries(COUNTED.map(name => [name, 0])) as { [name in Counted]: number }
+  readonly #latency = { claim: new LatencyWindow(), complete: new LatencyWindow() }
+
+  add(name: Counted, count = 1): void {
+    this.#totals[name] += count
+  }
+
+  note(note: Note): void {
+    switch (note.kind) {
+      case 'claimed':
+        this.add('claimed')
+        if (note.claim.isTakenOver) this.add('takenOver')
+        break
+      case 'settled':
+        this.add(note.status === 'ready' ? 'givenBack' : note.status)
+        break
+      case 'released':
+        this.add('gapsReleased', note.batches)
+        break
+      case 'gapPending':
+        this.add('gapPending')
+        break
+      case 'permanentGap':
+        this.add('permanentGaps')
+    }
+  }
+
+  async time<T>(what: 'claim' | 'complete', work: () => Promise<T>): Promise<T> {
+    const started = performance.now()
+    const result = await work()
+    this.#latency[what].record(performance.now() - started)
+    return result
+  }
+
+  snapshot(): LedgerMetrics {
+    const { claimed, claimAttempts } = this.#totals
+    return {
+      totals: { ...this.#totals },
+      claimSuccessRate: claimAttempts === 0 ? 0 : claimed / claimAttempts,
+      latency: { claim: this.#latency.claim.snapshot(), complete: this.#latency.complete.snapshot() },
+    }
+  }
+}

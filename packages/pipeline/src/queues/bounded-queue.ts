@@ -1,0 +1,243 @@
+import { ClosedError, ConfigError } from 'tidemark'
+import { ItemTooLargeError } from './errors.ts'
+
+export type QueueLimits = { readonly maxItems: number; readonly maxBytes: number }
+
+export type QueueOptions<T> = QueueLimits & {
+  readonly sizeOf: (item: T) => number
+  /** Told whenever items have left. */
+  readonly onTaken?: (items: number, bytes: number) => void
+}
+
+export type WaitOptions = { readonly signal?: AbortSignal }
+
+export type DrainOptions = WaitOptions & {
+  /** Milliseconds to wait for the queue to give the full number; 0 takes what is there. */
+  readonly timeout: number
+  /** No more than this in one drain, but for a first item that is larger by itself. */
+  readonly maxBytes?: number
+}
+
+export type QueueMetrics = QueueLimits & {
+  readonly items: number
+  readonly bytes: number
+  readonly peakItems: number
+  readonly peakBytes: number
+  readonly totalPut: number
+  readonly totalTaken: number
+  readonly waitingPuts: number
+}
+
+type WaitingPut<T> = {
+  readonly item: T
+  readonly bytes: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * First in, first out, bounded in number and in bytes, since a tick can be a kilobyte or megabytes. A put waits for room.
+ *
+ *   put ──▶ waiting puts ──▶ items ──▶ drain (one at a time, so that what each takes is without gaps)
+ */
+export class BoundedQueue<T> {
+  readonly #options: QueueOptions<T>
+  #items: { readonly item: T; readonly bytes: number }[] = []
+  /** Items before this one have been taken; they are cut off now and then, which is cheaper than shifting each. */
+  #head = 0
+  #bytes = 0
+  readonly #waitingPuts = new Set<WaitingPut<T>>()
+  /** Drains in the order of their calls; the first is at work. */
+  readonly #drains = new Set<{ wake: () => void }>()
+  #closed: { readonly error: Error | undefined } | undefined
+  #peakItems = 0
+  #peakBytes = 0
+  #totalPut = 0
+  #totalTaken = 0
+
+  constructor(options: QueueOptions<T>) {
+    for (const name of ['maxItems', 'maxBytes'] as const) {
+      if (!Number.isSafeInteger(options[name]) || options[name] < 1) {
+        throw new ConfigError(`queue.${name}`, options[name], 'a whole number from 1')
+      }
+    }
+    this.#options = options
+  }
+
+  /** Resolves once the item is in the queue. An abort takes it back, unless it is in already. */
+  async put(item: T, { signal }: WaitOptions = {}): Promise<void> {
+    signal?.throwIfAborted()
+    if (this.tryPut(item)) return
+    const bytes = this.#options.sizeOf(item)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = { item, bytes, resolve, reject }
+    const abort = (): void => {
+      this.#waitingPuts.delete(waiting)
+      reject(signal?.reason)
+      // It may have been first in line, and the next one smaller.
+      this.#admit()
+    }
+    this.#waitingPuts.add(waiting)
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      await promise
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** False where it would have to wait. */
+  tryPut(item: T): boolean {
+    if (this.#closed) throw this.#closed.error ?? new ClosedError('The queue')
+    const bytes = this.#options.sizeOf(item)
+    if (bytes > this.#options.maxBytes) throw new ItemTooLargeError(bytes, this.#options.maxBytes)
+    if (this.#waitingPuts.size > 0 || !this.#hasRoom(bytes)) return false
+    this.#push(item, bytes)
+    this.#wake()
+    return true
+  }
+
+  /**
+   * Up to `max` items: as soon as there are that many (or `maxBytes`), or what came until the timeout, the abort or the
+   * end of the queue. Nothing taken is ever lost: an abort returns it. After `fail`, and once all is taken, it rejects.
+   */
+  async drain(max: number, { timeout, maxBytes = Number.POSITIVE_INFINITY, signal }: DrainOptions): Promise<T[]> {
+    if (!Number.isSafeInteger(max) || max < 1) throw new ConfigError('drain.max', max, 'a whole number from 1')
+    if (!(timeout >= 0 && timeout <= 2 ** 31 - 1))
+      throw new ConfigError('drain.timeout', timeout, 'milliseconds, 0 to 2^31 - 1')
+    const turn = { wake: () => {} }
+    this.#drains.add(turn)
+    let isOver = signal?.aborted === true
+    const end = (): void => {
+      isOver = true
+      turn.wake()
+    }
+    const timer = setTimeout(end, timeout)
+    signal?.addEventListener('abort', end, { once: true })
+    try {
+      const taken: T[] = []
+      let bytes = 0
+      for (;;) {
+        const isMyTurn = this.#first(this.#drains) === turn
+        if (isMyTurn) bytes += this.#takeInto(taken, max, maxBytes - bytes)
+        const next = this.#items[this.#head]
+        const isFull = taken.length === max || (taken.length > 0 && next !== undefined && bytes + next.bytes > maxBytes)
+        if (isFull || isOver || (isMyTurn && this.#closed)) return this.#delivered(taken)
+        if (timeout === 0) return this.#delivered(taken)
+        await new Promise<void>(resolve => {
+          turn.wake = resolve
+        })
+      }
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      this.#drains.delete(turn)
+      this.#wake()
+    }
+  }
+
+  /** No more puts, and those that wait are rejected. What is in the queue can still be drained. */
+  close(): void {
+    this.#end(undefined)
+  }
+
+  /** As `close`, and drains reject with this error once the queue is empty. */
+  fail(error: Error): void {
+    this.#end(error)
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /** Closed, and nothing left to drain. */
+  get isEnded(): boolean {
+    return this.#closed !== undefined && this.#length === 0
+  }
+
+  /** O(1). */
+  get metrics(): QueueMetrics {
+    const { maxItems, maxBytes } = this.#options
+    return {
+      maxItems,
+      maxBytes,
+      items: this.#length,
+      bytes: this.#bytes,
+      peakItems: this.#peakItems,
+      peakBytes: this.#peakBytes,
+      totalPut: this.#totalPut,
+      totalTaken: this.#totalTaken,
+      waitingPuts: this.#waitingPuts.size,
+    }
+  }
+
+  get #length(): number {
+    return this.#items.length - this.#head
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const { maxItems, maxBytes } = this.#options
+    return this.#length < maxItems && this.#bytes + bytes <= maxBytes
+  }
+
+  #push(item: T, bytes: number): void {
+    this.#items.push({ item, bytes })
+    this.#bytes += bytes
+    this.#totalPut++
+    this.#peakItems = Math.max(this.#peakItems, this.#length)
+    this.#peakBytes = Math.max(this.#peakBytes, this.#bytes)
+  }
+
+  /** Takes while there is something and it fits, letting waiting puts in as room comes free. Returns the bytes taken. */
+  #takeInto(taken: T[], max: number, room: number): number {
+    let items = 0
+    let bytes = 0
+    for (let next = this.#items[this.#head]; next !== undefined; next = this.#items[this.#head]) {
+      if (taken.length === max || (taken.length > 0 && bytes + next.bytes > room)) break
+      taken.push(next.item)
+      this.#head++
+      this.#bytes -= next.bytes
+      items++
+      bytes += next.bytes
+      this.#admit()
+    }
+    if (this.#head > 1_024 || this.#length === 0) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    this.#totalTaken += items
+    if (items > 0) this.#options.onTaken?.(items, bytes)
+    return bytes
+  }
+
+  #admit(): void {
+    for (const waiting of this.#waitingPuts) {
+      if (!this.#hasRoom(waiting.bytes)) return
+      this.#waitingPuts.delete(waiting)
+      this.#push(waiting.item, waiting.bytes)
+      waiting.resolve()
+      this.#wake()
+    }
+  }
+
+  #delivered(taken: T[]): T[] {
+    if (taken.length === 0 && this.isEnded && this.#closed?.error) throw this.#closed.error
+    return taken
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#closed) return
+    this.#closed = { error }
+    for (const waiting of this.#waitingPuts) waiting.reject(error ?? new ClosedError('The queue'))
+    this.#waitingPuts.clear()
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#first(this.#drains)?.wake()
+  }
+
+  #first<V>(set: ReadonlySet<V>): V | undefined {
+    return set.values().next().value
+  }
+}

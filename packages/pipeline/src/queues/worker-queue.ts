@@ -1,0 +1,178 @@
+/**
+ * A bounded queue between two threads. What is put is moved, not copied: its ArrayBuffer changes hands.
+ *
+ *   WorkerQueueSender ──item──▶ port ──▶ WorkerQueueReceiver ──▶ drain
+ *                     ◀──credit─────────
+ *
+ * The receiver owns the bound. It gives credit (a number of items and of bytes) at the start and again for whatever is
+ * drained; the sender spends it. So what is on the way and what waits at the receiver are within the bound together,
+ * which a queue at either end alone could not hold: a port takes whatever it is given.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import { ClosedError } from 'tidemark'
+import {
+  BoundedQueue,
+  type DrainOptions,
+  type QueueLimits,
+  type QueueMetrics,
+  type WaitOptions,
+} from './bounded-queue.ts'
+import { ItemTooLargeError, QueueBrokenError } from './errors.ts'
+
+/** What can travel: anything structured clone takes, with the bulk of it in `bytes`. */
+export type Movable = { readonly bytes: Uint8Array }
+
+type ToReceiver<T> = { readonly type: 'item'; readonly item: T } | { readonly type: 'end' }
+type ToSender =
+  | { readonly type: 'open'; readonly limits: QueueLimits }
+  | { readonly type: 'credit'; readonly items: number; readonly bytes: number }
+
+type Waiting<T> = { readonly item: T; readonly resolve: () => void; readonly reject: (error: Error) => void }
+
+export class WorkerQueueSender<T extends Movable> {
+  readonly #port: MessagePort
+  readonly #waiting = new Set<Waiting<T>>()
+  #maxBytes = Number.POSITIVE_INFINITY
+  #items = 0
+  #bytes = 0
+  #closed: Error | undefined
+
+  constructor(port: MessagePort) {
+    this.#port = port
+    port.on('message', (message: ToSender) => this.#receive(message))
+    port.on('close', () => this.#end(new QueueBrokenError('the receiving thread has closed it or is gone')))
+  }
+
+  /** Resolves once the item is on its way; `item.bytes` is empty here from then on. An abort before that takes it back. */
+  async put(item: T, { signal }: WaitOptions = {}): Promise<void> {
+    signal?.throwIfAborted()
+    if (this.#closed) throw this.#closed
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = { item, resolve, reject }
+    const abort = (): void => {
+      this.#waiting.delete(waiting)
+      reject(signal?.reason)
+      this.#spend()
+    }
+    this.#waiting.add(waiting)
+    signal?.addEventListener('abort', abort, { once: true })
+    this.#spend()
+    try {
+      await promise
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** Says that nothing more comes. Puts that wait are rejected; what was put before arrives. */
+  close(): void {
+    if (this.#closed) return
+    this.#end(new ClosedError('The queue'))
+    this.#port.postMessage({ type: 'end' } satisfies ToReceiver<T>)
+  }
+
+  get waitingPuts(): number {
+    return this.#waiting.size
+  }
+
+  #receive(message: ToSender): void {
+    if (message.type === 'open') {
+      this.#items = message.limits.maxItems
+      this.#bytes = message.limits.maxBytes
+      this.#maxBytes = message.limits.maxBytes
+    } else {
+      this.#items += message.items
+      this.#bytes += message.bytes
+    }
+    this.#spend()
+  }
+
+  /** First come, first sent; a small one does not pass a large one that waits. */
+  #spend(): void {
+    for (const waiting of this.#waiting) {
+      const { item, resolve, reject } = waiting
+      const bytes = item.bytes.byteLength
+      const isTooLarge = bytes > this.#maxBytes
+      if (!isTooLarge && (this.#items < 1 || bytes > this.#bytes)) return
+      this.#waiting.delete(waiting)
+      if (isTooLarge) {
+        reject(new ItemTooLargeError(bytes, this.#maxBytes))
+        continue
+      }
+      this.#items--
+      this.#bytes -= bytes
+      this.#send(item)
+      resolve()
+    }
+  }
+
+  #send(item: T): void {
+    const bytes = inOwnBuffer(item.bytes)
+    const moved = bytes === item.bytes ? item : { ...item, bytes }
+    this.#port.postMessage({ type: 'item', item: moved } satisfies ToReceiver<T>, [bytes.buffer])
+  }
+
+  #end(error: Error): void {
+    if (this.#closed) return
+    this.#closed = error
+    for (const waiting of this.#waiting) waiting.reject(error)
+    this.#waiting.clear()
+  }
+}
+
+export class WorkerQueueReceiver<T extends Movable> {
+  readonly #port: MessagePort
+  readonly #queue: BoundedQueue<T>
+
+  constructor(port: MessagePort, limits: QueueLimits) {
+    this.#port = port
+    this.#queue = new BoundedQueue<T>({
+      ...limits,
+      sizeOf: item => item.bytes.byteLength,
+      onTaken: (items, bytes) => this.#tell({ type: 'credit', items, bytes }),
+    })
+    port.on('message', (message: ToReceiver<T>) => this.#receive(message))
+    port.on('close', () => this.#queue.fail(new QueueBrokenError('the sending thread is gone and had not closed it')))
+    const { maxItems, maxBytes } = limits
+    this.#tell({ type: 'open', limits: { maxItems, maxBytes } })
+  }
+
+  /** As `BoundedQueue.drain`. Rejects once all is drained if the sender ended without closing. */
+  async drain(max: number, options: DrainOptions): Promise<T[]> {
+    return await this.#queue.drain(max, options)
+  }
+
+  /** Takes nothing more; the sender's puts reject. What has arrived can still be drained. */
+  close(): void {
+    this.#queue.close()
+    this.#port.close()
+  }
+
+  get isEnded(): boolean {
+    return this.#queue.isEnded
+  }
+
+  get metrics(): QueueMetrics {
+    return this.#queue.metrics
+  }
+
+  #receive(message: ToReceiver<T>): void {
+    if (message.type === 'end') {
+      this.close()
+    } else if (!this.#queue.isClosed && !this.#queue.tryPut(message.item)) {
+      this.#queue.fail(new QueueBrokenError('the sender sent more than it had credit for'))
+      this.#port.close()
+    }
+  }
+
+  #tell(message: ToSender): void {
+    this.#port.postMessage(message)
+  }
+}
+
+/** The very same array where it is alone in its buffer, as encoded ticks are; otherwise a copy that is. */
+function inOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
+  return isAlone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
+}

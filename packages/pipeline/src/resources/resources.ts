@@ -1,0 +1,128 @@
+import { type Logger, open, type Tidemark } from 'tidemark'
+import type { Binding, BindingRule, BindingTable } from '../config/bindings.ts'
+import type { CheckedResources } from '../config/config.ts'
+import { contractsRegistry } from '../contracts/notifications.ts'
+import { BoundedQueue } from '../queues/bounded-queue.ts'
+import type { Movable } from '../queues/worker-queue.ts'
+import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { type BoundResource, BoundResources, type Outlet } from './bound-resources.ts'
+import { OpenedResource, type ResourceStatus } from './opened-resource.ts'
+
+export type ResourcesOptions = {
+  readonly config: CheckedResources
+  readonly logger: Logger
+  /** In a thread: the near ends of the queues that lead out of it. */
+  readonly outlets?: ReadonlyMap<string, Outlet<Movable>>
+}
+
+/** Everything that services share, opened when the first of them needs it. What can't be opened fails that service. */
+export class Resources implements AsyncDisposable {
+  readonly #config: CheckedResources
+  readonly #outlets: ReadonlyMap<string, Outlet<Movable>>
+  readonly #topics: OpenedResource<Tidemark> | undefined
+  readonly #storages: ReadonlyMap<string, OpenedResource<FileSystemStorage>>
+  readonly #queues: ReadonlyMap<string, BoundedQueue<Movable>>
+
+  constructor({ config, logger, outlets = new Map() }: ResourcesOptions) {
+    this.#config = config
+    this.#outlets = outlets
+    this.#topics = config.topics === null ? undefined : topicsOf(config.topics, logger)
+    this.#storages = mapOf(config.storages, (options, name) => {
+      return new OpenedResource({ name, kind: 'storage', open: async () => await FileSystemStorage.open(options) })
+    })
+    this.#queues = mapOf(config.queues, limits => {
+      return new BoundedQueue<Movable>({ ...limits, sizeOf: item => item.bytes.byteLength })
+    })
+  }
+
+  queue(name: string): BoundedQueue<Movable> {
+    const queue = this.#queues.get(name)
+    if (queue === undefined) throw new Error(`There is no queue '${name}'`)
+    return queue
+  }
+
+  /** Opens what a service is bound to. The bindings were checked against the table. */
+  async bind(
+    service: string,
+    bindings: { readonly [name: string]: Binding },
+    table: BindingTable,
+  ): Promise<BoundResources> {
+    const bound = new Map<string, BoundResource>()
+    for (const [name, binding] of Object.entries(bindings)) {
+      const rule = table[name]
+      if (rule !== undefined) bound.set(name, await this.#open(binding, rule))
+    }
+    return new BoundResources(service, bound)
+  }
+
+  /** O(1) for each resource. */
+  status(): readonly ResourceStatus[] {
+    const queues = [...this.#queues].map(([name, queue]): ResourceStatus => {
+      return {
+        name,
+        kind: 'queue',
+        state: queue.isClosed ? 'CLOSED' : 'OPEN',
+        healthy: true,
+        metrics: queue.metrics,
+        errors: [],
+      }
+    })
+    const topics = this.#topics === undefined ? [] : [this.#topics.status()]
+    return [...topics, ...[...this.#storages.values()].map(storage => storage.status()), ...queues]
+  }
+
+  /** Again is fine. */
+  async close(): Promise<void> {
+    for (const queue of this.#queues.values()) queue.close()
+    await this.#topics?.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #open(binding: Binding, { kind, semantics = 'pub-sub' }: BindingRule): Promise<BoundResource> {
+    const { name } = binding
+    switch (binding.kind) {
+      case 'topic-read':
+      case 'topic-write': {
+        const tidemark = await required(this.#topics, 'topics').value()
+        await tidemark.configureTopic(name, { semantics })
+        const consumerGroup = binding.kind === 'topic-read' ? binding.consumerGroup : ''
+        return { kind: 'topic', value: { tidemark, topic: name, consumerGroup } }
+      }
+      case 'storage-read':
+      case 'storage-write':
+        return { kind: 'storage', value: await required(this.#storages.get(name), name).value() }
+      case 'index': {
+        const { address, ...options } = required(this.#config.indexes[name], name)
+        return { kind: 'index', value: { address, options } }
+      }
+      case 'queue':
+        if (kind === 'queue-in') return { kind: 'queue', value: this.queue(name) as BoundedQueue<unknown> }
+        return { kind: 'outlet', value: (this.#outlets.get(name) ?? this.queue(name)) as Outlet<unknown> }
+    }
+  }
+}
+
+function topicsOf(config: NonNullable<CheckedResources['topics']>, logger: Logger): OpenedResource<Tidemark> {
+  const { url, namespace, durability, busyTimeout, poolSize } = config
+  const ofEngine = url.startsWith('sqlite:') ? { durability, busyTimeout } : { poolSize }
+  return new OpenedResource<Tidemark>({
+    name: 'topics',
+    kind: 'topics',
+    open: async () => await open(url, { namespace, registry: contractsRegistry, logger, ...ofEngine }),
+    close: async tidemark => await tidemark.close(),
+    metrics: tidemark => tidemark.metrics().totals,
+  })
+}
+
+function mapOf<T, R>(config: { readonly [name: string]: T }, make: (options: T, name: string) => R): Map<string, R> {
+  return new Map(Object.entries(config).map(([name, options]) => [name, make(options, name)]))
+}
+
+/** The check of the configuration has seen to it. */
+function required<T>(found: T | undefined, name: string): T {
+  if (found === undefined) throw new Error(`There is no resource '${name}'`)
+  return found
+}

@@ -1,0 +1,76 @@
+import type { Logger } from 'tidemark'
+import type { CheckedConfig, CheckedService } from './config/config.ts'
+import { parseDuration } from './duration.ts'
+import { defaultLogger } from './logger.ts'
+import type { ResourceStatus } from './resources/opened-resource.ts'
+import { Resources } from './resources/resources.ts'
+import { buildService } from './services/build-service.ts'
+import type { ServiceStatus } from './services/service.ts'
+import { ServiceManager, type StartReport } from './services/service-manager.ts'
+import type { ServicePlan } from './services/service-slot.ts'
+import { WorkerService } from './services/worker-service.ts'
+import { withRunId } from './with-run-id.ts'
+
+export type PipelineStatus = {
+  readonly services: readonly ServiceStatus[]
+  readonly resources: readonly ResourceStatus[]
+  readonly healthy: boolean
+}
+
+export type RunOptions = { readonly logger?: Logger }
+
+/** From a checked configuration (`loadConfig`) to a running pipeline. What could not start is in `report`. */
+export async function runPipeline(
+  given: CheckedConfig,
+  { logger = defaultLogger() }: RunOptions = {},
+): Promise<Pipeline> {
+  const config = await withRunId(given, logger)
+  const resources = new Resources({ config: config.resources, logger })
+  const enabled = config.services.filter(service => service.enabled)
+  const manager = new ServiceManager({
+    services: enabled.map(service => planOf(service, config, resources, logger)),
+    logger,
+    startTimeoutMs: parseDuration('startTimeout', config.startTimeout),
+    stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),
+  })
+  return new Pipeline(manager, resources, await manager.start())
+}
+
+export class Pipeline implements AsyncDisposable {
+  /** Starts, stops, pauses and restarts one service or all, and tells of their changes. */
+  readonly services: ServiceManager
+  readonly report: StartReport
+  readonly #resources: Resources
+
+  constructor(services: ServiceManager, resources: Resources, report: StartReport) {
+    this.services = services
+    this.report = report
+    this.#resources = resources
+  }
+
+  status(): PipelineStatus {
+    const services = this.services.status()
+    const resources = this.#resources.status()
+    return { services, resources, healthy: [...services, ...resources].every(({ healthy }) => healthy) }
+  }
+
+  /** For good: services in reverse order, then what they shared. Again is fine. */
+  async stop({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
+    await this.services.stop(undefined, timeoutMs === undefined ? {} : { timeoutMs })
+    await this.#resources.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+function planOf(service: CheckedService, config: CheckedConfig, resources: Resources, logger: Logger): ServicePlan {
+  const { folder } = config
+  const inThread = { service, config: config.resources, folder, resources }
+  return {
+    name: service.name,
+    create: async () =>
+      service.thread ? new WorkerService(inThread, logger) : await buildService(service, folder, resources, logger),
+  }
+}

@@ -1,0 +1,197 @@
+import { EventEmitter } from 'node:events'
+import { ConfigError, type Duration } from 'tidemark'
+import type { SimulationMetadata } from '../../contracts/tick.ts'
+import type { IndexDatabase } from '../../databases/index-database.ts'
+import { type MetadataReaderOptions, metadataReaderSettings } from '../../databases/metadata-reader.ts'
+import { parseDuration } from '../../duration.ts'
+import type { Batch } from '../../ledger/batch.ts'
+import { BatchLedger } from '../../ledger/batch-ledger.ts'
+import type { Gap } from '../../ledger/gap.ts'
+import { type LedgerOptions, type LedgerSettings, ledgerSettings } from '../../ledger/ledger-options.ts'
+import { refuseUnknown, wholeNumber } from '../../options.ts'
+import type { ServiceContext } from '../service.ts'
+import { BatchLoop } from './batch-loop.ts'
+import { type BufferLimits, TickBuffer } from './components/buffering.ts'
+import { DeadLetterComponent, type DeadLetterSink } from './components/dead-letters.ts'
+import { IdempotencyComponent } from './components/idempotency.ts'
+import { waitForMetadata } from './components/metadata.ts'
+import { defineIndexer, type IndexedRun, type IndexerComponent, type IndexerDefinition } from './definition.ts'
+import { inDialect } from './dialect.ts'
+import { GapWatch } from './gap-watch.ts'
+import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
+import { IndexerCounts } from './indexer-counts.ts'
+import { LeaseExtender } from './lease-extender.ts'
+import type { BatchSource } from './sources/batch-source.ts'
+
+export type BatchIndexerOptions = IndexerOptions & {
+  readonly source: BatchSource
+  /** `buffering`: ticks in one flush. Default 1000. */
+  readonly insertBatchSize?: number
+  /** `buffering`: how long a tick waits for others at most; also how long the source is asked for the next batch. Default '5s'. */
+  readonly flushTimeout?: Duration
+  /** `buffering`: bytes of ticks in memory, whatever their number; a single tick may be larger. Default 64 MiB. */
+  readonly maxBufferBytes?: number
+  /** `metadata`: how long to wait for it. */
+  readonly metadata?: MetadataReaderOptions
+  /** `dlq`: how often a batch is tried again, over all instances. Default 3. */
+  readonly maxRetries?: number
+  /** `dlq`: who keeps the dead letters. */
+  readonly deadLetters?: DeadLetterSink
+  readonly ledger?: Pick<LedgerOptions, 'firstTick' | 'claimTimeout' | 'gapWarningTimeout' | 'afterPermanentGap'>
+}
+
+export type BatchIndexerEvents = {
+  /** All of it is in the index, and it is acked. */
+  indexed: [Batch]
+  deadLettered: [Batch]
+  /** Ticks that are missing for longer than `gapWarningTimeout`: told once, in one of the competing instances. */
+  permanentGap: [Gap]
+}
+
+const OPTIONS = [
+  ...INDEXER_OPTIONS,
+  ...['source', 'insertBatchSize', 'flushTimeout', 'maxBufferBytes', 'metadata', 'maxRetries', 'deadLetters', 'ledger'],
+]
+const MiB = 1024 * 1024
+/** Serialises what instances prepare; any number that nobody else uses for an advisory lock of the same database. */
+const PREPARE_LOCK = 7_310_579_614
+
+/** Runs a definition: see `batch-loop.ts` for how a batch gets from its source into the index. */
+export class BatchIndexer extends Indexer {
+  readonly events = new EventEmitter<BatchIndexerEvents>()
+  readonly #definition: Required<IndexerDefinition>
+  readonly #options: BatchIndexerOptions
+  readonly #limits: BufferLimits
+  readonly #maxRetries: number
+  readonly #ledgerSettings: LedgerSettings
+  readonly #counts = new IndexerCounts()
+  #buffer: TickBuffer | undefined
+  #current: BatchLoop | undefined
+  #gaps: GapWatch | undefined
+  #permanentGaps = 0
+
+  constructor(definition: IndexerDefinition, options: BatchIndexerOptions) {
+    refuseUnknown(options, OPTIONS)
+    const checked = defineIndexer(definition)
+    super(checked.name, options)
+    this.#definition = checked
+    this.#options = options
+    const { insertBatchSize = 1_000, maxBufferBytes = 64 * MiB, flushTimeout = '5s', maxRetries = 3 } = options
+    const maxTicks = wholeNumber('insertBatchSize', insertBatchSize, { min: 1 })
+    this.#limits = {
+      maxTicks: this.#has('buffering') ? maxTicks : 1,
+      maxBytes: wholeNumber('maxBufferBytes', maxBufferBytes, { min: 1 }),
+      timeoutMs: parseDuration('flushTimeout', flushTimeout, { min: 1 }),
+    }
+    this.#maxRetries = wholeNumber('maxRetries', maxRetries, { min: 0 })
+    // The interval comes with the metadata; the rest is checked now.
+    this.#ledgerSettings = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
+    metadataReaderSettings(options.metadata ?? {})
+    if (typeof options.source?.open !== 'function') {
+      throw new ConfigError('source', options.source, 'topicSource(…) or storageSource(…)')
+    }
+    if (this.#has('dlq') && typeof options.deadLetters !== 'function') {
+      throw new ConfigError('deadLetters', options.deadLetters, "a function, where the component 'dlq' is used")
+    }
+    if (options.source.kind === 'storage' && !this.#has('metadata')) {
+      throw new ConfigError('components', checked.components, "with 'metadata', which the storage source needs")
+    }
+  }
+
+  protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
+    const { signal } = context
+    const metadata = this.#has('metadata')
+      ? await waitForMetadata(database, this.#options.metadata ?? {}, signal)
+      : null
+    if (signal.aborted) return
+    const run = { runId: database.runId, database, metadata, sql: (text: string) => inDialect(text, database.engine) }
+    await this.#prepareTables(run)
+    const ledger = metadata && (await this.#openLedger(database, metadata))
+    await this.#loop(run, ledger, context)
+  }
+
+  protected override metrics(): Record<string, number> {
+    return {
+      ...this.#counts.snapshot(),
+      bufferedTicks: this.#buffer?.ticks ?? 0,
+      bufferedBytes: this.#buffer?.bytes ?? 0,
+      openGaps: this.#gaps?.open ?? 0,
+      permanentGaps: this.#permanentGaps,
+    }
+  }
+
+  protected override isHealthy(): boolean {
+    return this.#current?.isSittingOut !== true
+  }
+
+  async #prepareTables(run: IndexedRun): Promise<void> {
+    await run.database.transaction(async tx => {
+      // Two that create the same table at the same time fail, "if not exists" or not.
+      if (run.database.engine === 'postgres') await tx.rows('select pg_advisory_xact_lock($1)', PREPARE_LOCK)
+      await this.#definition.prepare(run, tx)
+    })
+  }
+
+  async #openLedger(database: IndexDatabase, { samplingInterval }: SimulationMetadata): Promise<BatchLedger> {
+    const ledger = await BatchLedger.open(database, {
+      indexer: this.#definition.name,
+      samplingInterval,
+      ...this.#options.ledger,
+    })
+    ledger.events.on('permanentGap', gap => {
+      const { tickStart, tickEnd } = gap
+      this.#permanentGaps++
+      this.logger.warn({ service: this.name, runId: database.runId, tickStart, tickEnd }, 'ticks are missing')
+      this.events.emit('permanentGap', gap)
+    })
+    return ledger
+  }
+
+  async #loop(run: IndexedRun, ledger: BatchLedger | null, context: ServiceContext): Promise<void> {
+    const { storage } = this
+    const { name: indexer } = this.#definition
+    const { runId, database } = run
+    const { report } = context
+    const { claimTimeoutMs } = this.#ledgerSettings
+    const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, report })
+    const gaps = ledger && new GapWatch(ledger, this.#ledgerSettings)
+    const buffer = new TickBuffer(this.#limits)
+    this.#gaps = gaps ?? undefined
+    this.#buffer = buffer
+    try {
+      using extender = new LeaseExtender(source.extendEveryMs, report)
+      const loop = new BatchLoop({
+        definition: this.#definition,
+        run,
+        source,
+        storage,
+        buffer,
+        extender,
+        idempotency: this.#has('idempotency') ? new IdempotencyComponent(database.idempotency, indexer) : null,
+        deadLetters: this.#deadLetters(database),
+        gaps,
+        counts: this.#counts,
+        context,
+        isPaused: () => this.state === 'PAUSED',
+        // Apart: a listener that throws must not make a batch look failed that is acked.
+        settled: ({ key, tickStart, tickEnd }, outcome) =>
+          queueMicrotask(() => this.events.emit(outcome, { key, tickStart, tickEnd })),
+      })
+      this.#current = loop
+      await loop.run()
+    } finally {
+      this.#current = undefined
+      await source.close()
+    }
+  }
+
+  #deadLetters({ retries }: IndexDatabase): DeadLetterComponent | null {
+    const { deadLetters } = this.#options
+    if (!this.#has('dlq') || deadLetters === undefined) return null
+    return new DeadLetterComponent(retries, this.#definition.name, this.#maxRetries, deadLetters)
+  }
+
+  #has(component: IndexerComponent): boolean {
+    return this.#definition.components.includes(component)
+  }
+}

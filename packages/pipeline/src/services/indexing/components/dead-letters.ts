@@ -1,0 +1,71 @@
+import type { Tidemark } from 'tidemark'
+import { batchEnvelope, type DeadLetter, deadLetterMessage } from '../../../contracts/notifications.ts'
+import { CorruptFileError } from '../../../storage/errors.ts'
+import type { RetryTracker } from '../../../trackers/retry-tracker.ts'
+import type { SourceBatch } from '../sources/batch-source.ts'
+
+/** Keeps a letter where people find it. When it resolves the letter is safe; it may be asked twice after a crash. */
+export type DeadLetterSink = (letter: DeadLetter) => Promise<void>
+
+const STACK_LINES = 10
+
+/** Counts the failures of each batch over all competing instances, and gives up one that has had its chances. */
+export class DeadLetterComponent {
+  readonly #retries: RetryTracker
+  readonly #indexer: string
+  readonly #maxRetries: number
+  readonly #sink: DeadLetterSink
+
+  constructor(retries: RetryTracker, indexer: string, maxRetries: number, sink: DeadLetterSink) {
+    this.#retries = retries
+    this.#indexer = indexer
+    this.#maxRetries = maxRetries
+    this.#sink = sink
+  }
+
+  /** Whether it is on record as a dead letter now, so that the source may be done with it. */
+  async takes(batch: SourceBatch, error: unknown): Promise<boolean> {
+    const failures = await this.#retries.increment(this.#indexer, batch.key)
+    // A file that is corrupt stays so.
+    if (failures <= this.#maxRetries && !(error instanceof CorruptFileError)) return false
+    const state = await this.#retries.state(this.#indexer, batch.key)
+    // Written before, and the ack was lost. A first attempt is another message: somebody had it tried again.
+    if (state?.isDeadLettered && batch.attempt > 1) return true
+    const now = Date.now()
+    await this.#sink(letterOf(batch, error, this.#indexer, { count: failures, firstAt: state?.firstAt ?? now, now }))
+    await this.#retries.markDeadLettered(this.#indexer, batch.key)
+    return true
+  }
+
+  /** It succeeded: old failures don't count against it any more. */
+  async reset(batch: SourceBatch): Promise<void> {
+    await this.#retries.reset(this.#indexer, batch.key)
+  }
+}
+
+/** Letters as messages of a queue topic. */
+export function deadLettersTo(tidemark: Tidemark, topic = 'indexer-dead-letters'): DeadLetterSink {
+  return async letter => {
+    await tidemark.publish(topic, deadLetterMessage(letter))
+  }
+}
+
+type Failures = { readonly count: number; readonly firstAt: number; readonly now: number }
+
+function letterOf(batch: SourceBatch, error: unknown, indexer: string, { count, firstAt, now }: Failures): DeadLetter {
+  const { payload } = batchEnvelope(batch.info)
+  const cause = error instanceof Error ? error : new Error(String(error))
+  return {
+    originalMessage: payload?.value ?? new Uint8Array(),
+    messageType: payload?.typeUrl ?? '',
+    failureReason: `${cause.name}: ${cause.message}`,
+    retryCount: count,
+    sourceService: indexer,
+    firstFailureAt: firstAt,
+    lastFailureAt: now,
+    stackTraceLines: (cause.stack ?? '')
+      .split('\n')
+      .slice(1, 1 + STACK_LINES)
+      .map(line => line.trim()),
+  }
+}

@@ -1,0 +1,65 @@
+import { ConfigError } from 'tidemark'
+import type { SimulationMetadata } from '../../contracts/tick.ts'
+import type { RawTick } from '../../contracts/tick-codec.ts'
+import type { IndexDatabase } from '../../databases/index-database.ts'
+import type { Transaction } from '../../databases/transaction.ts'
+import type { Batch } from '../../ledger/batch.ts'
+import { oneOf, refuseUnknown } from '../../options.ts'
+
+/**
+ * - `metadata`: waits for the run's metadata before anything is indexed; needed for gaps to be known.
+ * - `buffering`: many ticks, of several batches, in one flush; without it each tick is flushed alone.
+ * - `idempotency`: a batch that was indexed before is not even read.
+ * - `dlq`: a batch that fails again and again, whoever tries it, becomes a dead letter.
+ */
+export type IndexerComponent = 'metadata' | 'buffering' | 'idempotency' | 'dlq'
+
+/** The run that is indexed. */
+export type IndexedRun = {
+  readonly runId: string
+  readonly database: IndexDatabase
+  /** null without the `metadata` component. */
+  readonly metadata: SimulationMetadata | null
+  /** One text for both engines: `?` for values, `run.` before the names of tables. */
+  sql(text: string): string
+}
+
+export type Flush = {
+  readonly run: IndexedRun
+  /** Those of which the last ticks are in this flush. */
+  readonly completedBatches: readonly Batch[]
+}
+
+/** All that is particular to one indexer. */
+export type IndexerDefinition = {
+  /** Also its consumer group, and whose ledger it is. Letters, digits, '.', '_' and '-', at most 64. */
+  readonly name: string
+  /** Default: metadata and buffering. */
+  readonly components?: readonly IndexerComponent[]
+  /** Makes the tables, where they are not there. Competing instances come here one after the other. */
+  prepare?(run: IndexedRun, tx: Transaction): Promise<void> | void
+  /**
+   * Writes the ticks, each of them once in one flush. Use upserts keyed by tick: a batch may be delivered again, and a
+   * transaction that the server gave up runs again. What throws here is the batches' failure: they come again.
+   */
+  flush(ticks: readonly RawTick[], tx: Transaction, flush: Flush): Promise<void>
+}
+
+const COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering', 'idempotency', 'dlq']
+const DEFAULT_COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering']
+/** With the run's id it is the name of a consumer group, which has 128 characters. */
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i
+
+/** Checks a definition. Competing instances of an indexer use the same one. */
+export function defineIndexer(definition: IndexerDefinition): Required<IndexerDefinition> {
+  refuseUnknown(definition, ['name', 'components', 'prepare', 'flush'])
+  const { name, components = DEFAULT_COMPONENTS, prepare = () => {}, flush } = definition
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new ConfigError('name', name, "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit")
+  }
+  if (!Array.isArray(components)) throw new ConfigError('components', components, `some of ${COMPONENTS.join(', ')}`)
+  for (const component of components) oneOf('components', component, COMPONENTS)
+  if (typeof prepare !== 'function') throw new ConfigError('prepare', prepare, 'a function')
+  if (typeof flush !== 'function') throw new ConfigError('flush', flush, 'a function')
+  return { name, components, prepare, flush }
+}

@@ -1,0 +1,78 @@
+import { countCells } from '../../contracts/cell-codec.ts'
+import type { RawTick } from '../../contracts/tick-codec.ts'
+import type { IndexDatabase } from '../../databases/index-database.ts'
+import type { Transaction } from '../../databases/transaction.ts'
+import { defineIndexer, type IndexedRun } from './definition.ts'
+import { inDialect, valueRows } from './dialect.ts'
+
+const TABLES = [
+  `create table if not exists run.dummy_tick (
+    tick bigint primary key,
+    cells bigint not null,
+    organisms bigint not null
+  )`,
+  `create table if not exists run.dummy_batch (
+    tick_start bigint not null,
+    tick_end bigint not null,
+    primary key (tick_start, tick_end)
+  )`,
+]
+const ROWS_PER_STATEMENT = 100
+
+export type DummyTotals = {
+  readonly batches: number
+  readonly ticks: number
+  readonly cells: number
+  readonly organisms: number
+}
+
+/**
+ * Counts, and nothing else. One row for each tick and batch, not one sum: however ticks come together in flushes, now and
+ * when they are delivered again, each counts once.
+ */
+export const dummyIndexer = defineIndexer({
+  name: 'dummy',
+
+  async prepare(run, tx) {
+    for (const table of TABLES) await tx.run(run.sql(table))
+  },
+
+  async flush(ticks, tx, { run, completedBatches }) {
+    for (let at = 0; at < ticks.length; at += ROWS_PER_STATEMENT) {
+      await writeTicks(ticks.slice(at, at + ROWS_PER_STATEMENT), tx, run)
+    }
+    for (const { tickStart, tickEnd } of completedBatches) {
+      await tx.run(
+        run.sql('insert into run.dummy_batch (tick_start, tick_end) values (?, ?) on conflict do nothing'),
+        tickStart,
+        tickEnd,
+      )
+    }
+  },
+})
+
+export async function readDummyTotals(database: IndexDatabase): Promise<DummyTotals> {
+  const [totals] = await database.read<DummyTotals>(
+    inDialect(
+      `select
+        (select count(*) from run.dummy_batch) as batches,
+        count(*) as ticks,
+        cast(coalesce(sum(cells), 0) as bigint) as cells,
+        cast(coalesce(sum(organisms), 0) as bigint) as organisms
+      from run.dummy_tick`,
+      database.engine,
+    ),
+  )
+  return { batches: 0, ticks: 0, cells: 0, organisms: 0, ...totals }
+}
+
+async function writeTicks(ticks: readonly RawTick[], tx: Transaction, run: IndexedRun): Promise<void> {
+  await tx.run(
+    run.sql(
+      `insert into run.dummy_tick (tick, cells, organisms)
+      values ${valueRows(ticks.length, 3)}
+      on conflict (tick) do update set cells = excluded.cells, organisms = excluded.organisms`,
+    ),
+    ...ticks.flatMap(({ tick, cells, organisms }) => [tick, countCells(cells), organisms.length]),
+  )
+}

@@ -1,0 +1,37 @@
+import type { BatchLedger } from '../../ledger/batch-ledger.ts'
+import type { LedgerSettings } from '../../ledger/ledger-options.ts'
+
+const SHORTEST_LOOK_MS = 20
+const LONGEST_LOOK_MS = 5_000
+/** More are not counted: the page would show "1000 or more". */
+const COUNTED_GAPS = 1_000
+
+/** Looks now and then whether ticks are missing, and for how long. What it finds the ledger tells as its events. */
+export class GapWatch {
+  readonly #ledger: BatchLedger
+  readonly #everyMs: number
+  readonly #releasesPermanent: boolean
+  #nextAt = 0
+  #open = 0
+
+  constructor(ledger: BatchLedger, { gapWarningMs, releasesPermanent }: LedgerSettings) {
+    this.#ledger = ledger
+    this.#releasesPermanent = releasesPermanent
+    this.#everyMs = Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, gapWarningMs / 4))
+  }
+
+  /** Gaps at the last look, at most 1000. */
+  get open(): number {
+    return this.#open
+  }
+
+  async look(): Promise<void> {
+    if (performance.now() < this.#nextAt) return
+    this.#nextAt = performance.now() + this.#everyMs
+    const gaps = await this.#ledger.gaps({ limit: COUNTED_GAPS })
+    this.#open = gaps.length
+    // A gap that stays for ever costs one read each time, and no transaction.
+    const isOpen = gaps.some(gap => !gap.isPermanent || (this.#releasesPermanent && !gap.isSkipped))
+    if (isOpen) await this.#ledger.reportPermanentGaps()
+  }
+}

@@ -1,0 +1,26 @@
+const COUNTED = [
+  'batchesReceived',
+  'batchesIndexed',
+  'batchesSkipped',
+  'batchesFailed',
+  'batchesDeadLettered',
+  'ticksIndexed',
+  'flushes',
+  'flushesFailed',
+  'staleAcks',
+] as const
+
+export type Counted = (typeof COUNTED)[number]
+
+/** What one indexer has done since it was made. */
+export class IndexerCounts {
+  readonly #totals = Object.fromEntries(COUNTED.map(name => [name, 0])) as { [name in Counted]: number }
+
+  add(name: Counted, count = 1): void {
+    this.#totals[name] += count
+  }
+
+  snapshot(): { readonly [name in Counted]: number } {
+    return { ...this.#totals }
+  }
+}

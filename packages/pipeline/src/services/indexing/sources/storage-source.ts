@@ -1,0 +1,212 @@
+import type { Duration } from 'tidemark'
+import { ConfigError } from 'tidemark'
+import type { BatchInfo } from '../../../contracts/notifications.ts'
+import type { Transaction } from '../../../databases/transaction.ts'
+import { parseDuration } from '../../../duration.ts'
+import type { Claim } from '../../../ledger/batch.ts'
+import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
+import { StaleClaimError } from '../../../ledger/errors.ts'
+import { refuseUnknown, wholeNumber } from '../../../options.ts'
+import type { BatchRef } from '../../../storage/storage.ts'
+import { pauseFor } from '../until-aborted.ts'
+import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
+
+export type StorageSourceOptions = {
+  /** Who claims, for people to see in the ledger. Default: process and number. */
+  readonly claimer?: string
+  /** How often the storage is looked through for new files. Default '1s'. */
+  readonly scanInterval?: Duration
+  /** How often a batch is tried before it is marked failed in the ledger. Default 5. */
+  readonly maxAttempts?: number
+  /** The wait before a failed one is tried again, doubled each time, at most a minute. Default '1s'. */
+  readonly retryDelay?: Duration
+}
+
+type Settings = {
+  readonly claimer: string
+  readonly scanMs: number
+  readonly maxAttempts: number
+  readonly retryMs: number
+}
+
+const LONGEST_RETRY_MS = 60_000
+const LONGEST_EXTEND_MS = 60_000
+
+let unnamed = 0
+
+/** Batches as they lie in the storage: for archives, and for runs whose announcements are gone. */
+export function storageSource(options: StorageSourceOptions = {}): BatchSource {
+  refuseUnknown(options, ['claimer', 'scanInterval', 'maxAttempts', 'retryDelay'])
+  const settings = {
+    claimer: options.claimer ?? `${process.pid}-${++unnamed}`,
+    scanMs: parseDuration('scanInterval', options.scanInterval ?? '1s', { min: 1 }),
+    maxAttempts: wholeNumber('maxAttempts', options.maxAttempts ?? 5, { min: 1 }),
+    retryMs: parseDuration('retryDelay', options.retryDelay ?? '1s'),
+  }
+  return {
+    kind: 'storage',
+    async open(run) {
+      if (run.ledger === null) throw new ConfigError('source', 'storage', "one with the component 'metadata' beside it")
+      return new StorageBatches(run, run.ledger, settings)
+    },
+  }
+}
+
+class StorageBatches implements OpenBatchSource {
+  readonly extendEveryMs: number
+  readonly #run: SourceRun
+  readonly #ledger: BatchLedger
+  readonly #settings: Settings
+  /** Listed and not yet offered to the ledger, lowest tick last: a page at a time. */
+  #found: BatchRef[] = []
+  #page: { readonly fromTick: number; readonly after?: string } | undefined
+  /** Offered to the ledger once, which hands them out from then on, when they are ready or their claimer is stuck. */
+  readonly #offered = new Map<string, BatchRef>()
+  readonly #inHand = new Set<StorageBatch>()
+  #scanAt = 0
+
+  constructor(run: SourceRun, ledger: BatchLedger, settings: Settings) {
+    this.#run = run
+    this.#ledger = ledger
+    this.#settings = settings
+    const { claimTimeoutMs } = run
+    this.extendEveryMs = claimTimeoutMs === 0 ? LONGEST_EXTEND_MS : Math.min(LONGEST_EXTEND_MS, claimTimeoutMs / 3)
+  }
+
+  async next(timeoutMs: number, signal: AbortSignal): Promise<SourceBatch | null> {
+    const until = performance.now() + timeoutMs
+    while (!signal.aborted) {
+      const batch = this.#dueAgain() ?? (await this.#claim())
+      if (batch !== null) return batch
+      const now = performance.now()
+      if (now >= until) return null
+      const due = [...this.#inHand].map(({ againAt }) => againAt)
+      await pauseFor(Math.max(1, Math.min(until, this.#scanAt, ...due) - now), signal)
+    }
+    return null
+  }
+
+  async close(): Promise<void> {
+    for (const { claim } of this.#inHand) {
+      // One that cannot be given back is taken over when its time is up.
+      await this.#ledger.release(claim).catch(error => this.#run.report(`release ${claim.key}`, error))
+    }
+    this.#inHand.clear()
+  }
+
+  #dueAgain(): SourceBatch | null {
+    const now = performance.now()
+    for (const batch of this.#inHand) {
+      if (batch.againAt > now) continue
+      batch.beginAgain()
+      return batch
+    }
+    return null
+  }
+
+  async #claim(): Promise<SourceBatch | null> {
+    const known = await this.#ledger.claimNext(this.#settings.claimer)
+    if (known !== null) return this.#take(known)
+    while (this.#found.length > 0 || (await this.#list())) {
+      const ref = this.#found.pop()
+      if (ref === undefined) continue
+      const result = await this.#ledger.tryClaim(ref, this.#settings.claimer)
+      this.#offered.set(ref.key, ref)
+      if (result.outcome === 'claimed') return this.#take(result.claim)
+    }
+    return null
+  }
+
+  /** The next page; false where all have been seen and it is not yet time to look again. */
+  async #list(): Promise<boolean> {
+    if (this.#page === undefined && performance.now() < this.#scanAt) return false
+    const { fromTick, after } = this.#page ?? { fromTick: await this.#firstMissing() }
+    const prefix = `${this.#run.runId}/`
+    const { items, next } = await this.#run.storage.listBatches({ prefix, fromTick, ...(after && { after }) })
+    this.#found = items.filter(({ key }) => !this.#offered.has(key)).reverse()
+    this.#page = next === null ? undefined : { fromTick, after: next }
+    if (next === null) this.#scanAt = performance.now() + this.#settings.scanMs
+    return true
+  }
+
+  /** The end of what was processed without a hole: a file that fills a gap lies below others that are known. */
+  async #firstMissing(): Promise<number> {
+    const [first] = await this.#ledger.processedRanges({ limit: 1 })
+    if (first === undefined || (await this.#ledger.gapBefore(first.tickStart)) !== null) return 0
+    for (const { key, tickStart } of this.#offered.values()) if (tickStart <= first.tickEnd) this.#offered.delete(key)
+    return first.tickEnd + 1
+  }
+
+  #take(claim: Claim): SourceBatch {
+    const batch = new StorageBatch(claim, this.#run.runId, this.#ledger, this.#settings, () => {
+      this.#inHand.delete(batch)
+    })
+    this.#inHand.add(batch)
+    return batch
+  }
+}
+
+class StorageBatch implements SourceBatch {
+  readonly claim: Claim
+  readonly info: BatchInfo
+  /** When it is to be tried again, on the monotonic clock. The claim is kept until then. */
+  againAt = Number.POSITIVE_INFINITY
+  attempt: number
+  readonly #ledger: BatchLedger
+  readonly #settings: Settings
+  readonly #forget: () => void
+  #tries = 1
+
+  constructor(claim: Claim, runId: string, ledger: BatchLedger, settings: Settings, forget: () => void) {
+    const { key, tickStart, tickEnd, version } = claim
+    this.claim = claim
+    // How many ticks, and when they were written, only the file knows.
+    this.info = { runId, storageKey: key, tickStart, tickEnd, tickCount: 0, writtenAt: 0 }
+    this.attempt = version
+    this.#ledger = ledger
+    this.#settings = settings
+    this.#forget = forget
+  }
+
+  get key(): string {
+    return this.claim.key
+  }
+
+  get tickStart(): number {
+    return this.claim.tickStart
+  }
+
+  get tickEnd(): number {
+    return this.claim.tickEnd
+  }
+
+  beginAgain(): void {
+    this.attempt++
+    this.#tries++
+    this.againAt = Number.POSITIVE_INFINITY
+  }
+
+  async complete(tx?: Transaction): Promise<void> {
+    await this.#ledger.complete(this.claim, { tx })
+  }
+
+  async ack(): Promise<void> {
+    this.#forget()
+  }
+
+  async reject(error: unknown): Promise<void> {
+    if (error instanceof StaleClaimError) return this.#forget()
+    if (this.#tries >= this.#settings.maxAttempts) return await this.discard(error)
+    const waitMs = Math.min(LONGEST_RETRY_MS, this.#settings.retryMs * 2 ** (this.#tries - 1))
+    this.againAt = performance.now() + waitMs
+  }
+
+  async discard(error: unknown): Promise<void> {
+    this.#forget()
+    await this.#ledger.fail(this.claim, error)
+  }
+
+  async extend(): Promise<void> {
+    await this.#ledger.extend(this.claim)
+  }
+}

@@ -1,0 +1,146 @@
+import type { Delivery, Reader, Tidemark } from 'tidemark'
+import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { type BatchInfo, batchInfoOf } from '../../../contracts/notifications.ts'
+import { ContractError } from '../../../errors.ts'
+import { refuseUnknown } from '../../../options.ts'
+import { parseRunId } from '../../../run-id.ts'
+import { parseBatchKey } from '../../../storage/keys.ts'
+import { untilAborted } from '../until-aborted.ts'
+import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
+
+export type TopicSourceOptions = {
+  /** Default 'batch-topic'. */
+  readonly topic?: string
+  /** Default: the indexer's name. Instances of one group share its batches. */
+  readonly group?: string
+}
+
+/** How far apart the clocks of a simulation and of the topics' database may be. */
+const CLOCK_SKEW_MS = 3_600_000
+/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
+const LONGEST_EXTEND_MS = 60_000
+
+/** Batches as they are announced. */
+export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}): BatchSource {
+  refuseUnknown(options, ['topic', 'group'])
+  const { topic = 'batch-topic', group } = options
+  return {
+    kind: 'topic',
+    async open(run) {
+      const { leaseMs } = await tidemark.configureTopic(topic, { semantics: 'pub-sub' })
+      const reader = openRunReader(tidemark, topic, group ?? run.indexer, run.runId)
+      await reader.ready()
+      const extendEveryMs = leaseMs === 0 ? LONGEST_EXTEND_MS : Math.min(LONGEST_EXTEND_MS, leaseMs / 3)
+      return new TopicBatches(reader, run, extendEveryMs)
+    },
+  }
+}
+
+/**
+ * A group of its own for each run: the topic carries all runs, and what one run's indexer passes over must still reach
+ * another's. Nothing of a run is announced before it starts, so the group need not begin with the topic.
+ */
+export function openRunReader(tidemark: Tidemark, topic: string, group: string, runId: string): Reader<TopicEnvelope> {
+  const { startedAt } = parseRunId(runId)
+  const timestamp = Math.max(0, Math.min(startedAt, Date.now()) - CLOCK_SKEW_MS)
+  return tidemark.reader<TopicEnvelope>(topic, { group: `${group}.${runId}`, from: { timestamp } })
+}
+
+class TopicBatches implements OpenBatchSource {
+  readonly extendEveryMs: number
+  readonly #reader: Reader<TopicEnvelope>
+  readonly #run: SourceRun
+
+  constructor(reader: Reader<TopicEnvelope>, run: SourceRun, extendEveryMs: number) {
+    this.#reader = reader
+    this.#run = run
+    this.extendEveryMs = extendEveryMs
+  }
+
+  async next(timeoutMs: number, signal: AbortSignal): Promise<SourceBatch | null> {
+    const until = performance.now() + timeoutMs
+    while (!signal.aborted) {
+      const left = Math.max(0, until - performance.now())
+      // What a poll brings that nobody waits for any more, the reader gives back when it is closed.
+      const delivery = await untilAborted(this.#reader.poll(left), signal)
+      if (delivery === null) return null
+      const batch = await this.#accept(delivery)
+      if (batch !== null) return batch
+    }
+    return null
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close()
+  }
+
+  async #accept(delivery: Delivery<TopicEnvelope>): Promise<SourceBatch | null> {
+    let info: BatchInfo
+    try {
+      info = checkedInfo(delivery.payload)
+    } catch (error) {
+      this.#run.report(`message ${delivery.messageId} of ${delivery.topic}`, error)
+      await delivery.nack(error)
+      return null
+    }
+    if (info.runId === this.#run.runId) return new TopicBatch(delivery, info, this.#run)
+    await delivery.ack()
+    return null
+  }
+}
+
+class TopicBatch implements SourceBatch {
+  readonly info: BatchInfo
+  readonly #delivery: Delivery<TopicEnvelope>
+  readonly #run: SourceRun
+
+  constructor(delivery: Delivery<TopicEnvelope>, info: BatchInfo, run: SourceRun) {
+    this.info = info
+    this.#delivery = delivery
+    this.#run = run
+  }
+
+  get key(): string {
+    return this.info.storageKey
+  }
+
+  get tickStart(): number {
+    return this.info.tickStart
+  }
+
+  get tickEnd(): number {
+    return this.info.tickEnd
+  }
+
+  get attempt(): number {
+    return this.#delivery.attempt
+  }
+
+  async complete(tx?: Parameters<SourceBatch['complete']>[0]): Promise<void> {
+    await this.#run.ledger?.recordProcessed(this, { tx })
+  }
+
+  async ack(): Promise<void> {
+    await this.#delivery.ack()
+  }
+
+  async reject(error: unknown): Promise<void> {
+    await this.#delivery.nack(error)
+  }
+
+  async discard(): Promise<void> {
+    await this.#delivery.ack()
+  }
+
+  async extend(): Promise<void> {
+    await this.#delivery.extend()
+  }
+}
+
+/** The ledger believes the range, so it has to be the file's. */
+function checkedInfo(payload: TopicEnvelope): BatchInfo {
+  const info = batchInfoOf(payload)
+  const { runId, tickStart, tickEnd } = parseBatchKey(info.storageKey)
+  if (runId === info.runId && tickStart === info.tickStart && tickEnd === info.tickEnd) return info
+  throw new ContractError('BatchInfo', `its run or its ticks are not those of ${info.storageKey}`)
+}

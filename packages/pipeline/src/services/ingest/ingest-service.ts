@@ -1,0 +1,121 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'tidemark'
+import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
+import { encodeMetadata } from '../../contracts/metadata-codec.ts'
+import type { SimulationMetadata } from '../../contracts/tick.ts'
+import { type EncodedTick, toEncodedTick } from '../../contracts/tick-codec.ts'
+import type { Outlet } from '../../resources/bound-resources.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { Service, type ServiceContext } from '../service.ts'
+import type { EncodedMetadata } from '../simulation/simulation-service.ts'
+import { StoredTicks } from '../stored-ticks.ts'
+import { IngestError } from './errors.ts'
+import { type DelimitedMessage, readDelimited } from './read-delimited.ts'
+
+export type IngestServiceOptions = {
+  /** A file, or '-' for standard input. */
+  readonly input: string
+  readonly ticks: Outlet<EncodedTick>
+  /** A JSON file with the run's SimulationMetadata, which is put on the queue `metadata` before the first tick. */
+  readonly metadataFile?: string
+  readonly metadata?: Outlet<EncodedMetadata>
+  /** Ticks that it has are passed over: the same file can be given again after a kill. */
+  readonly storage?: Storage
+  readonly maxTickBytes?: number
+}
+
+/** Delimited TickData from a file or standard input. The end of the input is the end of the service. */
+export class IngestService extends Service {
+  readonly #options: IngestServiceOptions
+  #stored: { readonly runId: string; readonly ticks: StoredTicks } | undefined
+  #ticks = 0
+  #bytes = 0
+  #passedOver = 0
+
+  constructor(name: string, options: IngestServiceOptions, logger: Logger) {
+    super(name, logger)
+    this.#options = options
+  }
+
+  protected override async run(context: ServiceContext): Promise<void> {
+    const { input, maxTickBytes = DEFAULT_LIMITS.maxTickBytes } = this.#options
+    const { signal } = context
+    this.#stored = undefined
+    const stream = input === '-' ? process.stdin : createReadStream(input)
+    // Waiting for input that does not come must not keep it from stopping.
+    const abort = (): void => void stream.destroy()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      if (signal.aborted) return
+      await this.#putMetadata(signal)
+      for await (const message of readDelimited(nameOf(input), chunksOf(stream), { maxMessageBytes: maxTickBytes })) {
+        await context.unpaused()
+        await this.#handOn(message, signal)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+      if (stream !== process.stdin) stream.destroy()
+    }
+  }
+
+  protected override metrics(): Record<string, number> {
+    return { ticks: this.#ticks, bytes: this.#bytes, passedOver: this.#passedOver }
+  }
+
+  async #putMetadata(signal: AbortSignal): Promise<void> {
+    const { metadataFile, metadata } = this.#options
+    if (metadataFile === undefined) return
+    const described = await readMetadataFile(metadataFile)
+    await metadata?.put({ runId: described.runId, bytes: encodeMetadata(described) }, { signal })
+  }
+
+  async #handOn(message: DelimitedMessage, signal: AbortSignal): Promise<void> {
+    const tick = this.#toTick(message)
+    if (await this.#isStored(tick)) {
+      this.#passedOver++
+      return
+    }
+    const bytes = tick.bytes.length
+    await this.#options.ticks.put(tick, { signal })
+    this.#ticks++
+    this.#bytes += bytes
+  }
+
+  #toTick({ bytes, index, byte }: DelimitedMessage): EncodedTick {
+    const { input, maxTickBytes = DEFAULT_LIMITS.maxTickBytes } = this.#options
+    try {
+      return toEncodedTick(bytes, { ...DEFAULT_LIMITS, maxTickBytes })
+    } catch (error) {
+      throw new IngestError(nameOf(input), index, byte, `is no tick: ${(error as Error).message}`, error)
+    }
+  }
+
+  async #isStored({ runId, tick }: EncodedTick): Promise<boolean> {
+    const { storage } = this.#options
+    if (storage === undefined) return false
+    if (this.#stored?.runId !== runId) {
+      // No sampling interval is known here: only ticks inside a batch's range count as stored.
+      this.#stored = { runId, ticks: await StoredTicks.of(storage, runId, 1) }
+    }
+    return this.#stored.ticks.has(tick)
+  }
+}
+
+const nameOf = (input: string): string => (input === '-' ? 'Standard input' : input)
+
+async function readMetadataFile(file: string): Promise<SimulationMetadata> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw new IngestError(file, 0, 0, `is no metadata in JSON: ${(error as Error).message}`, error)
+  }
+}
+
+/** Bytes, whatever encoding somebody may have set. */
+async function* chunksOf(stream: Readable): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+}

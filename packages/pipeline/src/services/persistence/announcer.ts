@@ -1,0 +1,44 @@
+import type { Tidemark } from 'tidemark'
+import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { configureNotificationTopic } from '../notification-topics.ts'
+import type { ServiceContext } from '../service.ts'
+import { attempt, type RetryPolicy } from './attempts.ts'
+
+/** Says on a topic that a file is stored, under the file's own key. */
+export class Announcer {
+  readonly topic: string
+  readonly #topics: Tidemark
+  readonly #policy: RetryPolicy
+  #sent = 0
+  #failed = 0
+
+  constructor(topics: Tidemark, topic: string, policy: RetryPolicy) {
+    this.#topics = topics
+    this.topic = topic
+    this.#policy = policy
+  }
+
+  async prepare(): Promise<void> {
+    await configureNotificationTopic(this.#topics, this.topic)
+  }
+
+  /** False where it failed for good: the file is stored, and the reconciler announces it later. */
+  async announce(storageKey: string, envelope: TopicEnvelope, { signal, report }: ServiceContext): Promise<boolean> {
+    const onFailure = (error: Error): void => report(`announce ${storageKey}`, error)
+    const outcome = await attempt(() => this.publish(storageKey, envelope), this.#policy, { signal, onFailure })
+    if ('value' in outcome) return true
+    this.#failed++
+    return false
+  }
+
+  /** True where it was not announced before. */
+  async publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
+    const { duplicate } = await this.#topics.publish(this.topic, envelope, { messageId: storageKey })
+    if (!duplicate) this.#sent++
+    return !duplicate
+  }
+
+  get metrics(): { notificationsSent: number; notificationsFailed: number } {
+    return { notificationsSent: this.#sent, notificationsFailed: this.#failed }
+  }
+}

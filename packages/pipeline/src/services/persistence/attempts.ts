@@ -1,0 +1,98 @@
+/** Trying again, and what is known of it when it is given up. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Duration } from 'tidemark'
+import type { DeadLetter } from '../../contracts/notifications.ts'
+import { parseDuration } from '../../duration.ts'
+import { refuseUnknown, wholeNumber } from '../../options.ts'
+
+export type RetryOptions = {
+  /** After the first attempt. Default 5. */
+  readonly maxRetries?: number
+  /** Before the first retry; doubles each time. Default 1 s. */
+  readonly initialBackoff?: Duration
+  /** The longest wait. Default 30 s. */
+  readonly maxBackoff?: Duration
+}
+
+export type RetryPolicy = { readonly maxRetries: number; readonly initialMs: number; readonly maxMs: number }
+
+export type Failure = {
+  readonly error: Error
+  readonly retries: number
+  /** Unix times in milliseconds. */
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+export type Outcome<T> = { readonly value: T } | { readonly failure: Failure }
+
+type Circumstances = {
+  readonly signal: AbortSignal
+  /** Told of every attempt that failed. */
+  readonly onFailure: (error: Error) => void
+  /** Errors that no further attempt can cure. */
+  readonly isFinal?: (error: Error) => boolean
+}
+
+const KEPT_STACK_LINES = 20
+
+export function retryPolicy(option: string, options: RetryOptions = {}): RetryPolicy {
+  refuseUnknown(options, ['maxRetries', 'initialBackoff', 'maxBackoff'])
+  const { maxRetries = 5, initialBackoff = '1s', maxBackoff = '30s' } = options
+  return {
+    maxRetries: wholeNumber(`${option}.maxRetries`, maxRetries, { min: 0, max: 1_000 }),
+    initialMs: parseDuration(`${option}.initialBackoff`, initialBackoff),
+    maxMs: parseDuration(`${option}.maxBackoff`, maxBackoff),
+  }
+}
+
+/** Never rejects. Once the signal aborts there is no more waiting: one last attempt. */
+export async function attempt<T>(
+  work: () => Promise<T>,
+  { maxRetries, initialMs, maxMs }: RetryPolicy,
+  { signal, onFailure, isFinal = () => false }: Circumstances,
+): Promise<Outcome<T>> {
+  let firstAt: number | undefined
+  for (let retries = 0; ; retries++) {
+    try {
+      return { value: await work() }
+    } catch (cause) {
+      const error = toError(cause)
+      const lastAt = Date.now()
+      firstAt ??= lastAt
+      onFailure(error)
+      if (retries >= maxRetries || signal.aborted || isFinal(error)) {
+        return { failure: { error, retries, firstAt, lastAt } }
+      }
+    }
+    await waitFor(Math.min(maxMs, initialMs * 2 ** retries), signal)
+  }
+}
+
+/** Resolves early, too, where the signal aborts. */
+export async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined)
+}
+
+export const failureOf = (error: Error): Failure => ({ error, retries: 0, firstAt: Date.now(), lastAt: Date.now() })
+
+export function deadLetter(
+  failure: Failure,
+  sourceService: string,
+  messageType: string,
+  originalMessage: Uint8Array,
+): DeadLetter {
+  const { error, retries, firstAt, lastAt } = failure
+  return {
+    originalMessage,
+    messageType,
+    sourceService,
+    failureReason: `${error.name}: ${error.message}`,
+    retryCount: retries,
+    firstFailureAt: firstAt,
+    lastFailureAt: lastAt,
+    stackTraceLines: (error.stack ?? '').split('\n').slice(0, KEPT_STACK_LINES),
+  }
+}
+
+const toError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)))

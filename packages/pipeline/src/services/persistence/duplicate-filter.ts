@@ -1,0 +1,98 @@
+import type { EncodedTick } from '../../contracts/tick-codec.ts'
+import type { IdempotencyTracker } from '../../trackers/idempotency-tracker.ts'
+import type { StoredTicks } from './stored-ticks.ts'
+
+/** Ticks that are being stored by the services that share a queue. */
+const atWork = new WeakMap<object, Set<string>>()
+const SCOPE = 'persistence'
+
+export type Sifted = {
+  /** In order, each a batch whose range holds no tick that is stored elsewhere. */
+  readonly batches: readonly (readonly EncodedTick[])[]
+  readonly duplicates: number
+}
+
+/**
+ * Leaves out ticks that came before. Asked in the order of what it costs: this batch itself, batches at work beside it,
+ * the tracker (what was stored lately), the storage (whatever is there, also from before a restart).
+ *
+ * A tick is marked only once it is stored: one marked before and lost in a crash would never be taken again.
+ */
+export class DuplicateFilter {
+  readonly #atWork: Set<string>
+  readonly #tracker: IdempotencyTracker
+  readonly #stored: StoredTicks
+  readonly #report: (error: unknown) => void
+
+  /** `report`: the tracker failed. It only saves work, so that is no reason to stop. */
+  constructor(queue: object, tracker: IdempotencyTracker, stored: StoredTicks, report: (error: unknown) => void) {
+    this.#atWork = atWork.get(queue) ?? new Set()
+    atWork.set(queue, this.#atWork)
+    this.#tracker = tracker
+    this.#stored = stored
+    this.#report = report
+  }
+
+  /** Those that nobody else is storing; they are this caller's until `release`. */
+  claim(ticks: readonly EncodedTick[]): EncodedTick[] {
+    return ticks.filter(tick => {
+      const key = keyOf(tick)
+      if (this.#atWork.has(key)) return false
+      this.#atWork.add(key)
+      return true
+    })
+  }
+
+  /** Of claimed ticks of one run, those that are not stored yet. */
+  async sift(claimed: readonly EncodedTick[]): Promise<Sifted> {
+    const ordered = claimed.toSorted((a, b) => a.tick - b.tick)
+    const tracked = await Promise.all(ordered.map(tick => this.#isTracked(tick)))
+    const untracked = ordered.filter((_, slot) => tracked[slot] === false)
+    const first = untracked[0]
+    const last = untracked.at(-1)
+    if (first === undefined || last === undefined) return { batches: [], duplicates: ordered.length }
+    const stored = await this.#stored.between(first.runId, first.tick, last.tick)
+    this.#stored.note(first.runId, first.tick, last.tick)
+    const batches = splitAt(ordered, (tick, slot) => tracked[slot] === true || stored.has(tick.tick))
+    return { batches, duplicates: ordered.length - batches.flat().length }
+  }
+
+  async mark(ticks: readonly EncodedTick[]): Promise<void> {
+    const marked = await Promise.allSettled(ticks.map(tick => this.#tracker.markProcessed(SCOPE, keyOf(tick))))
+    const failed = marked.find(result => result.status === 'rejected')
+    if (failed) this.#report(failed.reason)
+  }
+
+  release(claimed: readonly EncodedTick[]): void {
+    for (const tick of claimed) this.#atWork.delete(keyOf(tick))
+  }
+
+  async #isTracked(tick: EncodedTick): Promise<boolean> {
+    try {
+      return await this.#tracker.isProcessed(SCOPE, keyOf(tick))
+    } catch (error) {
+      this.#report(error)
+      return false
+    }
+  }
+}
+
+/** The pieces between those that are left out: a batch across one would overlap the file that has it. */
+function splitAt(
+  ticks: readonly EncodedTick[],
+  isLeftOut: (tick: EncodedTick, slot: number) => boolean,
+): EncodedTick[][] {
+  const pieces: EncodedTick[][] = []
+  let piece: EncodedTick[] = []
+  for (const [slot, tick] of ticks.entries()) {
+    if (!isLeftOut(tick, slot)) piece.push(tick)
+    else if (piece.length > 0) {
+      pieces.push(piece)
+      piece = []
+    }
+  }
+  if (piece.length > 0) pieces.push(piece)
+  return pieces
+}
+
+const keyOf = ({ runId, tick }: EncodedTick): string => `${runId}/${tick}`

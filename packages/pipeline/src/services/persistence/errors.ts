@@ -1,0 +1,27 @@
+import { TidemarkError } from 'tidemark'
+
+/** Ticks of several runs came in one batch. All of them are in the dead letters. */
+export class MixedRunsError extends TidemarkError {
+  readonly runIds: readonly string[]
+
+  constructor(runIds: readonly string[], ticks: number) {
+    super(
+      'TIDEMARK_MIXED_RUNS',
+      `A batch of ${ticks} ticks mixes runs (${runIds.slice(0, 3).join(', ')}${runIds.length > 3 ? ', …' : ''}), so ` +
+        'nothing of it was stored. Give each run a queue of its own, and send the ticks of the dead letters again',
+    )
+    this.runIds = runIds
+  }
+}
+
+/** Neither the storage nor the dead letters took it, and the service had to stop. */
+export class NotStoredError extends TidemarkError {
+  constructor(what: string, cause: unknown) {
+    super(
+      'TIDEMARK_NOT_STORED',
+      `${what} could be written neither to the storage nor to the dead letters before the service stopped, and is lost. ` +
+        'Make room or repair what failed, and let the source send it again',
+      cause,
+    )
+  }
+}

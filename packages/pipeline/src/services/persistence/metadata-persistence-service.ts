@@ -1,0 +1,108 @@
+import type { Logger, Tidemark } from 'tidemark'
+import { decodeMetadata, encodeMetadata } from '../../contracts/metadata-codec.ts'
+import { metadataEnvelope } from '../../contracts/notifications.ts'
+import type { SimulationMetadata } from '../../contracts/tick.ts'
+import type { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
+import type { DrainableQueue } from '../../queues/drainable-queue.ts'
+import type { Movable } from '../../queues/worker-queue.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { METADATA_TOPIC } from '../notification-topics.ts'
+import { Service, type ServiceContext } from '../service.ts'
+import { Announcer } from './announcer.ts'
+import { deadLetter, type Failure, type RetryPolicy } from './attempts.ts'
+import { type MetadataPersistenceOptions, metadataPersistenceSettings } from './options.ts'
+import { storeOrBury } from './store-or-bury.ts'
+
+/** Encoded, where they come from another thread. */
+export type MetadataItem = SimulationMetadata | Movable
+
+export type MetadataPersistenceResources = {
+  readonly queue: DrainableQueue<MetadataItem>
+  readonly storage: Storage
+  readonly topics: Tidemark
+  readonly deadLetters: DeadLetterQueue
+  readonly logger: Logger
+}
+
+const METADATA_TYPE = 'tidemark.pipeline.v1.SimulationMetadata'
+/** A drain ends at once when something comes; this only bounds how long one waits. */
+const DRAIN_MS = 60_000
+
+/** A run's metadata into its file, and word of it on the metadata topic. One message a run, as a rule. */
+export class MetadataPersistenceService extends Service {
+  readonly #resources: MetadataPersistenceResources
+  readonly #retry: RetryPolicy
+  readonly #announcer: Announcer
+  #written = 0
+  #deadLetters = 0
+  #isHolding = false
+
+  constructor(name: string, resources: MetadataPersistenceResources, options: MetadataPersistenceOptions = {}) {
+    super(name, resources.logger)
+    const { retry, notifyRetry } = metadataPersistenceSettings(options)
+    this.#resources = resources
+    this.#retry = retry
+    this.#announcer = new Announcer(resources.topics, METADATA_TOPIC, notifyRetry)
+  }
+
+  protected override async prepare(): Promise<void> {
+    await this.#announcer.prepare()
+  }
+
+  protected override async run(context: ServiceContext): Promise<void> {
+    const { signal } = context
+    const { queue } = this.#resources
+    while (!signal.aborted && !queue.isEnded) {
+      await context.unpaused()
+      for (const item of await queue.drain(1, { timeout: DRAIN_MS, signal })) await this.#persist(item, context)
+    }
+    for (let left = queue.metrics.items + queue.metrics.waitingPuts; left > 0; left--) {
+      for (const item of await queue.drain(1, { timeout: 0 })) await this.#persist(item, context)
+    }
+  }
+
+  protected override metrics(): Record<string, number> {
+    const { items } = this.#resources.queue.metrics
+    return {
+      metadataWritten: this.#written,
+      deadLetters: this.#deadLetters,
+      ...this.#announcer.metrics,
+      queueItems: items,
+    }
+  }
+
+  protected override isHealthy(): boolean {
+    return !this.#isHolding
+  }
+
+  async #persist(item: MetadataItem, context: ServiceContext): Promise<void> {
+    const { storage } = this.#resources
+    const storing = {
+      what: `The metadata of ${'runId' in item ? `run ${item.runId}` : 'a run'}`,
+      store: async () => await storage.writeMetadata('bytes' in item ? decodeMetadata(item.bytes) : item),
+      bury: (failure: Failure) => this.#bury(item, failure),
+      onHeld: (isHeld: boolean) => {
+        this.#isHolding = isHeld
+      },
+    }
+    const outcome = await storeOrBury(storing, this.#retry, context)
+    if (!('value' in outcome)) return
+    this.#written++
+    await this.#announcer.announce(outcome.value.storageKey, metadataEnvelope(outcome.value), context)
+  }
+
+  async #bury(item: MetadataItem, failure: Failure): Promise<void> {
+    await this.#resources.deadLetters.put([deadLetter(failure, this.name, METADATA_TYPE, bytesOf(item))])
+    this.#deadLetters++
+  }
+}
+
+/** Metadata that can't be encoded are kept as JSON, to be looked at. */
+function bytesOf(item: MetadataItem): Uint8Array {
+  if ('bytes' in item) return item.bytes
+  try {
+    return encodeMetadata(item)
+  } catch {
+    return Buffer.from(JSON.stringify(item))
+  }
+}

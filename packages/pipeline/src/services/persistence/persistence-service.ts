@@ -1,0 +1,211 @@
+import type { Logger, Tidemark } from 'tidemark'
+import { batchEnvelope } from '../../contracts/notifications.ts'
+import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
+import { ContractError, InvalidRunIdError, LimitError } from '../../errors.ts'
+import { LatencyWindow } from '../../ledger/latency-window.ts'
+import type { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
+import type { DrainableQueue } from '../../queues/drainable-queue.ts'
+import { batchOf } from '../../storage/batch.ts'
+import { InvalidBatchError } from '../../storage/errors.ts'
+import type { Storage, StoredBatch } from '../../storage/storage.ts'
+import type { IdempotencyTracker } from '../../trackers/idempotency-tracker.ts'
+import { MemoryIdempotencyTracker } from '../../trackers/memory-idempotency-tracker.ts'
+import { BATCH_TOPIC } from '../notification-topics.ts'
+import { Service, type ServiceContext } from '../service.ts'
+import { Announcer } from './announcer.ts'
+import { deadLetter, type Failure, type Outcome } from './attempts.ts'
+import { DuplicateFilter } from './duplicate-filter.ts'
+import { MixedRunsError } from './errors.ts'
+import { type PersistenceOptions, type PersistenceSettings, persistenceSettings } from './options.ts'
+import { storeOrBury } from './store-or-bury.ts'
+import { StoredTicks } from './stored-ticks.ts'
+
+export type PersistenceResources = {
+  /** Several services can drain one; what each takes is without gaps, so their batches do not overlap. */
+  readonly queue: DrainableQueue<EncodedTick>
+  readonly storage: Storage
+  readonly topics: Tidemark
+  readonly deadLetters: DeadLetterQueue
+  /** Of ticks stored lately. In memory if not given; the storage itself is asked, too, so that it may forget. */
+  readonly tracker?: IdempotencyTracker
+  readonly logger: Logger
+}
+
+const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, LimitError]
+const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
+/** Of latencies; the window is made for five seconds, in which there may be no batch at all. */
+const WINDOW_SLOWDOWN = 12
+
+/**
+ * Ticks of a queue into batch files, and word of each on the batch topic.
+ *
+ *   queue ──drain──▶ one run? ──▶ not stored yet? ──▶ write ──▶ announce
+ *                       │                               │          └─ failed: the reconciler announces it later
+ *                       └──────────▶ dead letters ◀─────┘ given up
+ */
+export class PersistenceService extends Service {
+  readonly #resources: PersistenceResources
+  readonly #settings: PersistenceSettings
+  readonly #announcer: Announcer
+  readonly #duplicates: DuplicateFilter
+  readonly #writeTimes = new LatencyWindow(() => performance.now() / WINDOW_SLOWDOWN)
+  readonly #counts = {
+    batchesWritten: 0,
+    ticksWritten: 0,
+    bytesWritten: 0,
+    duplicateTicks: 0,
+    mixedBatches: 0,
+    batchesFailed: 0,
+    deadLetters: 0,
+  }
+  #report: ServiceContext['report'] = () => {}
+  #isHolding = false
+
+  constructor(name: string, resources: PersistenceResources, options: PersistenceOptions = {}) {
+    super(name, resources.logger)
+    const { queue, storage, topics, tracker = new MemoryIdempotencyTracker() } = resources
+    this.#resources = resources
+    this.#settings = persistenceSettings(options)
+    this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry)
+    const report = (error: unknown): void => this.#report('idempotency tracker', error)
+    this.#duplicates = new DuplicateFilter(queue, tracker, new StoredTicks(storage), report)
+  }
+
+  protected override async prepare(): Promise<void> {
+    await this.#announcer.prepare()
+  }
+
+  protected override async run(context: ServiceContext): Promise<void> {
+    const { signal } = context
+    const { queue } = this.#resources
+    const { maxBatchSize, maxBatchBytes: maxBytes, batchTimeoutMs: timeout } = this.#settings
+    this.#report = context.report
+    while (!signal.aborted && !queue.isEnded) {
+      await context.unpaused()
+      await this.#persist(await queue.drain(maxBatchSize, { timeout, maxBytes, signal }), context)
+    }
+    // What is in the queue is in memory only. Its producer may go on, so no more than there is now.
+    for (let left = queue.metrics.items + queue.metrics.waitingPuts; left > 0; ) {
+      const ticks = await queue.drain(maxBatchSize, { timeout: 0, maxBytes })
+      if (ticks.length === 0) return
+      await this.#persist(ticks, context)
+      left -= ticks.length
+    }
+  }
+
+  protected override metrics(): Record<string, number> {
+    const { items, bytes } = this.#resources.queue.metrics
+    const { p50, p95, p99 } = this.#writeTimes.snapshot()
+    return {
+      ...this.#counts,
+      ...this.#announcer.metrics,
+      queueItems: items,
+      queueBytes: bytes,
+      writeMsP50: p50,
+      writeMsP95: p95,
+      writeMsP99: p99,
+    }
+  }
+
+  protected override isHealthy(): boolean {
+    return !this.#isHolding
+  }
+
+  async #persist(drained: readonly EncodedTick[], context: ServiceContext): Promise<void> {
+    if (drained.length === 0) return
+    const runIds = [...new Set(drained.map(({ runId }) => runId))]
+    if (runIds.length > 1) {
+      this.#counts.mixedBatches++
+      const error = new MixedRunsError(runIds, drained.length)
+      await this.#storeOrBury(drained, () => Promise.reject(error), context)
+      return
+    }
+    const claimed = this.#duplicates.claim(drained)
+    this.#counts.duplicateTicks += drained.length - claimed.length
+    try {
+      const sifted = await this.#storeOrBury(claimed, () => this.#duplicates.sift(claimed), context)
+      if (!('value' in sifted)) return
+      this.#counts.duplicateTicks += sifted.value.duplicates
+      for (const batch of sifted.value.batches) await this.#write(batch, context)
+    } finally {
+      this.#duplicates.release(claimed)
+    }
+  }
+
+  async #write(ticks: readonly EncodedTick[], context: ServiceContext): Promise<void> {
+    const outcome = await this.#storeOrBury(ticks, () => this.#timedWrite(ticks), context, misfitsOf)
+    if ('value' in outcome) {
+      await this.#duplicates.mark(ticks)
+      this.#countWritten(outcome.value)
+      await this.#announcer.announce(outcome.value.storageKey, batchEnvelope(outcome.value), context)
+      return
+    }
+    const misfits = new Set(misfitsOf(ticks, outcome.failure.error))
+    const others = ticks.filter(tick => !misfits.has(tick))
+    if (misfits.size > 0 && others.length > 0) await this.#write(others, context)
+  }
+
+  async #timedWrite(ticks: readonly EncodedTick[]): Promise<StoredBatch> {
+    const started = performance.now()
+    const stored = await this.#resources.storage.writeBatch(batchOf(ticks))
+    this.#writeTimes.record(performance.now() - started)
+    return stored
+  }
+
+  /** `toBlame`: those that are buried, where it can be told; all of them where there are none such. */
+  async #storeOrBury<T>(
+    ticks: readonly EncodedTick[],
+    store: () => Promise<T>,
+    context: ServiceContext,
+    toBlame: typeof misfitsOf = () => [],
+  ): Promise<Outcome<T>> {
+    const [first, last] = [ticks[0], ticks.at(-1)]
+    const storing = {
+      what: `${ticks.length} ticks, ${first?.tick} to ${last?.tick}, of run ${first?.runId}`,
+      store,
+      bury: (failure: Failure) => {
+        const blamed = toBlame(ticks, failure.error)
+        return this.#bury(blamed.length > 0 ? blamed : ticks, failure)
+      },
+      onHeld: (isHeld: boolean) => {
+        this.#isHolding = isHeld
+      },
+    }
+    return await storeOrBury(storing, this.#settings.retry, context)
+  }
+
+  async #bury(ticks: readonly EncodedTick[], failure: Failure): Promise<void> {
+    await this.#resources.deadLetters.put(lettersOf(ticks, failure, this.name))
+    this.#counts.batchesFailed++
+    this.#counts.deadLetters += ticks.length
+  }
+
+  #countWritten({ tickCount, bytes }: StoredBatch): void {
+    this.#counts.batchesWritten++
+    this.#counts.ticksWritten += tickCount
+    this.#counts.bytesWritten += bytes
+  }
+}
+
+/** Made one by one: each is a copy of its tick. */
+function* lettersOf(ticks: readonly EncodedTick[], failure: Failure, service: string) {
+  for (const { bytes } of ticks) yield deadLetter(failure, service, TICK_TYPE, bytes)
+}
+
+/** The ticks that are to blame by themselves, so that the others need not go with them. */
+function misfitsOf(ticks: readonly EncodedTick[], error: Error): EncodedTick[] {
+  if (!MISFIT_ERRORS.some(type => error instanceof type)) return []
+  return ticks.filter(tick => isTooLarge(tick, error) || !isWhatItSays(tick))
+}
+
+const isTooLarge = ({ bytes }: EncodedTick, error: Error): boolean =>
+  error instanceof LimitError && error.limit === 'maxTickBytes' && bytes.length > error.most
+
+function isWhatItSays({ runId, tick, bytes }: EncodedTick): boolean {
+  try {
+    const head = tickHeadOf(bytes)
+    return head.runId === runId && head.tick === tick
+  } catch {
+    return false
+  }
+}

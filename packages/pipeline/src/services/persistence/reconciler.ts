@@ -1,0 +1,189 @@
+import type { Duration, Logger, Tidemark, TidemarkError } from 'tidemark'
+import { batchEnvelope, metadataEnvelope } from '../../contracts/notifications.ts'
+import { parseDuration } from '../../duration.ts'
+import { refuseUnknown, wholeNumber } from '../../options.ts'
+import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
+import { metadataKey } from '../../storage/keys.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { BATCH_TOPIC, METADATA_TOPIC } from '../notification-topics.ts'
+import { Service, type ServiceContext } from '../service.ts'
+import { AnnouncedKeys, folderOf } from './announced-keys.ts'
+import { Announcer } from './announcer.ts'
+import { retryPolicy, waitFor } from './attempts.ts'
+
+export type ReconcilerResources = { readonly storage: Storage; readonly topics: Tidemark; readonly logger: Logger }
+
+export type ReconcilerOptions = {
+  /** Between the end of one look and the next. Default 1 min. */
+  readonly interval?: Duration
+  /** Keys of a page of the storage's listing. Default 1000. */
+  readonly pageSize?: number
+}
+
+/**
+ * Announces what was stored and never announced: its service was killed between the two, or the topic did not answer.
+ * It looks at start-up, and again and again. Only a whole file is announced; a corrupt one is quarantined and reported.
+ *
+ * A file that was just written and is about to be announced may be announced here: the topic takes a key once.
+ */
+export class Reconciler extends Service {
+  readonly #storage: Storage
+  readonly #intervalMs: number
+  readonly #pageSize: number
+  readonly #batches: Channel
+  readonly #metadata: Channel
+  readonly #counts = { looks: 0, announced: 0, quarantined: 0, failures: 0 }
+
+  constructor(name: string, { storage, topics, logger }: ReconcilerResources, options: ReconcilerOptions = {}) {
+    super(name, logger)
+    refuseUnknown(options, ['interval', 'pageSize'])
+    this.#storage = storage
+    const intervalMs = parseDuration('interval', options.interval ?? '1m', { min: 1 })
+    this.#intervalMs = wholeNumber('interval', intervalMs, { min: 1, max: 2 ** 31 - 1 })
+    this.#pageSize = wholeNumber('pageSize', options.pageSize ?? 1_000, { min: 1, max: 100_000 })
+    this.#batches = channel(topics, BATCH_TOPIC)
+    this.#metadata = channel(topics, METADATA_TOPIC)
+  }
+
+  protected override async prepare(): Promise<void> {
+    try {
+      for (const { announcer, known } of [this.#batches, this.#metadata]) {
+        await announcer.prepare()
+        await known.start()
+      }
+    } catch (error) {
+      await this.release()
+      throw error
+    }
+  }
+
+  protected override async run(context: ServiceContext): Promise<void> {
+    const { signal } = context
+    while (!signal.aborted) {
+      await context.unpaused()
+      await this.#look(context)
+      await waitFor(this.#intervalMs, signal)
+    }
+  }
+
+  protected override async release(): Promise<void> {
+    await this.#batches.known.stop()
+    await this.#metadata.known.stop()
+  }
+
+  protected override metrics(): Record<string, number> {
+    return this.#counts
+  }
+
+  async #look(context: ServiceContext): Promise<void> {
+    try {
+      await this.#metadata.known.caughtUp(context.signal)
+      await this.#batches.known.caughtUp(context.signal)
+      for await (const runId of this.#runs()) {
+        if (context.signal.aborted) return
+        await this.#lookAtMetadata(runId, context)
+        await this.#lookAtBatches(runId, context)
+      }
+      this.#counts.looks++
+    } catch (error) {
+      this.#fail('look', error, context)
+    }
+  }
+
+  async *#runs(): AsyncGenerator<string, void, undefined> {
+    let after: string | null | undefined
+    while (after !== null) {
+      const page = await this.#storage.listRuns({ limit: this.#pageSize, ...(after !== undefined && { after }) })
+      yield* page.items
+      after = page.next
+    }
+  }
+
+  async #lookAtBatches(runId: string, context: ServiceContext): Promise<void> {
+    for await (const { folder, keys, isLast } of this.#folders(runId)) {
+      for (const key of this.#batches.known.missingOf(folder, keys)) {
+        if (context.signal.aborted) return
+        await this.#settle([key], context, async () => {
+          await this.#announce(this.#batches, key, batchEnvelope(await this.#storage.describeBatch(key)))
+        })
+      }
+      // The last one is where new files come: sealed, each would have the others verified again.
+      if (!isLast && keys.every(key => this.#batches.known.has(key))) this.#batches.known.seal(folder, keys)
+    }
+  }
+
+  /** The listing is in the order of ticks, so the files of a folder come one after another. */
+  async *#folders(runId: string): AsyncGenerator<Folder & { readonly isLast: boolean }, void, undefined> {
+    let current: Folder | undefined
+    let after: string | null | undefined
+    while (after !== null) {
+      const query = { prefix: `${runId}/`, limit: this.#pageSize, ...(after !== undefined && { after }) }
+      const page = await this.#storage.listBatches(query)
+      for (const { key } of page.items) {
+        const folder = folderOf(key)
+        if (current?.folder === folder) current.keys.push(key)
+        else {
+          if (current) yield { ...current, isLast: false }
+          current = { folder, keys: [key] }
+        }
+      }
+      after = page.next
+    }
+    if (current) yield { ...current, isLast: true }
+  }
+
+  async #lookAtMetadata(runId: string, context: ServiceContext): Promise<void> {
+    const keys = [metadataKey(runId, 'zstd'), metadataKey(runId, 'none')]
+    if (keys.some(key => this.#metadata.known.has(key))) return
+    await this.#settle(keys, context, async () => {
+      const info = await this.#storage.describeMetadata(runId)
+      if (info) await this.#announce(this.#metadata, info.storageKey, metadataEnvelope(info))
+    })
+  }
+
+  async #announce({ announcer, known }: Channel, key: string, envelope: Parameters<Announcer['publish']>[1]) {
+    if (await announcer.publish(key, envelope)) {
+      this.#counts.announced++
+      this.logger.warn({ service: this.name, key }, 'announced a file that had been stored and not announced')
+    }
+    known.add(key)
+  }
+
+  /** One file that fails does not keep the others waiting; it is tried again at the next look. */
+  async #settle(keys: readonly string[], context: ServiceContext, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      // Moved to quarantine by somebody else meanwhile.
+      if (error instanceof FileNotFoundError) return
+      this.#fail(`announce ${keys[0]}`, error, context)
+      if (error instanceof CorruptFileError) await this.#quarantine(keys, error, context)
+    }
+  }
+
+  /** The first of the keys that is there: metadata have one of two. */
+  async #quarantine(keys: readonly string[], error: TidemarkError, context: ServiceContext): Promise<void> {
+    for (const key of keys) {
+      try {
+        await this.#storage.quarantine(key, `Found when it was to be announced: ${error.message}`)
+        this.#counts.quarantined++
+        return
+      } catch (cause) {
+        if (!(cause instanceof FileNotFoundError)) this.#fail(`quarantine ${key}`, cause, context)
+      }
+    }
+  }
+
+  #fail(action: string, error: unknown, { report }: ServiceContext): void {
+    this.#counts.failures++
+    report(action, error)
+  }
+}
+
+type Folder = { readonly folder: string; readonly keys: string[] }
+type Channel = { readonly announcer: Announcer; readonly known: AnnouncedKeys }
+
+const channel = (topics: Tidemark, topic: string): Channel => ({
+  announcer: new Announcer(topics, topic, retryPolicy('retry')),
+  known: new AnnouncedKeys(topics, topic),
+})

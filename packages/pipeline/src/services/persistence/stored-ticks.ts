@@ -1,0 +1,78 @@
+import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
+import type { BatchRef, Storage } from '../../storage/storage.ts'
+
+/** Runs of which the longest batch is remembered: a service sees one at a time, as a rule. */
+const KEPT_RUNS = 16
+
+/**
+ * Which of some ticks the storage holds already: a run that goes on from an earlier state sends ticks again, perhaps in
+ * other batches and with other capture times, and stored twice they would be two files that contradict each other.
+ *
+ * Nothing is kept but the longest batch of a run, so memory does not grow with it. A batch that begins before the
+ * ticks asked for can reach into them by that much at most, and so a look is a listing of a folder or two.
+ */
+export class StoredTicks {
+  readonly #storage: Storage
+  readonly #longest = new Map<string, number>()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** Of the ticks from `first` to `last`, those that are stored. Files are read only where their ticks overlap these. */
+  async between(runId: string, first: number, last: number): Promise<Set<number>> {
+    const stored = new Set<number>()
+    const lookBack = await this.#longestOf(runId)
+    const batches = this.#batches(runId, Math.max(0, first - lookBack), last)
+    for await (const batch of batches) {
+      if (batch.tickEnd >= first) await this.#addTicksOf(batch, stored)
+    }
+    return stored
+  }
+
+  /** A batch of this length is on its way. */
+  note(runId: string, first: number, last: number): void {
+    const known = this.#longest.get(runId)
+    if (known !== undefined && last - first > known) this.#longest.set(runId, last - first)
+  }
+
+  async #longestOf(runId: string): Promise<number> {
+    let longest = this.#longest.get(runId)
+    if (longest !== undefined) return longest
+    longest = 0
+    for await (const { tickStart, tickEnd } of this.#batches(runId, 0, Number.MAX_SAFE_INTEGER)) {
+      longest = Math.max(longest, tickEnd - tickStart)
+    }
+    this.#longest.set(runId, longest)
+    for (const oldest of this.#longest.keys()) {
+      if (this.#longest.size > KEPT_RUNS) this.#longest.delete(oldest)
+    }
+    return longest
+  }
+
+  async *#batches(runId: string, fromTick: number, toTick: number): AsyncGenerator<BatchRef, void, undefined> {
+    let after: string | null | undefined
+    while (after !== null) {
+      const page = await this.#storage.listBatches({
+        prefix: `${runId}/`,
+        fromTick,
+        toTick,
+        ...(after !== undefined && { after }),
+      })
+      yield* page.items
+      after = page.next
+    }
+  }
+
+  /** A file that can't be trusted holds nothing: its ticks are stored again, beside it. */
+  async #addTicksOf({ key }: BatchRef, stored: Set<number>): Promise<void> {
+    const found: number[] = []
+    try {
+      for await (const { tick } of this.#storage.readTicks(key)) found.push(tick)
+    } catch (error) {
+      if (error instanceof CorruptFileError || error instanceof FileNotFoundError) return
+      throw error
+    }
+    for (const tick of found) stored.add(tick)
+  }
+}

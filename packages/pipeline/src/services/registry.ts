@@ -1,0 +1,50 @@
+import { isAbsolute, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ServiceTypeError } from '../config/errors.ts'
+import { requireObject } from '../config/option-table.ts'
+import type { ServiceType } from './service-type.ts'
+import { ingest } from './types/ingest.ts'
+import { simulation } from './types/simulation.ts'
+
+/** The service types that a configuration can name. */
+export const BUILT_IN_TYPES = {
+  simulation,
+  ingest,
+} as const
+
+export const isModulePath = (type: string): boolean => /^\.{0,2}\//.test(type)
+
+export const typeNames = (): string =>
+  Object.keys(BUILT_IN_TYPES)
+    .map(name => `'${name}'`)
+    .join(', ')
+
+/** The type of that name, or the one that a module of the user's own gives as its default export. */
+export async function resolveServiceType(type: string, folder: string): Promise<ServiceType> {
+  const builtIn = Object.entries(BUILT_IN_TYPES).find(([name]) => name === type)?.[1]
+  return builtIn === undefined ? await importType(type, folder) : (builtIn as unknown as ServiceType)
+}
+
+async function importType(type: string, folder: string): Promise<ServiceType> {
+  const file = isAbsolute(type) ? type : resolve(folder, type)
+  let module: { readonly default?: unknown }
+  try {
+    module = await import(pathToFileURL(file).href)
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new ServiceTypeError(file, `it could not be loaded: ${problem}`, cause)
+  }
+  if (!isServiceType(module.default)) {
+    throw new ServiceTypeError(
+      file,
+      'its default export is not a service type. Write: export default defineService({ … })',
+    )
+  }
+  return module.default
+}
+
+function isServiceType(value: unknown): value is ServiceType {
+  if (typeof value !== 'object' || value === null) return false
+  const { options, bindings, create } = requireObject('type', value)
+  return typeof create === 'function' && typeof options === 'object' && typeof bindings === 'object'
+}

@@ -1,0 +1,72 @@
+import { makeRunId } from '../../run-id.ts'
+import type { SimulationOptions, SimulationSettings } from '../../sources/simulation/settings.ts'
+import { toSettings } from '../../sources/simulation/settings.ts'
+import { SimulationRunError } from './errors.ts'
+import { RunFolder } from './run-folder.ts'
+
+export type RunChoice = {
+  readonly folder: string
+  readonly simulation: SimulationOptions
+  readonly samplingInterval: number
+  /** Of a new run; made where it is not given. */
+  readonly runId?: string | undefined
+  /**
+   * 'newest': the newest run with the same settings, or a new one where there is none. A run id: that run, and no
+   * other. false: a new run.
+   */
+  readonly resume: 'newest' | false | (string & {})
+}
+
+/** The run to go on with, or a new one. */
+export async function chooseRun(choice: RunChoice): Promise<RunFolder> {
+  return (await findRun(choice)) ?? (await begin(choice))
+}
+
+/** The run to go on with; null: a new one is to begin. */
+export async function findRun(choice: RunChoice): Promise<RunFolder | null> {
+  const { folder, resume, runId } = choice
+  if (resume === false) {
+    if (runId !== undefined) await refuseExisting(folder, runId)
+    return null
+  }
+  if (resume !== 'newest') return await goOn(choice, resume)
+  if (runId !== undefined) return (await RunFolder.open(folder, runId)) && (await goOn(choice, runId))
+  for (const candidate of await RunFolder.list(folder)) {
+    const run = await RunFolder.open(folder, candidate)
+    if (run !== null && differencesOf(choice, run).length === 0) return run
+  }
+  return null
+}
+
+async function begin({ folder, simulation, samplingInterval, runId }: RunChoice): Promise<RunFolder> {
+  const now = Date.now()
+  const settings = toSettings({ startedAt: now, ...simulation })
+  return await RunFolder.create(folder, { runId: runId ?? makeRunId(now), samplingInterval, settings })
+}
+
+async function refuseExisting(folder: string, runId: string): Promise<void> {
+  if ((await RunFolder.open(folder, runId)) === null) return
+  throw new SimulationRunError(
+    `Run ${runId} exists already. To go on with it, set resume: '${runId}'; else give another`,
+  )
+}
+
+async function goOn(choice: RunChoice, runId: string): Promise<RunFolder> {
+  const run = await RunFolder.open(choice.folder, runId)
+  if (run === null) throw new SimulationRunError(`There is no run ${runId} in ${choice.folder} to go on with`)
+  const differences = differencesOf(choice, run)
+  if (differences.length === 0) return run
+  throw new SimulationRunError(
+    `Run ${runId} can't go on with other settings: ${differences.join('; ')}. Set them as they were, or begin a new run`,
+  )
+}
+
+/** Ticks made with other settings would be of another world. The start of the run counts only where it is given. */
+function differencesOf({ simulation, samplingInterval }: RunChoice, { record }: RunFolder): string[] {
+  const wanted = toSettings({ startedAt: record.settings.startedAt, ...simulation })
+  const names = Object.keys(wanted) as (keyof SimulationSettings)[]
+  const differing = names.filter(name => JSON.stringify(wanted[name]) !== JSON.stringify(record.settings[name]))
+  const differences = differing.map(name => `${name} was ${JSON.stringify(record.settings[name])}`)
+  if (samplingInterval !== record.samplingInterval) differences.push(`samplingInterval was ${record.samplingInterval}`)
+  return differences
+}

@@ -1,0 +1,214 @@
+import type { Duration, Logger } from 'tidemark'
+import { encodeMetadata } from '../../contracts/metadata-codec.ts'
+import { type EncodedTick, encodeTick } from '../../contracts/tick-codec.ts'
+import { parseDuration } from '../../duration.ts'
+import type { Outlet } from '../../resources/bound-resources.ts'
+import type { SimulationOptions } from '../../sources/simulation/settings.ts'
+import { createSimulation, resumeSimulation, type Simulation } from '../../sources/simulation/simulation.ts'
+import { SimulationSource } from '../../sources/simulation/simulation-source.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { Service, type ServiceContext } from '../service.ts'
+import { StoredTicks } from '../stored-ticks.ts'
+import { chooseRun, type RunChoice } from './choose-run.ts'
+import type { RunFolder } from './run-folder.ts'
+
+/** What is put on the queue for metadata: a SimulationMetadata as bytes, which can go from thread to thread. */
+export type EncodedMetadata = { readonly runId: string; readonly bytes: Uint8Array }
+
+export type SimulationServiceOptions = {
+  readonly simulation: SimulationOptions
+  readonly ticks: Outlet<EncodedTick>
+  /** Gets the run's metadata before the first tick; also when a run goes on, since it may not have been stored. */
+  readonly metadata?: Outlet<EncodedMetadata>
+  /** Asked, when a run goes on, which ticks are stored. Without it a saved state is trusted that all before it are. */
+  readonly storage?: Storage
+  /** Where runs keep what they need to go on. */
+  readonly stateFolder: string
+  readonly saveInterval?: Duration
+  readonly samplingInterval?: number
+  readonly ticksPerSecond?: number
+  readonly maxTicks?: number
+  readonly runId?: string
+  readonly resume?: RunChoice['resume']
+}
+
+/**
+ * The reference simulation as a source of the pipeline. A run goes on exactly: its state is saved every so often and at
+ * the end; after a kill it begins at the newest state before the first tick that is not stored, and passes over the
+ * ticks that are.
+ */
+export class SimulationService extends Service {
+  readonly #options: SimulationServiceOptions
+  readonly #saveIntervalMs: number
+  #run: RunFolder | undefined
+  #simulation: Simulation | undefined
+  #source: SimulationSource | undefined
+  #stored: StoredTicks | undefined
+  #savedTick = -1
+  #savedAt = 0
+  #saving: Promise<void> | undefined
+  /** The tick of the restored state, where it was not handed over before. */
+  #openTick: number | null = null
+  #handing: Promise<void> = Promise.resolve()
+  #lastHanded = -1
+  #handedOver = 0
+  #passedOver = 0
+  #bytes = 0
+
+  constructor(name: string, options: SimulationServiceOptions, logger: Logger) {
+    super(name, logger)
+    this.#options = options
+    this.#saveIntervalMs = parseDuration('saveInterval', options.saveInterval ?? '10s')
+  }
+
+  /** Of the run that it is at, or was at last. */
+  get runId(): string | undefined {
+    return this.#run?.record.runId
+  }
+
+  protected override async prepare(): Promise<void> {
+    const { simulation, samplingInterval = 1, stateFolder, runId, resume = 'newest', storage } = this.#options
+    const choice = { folder: stateFolder, simulation, samplingInterval, runId, resume }
+    const run = await chooseRun(choice)
+    this.#run = run
+    this.#stored = storage && (await StoredTicks.of(storage, run.record.runId, samplingInterval))
+    this.#simulation = await this.#restore(run)
+    // An open state is saved anew once its tick is handed over.
+    this.#savedTick = this.#openTick === null ? this.#simulation.tick : -1
+    this.#savedAt = performance.now()
+  }
+
+  protected override async run(context: ServiceContext): Promise<void> {
+    const run = this.#run as RunFolder
+    const simulation = this.#simulation as Simulation
+    const { runId, samplingInterval } = run.record
+    const { ticksPerSecond, maxTicks, metadata } = this.#options
+    const bytes = encodeMetadata(simulation.metadata(runId, samplingInterval))
+    const { signal } = context
+    try {
+      await metadata?.put({ runId, bytes }, { signal })
+      if (this.#openTick === simulation.tick)
+        await this.#handOver(encodeTick(simulation.snapshot(runId)), context, signal)
+    } catch (error) {
+      if (signal.aborted) return // The state it began from is still there.
+      throw error
+    }
+    this.#source = new SimulationSource({
+      simulation,
+      runId,
+      samplingInterval,
+      sink: {
+        put: async (tick, signal) => {
+          this.#handing = this.#handOver(encodeTick(tick), context, signal)
+          await this.#handing
+        },
+      },
+      ...(ticksPerSecond !== undefined && { ticksPerSecond }),
+      ...(maxTicks !== undefined && { maxTicks }),
+    })
+    if (this.state === 'PAUSED') this.#holdSource()
+    await this.#source.run({ signal })
+    await this.#saving
+    await this.#saveLast(run, simulation)
+  }
+
+  protected override async release(): Promise<void> {
+    await this.#saving
+    this.#source = undefined
+  }
+
+  override pause(): void {
+    super.pause()
+    if (this.state === 'PAUSED') this.#holdSource()
+  }
+
+  override resume(): void {
+    super.resume()
+    this.#source?.resume()
+  }
+
+  protected override metrics(): Record<string, number> {
+    return {
+      tick: this.#simulation?.tick ?? 0,
+      alive: this.#simulation?.alive ?? 0,
+      births: this.#simulation?.births ?? 0,
+      deaths: this.#simulation?.deaths ?? 0,
+      ticks: this.#handedOver,
+      bytes: this.#bytes,
+      passedOver: this.#passedOver,
+      savedTick: this.#savedTick,
+    }
+  }
+
+  /** From the newest state that leaves no tick out; from tick 0 where there is none, which gives the same ticks. */
+  async #restore(run: RunFolder): Promise<Simulation> {
+    const stored = this.#stored
+    const latest = stored === undefined ? Number.POSITIVE_INFINITY : stored.wholeUpTo + run.record.samplingInterval
+    for (const saved of await run.states()) {
+      if (saved.tick > latest) continue
+      try {
+        const simulation = resumeSimulation(await run.readState(saved))
+        const isSample = saved.tick % run.record.samplingInterval === 0
+        const isMissing = stored === undefined ? saved.isOpen : isSample && !stored.has(saved.tick)
+        // Tick 0 is handed over by the source itself.
+        this.#openTick = isMissing && saved.tick > 0 ? saved.tick : null
+        return simulation
+      } catch (error) {
+        // An earlier one does as well, only slower.
+        this.logger.warn(
+          { service: this.name, ...saved, err: error },
+          'a saved state of the simulation can not be used',
+        )
+      }
+    }
+    this.#openTick = null
+    return createSimulation(run.record.settings)
+  }
+
+  async #handOver(tick: EncodedTick, context: ServiceContext, signal: AbortSignal): Promise<void> {
+    if (this.#stored?.has(tick.tick)) {
+      this.#lastHanded = tick.tick
+      this.#passedOver++
+    } else {
+      const bytes = tick.bytes.length
+      await this.#options.ticks.put(tick, { signal })
+      this.#lastHanded = tick.tick
+      this.#handedOver++
+      this.#bytes += bytes
+    }
+    const isDue = performance.now() - this.#savedAt >= this.#saveIntervalMs
+    if (isDue && this.#saving === undefined) this.#save(context)
+  }
+
+  /** The copy is made now, between two ticks; the file is written while the simulation goes on. */
+  #save(context: ServiceContext): void {
+    const run = this.#run as RunFolder
+    const { tick } = this.#simulation as Simulation
+    const state = (this.#simulation as Simulation).saveState()
+    this.#savedAt = performance.now()
+    this.#saving = run
+      .saveState({ tick, isOpen: false }, state)
+      .then(() => {
+        this.#savedTick = tick
+      })
+      .catch(error => context.report('save state', error))
+      .finally(() => {
+        this.#saving = undefined
+      })
+  }
+
+  /** A put that the stop broke off left its tick with nobody: the state says so, and the tick is handed over first. */
+  async #saveLast(run: RunFolder, simulation: Simulation): Promise<void> {
+    await this.#handing.catch(() => undefined) // The source has told of its error, or it is the stop.
+    const { tick } = simulation
+    if (tick === this.#savedTick) return
+    const isSample = tick % run.record.samplingInterval === 0
+    await run.saveState({ tick, isOpen: isSample && this.#lastHanded !== tick }, simulation.saveState())
+    this.#savedTick = tick
+  }
+
+  /** The source's own pause stands still between two ticks; nobody here has to wait for that. */
+  #holdSource(): void {
+    this.#source?.pause().catch(() => undefined)
+  }
+}

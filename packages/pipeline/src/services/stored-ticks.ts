@@ -1,0 +1,48 @@
+import type { Storage } from '../storage/storage.ts'
+
+type Range = { readonly tickStart: number; tickEnd: number }
+
+/**
+ * Which ticks of a run are in the storage. A source that begins again after a kill asks it: what was still in memory
+ * then has to be made once more, and what was stored must not be.
+ */
+export class StoredTicks {
+  /** Ascending; ranges that touch, by the sampling interval, are one. */
+  readonly #ranges: readonly Range[]
+
+  static async of(storage: Storage, runId: string, samplingInterval: number): Promise<StoredTicks> {
+    const ranges: Range[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const page = await storage.listBatches({ prefix: `${runId}/`, ...(after !== '' && { after }) })
+      for (const { tickStart, tickEnd } of page.items) {
+        const last = ranges.at(-1)
+        if (last === undefined || tickStart > last.tickEnd + samplingInterval) ranges.push({ tickStart, tickEnd })
+        else last.tickEnd = Math.max(last.tickEnd, tickEnd)
+      }
+      after = page.next
+    }
+    return new StoredTicks(ranges)
+  }
+
+  private constructor(ranges: readonly Range[]) {
+    this.#ranges = ranges
+  }
+
+  /** The last tick up to which nothing is missing; -1 where tick 0 is. */
+  get wholeUpTo(): number {
+    const [first] = this.#ranges
+    return first?.tickStart === 0 ? first.tickEnd : -1
+  }
+
+  has(tick: number): boolean {
+    let low = 0
+    let high = this.#ranges.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#ranges[middle] as Range).tickEnd < tick) low = middle + 1
+      else high = middle
+    }
+    const range = this.#ranges[low]
+    return range !== undefined && range.tickStart <= tick
+  }
+}

@@ -1,0 +1,40 @@
+/** What a service in a thread and its stand-in outside say to each other. */
+import type { MessagePort } from 'node:worker_threads'
+import type { CheckedResources, CheckedService } from '../config/config.ts'
+import { WorkerReportedError } from './errors.ts'
+
+export type WorkerSetup = {
+  readonly service: CheckedService
+  readonly resources: CheckedResources
+  readonly folder: string
+  /** The sending ends of queues, by the queues' names. */
+  readonly outlets: { readonly [queue: string]: MessagePort }
+}
+
+export type ToWorker = { readonly type: 'stop' } | { readonly type: 'pause' } | { readonly type: 'resume' }
+
+export type FromWorker =
+  | { readonly type: 'started' }
+  /** It could not start; the thread ends. */
+  | { readonly type: 'failed'; readonly error: SentError }
+  | { readonly type: 'status'; readonly metrics: Readonly<Record<string, number>>; readonly healthy: boolean }
+  /** Something failed, and the service goes on. */
+  | { readonly type: 'report'; readonly action: string; readonly error: SentError }
+  /** run() has ended; with an error, in ERROR. */
+  | { readonly type: 'ended'; readonly error: SentError | null }
+  | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly message: string }
+
+export type SentError = {
+  readonly kind: string
+  readonly code: string
+  readonly message: string
+  readonly stack: string
+}
+
+export function toSent(error: Error): SentError {
+  const code = Reflect.get(error, 'code')
+  const { name: kind, message, stack = '' } = error
+  return { kind, code: typeof code === 'string' ? code : 'TIDEMARK_WORKER', message, stack }
+}
+
+export const fromSent = (sent: SentError): WorkerReportedError => new WorkerReportedError(sent)

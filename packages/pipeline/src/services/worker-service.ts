@@ -1,0 +1,174 @@
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { Logger } from 'tidemark'
+import type { CheckedResources, CheckedService } from '../config/config.ts'
+import type { BoundedQueue } from '../queues/bounded-queue.ts'
+import { QueueBrokenError } from '../queues/errors.ts'
+import { type Movable, WorkerQueueReceiver } from '../queues/worker-queue.ts'
+import type { Resources } from '../resources/resources.ts'
+import { WorkerDiedError } from './errors.ts'
+import { Service, type ServiceContext } from './service.ts'
+import { type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
+
+export type WorkerServiceOptions = {
+  readonly service: CheckedService
+  readonly config: CheckedResources
+  readonly folder: string
+  readonly resources: Resources
+}
+
+/** What may be between a thread and the queue it leads to; the queue itself holds the rest. */
+const ITEMS_ON_THE_WAY = 16
+const DRAIN_MS = 1_000
+
+type Reported = Extract<FromWorker, { type: 'report' }>
+type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
+
+/**
+ * Stands for a service that runs in a thread of its own. It starts, pauses, stops and fails as if it were here.
+ *
+ *   thread: service ──put──▶ WorkerQueueSender ═══▶ WorkerQueueReceiver ──pump──▶ BoundedQueue ──▶ whoever takes
+ *
+ * Storages, topics and indexes are opened again in the thread; of the queues only the bytes cross, and are not copied.
+ */
+export class WorkerService extends Service {
+  readonly #options: WorkerServiceOptions
+  #thread: Worker | undefined
+  #pumps: readonly Pump[] = []
+  #ended = Promise.withResolvers<void>()
+  #report: ServiceContext['report'] | undefined
+  /** What was reported before run() began here: the thread has a head start. */
+  #earlyReports: Reported[] = []
+  #metrics: Readonly<Record<string, number>> = {}
+  #healthy = true
+
+  constructor(options: WorkerServiceOptions, logger: Logger) {
+    super(options.service.name, logger)
+    this.#options = options
+  }
+
+  protected override async prepare(): Promise<void> {
+    const started = Promise.withResolvers<void>()
+    this.#report = undefined
+    this.#ended = Promise.withResolvers<void>()
+    this.#ended.promise.catch(() => {}) // run() hears of it, if it comes to that.
+    const thread = this.#spawn()
+    const died = (problem: string, cause?: unknown): void => {
+      const error = new WorkerDiedError(this.name, problem, cause)
+      started.reject(error)
+      this.#ended.reject(error)
+    }
+    thread.on('message', (message: FromWorker) => {
+      if (message.type === 'started') started.resolve()
+      else if (message.type === 'failed') started.reject(fromSent(message.error))
+      else this.#hear(message)
+    })
+    thread.on('error', error => died(`failed: ${error instanceof Error ? error.message : String(error)}`, error))
+    thread.on('exit', code => died(`ended with code ${code}`))
+    try {
+      await started.promise
+    } catch (error) {
+      await this.#end()
+      throw error
+    }
+  }
+
+  protected override async run({ signal, report }: ServiceContext): Promise<void> {
+    this.#report = report
+    for (const early of this.#earlyReports.splice(0)) this.#hear(early)
+    const stop = (): void => this.#tell({ type: 'stop' })
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    try {
+      await Promise.all([this.#ended.promise, ...this.#pumps.map(pump => this.#run(pump))])
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  protected override async release(): Promise<void> {
+    await this.#end()
+  }
+
+  override pause(): void {
+    super.pause()
+    if (this.state === 'PAUSED') this.#tell({ type: 'pause' })
+  }
+
+  override resume(): void {
+    super.resume()
+    this.#tell({ type: 'resume' })
+  }
+
+  /** Unlike a service of this thread, one that hangs can be ended. */
+  override async stop(options: { timeoutMs?: number } = {}): Promise<void> {
+    await super.stop(options)
+    if (this.state === 'ERROR') await this.#end()
+  }
+
+  protected override metrics(): Record<string, number> {
+    return this.#metrics
+  }
+
+  protected override isHealthy(): boolean {
+    return this.#healthy
+  }
+
+  #spawn(): Worker {
+    const { service, config, folder, resources } = this.#options
+    const names = Object.values(service.bindings).flatMap(({ kind, name }) => (kind === 'queue' ? [name] : []))
+    const channels = [...new Set(names)].map(name => ({ name, ...new MessageChannel() }))
+    this.#pumps = channels.map(({ name, port2 }) => {
+      const queue = resources.queue(name)
+      const limits = { maxItems: ITEMS_ON_THE_WAY, maxBytes: queue.metrics.maxBytes }
+      return { queue, receiver: new WorkerQueueReceiver<Movable>(port2, limits) }
+    })
+    const outlets = Object.fromEntries(channels.map(({ name, port1 }) => [name, port1]))
+    this.#thread = new Worker(workerFile(), {
+      name: service.name,
+      workerData: { service, resources: config, folder, outlets } satisfies WorkerSetup,
+      transferList: Object.values(outlets),
+    })
+    return this.#thread
+  }
+
+  #hear(message: FromWorker): void {
+    if (message.type === 'status') {
+      this.#metrics = message.metrics
+      this.#healthy = message.healthy
+    } else if (message.type === 'report') {
+      if (this.#report === undefined) this.#earlyReports.push(message)
+      else this.#report(message.action, fromSent(message.error))
+    } else if (message.type === 'log') this.logger[message.level](message.fields, message.message)
+    else if (message.type === 'ended') {
+      if (message.error === null) this.#ended.resolve()
+      else this.#ended.reject(fromSent(message.error))
+    }
+  }
+
+  async #run({ receiver, queue }: Pump): Promise<void> {
+    try {
+      while (!receiver.isEnded) {
+        for (const item of await receiver.drain(ITEMS_ON_THE_WAY, { timeout: DRAIN_MS })) await queue.put(item)
+      }
+    } catch (error) {
+      // The thread is gone; what it died of says more than that the queue broke.
+      if (error instanceof QueueBrokenError) await this.#ended.promise
+      throw error
+    }
+  }
+
+  #tell(message: ToWorker): void {
+    this.#thread?.postMessage(message)
+  }
+
+  async #end(): Promise<void> {
+    for (const { receiver } of this.#pumps) receiver.close()
+    await this.#thread?.terminate()
+    this.#thread = undefined
+  }
+}
+
+/** Beside this file, as TypeScript or compiled. */
+function workerFile(): URL {
+  return new URL(import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', import.meta.url)
+}

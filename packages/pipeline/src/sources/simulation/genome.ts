@@ -1,0 +1,79 @@
+import type { Random } from './random.ts'
+
+/**
+ * An organism's genome: bytes, each the strength of one inclination. Nothing in it is a program; `behaviour.ts` weighs
+ * what the organism sees with them.
+ */
+export const GENES = [
+  // How much it likes to go where this is; signed.
+  'towardsEnergy',
+  'towardsToxin',
+  'towardsOwnTrail',
+  'towardsPreyTrail',
+  'towardsWall',
+  'towardsKin',
+  'towardsPrey',
+  'towardsPredator',
+  // How much it likes to go on, to turn one way rather than the other, to stay; signed.
+  'straight',
+  'turn',
+  'rest',
+  // From 0 up.
+  'whim',
+  'sight',
+  'divideAt',
+  'trail',
+  'venom',
+] as const
+
+export const GENOME_BYTES = GENES.length
+
+/** The places of the genes that are not a liking for what is seen. */
+export const STRAIGHT = 8
+export const TURN = 9
+export const REST = 10
+export const WHIM = 11
+export const SIGHT = 12
+export const DIVIDE_AT = 13
+export const TRAIL = 14
+export const VENOM = 15
+
+/** A grazer that keeps to its direction, shuns poison and walls, hunts a little, and divides when it can. */
+const ANCESTOR = [48, -60, -10, 10, -24, -20, 30, -40, 14, 0, -20, 40, 96, 90, 96, 40] as const
+/** Founders differ by up to this from the ancestor in every gene, so their lineages look and act differently at once. */
+const FOUNDER_SPREAD = 40
+const MUTATION_SPREAD = 24
+
+export function writeFounder(genome: Uint8Array, at: number, random: Random): void {
+  for (const [gene, value] of ANCESTOR.entries()) {
+    genome[at + gene] = nudged(value & 0xff, gene, FOUNDER_SPREAD, random)
+  }
+}
+
+/** Copies a genome with mutations; returns how many there were. `rate` is in 65 536. */
+export function writeChild(
+  parents: Uint8Array,
+  from: number,
+  children: Uint8Array,
+  to: number,
+  rate: number,
+  random: Random,
+): number {
+  let changed = 0
+  for (let gene = 0; gene < GENOME_BYTES; gene++) {
+    const value = parents[from + gene] as number
+    const mutates = random.happens(rate)
+    children[to + gene] = mutates ? nudged(value, gene, MUTATION_SPREAD, random) : value
+    if (mutates) changed++
+  }
+  return changed
+}
+
+/** Stops at the ends of the gene's range: wrapped around, the shyest would bear the boldest. */
+function nudged(value: number, gene: number, spread: number, random: Random): number {
+  const isSigned = gene < WHIM
+  const number = (isSigned ? signed(value) : value) + random.below(2 * spread + 1) - spread
+  return isSigned ? Math.max(-128, Math.min(127, number)) & 0xff : Math.max(0, Math.min(255, number))
+}
+
+export const signed = (byte: number): number => (byte << 24) >> 24

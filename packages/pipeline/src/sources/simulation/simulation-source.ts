@@ -1,0 +1,177 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import type { Tick } from '../../contracts/tick.ts'
+import { SimulationError, SimulationOptionError } from './errors.ts'
+import type { Simulation } from './simulation.ts'
+
+/** Where the ticks go. The source waits for each `put`; one that waits for room should give up when the signal fires. */
+export type TickSink = { put(tick: Tick, signal: AbortSignal): Promise<void> }
+
+export type SimulationSourceOptions = {
+  readonly simulation: Simulation
+  readonly runId: string
+  readonly sink: TickSink
+  /** Every so many ticks one is handed over: those that it divides. Default 1. */
+  readonly samplingInterval?: number
+  /** At most so many ticks a second. Default: as fast as it goes. */
+  readonly ticksPerSecond?: number
+  /** The tick after which the run is over, counted from tick 0. Default: it goes on until stopped. */
+  readonly maxTicks?: number
+}
+
+export type SourceState = 'STOPPED' | 'RUNNING' | 'PAUSED'
+
+/** Other work of the process, such as a web page's request, waits at most about this long. */
+const SLICE_MS = 8
+/** Behind by more than this (the sink was slow, the process slept), a limited source does not rush to catch up. */
+const MOST_BEHIND_MS = 250
+
+/**
+ * Steps a simulation and hands its ticks to a sink.
+ *
+ *   STOPPED ──run()──▶ RUNNING ◀──resume()/pause()──▶ PAUSED
+ *      ▲                  │                             │
+ *      └── maxTicks, signal, or an error of the sink ───┘
+ *
+ * Tick 0 is handed over as well. A simulation that was restored begins with the tick after the saved one: save it after
+ * `pause()` or the end of `run()`, when `lastTick` is known to be with the sink.
+ */
+export class SimulationSource {
+  readonly #options: Required<SimulationSourceOptions>
+  #state: SourceState = 'STOPPED'
+  #lastTick: number | null = null
+  /** Set while a pause is wanted. */
+  #pause: Pause | undefined
+
+  constructor(options: SimulationSourceOptions) {
+    this.#options = {
+      ...options,
+      samplingInterval: wholeNumber('samplingInterval', options.samplingInterval ?? 1),
+      ticksPerSecond: positive('ticksPerSecond', options.ticksPerSecond ?? Number.POSITIVE_INFINITY),
+      maxTicks: options.maxTicks === undefined ? Number.POSITIVE_INFINITY : wholeNumber('maxTicks', options.maxTicks),
+    }
+  }
+
+  get state(): SourceState {
+    return this.#state
+  }
+
+  /** The last tick that the sink has taken. */
+  get lastTick(): number | null {
+    return this.#lastTick
+  }
+
+  /** Resolves at the end of the run: `maxTicks` reached, or the signal fired. Rejects with the sink's error. */
+  async run({ signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#state !== 'STOPPED') throw new SimulationError('The source runs already. Wait for run() to end')
+    this.#state = 'RUNNING'
+    try {
+      await this.#loop(signal)
+    } catch (error) {
+      if (!signal.aborted) throw error // What gave up because of the signal has done what it was told.
+    } finally {
+      this.#state = 'STOPPED'
+      this.resume() // Whoever waits for a pause need not wait any longer, and the next run begins afresh.
+    }
+  }
+
+  /** Resolves once the source stands still between two ticks, with all it handed over taken; at once if it is stopped. */
+  async pause(): Promise<void> {
+    this.#pause ??= { reached: Promise.withResolvers<void>(), over: Promise.withResolvers<void>() }
+    if (this.#state === 'RUNNING') await this.#pause.reached.promise
+  }
+
+  resume(): void {
+    this.#pause?.reached.resolve()
+    this.#pause?.over.resolve()
+    this.#pause = undefined
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { simulation, maxTicks, ticksPerSecond } = this.#options
+    const pace = new Pace(ticksPerSecond)
+    let sliceEnd = performance.now() + SLICE_MS
+    if (simulation.tick === 0) await this.#handOver(signal)
+    while (!signal.aborted) {
+      // Asked again after a pause: a signal may have ended it.
+      if (this.#pause !== undefined) await this.#standStill(this.#pause, pace, signal)
+      else if (simulation.tick >= maxTicks) return
+      else {
+        await pace.wait(signal)
+        if (signal.aborted || this.#pause !== undefined) continue
+        simulation.step()
+        pace.count()
+        await this.#handOver(signal)
+      }
+      if (performance.now() >= sliceEnd) {
+        await nextTurn()
+        sliceEnd = performance.now() + SLICE_MS
+      }
+    }
+  }
+
+  async #handOver(signal: AbortSignal): Promise<void> {
+    const { simulation, runId, samplingInterval, sink } = this.#options
+    if (simulation.tick % samplingInterval !== 0 || signal.aborted) return
+    const tick = simulation.snapshot(runId)
+    await unlessAborted(sink.put(tick, signal), signal)
+    this.#lastTick = tick.tick
+  }
+
+  async #standStill(pause: Pause, pace: Pace, signal: AbortSignal): Promise<void> {
+    this.#state = 'PAUSED'
+    pause.reached.resolve()
+    await unlessAborted(pause.over.promise, signal)
+    this.#state = 'RUNNING'
+    pace.restart()
+  }
+}
+
+type Pause = { readonly reached: PromiseWithResolvers<void>; readonly over: PromiseWithResolvers<void> }
+
+/** Spreads ticks over time by the monotonic clock. */
+class Pace {
+  readonly #interval: number
+  #due = performance.now()
+
+  constructor(perSecond: number) {
+    this.#interval = 1_000 / perSecond
+  }
+
+  /** Timers are whole milliseconds; what one comes too late is made up for by the next ticks. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const left = this.#due - performance.now()
+    if (left >= 1) await delay(left, undefined, { signal })
+  }
+
+  count(): void {
+    this.#due = Math.max(this.#due + this.#interval, performance.now() - MOST_BEHIND_MS)
+  }
+
+  restart(): void {
+    this.#due = performance.now()
+  }
+}
+
+/** The promise, or a rejection as soon as the signal fires: a sink that is full must not keep a run from ending. */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    signal.throwIfAborted()
+    await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+    promise.catch(() => {}) // Of a promise left behind, nobody waits for the error any more.
+  }
+}
+
+function wholeNumber(name: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
+  throw new SimulationOptionError(name, value, 'a whole number from 1 on')
+}
+
+function positive(name: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw new SimulationOptionError(name, value, 'a number above 0')
+}

@@ -1,0 +1,179 @@
+import type { FileHandle } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
+import { constants, createZstdDecompress } from 'node:zlib'
+import { TidemarkError } from 'tidemark'
+import { LimitError } from '../../errors.ts'
+import { CorruptFileError } from '../errors.ts'
+import { ByteSource, EndOfContent, TooMuchContent } from './byte-source.ts'
+import {
+  type ContainerHeader,
+  checksumOf,
+  decodeFooter,
+  decodeHeader,
+  decodeSeal,
+  FOOTER_BYTES,
+  type Footer,
+  isProvenBy,
+  MAX_HEADER_BYTES,
+  recognise,
+  SEAL_BYTES,
+} from './format.ts'
+
+const READ_BYTES = 256 * 1024
+/** Level 19, the highest that is written, needs a window of 2^23; a file that asks for more is not ours. */
+const LARGEST_WINDOW_LOG = 23
+
+export type ReadLimits = { readonly maxFileBytes: number; readonly maxMessageBytes: number }
+
+/** An open file and the name that errors call it by. */
+export type OpenFile = { readonly handle: FileHandle; readonly name: string }
+
+/**
+ * Reads a file that has first been verified to its last byte. `header` comes at once; each message then takes one tick's
+ * worth of memory; the last one is handed out only after the footer has proven all of them.
+ */
+export class ContainerReader implements AsyncDisposable {
+  readonly header: ContainerHeader
+  readonly #file: OpenFile
+  readonly #source: ByteSource
+  readonly #limits: ReadLimits
+  #footer: Footer | undefined
+
+  static async open(file: OpenFile, limits: ReadLimits): Promise<ContainerReader> {
+    const { size } = await file.handle.stat()
+    const compression = recognise(await readAt(file.handle, 0, Math.min(size, 6)))
+    if (compression === undefined) throw new CorruptFileError(file.name, 'is not a file of this storage')
+    await (compression === 'zstd' ? verifySealed(file, size) : verifyPlain(file, size))
+    const contentEnd = compression === 'zstd' ? size - SEAL_BYTES : size
+    const bytes = readRange(file.handle, contentEnd)
+    const source = new ByteSource(compression === 'zstd' ? decompress(bytes) : bytes, limits.maxFileBytes)
+    try {
+      return new ContainerReader(file, source, limits, await readHeader(file, source))
+    } catch (error) {
+      await source.close()
+      throw named(file, error, limits)
+    }
+  }
+
+  private constructor(file: OpenFile, source: ByteSource, limits: ReadLimits, header: ContainerHeader) {
+    this.header = header
+    this.#file = file
+    this.#source = source
+    this.#limits = limits
+  }
+
+  async *messages(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    const { messageCount } = this.header
+    for (let number = 1; number <= messageCount; number++) {
+      const message = await this.#named(() => this.#message(number))
+      if (number === messageCount) this.#footer = await this.#named(() => this.#verifyEnd())
+      yield message
+    }
+  }
+
+  /** Of the content; once all messages have been read. */
+  get footer(): Footer {
+    if (this.#footer === undefined) throw new Error('The footer is known once the last message has been read')
+    return this.#footer
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#source.close()
+  }
+
+  async #message(number: number): Promise<Uint8Array<ArrayBuffer>> {
+    const length = await this.#source.length()
+    if (length === undefined) throw new CorruptFileError(this.#file.name, `has no length before message ${number}`)
+    const { maxMessageBytes } = this.#limits
+    if (length > maxMessageBytes) {
+      throw new LimitError(`Bytes of message ${number} of ${this.#file.name}`, 'maxTickBytes', length, maxMessageBytes)
+    }
+    return await this.#source.take(length)
+  }
+
+  async #verifyEnd(): Promise<Footer> {
+    const { checksum } = this.#source
+    const footer = decodeFooter(await this.#source.take(FOOTER_BYTES))
+    const { name } = this.#file
+    if (footer === undefined) throw new CorruptFileError(name, 'does not end in a footer')
+    if (footer.messageCount !== this.header.messageCount) {
+      throw new CorruptFileError(name, `says ${this.header.messageCount} and then ${footer.messageCount} messages`)
+    }
+    if (!isProvenBy(footer, checksum)) throw new CorruptFileError(name, 'has other content than its checksum says')
+    if (!(await this.#source.isAtEnd())) throw new CorruptFileError(name, 'goes on after its footer')
+    return footer
+  }
+
+  async #named<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw named(this.#file, error, this.#limits)
+    }
+  }
+}
+
+async function readHeader(file: OpenFile, source: ByteSource): Promise<ContainerHeader> {
+  const length = await source.length()
+  if (length === undefined || length > MAX_HEADER_BYTES) throw new CorruptFileError(file.name, 'has no header')
+  const header = decodeHeader(await source.take(length))
+  if (typeof header === 'string') throw new CorruptFileError(file.name, header)
+  if (header.messageCount < 1) throw new CorruptFileError(file.name, 'has no messages')
+  return header
+}
+
+async function verifySealed({ handle, name }: OpenFile, size: number): Promise<void> {
+  const seal = decodeSeal(await readAt(handle, Math.max(0, size - SEAL_BYTES), Math.min(size, SEAL_BYTES)))
+  if (seal === undefined) throw new CorruptFileError(name, 'is cut short: it does not end in a seal')
+  if (seal !== (await checksumOfRange(handle, size - SEAL_BYTES))) {
+    throw new CorruptFileError(name, 'was altered: its bytes do not match its seal')
+  }
+}
+
+async function verifyPlain({ handle, name }: OpenFile, size: number): Promise<void> {
+  const footer = decodeFooter(await readAt(handle, Math.max(0, size - FOOTER_BYTES), Math.min(size, FOOTER_BYTES)))
+  if (footer === undefined) throw new CorruptFileError(name, 'is cut short: it does not end in a footer')
+  if (!isProvenBy(footer, await checksumOfRange(handle, size - FOOTER_BYTES))) {
+    throw new CorruptFileError(name, 'was altered: its content does not match its checksum')
+  }
+}
+
+async function checksumOfRange(handle: FileHandle, end: number): Promise<number> {
+  let checksum = 0
+  for await (const chunk of readRange(handle, end)) checksum = checksumOf(chunk, checksum)
+  return checksum
+}
+
+async function* readRange(handle: FileHandle, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0; at < end; ) {
+    const chunk = await readAt(handle, at, Math.min(READ_BYTES, end - at))
+    if (chunk.length === 0) throw new EndOfContent()
+    yield chunk
+    at += chunk.length
+  }
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(length)
+  const { bytesRead } = await handle.read(buffer, 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
+function decompress(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const zstd = createZstdDecompress({
+    params: { [constants.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
+    chunkSize: READ_BYTES,
+  })
+  // Errors reach whoever reads the output; there is nothing else to tell.
+  return pipeline(Readable.from(bytes, { highWaterMark: 1 }), zstd, () => {})
+}
+
+/** What goes wrong in reading is the file's fault unless it is known to be something else. */
+function named(file: OpenFile, error: unknown, { maxFileBytes }: ReadLimits): Error {
+  if (error instanceof TooMuchContent) {
+    return new LimitError(`Bytes of ${file.name}, decompressed`, 'maxFileBytes', error.bytes, maxFileBytes)
+  }
+  if (error instanceof EndOfContent) return new CorruptFileError(file.name, 'ends too early')
+  if (error instanceof TidemarkError) return error
+  return new CorruptFileError(file.name, 'can not be read', error)
+}

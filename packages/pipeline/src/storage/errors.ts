@@ -1,0 +1,87 @@
+import { TidemarkError } from 'tidemark'
+
+/** A key that no file of this storage can have. */
+export class InvalidKeyError extends TidemarkError {
+  readonly key: unknown
+
+  constructor(key: unknown, problem: string) {
+    const shown = typeof key === 'string' ? JSON.stringify(key.slice(0, 200)) : typeof key
+    super('TIDEMARK_INVALID_KEY', `${shown} is not a storage key: ${problem}`)
+    this.key = key
+  }
+}
+
+/** A path that, once symbolic links are followed, is not under the storage's root. Nothing there is read or written. */
+export class OutsideRootError extends TidemarkError {
+  readonly path: string
+
+  constructor(path: string, realPath: string, root: string) {
+    super(
+      'TIDEMARK_OUTSIDE_ROOT',
+      `${path} leads to ${realPath}, outside the storage's root ${root}. Remove the symbolic link, or move the root`,
+    )
+    this.path = path
+  }
+}
+
+/** A file that is not whole, was altered, or is no file of this storage. */
+export class CorruptFileError extends TidemarkError {
+  readonly file: string
+
+  constructor(file: string, problem: string, cause?: unknown) {
+    super('TIDEMARK_CORRUPT_FILE', `${file} ${problem}. Nothing of it was used; quarantine() moves it aside`, cause)
+    this.file = file
+  }
+}
+
+export class FileNotFoundError extends TidemarkError {
+  readonly file: string
+
+  constructor(file: string) {
+    super('TIDEMARK_FILE_NOT_FOUND', `${file} does not exist. It was never stored here, or it is in quarantine`)
+    this.file = file
+  }
+}
+
+/** Ticks that can't be one batch. Nothing was written. */
+export class InvalidBatchError extends TidemarkError {
+  constructor(problem: string) {
+    super('TIDEMARK_INVALID_BATCH', `These ticks are not a batch: ${problem}. Nothing was written`)
+  }
+}
+
+/** Something else is stored under that name already, whole and different. It was left as it is. */
+export class ConflictError extends TidemarkError {
+  readonly file: string
+
+  constructor(file: string) {
+    super(
+      'TIDEMARK_STORAGE_CONFLICT',
+      `${file} exists and holds other content. It was left as it is; look at both before you remove either`,
+    )
+    this.file = file
+  }
+}
+
+export class StorageFullError extends TidemarkError {
+  readonly file: string
+
+  constructor(file: string, cause: unknown) {
+    super(
+      'TIDEMARK_STORAGE_FULL',
+      `There is no room to write ${file}; what was written of it is removed. Free space and try again`,
+      cause,
+    )
+    this.file = file
+  }
+}
+
+/** Any other failure of the file system. */
+export class StorageError extends TidemarkError {
+  readonly file: string
+
+  constructor(doing: string, file: string, cause: unknown) {
+    super('TIDEMARK_STORAGE', `${doing} ${file} failed: ${(cause as Error).message}`, cause)
+    this.file = file
+  }
+}

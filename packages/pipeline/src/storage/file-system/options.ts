@@ -1,0 +1,56 @@
+import { ConfigError } from 'tidemark'
+import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
+import type { CompressionSetting } from '../container/write-container.ts'
+import type { Compression } from '../keys.ts'
+import { requireInteger } from './batch-listing.ts'
+
+export type FileSystemStorageOptions = {
+  /** The folder; it is made if it isn't there. */
+  readonly root: string
+  /** Of what is written; what is read tells itself. zstd if not said. */
+  readonly compression?: Compression
+  /** 1 to 19; 3 if not said. */
+  readonly level?: number
+  /** A single tick's bytes, at most; 64 MiB if not said. */
+  readonly maxTickBytes?: number
+  /** What a file may decompress to, at most; 4 GiB if not said. */
+  readonly maxFileBytes?: number
+  /** What `readBatch` takes into memory, at most; 512 MiB if not said. */
+  readonly maxBatchBytes?: number
+}
+
+export type Settings = CompressionSetting & {
+  readonly root: string
+  readonly maxTickBytes: number
+  readonly maxFileBytes: number
+  readonly maxBatchBytes: number
+}
+
+const DEFAULTS = {
+  compression: 'zstd',
+  level: 3,
+  maxTickBytes: DEFAULT_LIMITS.maxTickBytes,
+  maxFileBytes: 4 * 1024 ** 3,
+  maxBatchBytes: 512 * 1024 ** 2,
+} as const
+
+export function readOptions(options: FileSystemStorageOptions): Settings {
+  for (const name of Object.keys(options)) {
+    if (name === 'root' || name in DEFAULTS) continue
+    const allowed = `one of ${['root', ...Object.keys(DEFAULTS)].join(', ')}`
+    throw new ConfigError(`storage.${name}`, (options as Record<string, unknown>)[name], allowed)
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as FileSystemStorageOptions) }
+  if (typeof settings.root !== 'string' || settings.root === '') {
+    throw new ConfigError('storage.root', settings.root, 'the path of a folder')
+  }
+  if (!['none', 'zstd'].includes(settings.compression)) {
+    throw new ConfigError('storage.compression', settings.compression, "'none' or 'zstd'")
+  }
+  requireInteger('storage.level', settings.level, 1, 19)
+  requireInteger('storage.maxTickBytes', settings.maxTickBytes, 1, 2 ** 31 - 1)
+  requireInteger('storage.maxFileBytes', settings.maxFileBytes, 1, Number.MAX_SAFE_INTEGER)
+  requireInteger('storage.maxBatchBytes', settings.maxBatchBytes, 1, Number.MAX_SAFE_INTEGER)
+  return settings
+}

@@ -1,0 +1,198 @@
+/** A storage, topics and an index, with a producer that writes batches and announces them. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import {
+  BatchIndexer,
+  type BatchIndexerOptions,
+  batchEnvelope,
+  batchOf,
+  contractsRegistry,
+  type DummyTotals,
+  dummyIndexer,
+  FileSystemStorage,
+  type IndexerDefinition,
+  metadataEnvelope,
+  readDummyTotals,
+  type SimulationMetadata,
+  type StoredBatch,
+  topicSource,
+} from '@tidemark/pipeline'
+import { type Logger, open, type Tidemark } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { until } from '../../../../testing/until.ts'
+import type { Engine, Place } from '../engines.ts'
+import { range, ticksOf } from '../storage/ticks.ts'
+
+export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+/** Of each tick that `ticksOf` makes. */
+const CELLS_PER_TICK = 2
+
+export type Watched = {
+  readonly indexer: BatchIndexer
+  /** First ticks of the batches that were acked, in that order. */
+  readonly acked: number[]
+  /** The ticks of each flush. */
+  readonly flushes: number[][]
+}
+
+type IndexerSetup = Partial<BatchIndexerOptions> & { readonly definition?: IndexerDefinition }
+
+export class World implements AsyncDisposable {
+  readonly place: Place
+  readonly runId: string
+  readonly storage: FileSystemStorage
+  readonly storageRoot: string
+  readonly tidemark: Tidemark
+  readonly topicsUrl: string
+  readonly #stack: AsyncDisposableStack
+
+  static async on(engine: Engine, { lease = '5m' }: { lease?: string | number } = {}): Promise<World> {
+    const stack = new AsyncDisposableStack()
+    const place = stack.use(await engine.fresh())
+    const folder = stack.use(temporaryFolder())
+    const topicsUrl = engine.name === 'PostgreSQL' ? place.address : `sqlite:${join(folder.path, 'topics.db')}`
+    const tidemark = stack.use(
+      await open(topicsUrl, { registry: contractsRegistry, logger: SILENT, sweepInterval: 20 }),
+    )
+    const backoff = { initial: 1, max: 5 }
+    await tidemark.configureTopic('batch-topic', { semantics: 'pub-sub', lease: lease as '5m', backoff })
+    await tidemark.configureTopic('metadata-topic', { semantics: 'pub-sub', backoff })
+    const storageRoot = join(folder.path, 'storage')
+    const storage = await FileSystemStorage.open({ root: storageRoot })
+    return new World(place, storage, storageRoot, tidemark, topicsUrl, stack)
+  }
+
+  private constructor(
+    place: Place,
+    storage: FileSystemStorage,
+    storageRoot: string,
+    tidemark: Tidemark,
+    topicsUrl: string,
+    stack: AsyncDisposableStack,
+  ) {
+    this.place = place
+    this.runId = place.runId
+    this.storage = storage
+    this.storageRoot = storageRoot
+    this.tidemark = tidemark
+    this.topicsUrl = topicsUrl
+    this.#stack = stack
+  }
+
+  metadata(runId = this.runId): SimulationMetadata {
+    return {
+      runId,
+      startedAt: 1_760_000_000_000,
+      seed: '7',
+      samplingInterval: 1,
+      environment: { shape: [100, 100], topology: 'torus' },
+      settings: '{}',
+      moleculeTypes: ['code', 'data', 'energy'],
+    }
+  }
+
+  /** As the metadata indexer does. */
+  async indexMetadata(): Promise<void> {
+    const database = await this.place.open()
+    await database.metadata.write(this.metadata())
+    await database.close()
+  }
+
+  async announceMetadata(runId = this.runId): Promise<void> {
+    await this.tidemark.publish(
+      'metadata-topic',
+      metadataEnvelope(await this.storage.writeMetadata(this.metadata(runId))),
+    )
+  }
+
+  async write(start: number, count: number, runId = this.runId): Promise<StoredBatch> {
+    return await this.storage.writeBatch(batchOf(ticksOf(range(start, count), { runId })))
+  }
+
+  async announce(batch: StoredBatch): Promise<void> {
+    await this.tidemark.publish('batch-topic', batchEnvelope(batch))
+  }
+
+  /** `count` batches of `size` ticks each, from tick `from`. */
+  async produce(count: number, size: number, from = 0): Promise<void> {
+    for (let index = 0; index < count; index++) await this.announce(await this.write(from + index * size, size))
+  }
+
+  /** Not started. Its flushes are of one size, unless time or bytes say otherwise. */
+  indexer({ definition = dummyIndexer, ...options }: IndexerSetup = {}): Watched {
+    const flushes: number[][] = []
+    const acked: number[] = []
+    const indexer = new BatchIndexer(
+      {
+        ...definition,
+        async flush(ticks, tx, flush) {
+          await definition.flush(ticks, tx, flush)
+          flushes.push(ticks.map(({ tick }) => tick))
+        },
+      },
+      {
+        storage: this.storage,
+        index: this.place.address,
+        indexOptions: { durability: 'process' },
+        runId: this.runId,
+        source: topicSource(this.tidemark),
+        logger: SILENT,
+        flushTimeout: '1h',
+        ...options,
+      },
+    )
+    indexer.events.on('indexed', ({ tickStart }) => acked.push(tickStart))
+    this.#stack.defer(() => indexer.stop())
+    return { indexer, acked, flushes }
+  }
+
+  /** Started, and at work on the topic: what is announced from now on and before reaches it. */
+  async started(setup: IndexerSetup = {}): Promise<Watched> {
+    const watched = this.indexer(setup)
+    await watched.indexer.start()
+    return watched
+  }
+
+  /** Messages that the group has yet to ack. */
+  async unacked(group = 'dummy'): Promise<number> {
+    const { groups } = await this.tidemark.admin.describeTopic('batch-topic')
+    const found = groups.find(each => each.group === `${group}.${this.runId}`)
+    return found === undefined ? -1 : found.backlog + found.inFlight + found.retries
+  }
+
+  async totals(): Promise<DummyTotals> {
+    const database = await this.place.open()
+    const totals = await readDummyTotals(database)
+    await database.close()
+    return totals
+  }
+
+  async assertIndexed({ batches, ticks }: { batches: number; ticks: number }): Promise<void> {
+    assert.deepEqual(await this.totals(), { batches, ticks, cells: ticks * CELLS_PER_TICK, organisms: ticks })
+  }
+
+  /** Every row, to compare one index with another. */
+  async rows(): Promise<unknown> {
+    const database = await this.place.open()
+    const table = (name: string, by: string) =>
+      database.read(`select * from ${database.engine === 'postgres' ? 'run.' : ''}${name} order by ${by}`)
+    const rows = [await table('dummy_tick', 'tick'), await table('dummy_batch', 'tick_start')]
+    await database.close()
+    return rows.map(each => each.map(row => ({ ...(row as object) })))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+}
+
+export async function metric({ indexer }: Watched, name: string, value: number): Promise<void> {
+  await until(() => indexer.status().metrics[name] === value, {
+    what: `${name} to be ${value}; it is ${indexer.status().metrics[name]}`,
+  })
+}
+
+export const ackedAre = async ({ acked }: Watched, ...starts: number[]): Promise<void> => {
+  await until(() => acked.length >= starts.length, { what: `acks of ${starts}` })
+  assert.deepEqual(acked, starts)
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { LatencyWindow } from '../../src/ledger/latency-window.ts'
+import { ENGINES } from '../engines.ts'
+import { claim, nth, openLedger, outcomeOf } from './batches.ts'
+
+describe('the metrics of a ledger', () => {
+  it('tell what this instance did, and ask no database for it', async () => {
+    await using place = await (ENGINES[0] ?? assert.fail()).fresh()
+    const database = await place.open()
+    const ledger = await openLedger(database)
+    const held = await claim(ledger, nth(0))
+    await outcomeOf(ledger, nth(0))
+    await outcomeOf(ledger, nth(3))
+    await outcomeOf(ledger, nth(2))
+    await ledger.complete(held)
+    await ledger.fail(await claim(ledger, nth(1)), 'torn')
+    await database.close()
+    const { totals, claimSuccessRate, latency } = ledger.metrics()
+    assert.deepEqual(totals, {
+      claimAttempts: 5,
+      claimed: 2,
+      takenOver: 0,
+      completed: 1,
+      failed: 1,
+      givenBack: 0,
+      stale: 0,
+      gapPending: 2,
+      gapsReleased: 2,
+      permanentGaps: 0,
+      errors: 0,
+    })
+    assert.equal(claimSuccessRate, 0.4)
+    assert.deepEqual([latency.claim.count, latency.complete.count], [5, 1])
+  })
+})
+
+for (const engine of ENGINES) {
+  describe(`counts on ${engine.name}`, () => {
+    it('are read from one row, and ranges from as many as there are holes, however many batches there were', async () => {
+      await using place = await engine.fresh()
+      const ledger = await openLedger(await place.open())
+      for (let index = 0; index < 50; index++) await ledger.complete(await claim(ledger, nth(index)))
+      await ledger.recordProcessed(nth(60))
+      const rows = async (table: string) =>
+        Number((await place.execute(`select count(*) as n from run.${table}`))[0]?.n)
+      assert.deepEqual(
+        [
+          await rows('batch_processing'),
+          await rows('batch_ledger'),
+          await rows('batch_arrived'),
+          await rows('batch_processed'),
+        ],
+        [50, 1, 2, 2],
+      )
+      const [stored] = await place.execute(`select count(*) as n from run.batch_processing where status = 'completed'`)
+      assert.equal((await ledger.counts()).completed, Number(stored?.n))
+    })
+  })
+}
+
+describe('a latency window', () => {
+  it('gives percentiles that are never flattered, and within a fifth', () => {
+    const window = new LatencyWindow(() => 0)
+    for (let ms = 1; ms <= 1_000; ms++) window.record(ms)
+    const { count, average, p50, p95, p99 } = window.snapshot()
+    assert.deepEqual([count, average], [1_000, 500.5])
+    for (const [found, exact] of [
+      [p50, 500],
+      [p95, 950],
+      [p99, 990],
+    ] as const) {
+      assert.ok(found >= exact && found < exact * 1.2, `${found} for ${exact}`)
+    }
+  })
+
+  it('forgets after five seconds', () => {
+    let now = 0
+    const window = new LatencyWindow(() => now)
+    window.record(1)
+    now = 4_999
+    window.record(1)
+    assert.equal(window.snapshot().count, 2)
+    now = 5_000
+    assert.equal(window.snapshot().count, 1)
+    now = 1e6
+    assert.deepEqual(window.snapshot(), { count: 0, average: 0, p50: 0, p95: 0, p99: 0 })
+  })
+})

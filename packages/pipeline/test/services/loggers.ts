@@ -1,0 +1,3 @@
+import type { Logger } from 'tidemark'
+
+export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

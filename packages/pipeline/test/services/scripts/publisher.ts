@@ -1,0 +1,16 @@
+/** A service that says one thing on a topic. */
+import { defineService, Service } from '@tidemark/pipeline'
+
+export default defineService({
+  says: 'Says hello.',
+  options: {},
+  bindings: { out: { kind: 'topic-write', says: 'Where to.' } },
+  create({ name, resources, logger }) {
+    const { tidemark, topic } = resources.topic('out')
+    return new (class extends Service {
+      protected override async run(): Promise<void> {
+        await tidemark.publish(topic, 'hello')
+      }
+    })(name, logger)
+  },
+})

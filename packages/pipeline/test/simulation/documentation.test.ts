@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { GENES } from '../../src/sources/simulation/genome.ts'
+import { createSimulation } from '../../src/sources/simulation/simulation.ts'
+import { RUN } from './worlds.ts'
+
+const page = readFileSync(`${import.meta.dirname}/../../../../docs/simulation.md`, 'utf8')
+
+describe('docs/simulation.md', () => {
+  const { settings } = createSimulation({ seed: 'none' })
+
+  it('lists every option with its default', () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, name, value]) => [name, value])
+    const listed = Object.fromEntries(rows.filter(([name]) => name !== undefined && name in settings))
+    const { shape, topology, organisms, ...plain } = settings
+    const expected = Object.fromEntries(Object.entries(plain).map(([name, value]) => [name, String(value)]))
+    const special = {
+      shape: `\`[${shape.join(', ')}]\``,
+      topology: `\`'${topology}'\``,
+      organisms: 'one per 250 cells',
+    }
+    assert.deepEqual(listed, { ...expected, ...special })
+    assert.equal(organisms, 10_000 / 250)
+  })
+
+  it('lists every gene and every type of molecule by its number', () => {
+    for (const gene of GENES) assert.ok(page.includes(`\`${gene}\``), gene)
+    const { moleculeTypes } = createSimulation({ seed: 'none' }).metadata(RUN, 1)
+    for (const [number, type] of moleculeTypes.entries()) assert.ok(page.includes(`| ${number} | \`${type}\` |`), type)
+  })
+})
