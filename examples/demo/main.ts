@@ -9,9 +9,9 @@ import { Screen } from './screen.ts'
 
 const HELP = `Tidemark's demonstration: one producer, three groups in processes of their own, one of them killed.
 
-  npm start                      runs it for about 15 seconds on a SQLite file in a temporary folder
-  npm start -- --seconds 60      runs it longer
-  npm start -- --url <address>   uses that database, e.g. postgres://user@host/database (topic 'orders')
+  npm run demo:topics                      runs it for about 15 seconds on a SQLite file in a temporary folder
+  npm run demo:topics -- --seconds 60      runs it longer
+  npm run demo:topics -- --url <address>   uses that database, e.g. postgres://user@host/database (topic 'orders')
 `
 
 const { values } = parseArgs({

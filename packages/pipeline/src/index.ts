@@ -19,6 +19,7 @@ export {
   type ResourcesConfig,
   type ServiceConfig,
 } from './config/config.ts'
+export { type DefaultConfigOptions, defaultConfig } from './config/default-config.ts'
 export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
 export { type LoadOptions, loadConfig } from './config/load-config.ts'
 export {

@@ -3,13 +3,23 @@ import { pathToFileURL } from 'node:url'
 import { ServiceTypeError } from '../config/errors.ts'
 import { requireObject } from '../config/option-table.ts'
 import type { ServiceType } from './service-type.ts'
+import { dummyIndexer } from './types/dummy-indexer.ts'
 import { ingest } from './types/ingest.ts'
+import { metadataIndexer } from './types/metadata-indexer.ts'
+import { metadataPersistence } from './types/metadata-persistence.ts'
+import { persistence } from './types/persistence.ts'
+import { reconciler } from './types/reconciler.ts'
 import { simulation } from './types/simulation.ts'
 
 /** The service types that a configuration can name. */
 export const BUILT_IN_TYPES = {
   simulation,
   ingest,
+  persistence,
+  'metadata-persistence': metadataPersistence,
+  reconciler,
+  'metadata-indexer': metadataIndexer,
+  'dummy-indexer': dummyIndexer,
 } as const
 
 export const isModulePath = (type: string): boolean => /^\.{0,2}\//.test(type)

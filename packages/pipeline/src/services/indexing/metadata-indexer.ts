@@ -13,8 +13,10 @@ export type MetadataIndexerOptions = IndexerOptions & {
   readonly tidemark: Tidemark
   /** Default 'metadata-topic'. */
   readonly topic?: string
-  /** Also its consumer group. Default 'metadata'. */
+  /** Default 'metadata'. */
   readonly name?: string
+  /** Its consumer group. Default: its name. */
+  readonly group?: string
 }
 
 const POLL_MS = 5_000
@@ -25,14 +27,16 @@ const AFTER_FAILURE_MS = 200
 export class MetadataIndexer extends Indexer {
   readonly #tidemark: Tidemark
   readonly #topic: string
+  readonly #group: string
   #written = 0
   #failed = 0
 
   constructor(options: MetadataIndexerOptions) {
-    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name'])
+    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name', 'group'])
     super(options.name ?? 'metadata', options)
     this.#tidemark = options.tidemark
     this.#topic = options.topic ?? 'metadata-topic'
+    this.#group = options.group ?? this.name
   }
 
   protected override async indexRun(
@@ -40,7 +44,7 @@ export class MetadataIndexer extends Indexer {
     { signal, report, unpaused }: ServiceContext,
   ): Promise<void> {
     await this.#tidemark.configureTopic(this.#topic, { semantics: 'pub-sub' })
-    await using reader = openRunReader(this.#tidemark, this.#topic, this.name, database.runId)
+    await using reader = openRunReader(this.#tidemark, this.#topic, this.#group, database.runId)
     await reader.ready()
     while (!signal.aborted) {
       await unpaused()

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import { BATCH_TOPIC, METADATA_TOPIC } from '../services/notification-topics.ts'
+import { index, queue, storageRead, storageWrite, topicRead, topicWrite } from './bindings.ts'
+import type { PipelineConfig } from './config.ts'
+
+export type DefaultConfigOptions = {
+  /** Topics, storage, index and the simulation's states are there. Default './data'. */
+  readonly dataFolder?: string
+  /** Begins a new run, where it would go on with the newest. Default false. */
+  readonly newRun?: boolean
+  /** The tick after which the run is over. Default: it goes on until stopped. */
+  readonly lastTick?: number
+}
+
+const MiB = 1024 ** 2
+/**
+ * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, the batch being written and the
+ * indexer's buffer have this each, so that the whole process stays below 300 MB.
+ */
+const BYTES_AT_ONCE = 8 * MiB
+/** Lively to look at, and less than 1 MB of batch files a second. */
+const TICKS_PER_SECOND = 100
+/** After a kill, what was in hand waits for so long. */
+const LEASE = '5s'
+
+/** The whole pipeline on one machine, with nothing to install: SQLite topics and index, and files. */
+export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
+  const { dataFolder = './data', newRun = false, lastTick } = options
+  const deadLetters = topicWrite('dead-letters')
+  return {
+    resources: {
+      topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
+      storages: { ticks: { root: join(dataFolder, 'storage') } },
+      indexes: { runs: { address: `sqlite:${join(dataFolder, 'index')}` } },
+      queues: { ticks: { maxBytes: BYTES_AT_ONCE }, metadata: { maxItems: 10 } },
+    },
+    // Stopped in reverse: the simulation first, then what stores its last ticks, the indexers last.
+    services: {
+      'metadata-indexer': {
+        type: 'metadata-indexer',
+        bindings: {
+          metadata: topicRead(METADATA_TOPIC, { consumerGroup: 'metadata' }),
+          storage: storageRead('ticks'),
+          index: index('runs'),
+        },
+        options: { lease: LEASE },
+      },
+      'dummy-indexer': {
+        type: 'dummy-indexer',
+        bindings: {
+          batches: topicRead(BATCH_TOPIC, { consumerGroup: 'dummy' }),
+          storage: storageRead('ticks'),
+          index: index('runs'),
+          deadLetters: topicWrite('indexer-dead-letters'),
+        },
+        options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_AT_ONCE },
+      },
+      'metadata-persistence': {
+        type: 'metadata-persistence',
+        bindings: {
+          metadata: queue('metadata'),
+          storage: storageWrite('ticks'),
+          announcements: topicWrite(METADATA_TOPIC),
+          deadLetters,
+        },
+      },
+      persistence: {
+        type: 'persistence',
+        bindings: {
+          ticks: queue('ticks'),
+          storage: storageWrite('ticks'),
+          batches: topicWrite(BATCH_TOPIC),
+          deadLetters,
+        },
+        options: { batchTimeout: '1s', maxBatchBytes: BYTES_AT_ONCE },
+      },
+      reconciler: {
+        type: 'reconciler',
+        bindings: {
+          storage: storageWrite('ticks'),
+          batches: topicWrite(BATCH_TOPIC),
+          metadata: topicWrite(METADATA_TOPIC),
+        },
+      },
+      simulation: {
+        type: 'simulation',
+        thread: true,
+        bindings: { ticks: queue('ticks'), metadata: queue('metadata'), storage: storageRead('ticks') },
+        options: {
+          ticksPerSecond: TICKS_PER_SECOND,
+          stateFolder: join(dataFolder, 'simulation'),
+          resume: newRun ? false : 'newest',
+          ...(lastTick !== undefined && { maxTicks: lastTick }),
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import type { Logger } from 'tidemark'
+import { type CheckedOptions, duration, type OptionTable, runId } from '../../config/option-table.ts'
+import type { BoundResources } from '../../resources/bound-resources.ts'
+import type { IndexerOptions } from '../indexing/indexer.ts'
+
+/** Which run: alike for all indexers. */
+export const RUN_OPTIONS = {
+  runId: runId({
+    says: 'The run to index.',
+    otherwise: "the simulation's where there is one; else the newest that starts later",
+  }),
+  discoveryInterval: duration({ says: 'How often to look for a run.', min: 1, default: '1s' }),
+} as const satisfies OptionTable
+
+/** What every indexer is made from. */
+export function indexerOptions(
+  { runId, discoveryInterval }: CheckedOptions<typeof RUN_OPTIONS>,
+  resources: BoundResources,
+  logger: Logger,
+): IndexerOptions {
+  const { address, options } = resources.index('index')
+  return {
+    storage: resources.storage('storage'),
+    index: address,
+    indexOptions: options,
+    discoveryInterval,
+    logger,
+    ...(runId !== undefined && { runId }),
+  }
+}

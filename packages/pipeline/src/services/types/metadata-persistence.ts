@@ -1,0 +1,31 @@
+import { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
+import { METADATA_TOPIC } from '../notification-topics.ts'
+import { type MetadataItem, MetadataPersistenceService } from '../persistence/metadata-persistence-service.ts'
+import { defineService } from '../service-type.ts'
+import { announcedTopic } from './announced-topic.ts'
+import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
+
+export const metadataPersistence = defineService({
+  says: "A run's metadata into its file, and word of it on the metadata topic.",
+  options: RETRY_OPTIONS,
+  bindings: {
+    metadata: { kind: 'queue-in', says: 'Where the metadata come from.' },
+    storage: { kind: 'storage-write', says: 'Gets them.' },
+    announcements: { kind: 'topic-write', says: `Always '${METADATA_TOPIC}': gets word of them.` },
+    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'queue' },
+  },
+  async create({ name, options, resources, logger }) {
+    const { tidemark, topic } = resources.topic('deadLetters')
+    return new MetadataPersistenceService(
+      name,
+      {
+        queue: resources.queue<MetadataItem>('metadata'),
+        storage: resources.storage('storage'),
+        topics: announcedTopic(name, resources, 'announcements', METADATA_TOPIC),
+        deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
+        logger,
+      },
+      { retry: retryOf(options) },
+    )
+  },
+})

@@ -1,0 +1,18 @@
+import type { CheckedConfig } from '../config/config.ts'
+import { checkOptions } from '../config/option-table.ts'
+import { findRun } from '../services/simulation/choose-run.ts'
+import { StoredTicks } from '../services/stored-ticks.ts'
+import { choiceOf, simulation } from '../services/types/simulation.ts'
+import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+
+/** The tick of the run at which `more` have been made: counted from what is stored, so that a kill takes none away. */
+export async function lastTickAfter(more: number, config: CheckedConfig): Promise<number> {
+  const service = config.services.find(({ type }) => type === 'simulation')
+  const storage = service && config.resources.storages[service.bindings.storage?.name ?? '']
+  if (service === undefined || storage === undefined) return more
+  const run = await findRun(choiceOf(checkOptions('simulation', service.options, simulation.options)))
+  if (run === null) return more
+  const { runId, samplingInterval } = run.record
+  const stored = await StoredTicks.of(await FileSystemStorage.open(storage), runId, samplingInterval)
+  return Math.max(0, stored.wholeUpTo) + more
+}

@@ -1,0 +1,71 @@
+import { styleText } from 'node:util'
+import type { Progress } from './progress.ts'
+
+const MB = 1e6
+
+/** What the terminal shows, line by line. */
+export function screenLines(runId: string, progress: Progress, problems: readonly string[]): string[] {
+  const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
+  const gaps = `${openGaps} open, ${permanentGaps} permanent`
+  return [
+    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId)}  Ctrl-C stops`,
+    '',
+    row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
+    row('queue', `${progress.queuedTicks} ticks`, '', megabytes(progress.queuedBytes)),
+    row(
+      'stored',
+      `${progress.storedTicks} ticks`,
+      `${megabytes(progress.bytesPerSecond)}/s`,
+      `${progress.storedBatches} batches, ${megabytes(progress.storedBytes)}`,
+    ),
+    row(
+      'indexed',
+      `${progress.indexedTicks} ticks`,
+      perSecond(progress.indexedPerSecond),
+      `${progress.indexedBatches} batches`,
+    ),
+    row('lag', `${waitingBatches} batches`, '', `the oldest waits ${(waitingMs / 1_000).toFixed(1)} s`),
+    row('gaps', openGaps + permanentGaps === 0 ? gaps : styleText('red', gaps), '', ''),
+    row('dead letters', String(progress.deadLetters), '', ''),
+    '',
+    services.map(({ name, state, healthy }) => styleText(colourOf(state, healthy), name)).join('  '),
+    '',
+    ...(problems.length === 0 ? [styleText('dim', 'no errors')] : problems.map(text => styleText('yellow', text))),
+  ]
+}
+
+/** The same in one line, for logs. */
+export function plainLine(progress: Progress): string {
+  const { tick, ticksPerSecond, storedBatches, indexedBatches, waitingBatches, openGaps, permanentGaps } = progress
+  const unwell = progress.services.filter(({ state, healthy }) => state === 'ERROR' || !healthy)
+  return [
+    `tick ${tick} (${perSecond(ticksPerSecond)})`,
+    `${storedBatches} batches stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
+    `${openGaps + permanentGaps} gaps`,
+    ...unwell.map(({ name, state }) => `${name}: ${state}`),
+  ].join('  ')
+}
+
+/** Draws over what it drew before. */
+export class Screen {
+  #drawn = 0
+
+  draw(lines: readonly string[]): void {
+    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : ''
+    // No wrapping meanwhile: a line that took two would not be drawn over.
+    process.stdout.write(`\x1b[?7l${up}${lines.map(line => `\x1b[2K${line}`).join('\n')}\n\x1b[J\x1b[?7h`)
+    this.#drawn = lines.length
+  }
+}
+
+const row = (what: string, value: string, rate: string, more: string): string =>
+  `${styleText('dim', what.padEnd(14))}${value.padEnd(20)}${rate.padEnd(14)}${more}`
+
+const perSecond = (rate: number): string => `${rate.toFixed(0)}/s`
+const megabytes = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`
+
+function colourOf(state: string, healthy: boolean): 'red' | 'green' | 'yellow' | 'dim' {
+  if (state === 'ERROR') return 'red'
+  if (!healthy || state === 'PAUSED') return 'yellow'
+  return state === 'STOPPED' ? 'dim' : 'green'
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { open } from 'tidemark'
+import { checkConfig } from '../config/check-config.ts'
+import type { CheckedConfig } from '../config/config.ts'
+import { defaultConfig } from '../config/default-config.ts'
+import { withOverrides } from '../config/environment-overrides.ts'
+import { contractsRegistry } from '../contracts/notifications.ts'
+import { openIndex } from '../databases/open-index.ts'
+import { type Pipeline, runPipeline } from '../run-pipeline.ts'
+import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
+import { withRunId } from '../with-run-id.ts'
+import type { StartArguments } from './arguments.ts'
+import { lastTickAfter } from './last-tick.ts'
+import { ProgressReader } from './progress.ts'
+import { RecentProblems } from './recent-problems.ts'
+import { plainLine, Screen, screenLines } from './screen.ts'
+
+const FRAME_MS = 200
+const LINE_MS = 2_000
+const ASK_MS = 50
+const NOTHING = { ticks: 0, batches: 0, cells: 0, organisms: 0 }
+
+/** Runs the default pipeline until the signal aborts or its simulation is over. The result is the exit code. */
+export async function start(args: StartArguments, interrupted: AbortSignal): Promise<number> {
+  const isLive = process.stdout.isTTY === true
+  const problems = new RecentProblems(text => isLive || console.error(text))
+  const { logger } = problems
+  const config = await withRunId(await configOf(args), logger)
+  const { runId, group } = runOf(config)
+  const pipeline = await runPipeline(config, { logger })
+  try {
+    await using topics = await open(topicsUrl(config), { registry: contractsRegistry, maintenance: false, logger })
+    const reader = new ProgressReader(pipeline, topics, group)
+    const screen = new Screen()
+    const show = async (): Promise<void> => {
+      const progress = await reader.read()
+      if (isLive) screen.draw(screenLines(runId, progress, problems.recent))
+      else console.log(plainLine(progress))
+    }
+    if (!isLive) console.log(`run ${runId}`)
+    const done = new AbortController()
+    const showing = showAgainAndAgain(show, isLive ? FRAME_MS : LINE_MS, done.signal)
+    try {
+      await simulationOver(pipeline, interrupted)
+      await finish(pipeline, reader, interrupted)
+    } finally {
+      done.abort()
+      await showing
+    }
+    await pipeline.services.stop()
+    await show()
+  } finally {
+    await pipeline.stop()
+  }
+  if (runId !== '') await sayTotals(config, runId)
+  return hasFailed(pipeline) ? 1 : 0
+}
+
+async function configOf({ dataFolder, newRun, ticks }: StartArguments): Promise<CheckedConfig> {
+  const config = (lastTick?: number): CheckedConfig => {
+    const given = defaultConfig({ dataFolder, newRun, ...(lastTick !== undefined && { lastTick }) })
+    return checkConfig(withOverrides(given, process.env), process.cwd())
+  }
+  return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
+}
+
+function runOf({ services }: CheckedConfig): { readonly runId: string; readonly group: string } {
+  const indexer = services.find(({ type }) => type === 'dummy-indexer')
+  const runId = String(indexer?.options.runId ?? '')
+  const binding = indexer?.bindings.batches
+  return { runId, group: binding?.kind === 'topic-read' ? `${binding.consumerGroup}.${runId}` : '' }
+}
+
+const topicsUrl = ({ resources }: CheckedConfig): string => resources.topics?.url ?? ''
+
+async function simulationOver(pipeline: Pipeline, interrupted: AbortSignal): Promise<void> {
+  while (!interrupted.aborted && isRunning(pipeline, 'simulation')) await pause(ASK_MS, interrupted)
+}
+
+/** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
+async function finish(pipeline: Pipeline, reader: ProgressReader, interrupted: AbortSignal): Promise<void> {
+  // Without a simulation there may be no run to wait for.
+  if (interrupted.aborted || pipeline.services.statusOf('simulation').state === 'ERROR') return
+  // Their stop writes what is left in the queues.
+  for (const name of ['persistence', 'metadata-persistence']) await pipeline.services.stop(name)
+  while (!interrupted.aborted && isRunning(pipeline, 'dummy-indexer')) {
+    if (await reader.isDone()) return
+    await pause(ASK_MS, interrupted)
+  }
+}
+
+async function showAgainAndAgain(show: () => Promise<void>, everyMs: number, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    await show()
+    await pause(everyMs, until)
+  }
+}
+
+async function sayTotals({ resources }: CheckedConfig, runId: string): Promise<void> {
+  const { address, ...options } = resources.indexes.runs ?? { address: '' }
+  await using index = await openIndex(address, runId, options)
+  // Stopped so soon that the indexer had not made its tables: nothing is indexed.
+  const totals = await readDummyTotals(index).catch(() => NOTHING)
+  const { ticks, batches, cells, organisms } = totals
+  console.log(`indexed so far: ${ticks} ticks of ${batches} batches, with ${cells} cells and ${organisms} organisms`)
+}
+
+const isRunning = (pipeline: Pipeline, name: string): boolean =>
+  ['RUNNING', 'PAUSED'].includes(pipeline.services.statusOf(name).state)
+
+const hasFailed = (pipeline: Pipeline): boolean => pipeline.status().services.some(({ state }) => state === 'ERROR')
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined)
+}

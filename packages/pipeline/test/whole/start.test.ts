@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { temporaryFolder } from '../../../../testing/folders.ts'
+import type { Script } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
+import { FileSystemStorage } from '../../src/index.ts'
+import { RunFolder } from '../../src/services/simulation/run-folder.ts'
+import { StoredTicks } from '../../src/services/stored-ticks.ts'
+import { batchesCover, expectedRows, openRun, simulationOption, startProcess, tickRows } from './world.ts'
+
+async function runOf(script: Script): Promise<string> {
+  return (await script.waitForLine(/^run /)).slice('run '.length)
+}
+
+async function endsWell(script: Script): Promise<string> {
+  assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
+  return await runOf(script)
+}
+
+async function storedUpTo(folder: string, runId: string): Promise<number> {
+  const storage = await FileSystemStorage.open({ root: join(folder, 'storage') })
+  return (await StoredTicks.of(storage, runId, 1)).wholeUpTo
+}
+
+describe('npm start', () => {
+  it('is this program', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
+    assert.match(scripts.start, / packages\/pipeline\/src\/start\/main\.ts$/)
+  })
+
+  it('--ticks: ends by itself with everything indexed, goes on at the next start, and --new begins another run', async () => {
+    using folder = temporaryFolder()
+    await using first = startProcess(folder.path, ['--ticks', '300'])
+    const runId = await endsWell(first)
+    assert.match(first.lines.at(-1) ?? '', /^indexed so far: 301 ticks of \d+ batches/)
+
+    await using second = startProcess(folder.path, ['--ticks', '300'])
+    assert.equal(await endsWell(second), runId)
+    {
+      await using database = await openRun(folder.path, runId)
+      assert.deepEqual(await tickRows(database), expectedRows(600))
+      assert.deepEqual(await batchesCover(database), { from: 0, to: 600, isWhole: true })
+    }
+
+    await using third = startProcess(folder.path, ['--ticks', '10', '--new'])
+    assert.notEqual(await endsWell(third), runId)
+    assert.match(third.lines.at(-1) ?? '', /^indexed so far: 11 ticks/)
+  })
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`${signal} stops it with the last ticks stored, and with 0`, async () => {
+      using folder = temporaryFolder()
+      await using script = startProcess(folder.path, [], {
+        ...simulationOption('TICKS_PER_SECOND', 200),
+        // Nothing but the stop writes a batch after the first.
+        TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__BATCH_TIMEOUT: '10m',
+      })
+      const runId = await runOf(script)
+      await until(async () => (await storedUpTo(folder.path, runId)) > 0, { what: 'a batch' })
+      script.kill(signal)
+      assert.equal(await endsWell(script), runId)
+      const run = await RunFolder.open(join(folder.path, 'simulation'), runId)
+      const [last] = (await run?.states()) ?? []
+      assert.ok(last && last.tick > 0)
+      assert.equal(await storedUpTo(folder.path, runId), last.isOpen ? last.tick - 1 : last.tick)
+    })
+  }
+
+  it('ends with 1 where its simulation can not start, and says why', async () => {
+    using folder = temporaryFolder()
+    await using script = startProcess(
+      folder.path,
+      [],
+      simulationOption('RESUME', '20200101-00000000-00000000-0000-4000-8000-000000000001'),
+    )
+    assert.equal((await script.exited).code, 1)
+    assert.match(script.errorLines.join('\n'), /There is no run 20200101-/)
+  })
+
+  it('says what it takes', async () => {
+    using folder = temporaryFolder()
+    await using help = startProcess(folder.path, ['--help'])
+    assert.equal((await help.exited).code, 0)
+    assert.match(help.lines.join('\n'), /--ticks 300/)
+    for (const [args, problem] of [
+      [['--ticks', 'soon'], /--ticks takes a whole number from 1 on, not 'soon'/],
+      [['--tick', '5'], /--tick/],
+    ] as const) {
+      await using wrong = startProcess(folder.path, args)
+      assert.equal((await wrong.exited).code, 1)
+      assert.match(wrong.errorLines.join('\n'), problem)
+    }
+  })
+})

@@ -1,0 +1,86 @@
+/** The default pipeline on a small and fast world, in this process or in one of its own. */
+import { join } from 'node:path'
+import { type Script, spawnScript } from '../../../../testing/processes.ts'
+import { type IndexDatabase, openIndex, parseBatchKey } from '../../src/index.ts'
+import { createSimulation } from '../../src/sources/simulation/simulation.ts'
+
+const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
+const SIMULATION = 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__'
+const INDEXER = 'TIDEMARK_PIPELINE__SERVICES__DUMMY_INDEXER__'
+const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
+const MAIN = new URL('../../src/start/main.ts', import.meta.url)
+
+export const RUN_ID = '20260101-00000000-00000000-0000-4000-8000-000000000007'
+
+export type Settings = { readonly [variable: string]: string }
+
+/** Over the default configuration: small batches, short waits. */
+export const SMALL_AND_FAST: Settings = {
+  [`${SIMULATION}SEED`]: SETTINGS.seed,
+  [`${SIMULATION}SHAPE`]: JSON.stringify(SETTINGS.shape),
+  [`${SIMULATION}STARTED_AT`]: String(SETTINGS.startedAt),
+  [`${SIMULATION}TICKS_PER_SECOND`]: '10000',
+  [`${SIMULATION}SAVE_INTERVAL`]: '100ms',
+  [`${PERSISTENCE}MAX_BATCH_SIZE`]: '20',
+  [`${PERSISTENCE}BATCH_TIMEOUT`]: '100ms',
+  [`${INDEXER}FLUSH_TIMEOUT`]: '100ms',
+  [`${INDEXER}LEASE`]: '1s',
+  TIDEMARK_PIPELINE__SERVICES__METADATA_INDEXER__LEASE: '1s',
+  TIDEMARK_PIPELINE__SERVICES__RECONCILER__INTERVAL: '300ms',
+}
+
+export const simulationOption = (option: string, value: string | number): Settings => ({
+  [`${SIMULATION}${option}`]: String(value),
+})
+
+export function startProcess(folder: string, args: readonly string[], more: Settings = {}): Script {
+  return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more } })
+}
+
+/** What the simulation itself says of the ticks from 0 to the last. */
+export function expectedRows(lastTick: number): { tick: number; cells: number; organisms: number }[] {
+  const simulation = createSimulation(SETTINGS)
+  const rows = []
+  for (let tick = 0; tick <= lastTick; tick++) {
+    if (tick > 0) simulation.step()
+    const { cells, organisms } = simulation.snapshot(RUN_ID)
+    rows.push({ tick, cells: cells.flatIndex.length, organisms: organisms.length })
+  }
+  return rows
+}
+
+export async function openRun(folder: string, runId = RUN_ID): Promise<IndexDatabase> {
+  return await openIndex(`sqlite:${join(folder, 'index')}`, runId, { create: false })
+}
+
+export const tickRows = async (index: IndexDatabase) =>
+  (await index.read<{ tick: number; cells: number; organisms: number }>('select * from dummy_tick order by tick')).map(
+    row => ({ ...row }),
+  )
+
+/** Where a batch ends and the next begins depends on the clock; that nothing is left out or twice does not. */
+export async function batchesCover(index: IndexDatabase): Promise<{ from: number; to: number; isWhole: boolean }> {
+  const batches = await index.read<{ tick_start: number; tick_end: number }>(
+    'select tick_start, tick_end from dummy_batch order by tick_start',
+  )
+  const isWhole = batches.every(({ tick_start }, at) => at === 0 || tick_start === (batches[at - 1]?.tick_end ?? 0) + 1)
+  return { from: batches[0]?.tick_start ?? -1, to: batches.at(-1)?.tick_end ?? -1, isWhole }
+}
+
+/** What does not depend on when things happened: all but batches' own rows and times. */
+export async function lastingContents(index: IndexDatabase) {
+  return {
+    ticks: await tickRows(index),
+    metadata: await index.metadata.read(),
+    batches: await batchesCover(index),
+    processed: (await index.read('select indexer, tick_start, tick_end from batch_processed order by 1, 2')).map(
+      row => ({
+        ...(row as object),
+      }),
+    ),
+    unsettled: await index.read("select * from batch_processing where status <> 'completed'"),
+    gaps: await index.read('select * from batch_arrived where gap_since is not null'),
+  }
+}
+
+export const tickEndOf = (key: string): number => parseBatchKey(key).tickEnd
