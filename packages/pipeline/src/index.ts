@@ -24,9 +24,11 @@ export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
 export { type LoadOptions, loadConfig } from './config/load-config.ts'
 export {
   type CheckedOptions,
+  checkOptions,
   choice,
   duration,
   flag,
+  type GivenOptions,
   number,
   type OptionRule,
   type OptionTable,
@@ -86,6 +88,7 @@ export type { Gap } from './ledger/gap.ts'
 export type { WindowedLatency } from './ledger/latency-window.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export { defaultLogger } from './logger.ts'
 export {
   BoundedQueue,
   type DrainOptions,
@@ -98,6 +101,20 @@ export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters
 export type { DrainableQueue } from './queues/drainable-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
+export type {
+  Cell,
+  CellsDifference,
+  EnvironmentReader,
+  IndexedRange,
+  LifeQuery,
+  OrganismFacts,
+  OrganismReader,
+  Region,
+  RunIndex,
+  SeriesPoint,
+  SeriesReader,
+  TickQuery,
+} from './reading/run-index.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
 export type { ResourceStatus } from './resources/opened-resource.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
@@ -120,6 +137,7 @@ export { type StorageSourceOptions, storageSource } from './services/indexing/so
 export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
 export { IngestError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export { readTicks } from './services/ingest/read-ticks.ts'
 export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
