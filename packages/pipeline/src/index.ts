@@ -83,9 +83,9 @@ export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
 export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
 export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
-export type { WindowedLatency } from './ledger/latency-window.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export type { WindowedLatency } from './metrics/latency-window.ts'
 export {
   BoundedQueue,
   type DrainOptions,
