@@ -1,6 +1,4 @@
-import { type IndexedRange, listIndexedRuns, type RunIndex, requireRunId } from '@tidemark/pipeline'
-
-declare const openRunIndex: (address: string, runId: string) => Promise<RunIndex>
+import { type IndexedRange, listIndexedRuns, openRunIndex, type RunIndex, requireRunId } from '@tidemark/pipeline'
 
 export type OpenRun = {
   readonly index: RunIndex
