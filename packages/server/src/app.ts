@@ -72,6 +72,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await app.register(compress, {
     threshold: COMPRESS_FROM,
     encodings: ['zstd', 'br', 'gzip'],
+    // Cells are compact as they are, and their route is the one that has to be fast.
+    customTypes: /^text\/(?!event-stream)|[/+]json/,
     globalDecompression: false,
   })
   await app.register(async scope => {
