@@ -34,7 +34,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     requestTimeout: 0,
     keepAliveTimeout: 30_000,
     connectionTimeout: SILENCE_MS,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     return503OnClosing: true,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 },
     clientErrorHandler: (error, socket) => answerClientError(error, socket),
@@ -53,6 +53,11 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     guard.check(request)
+    done()
+  })
+  app.addHook('onSend', (_, reply, _payload, done) => {
+    // A connection that is kept alive would keep the server from closing.
+    if (context.closing.signal.aborted) reply.header('connection', 'close')
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {

@@ -108,7 +108,28 @@ describe('ingest over HTTP', () => {
     socket.on('error', () => undefined)
     socket.write('POST /api/v1/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\n')
     socket.write('content-length: 1000\r\n\r\n')
+    let received = ''
+    socket.on('data', chunk => {
+      received += chunk
+    })
     await until(() => socket.closed, { what: 'the server to hang up' })
+    assert.match(received, /^HTTP\/1\.1 408 .*TIDEMARK_BODY_TIMEOUT/s)
+  })
+
+  it('is told what is wrong while it is still sending', async () => {
+    await using world = await startWorld()
+    const { hostname, port } = new URL(world.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    let received = ''
+    socket.on('data', chunk => {
+      received += chunk
+    })
+    socket.write('POST /api/v1/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\n')
+    socket.write('content-length: 1000000\r\n\r\n')
+    socket.write(Buffer.from([3, 255, 255, 255]))
+    await until(() => socket.closed, { what: 'the server to hang up' })
+    assert.match(received, /^HTTP\/1\.1 400 .*TIDEMARK_INGEST/s)
   })
 
   it('is not there where the server was given no place for ticks', async () => {
