@@ -80,7 +80,7 @@ export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
 export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
-export type { PackingOptions } from './databases/packing.ts'
+export type { PackedBytes, PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
 export { EnvironmentError } from './environment/errors.ts'
 export { type LoadStrategyOptions, loadEnvironmentStrategy } from './environment/load-strategy.ts'

@@ -12,6 +12,10 @@ export function accepts(header: string | undefined, offered: readonly [string, .
   return best.type
 }
 
+/** Whether an Accept-Encoding header names this one, and not to refuse it. */
+export const takesEncoding = (header: string | undefined, encoding: string): boolean =>
+  header !== undefined && qualityOf(header, encoding) > 0
+
 /** Of the most specific range that fits; 0: not wanted. */
 function qualityOf(header: string, type: string): number {
   let quality = 0

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { DEFAULT_LIMITS, decodeCells, encodeCells } from '@tidemark/pipeline'
 import { metadataOf, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
 
@@ -39,7 +40,7 @@ describe('an indexed run', () => {
   })
 
   it("gives a tick's cells byte for byte, to be kept for good, with the time it took", async () => {
-    const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd' })
+    const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd;q=0' })
     assert.equal(answer.headers['content-type'], 'application/x-protobuf')
     assert.equal(answer.headers['content-encoding'], undefined)
     assert.deepEqual([...answer.bytes], [...encodeCells(tickOf(world.runId, 5).cells)])
@@ -52,6 +53,15 @@ describe('an indexed run', () => {
       'if-none-match': String(answer.headers.etag),
     })
     assert.equal(asJson.status, 200)
+  })
+
+  it('hands the compressed bytes on to whom can decompress them', async () => {
+    const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd' })
+    assert.equal(answer.headers['content-encoding'], 'zstd')
+    assert.match(String(answer.headers.vary), /accept-encoding/)
+    assert.deepEqual([...zstdDecompressSync(answer.bytes)], [...encodeCells(tickOf(world.runId, 5).cells)])
+    const region = await world.get(`${run}/environment/5?region=0,0:9,9`, { 'accept-encoding': 'zstd' })
+    assert.equal(region.headers['content-encoding'], undefined)
   })
 
   it('lets other answers be kept too, where nothing can change them', async () => {

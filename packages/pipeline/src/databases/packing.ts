@@ -36,6 +36,15 @@ export function pack(bytes: Uint8Array, { compression, level }: Packing): Uint8A
   return isCompressed(bytes) ? compress(bytes, FASTEST) : bytes
 }
 
+/** Bytes as a row has them. */
+export type PackedBytes = { readonly bytes: Uint8Array; readonly compression: Compression }
+
+/** For whoever can unpack them himself, or hands them on to one who can. */
+export const packedBytes = (packed: Uint8Array): PackedBytes => ({
+  bytes: plain(packed),
+  compression: isCompressed(packed) ? 'zstd' : 'none',
+})
+
 /** `where`: for the error, if it is more than `maxBytes` or can't be unpacked. */
 export function unpack(packed: Uint8Array, maxBytes: number, where: string): Uint8Array {
   if (!isCompressed(packed)) return plain(packed)

@@ -1,5 +1,6 @@
 import type { RawTick } from '../contracts/tick-codec.ts'
 import type { IndexedRun } from '../databases/indexed-run.ts'
+import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import type { Transaction } from '../databases/transaction.ts'
 
@@ -13,6 +14,8 @@ export type EnvironmentStrategy = {
   write(ticks: readonly RawTick[], tx: Transaction, run: IndexedRun): Promise<void>
   /** The cells' bytes, a CellStateList; null where the tick is not indexed, or the tables are not there yet. */
   read(tick: number, run: IndexedRun): Promise<Uint8Array | null>
+  /** The same as it is stored, where that is one piece: a server may hand it on without unpacking it. */
+  readPacked?(tick: number, run: IndexedRun): Promise<PackedBytes | null>
   /** null where nothing is indexed, or the tables are not there yet. */
   range(run: IndexedRun): Promise<IndexedRange | null>
 }

@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS } from '../contracts/limits.ts'
 import type { Cells, SimulationMetadata } from '../contracts/tick.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
 import { indexedRun } from '../databases/indexed-run.ts'
+import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
@@ -32,6 +33,13 @@ export class IndexedEnvironment implements EnvironmentReader {
 
   async bytes(tick: number): Promise<Uint8Array | null> {
     return await this.#strategy.read(wholeNumber('tick', tick, { min: 0 }), await this.#run())
+  }
+
+  async packed(tick: number): Promise<PackedBytes | null> {
+    const wanted = wholeNumber('tick', tick, { min: 0 })
+    if (this.#strategy.readPacked !== undefined) return await this.#strategy.readPacked(wanted, await this.#run())
+    const bytes = await this.bytes(tick)
+    return bytes && { bytes, compression: 'none' }
   }
 
   async cells(tick: number, region?: Region): Promise<Cells | null> {

@@ -1,4 +1,5 @@
 import type { Cells, Organism, SimulationMetadata } from '../contracts/tick.ts'
+import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import type { Gap } from '../ledger/gap.ts'
 
@@ -21,6 +22,8 @@ export type EnvironmentReader = {
   range(): Promise<IndexedRange | null>
   /** The cells' bytes (a CellStateList), as the simulation wrote them; null where the tick is not indexed. */
   bytes(tick: number): Promise<Uint8Array | null>
+  /** The same as the index has them: compressed, where the indexer compresses. */
+  packed(tick: number): Promise<PackedBytes | null>
   cells(tick: number, region?: Region): Promise<Cells | null>
   /** undefined: the tick is indexed, and the cell is empty. */
   cell(tick: number, coordinates: readonly number[]): Promise<Cell | undefined | null>

@@ -1,7 +1,7 @@
 import { type Cells, encodeCells, type Region } from '@tidemark/pipeline'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { accepts } from '../accepts.ts'
+import { accepts, takesEncoding } from '../accepts.ts'
 import type { Context } from '../context.ts'
 import { AnswerTooLargeError, NotFoundError } from '../errors.ts'
 import { mapped } from '../inputs.ts'
@@ -51,7 +51,8 @@ export const environmentRoutes = (context: Context): Route[] => [
           timing.mark('encode')
           return timed(reply, timing).header('content-type', JSON_TYPE).send(text)
         }
-        const bytes = await bytesOf(run, tick, region)
+        const { bytes, encoding } = await bytesOf(run, tick, region, request.headers['accept-encoding'])
+        if (encoding !== undefined) reply.header('content-encoding', encoding)
         timing.mark('read')
         return timed(reply, timing).header('content-type', CELLS_TYPE).send(bytes)
       })
@@ -106,10 +107,17 @@ export const environmentRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Whole ticks go out as they were stored: nothing is decoded. */
-async function bytesOf({ index }: OpenRun, tick: number, region: Region | undefined): Promise<Uint8Array> {
-  if (region === undefined) return required(await index.environment.bytes(tick), tick)
-  return encodeCells(required(await index.environment.cells(tick, region), tick))
+/** Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for whom can do so himself. */
+async function bytesOf(
+  { index: { environment } }: OpenRun,
+  tick: number,
+  region: Region | undefined,
+  acceptEncoding: string | undefined,
+): Promise<{ readonly bytes: Uint8Array; readonly encoding?: string }> {
+  if (region !== undefined) return { bytes: encodeCells(required(await environment.cells(tick, region), tick)) }
+  if (!takesEncoding(acceptEncoding, 'zstd')) return { bytes: required(await environment.bytes(tick), tick) }
+  const { bytes, compression } = required(await environment.packed(tick), tick)
+  return compression === 'none' ? { bytes } : { bytes, encoding: compression }
 }
 
 function required<T>(found: T | null, tick: number): T {

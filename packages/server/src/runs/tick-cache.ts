@@ -22,11 +22,11 @@ export async function isKnown(
   const { knownEnd } = run
   if (tick >= knownEnd[index]) knownEnd[index] = (await run.index[index].range())?.tickEnd ?? -1
   if (tick >= knownEnd[index]) {
-    reply.header('cache-control', 'no-cache')
+    reply.headers({ 'cache-control': 'no-cache', vary: 'accept, accept-encoding' })
     return false
   }
   // Weak, since an answer may go out compressed in one way or another.
   const etag = `W/"${form} ${url.replaceAll('"', '')}"`
-  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept' })
+  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept, accept-encoding' })
   return headers['if-none-match'] === etag
 }

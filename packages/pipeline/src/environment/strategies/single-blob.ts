@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
 import { readPacked, writePacked } from '../../databases/packed-ticks.ts'
-import { type PackingOptions, packingOf } from '../../databases/packing.ts'
+import { type PackingOptions, packedBytes, packingOf } from '../../databases/packing.ts'
 import { refuseUnknown } from '../../options.ts'
 import type { EnvironmentStrategy } from '../strategy.ts'
 
@@ -18,6 +18,10 @@ export function singleBlob(options: PackingOptions = {}): EnvironmentStrategy {
     },
     async read(tick, { database }) {
       return await readPacked(database.environmentTicks, tick, DEFAULT_LIMITS.maxTickBytes)
+    },
+    async readPacked(tick, { database }) {
+      const packed = await database.environmentTicks.read(tick)
+      return packed && packedBytes(packed)
     },
     async range({ database }) {
       return await database.environmentTicks.range()
