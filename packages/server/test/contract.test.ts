@@ -209,11 +209,11 @@ function withDocument(value: unknown): unknown {
 
 /** Values that are none by the schema, to be sent as texts. */
 function wrongTexts(schema: Schema): string[] {
-  const candidates = ['', 'x y', '-1', '1.5', 'ü', "'; --", 'x'.repeat(2_000), '99999999999999999999999']
+  const attacks = ['../../etc/passwd', '..%2f..%2fx', "'; drop table x; --", '<script>', '\0', '__proto__']
+  const candidates = ['x y', '-1', '1.5', 'ü', 'x'.repeat(2_000), '99999999999999999999999', ...attacks]
   const reading = new Ajv({ strict: false, validateFormats: false, coerceTypes: true })
   const validate = reading.compile({ type: 'object', properties: { value: schema } })
-  // An empty part of a path is another path.
-  return candidates.filter(value => value !== '' && !validate({ value }))
+  return candidates.filter(value => !validate({ value }))
 }
 
 function wrongValues(schema: Schema): unknown[] {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { descriptionPage } from '../src/description/page.ts'
@@ -36,6 +37,8 @@ describe('the description', () => {
     const policy = String(headers['content-security-policy'])
     assert.match(policy, /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}';/)
     assert.doesNotMatch(policy, /unsafe/)
+    const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
+    assert.ok(policy.includes(createHash('sha256').update(style).digest('base64')))
     assert.doesNotMatch(text, /<script|\son\w+=|style=|https?:\/\//)
     for (const path of ['/api/v1/settle', '/api/v1/topics/{topic}/pull', '/metrics'])
       assert.ok(text.includes(path), path)

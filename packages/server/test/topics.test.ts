@@ -138,7 +138,11 @@ describe('groups', () => {
     assert.equal((await server.post(`${group}/resume`)).status, 409)
     assert.equal((await server.call('DELETE', `${group}?timeoutMs=0`)).status, 200)
     assert.equal((await server.get(group)).body.code, 'TIDEMARK_GROUP_NOT_FOUND')
-    assert.deepEqual((await server.get('/api/v1/topics/news/groups')).body.groups, [])
+    assert.deepEqual((await server.get('/api/v1/topics/news/groups')).body, { groups: [], next: null })
+    for (const name of ['c', 'a', 'b']) await server.tm.pull('news', name)
+    const page = (await server.get('/api/v1/topics/news/groups?limit=2')).body
+    assert.deepEqual([page.groups.map((each: { group: string }) => each.group), page.next], [['a', 'b'], 'b'])
+    assert.equal((await server.get('/api/v1/topics/news/groups?after=b')).body.groups[0].group, 'c')
   })
 
   it('of topics tracked by reference are backfilled, and tell who has processed what', async () => {

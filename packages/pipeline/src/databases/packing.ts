@@ -39,7 +39,7 @@ export function pack(bytes: Uint8Array, { compression, level }: Packing): Uint8A
 /** Bytes as a row has them. */
 export type PackedBytes = { readonly bytes: Uint8Array; readonly compression: Compression }
 
-/** For whoever can unpack them himself, or hands them on to one who can. */
+/** For whoever unpacks them elsewhere. */
 export const packedBytes = (packed: Uint8Array): PackedBytes => ({
   bytes: plain(packed),
   compression: isCompressed(packed) ? 'zstd' : 'none',

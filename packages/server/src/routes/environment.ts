@@ -107,7 +107,7 @@ export const environmentRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for whom can do so himself. */
+/** Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for a client that can do it. */
 async function bytesOf(
   { index: { environment } }: OpenRun,
   tick: number,

@@ -4,8 +4,9 @@ import { type Static, Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
+import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
-import { Count, Empty, From, strict } from '../schemas/common.ts'
+import { Count, Empty, From, GroupName, nullable, PageLimit, strict } from '../schemas/common.ts'
 import { BackfillFields, BackfillGiven, BackfillProgress, GroupHealth, GroupParams } from '../schemas/groups.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
@@ -18,11 +19,20 @@ export const groupRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/groups`,
     tag,
     name: 'listGroups',
-    summary: 'Every group of a topic with its health, lag and counts',
+    summary: 'The groups of a topic with their health, lag and counts, by name',
     params: TopicParams,
-    answers: { 200: { says: 'The groups', content: strict({ groups: Type.Array(GroupHealth) }) } },
-    async handle({ params: { topic } }) {
-      return { groups: await context.topics.admin.groups(topic) }
+    query: strict({ after: Type.Optional(GroupName), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page of groups',
+        content: strict({ groups: Type.Array(GroupHealth), next: nullable(Type.String()) }),
+      },
+    },
+    async handle({ params: { topic }, query }) {
+      const groups = await context.topics.admin.groups(topic)
+      const sorted = groups.toSorted((one, other) => (one.group < other.group ? -1 : 1))
+      const { items, next } = pageByName(sorted, ({ group }) => group, query)
+      return { groups: items, next }
     },
   }),
 
