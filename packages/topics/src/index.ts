@@ -23,6 +23,7 @@ export type { Delivery } from './consume/delivery.ts'
 export type { Filter, Handler, HandlerContext } from './consume/member.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
+export { diagnose } from './diagnose.ts'
 export type { Duration } from './duration.ts'
 export {
   BackfillError,
@@ -30,8 +31,10 @@ export {
   ConfigError,
   DatabaseError,
   DatabaseFullError,
+  DatabaseInUseError,
   DatabaseLockedError,
   DatabaseReadOnlyError,
+  DatabaseRestoredError,
   DatabaseUnreachableError,
   DatabaseVersionError,
   DecodeError,
@@ -66,10 +69,14 @@ export type { MaintenanceOptions, MaintenancePreset } from './maintenance/preset
 export type { Percentiles } from './metrics/histogram.ts'
 export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
 export { type OpenOptions, open } from './open.ts'
+export { migrate, type NamespaceOptions, repair } from './operate.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
 export type { HorizonHolder, JobRecord, Redriven, Resurrected, UnsubscribedTopic } from './stores/fan-out-store.ts'
+export type { Finding } from './stores/finding.ts'
+export type { SchemaVersions } from './stores/operator.ts'
+export type { RepairReport } from './stores/repair-report.ts'
 export type {
   FailedAttempt,
   FailureRecord,
