@@ -76,7 +76,15 @@ export type { IndexDatabase } from './databases/index-database.ts'
 export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
-export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
+export {
+  dropIndex,
+  type IndexOptions,
+  type IndexVersions,
+  indexVersions,
+  listIndexedRuns,
+  migrateIndexes,
+  openIndex,
+} from './databases/open-index.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
 export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
@@ -165,6 +173,7 @@ export {
   StorageError,
   StorageFullError,
 } from './storage/errors.ts'
+export { BatchFile } from './storage/file-system/batch-file.ts'
 export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
 export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
 export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'

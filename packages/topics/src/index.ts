@@ -69,7 +69,7 @@ export type { MaintenanceOptions, MaintenancePreset } from './maintenance/preset
 export type { Percentiles } from './metrics/histogram.ts'
 export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
 export { type OpenOptions, open } from './open.ts'
-export { migrate, type NamespaceOptions, repair } from './operate.ts'
+export { migrate, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'

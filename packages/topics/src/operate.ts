@@ -6,6 +6,11 @@ import type { RepairReport } from './stores/repair-report.ts'
 
 export type NamespaceOptions = { namespace?: string }
 
+/** What schema a namespace has, without changing it. */
+export async function schemaVersions(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
+  return await operatorOf(addressOf('schemaVersions', url, options)).versions()
+}
+
 /** Creates or upgrades a namespace's tables, as `open` does, and says what version was found. A newer one is refused. */
 export async function migrate(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
   return await operatorOf(addressOf('migrate', url, options)).migrate()

@@ -17,6 +17,8 @@ export type Diagnosis = {
 
 /** What an engine does for a namespace that nobody needs to have open. */
 export type Operator = {
+  /** Looks only. */
+  versions(): Promise<SchemaVersions>
   /** Brings the schema up to date; `found` is the version it had. */
   migrate(): Promise<SchemaVersions>
   repair(): Promise<RepairReport>

@@ -5,11 +5,20 @@ import { Connection } from './connection.ts'
 import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
 import { PostgresLedgerStore } from './ledger-store.ts'
 import { PostgresMetadata } from './metadata.ts'
-import { migrate, schemaExists } from './migrate.ts'
+import { migrate, schemaExists, versionsOf } from './migrate.ts'
 import { PostgresRetryTracker } from './retry-tracker.ts'
-import { dropRun, listRuns } from './runs.ts'
+import { dropRun, LISTING, listRuns } from './runs.ts'
 
-export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const postgres: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  const connection = new Connection(address, indexName(runId), LISTING)
+  try {
+    return await versionsOf(connection)
+  } finally {
+    await connection.close()
+  }
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const connection = new Connection(address, indexName(runId), settings)

@@ -5,11 +5,15 @@ import { Connection } from './connection.ts'
 import { SqliteIdempotencyTracker } from './idempotency-tracker.ts'
 import { SqliteLedgerStore } from './ledger-store.ts'
 import { SqliteMetadata } from './metadata.ts'
-import { migrate } from './migrate.ts'
+import { migrate, versionsOf } from './migrate.ts'
 import { SqliteRetryTracker } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
 
-export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const sqlite: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  return versionsOf(pathOf(address, runId))
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const path = pathOf(address, runId)

@@ -2,7 +2,7 @@ import type { Operator } from '../operator.ts'
 import { Database } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { diagnose } from './diagnose.ts'
-import { migrate, NEWEST } from './migrate.ts'
+import { migrate, NEWEST, schemaVersion } from './migrate.ts'
 import { repair } from './repair.ts'
 
 /** What goes wrong is thrown, or is a finding: there is nobody to read a log. */
@@ -20,13 +20,11 @@ export function postgresOperator(url: string, namespace: string): Operator {
       await database.close()
     }
   }
+  const versionsBy = (find: (database: Database) => Promise<number>) =>
+    connected(async database => ({ location: database.location, found: await find(database), newest: NEWEST }))
   return {
-    migrate: () =>
-      connected(async database => ({
-        location: database.location,
-        found: await migrate(database),
-        newest: NEWEST,
-      })),
+    versions: () => versionsBy(schemaVersion),
+    migrate: () => versionsBy(migrate),
     repair: () => connected(repair),
     diagnose: () => connected(diagnose),
   }

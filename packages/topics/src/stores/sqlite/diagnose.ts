@@ -82,7 +82,7 @@ function walFinding(db: DatabaseSync, path: string): Finding {
   return warn('journal', found, 'a reader holds it: end the process whose transaction has been open for long')
 }
 
-function schemaVersion(db: DatabaseSync): number {
+export function schemaVersion(db: DatabaseSync): number {
   const there = db.prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
   if (there === undefined) return 0
   const row = db.prepare('select coalesce(max(version), 0) as version from tidemark_migration').get()

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { DatabaseUnreachableError } from '../../errors.ts'
 import type { Operator } from '../operator.ts'
 import { Connection } from './connection.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnose, schemaVersion } from './diagnose.ts'
 import { migrate, newestVersion } from './migrate.ts'
 import { repair } from './repair.ts'
 import { mapError } from './sqlite-errors.ts'
@@ -21,6 +22,7 @@ export function sqliteOperator(path: string): Operator {
     }
   }
   return {
+    versions: async () => ({ location: path, found: foundVersion(path), newest: newestVersion() }),
     migrate: () =>
       connected(async connection => {
         await connection.prepareForUse()
@@ -32,5 +34,15 @@ export function sqliteOperator(path: string): Operator {
       return await connected(repair)
     },
     diagnose: async () => diagnose(path),
+  }
+}
+
+function foundVersion(path: string): number {
+  if (!existsSync(path)) return 0
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
+    return schemaVersion(db)
+  } catch (error) {
+    throw mapError(error, path)
   }
 }
