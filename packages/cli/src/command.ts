@@ -32,6 +32,7 @@ export type Command = {
   readonly examples: readonly [Example, ...Example[]]
   /** It sees to `interrupted` itself, and ends in good order. */
   readonly endsItself?: true
+  /** What was given is read, and refused, before anything is opened. */
   run(given: Given, surroundings: Surroundings): Promise<ExitCode>
 }
 

@@ -19,6 +19,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'backfill', summary: 'bring a late group what was published before it came' },
 ]
 
+/** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */
 export const COMMANDS: readonly Command[] = [
   publish,
   tail,

@@ -35,12 +35,13 @@ export const start: Command = {
     },
   ],
   endsItself: true,
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const options = optionsOf(given)
+  run: (given, surroundings) => {
+    const options = optionsOf(given)
+    return withTopics(given, surroundings, async tm => {
       const started = tm.admin.startBackfill(given.argument('topic'), given.argument('group'), options)
       return await watch(tm, given, surroundings, started)
-    }),
+    })
+  },
 }
 
 export const progress: Command = {

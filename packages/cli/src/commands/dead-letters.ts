@@ -30,13 +30,13 @@ export const list: Command = {
     ...DATABASE,
   },
   examples: [{ run: 'tidemark dead-letters list orders --group email', what: 'what failed, how often, and why' }],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const query = present({
-        group: given.text('group'),
-        after: given.whole('after', { min: 0 }),
-        limit: given.whole('limit', { max: 1_000 }),
-      })
+  run: (given, surroundings) => {
+    const query = present({
+      group: given.text('group'),
+      after: given.whole('after', { min: 0 }),
+      limit: given.whole('limit', { max: 1_000 }),
+    })
+    return withTopics(given, surroundings, async tm => {
       const letters = await tm.admin.deadLetters(given.argument('topic'), query)
       surroundings.output.result(letters.map(messageValue), () =>
         table(
@@ -52,7 +52,8 @@ export const list: Command = {
         ),
       )
       return EXIT.done
-    }),
+    })
+  },
 }
 
 export const inspect: Command = {
@@ -61,15 +62,16 @@ export const inspect: Command = {
   arguments: [TOPIC, { name: 'id' }],
   options: DATABASE,
   examples: [{ run: 'tidemark dead-letters inspect orders 17', what: 'its id is in the list' }],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const topic = given.argument('topic')
-      const id = given.wholeArgument('id')
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const id = given.wholeArgument('id')
+    return withTopics(given, surroundings, async tm => {
       const letter = await tm.admin.deadLetter(topic, id)
       if (letter === undefined) throw new NotFoundError(`Topic '${topic}' has no dead letter ${id}`)
       surroundings.output.result(messageValue(letter), () => letterText(letter))
       return EXIT.done
-    }),
+    })
+  },
 }
 
 export const redrive: Command = {
@@ -78,17 +80,19 @@ export const redrive: Command = {
   arguments: [TOPIC, { name: 'id', optional: true, many: true }],
   options: { ...WHICH, ...DATABASE },
   examples: [{ run: 'tidemark dead-letters redrive orders --error SmtpError', what: 'what can succeed now' }],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const topic = given.argument('topic')
-      const done = await tm.admin.redrive(topic, filterOf(given))
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const filter = filterOf(given)
+    return withTopics(given, surroundings, async tm => {
+      const done = await tm.admin.redrive(topic, filter)
       surroundings.output.result({ topic, ...done }, () => [
         `${done.redriven} are delivered again`,
         ...(done.gone > 0 ? [`${done.gone} stay: their messages were cleaned up`] : []),
         ...(done.orphaned > 0 ? [`${done.orphaned} stay: their groups are not live`] : []),
       ])
       return EXIT.done
-    }),
+    })
+  },
 }
 
 export const discard: Command = {
@@ -97,16 +101,17 @@ export const discard: Command = {
   arguments: [TOPIC, { name: 'id', optional: true, many: true }],
   options: { ...WHICH, ...YES, ...DATABASE },
   examples: [{ run: 'tidemark dead-letters discard orders 17 18 --yes', what: 'these two, without asking' }],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const topic = given.argument('topic')
-      const filter = filterOf(given)
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const filter = filterOf(given)
+    return withTopics(given, surroundings, async tm => {
       const which = given.flag('all') ? 'all dead letters' : 'these dead letters'
       await confirm(given, `Discarding ${which} of '${topic}'`, surroundings.interrupted)
       const discarded = await tm.admin.discard(topic, filter)
       surroundings.output.result({ topic, discarded }, () => [`${discarded} are gone`])
       return EXIT.done
-    }),
+    })
+  },
 }
 
 function filterOf(given: Given): DeadLetterFilter {

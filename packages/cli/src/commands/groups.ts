@@ -35,27 +35,32 @@ type Deed = {
   readonly example: Example
   /** What is done for good, as the beginning of a sentence. */
   readonly danger?: string
-  /** What came of it, in words and as fields. */
-  act(tm: Tidemark, topic: string, group: string, given: Given): Promise<{ text: string; fields?: object }>
+  /** Reads what was given, and says what to do with it. */
+  prepare(given: Given): Act
 }
 
-function deed({ verb, summary, options = {}, example, danger, act }: Deed): Command {
+/** What came of it, in words and as fields. */
+type Act = (tm: Tidemark, topic: string, group: string) => Promise<{ readonly text: string; readonly fields: object }>
+
+function deed({ verb, summary, options = {}, example, danger, prepare }: Deed): Command {
   return {
     name: `groups ${verb}`,
     summary,
     arguments: TOPIC_AND_GROUP,
     options: { ...options, ...(danger !== undefined && YES), ...DATABASE },
     examples: [example],
-    run: (given, surroundings) =>
-      withTopics(given, surroundings, async tm => {
-        const topic = given.argument('topic')
-        const group = given.argument('group')
-        const who = group === '' ? `the queue '${topic}'` : `group '${group}' of '${topic}'`
+    run: (given, surroundings) => {
+      const act = prepare(given)
+      const topic = given.argument('topic')
+      const group = given.argument('group')
+      const who = group === '' ? `the queue '${topic}'` : `group '${group}' of '${topic}'`
+      return withTopics(given, surroundings, async tm => {
         if (danger !== undefined) await confirm(given, `${danger} ${who}`, surroundings.interrupted)
-        const { text, fields } = await act(tm, topic, group, given)
+        const { text, fields } = await act(tm, topic, group)
         surroundings.output.result({ topic, group, ...fields }, () => [`${who} ${text}`])
         return EXIT.done
-      }),
+      })
+    },
   }
 }
 
@@ -63,7 +68,7 @@ export const pause = deed({
   verb: 'pause',
   summary: 'Lets a group get nothing more, wherever its consumers run',
   example: { run: 'tidemark groups pause orders email', what: 'its messages are kept meanwhile' },
-  act: async (tm, topic, group) => {
+  prepare: () => async (tm, topic, group) => {
     await tm.admin.pauseGroup(topic, group)
     return { text: 'is paused', fields: { status: 'PAUSED' } }
   },
@@ -73,7 +78,7 @@ export const resume = deed({
   verb: 'resume',
   summary: 'Lets a paused group go on',
   example: { run: 'tidemark groups resume orders email', what: 'where it was' },
-  act: async (tm, topic, group) => {
+  prepare: () => async (tm, topic, group) => {
     await tm.admin.resumeGroup(topic, group)
     return { text: 'goes on', fields: { status: 'ACTIVE' } }
   },
@@ -84,7 +89,7 @@ export const cancel = deed({
   summary: 'Ends a subscription for good; nothing is kept for it any more',
   danger: 'Cancelling',
   example: { run: 'tidemark groups cancel orders email --yes', what: 'its consumers stop' },
-  act: async (tm, topic, group) => {
+  prepare: () => async (tm, topic, group) => {
     await tm.admin.cancelGroup(topic, group)
     return { text: 'is cancelled', fields: { status: 'CANCELLED' } }
   },
@@ -101,7 +106,7 @@ export const resurrect = deed({
     run: 'tidemark groups resurrect orders email --max-messages 10000',
     what: 'and the newest 10 000 come back',
   },
-  act: async (tm, topic, group, given) => {
+  prepare: given => {
     const maxMessages = given.whole('max-messages', { min: 0 })
     const fromNow = given.flag('from-now')
     if (fromNow && maxMessages !== undefined) throw new UsageError('--from-now and --max-messages exclude each other')
@@ -110,8 +115,10 @@ export const resurrect = deed({
       : maxMessages === undefined
         ? {}
         : { backfill: { maxMessages } }
-    const resurrected = await tm.admin.resurrectGroup(topic, group, options)
-    return { text: `is back; ${resurrected.skipped} messages were left out`, fields: resurrected }
+    return async (tm, topic, group) => {
+      const resurrected = await tm.admin.resurrectGroup(topic, group, options)
+      return { text: `is back; ${resurrected.skipped} messages were left out`, fields: resurrected }
+    }
   },
 })
 
@@ -123,11 +130,13 @@ export const reset = deed({
     run: 'tidemark groups reset orders email --to beginning',
     what: 'it gets everything that is kept once more',
   },
-  act: async (tm, topic, group, given) => {
+  prepare: given => {
     const to = given.position('to')
     if (to === undefined) throw new UsageError('Reset it to where? Give --to now, beginning, a time or a message id')
-    await tm.admin.resetGroup(topic, group, to)
-    return { text: `is at ${given.text('to')}`, fields: { to } }
+    return async (tm, topic, group) => {
+      await tm.admin.resetGroup(topic, group, to)
+      return { text: `is at ${given.text('to')}`, fields: { to } }
+    }
   },
 })
 
@@ -137,10 +146,12 @@ export const remove = deed({
   danger: 'Removing',
   options: { timeout: { value: '<duration>', help: "how long to wait for its work: '10s' if not said" } },
   example: { run: 'tidemark groups remove orders email --yes', what: 'without asking' },
-  act: async (tm, topic, group, given) => {
+  prepare: given => {
     const timeout = given.duration('timeout')
-    const removed = await tm.admin.removeGroup(topic, group, timeout === undefined ? {} : { timeout })
-    return { text: `is removed; ${removed.abandoned} messages were in flight`, fields: removed }
+    return async (tm, topic, group) => {
+      const removed = await tm.admin.removeGroup(topic, group, timeout === undefined ? {} : { timeout })
+      return { text: `is removed; ${removed.abandoned} messages were in flight`, fields: removed }
+    }
   },
 })
 
@@ -152,14 +163,15 @@ export const forceComplete: Command = {
   examples: [
     { run: 'tidemark groups force-complete orders --older-than 24h --yes', what: 'so that it can be cleaned up' },
   ],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const topic = given.argument('topic')
-      const olderThan = given.duration('older-than')
-      if (olderThan === undefined) throw new UsageError("How old must they be? Give --older-than, for example '24h'")
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const olderThan = given.duration('older-than')
+    if (olderThan === undefined) throw new UsageError("How old must they be? Give --older-than, for example '24h'")
+    return withTopics(given, surroundings, async tm => {
       await confirm(given, `Completing what waits in '${topic}' for groups that are gone`, surroundings.interrupted)
       const completed = await tm.admin.completeOrphans(topic, { olderThan })
       surroundings.output.result({ topic, completed }, () => [`${completed} messages of '${topic}' wait no longer`])
       return EXIT.done
-    }),
+    })
+  },
 }

@@ -1,4 +1,3 @@
-import { type IndexVersions, indexVersions, migrateIndexes } from '@tidemark/pipeline'
 import { migrate as migrateNamespace, type SchemaVersions, schemaVersions } from 'tidemark'
 import type { Command } from '../command.ts'
 import { DATABASE, databaseOf } from '../database.ts'
@@ -29,7 +28,7 @@ export const migrate: Command = {
     const versions =
       address === undefined
         ? await topics(databaseOf(given, surroundings), looksOnly)
-        : (looksOnly ? await indexVersions(address) : await migrateIndexes(address)).map(ofIndex)
+        : await indexes(address, looksOnly)
     const isBehind = versions.some(({ found, newest }) => found !== newest)
     const didSomething = isBehind && !looksOnly
     surroundings.output.result({ migrated: didSomething, versions }, () => [
@@ -51,8 +50,8 @@ async function topics(
   return [{ what: `namespace '${namespace}' at ${found.location}`, found: found.found, newest: found.newest }]
 }
 
-const ofIndex = ({ runId, found, newest }: IndexVersions): Versions => ({
-  what: `index of run ${runId}`,
-  found,
-  newest,
-})
+async function indexes(address: string, looksOnly: boolean): Promise<Versions[]> {
+  const { indexVersions, migrateIndexes } = await import('@tidemark/pipeline')
+  const found = await (looksOnly ? indexVersions : migrateIndexes)(address)
+  return found.map(({ runId, ...versions }) => ({ what: `index of run ${runId}`, ...versions }))
+}

@@ -28,25 +28,33 @@ export const publish: Command = {
     },
   ],
   endsItself: true,
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, tm =>
-      given.list('payload').length > 0 ? one(tm, given, surroundings) : lines(tm, given, surroundings),
-    ),
+  run: (given, surroundings) => {
+    const publishAll = given.list('payload').length > 0 ? one(given, surroundings) : lines(given, surroundings)
+    return withTopics(given, surroundings, publishAll)
+  },
 }
 
-async function one(tm: Tidemark, given: Given, { output }: Surroundings): Promise<ExitCode> {
+type Work = (tm: Tidemark) => Promise<ExitCode>
+
+function one(given: Given, { output }: Surroundings): Work {
   const payload = payloadOf(given, given.argument('payload'), 'The payload')
   const options = present({ key: given.text('key'), headers: headersOf(given), messageId: given.text('message-id') })
-  const ref = await tm.publish(given.argument('topic'), payload, options)
-  output.result(ref, () => [`${ref.messageId}${ref.duplicate ? ' (was stored before)' : ''}`])
-  return EXIT.done
+  return async tm => {
+    const ref = await tm.publish(given.argument('topic'), payload, options)
+    output.result(ref, () => [`${ref.messageId}${ref.duplicate ? ' (was stored before)' : ''}`])
+    return EXIT.done
+  }
 }
 
-async function lines(tm: Tidemark, given: Given, surroundings: Surroundings): Promise<ExitCode> {
+function lines(given: Given, surroundings: Surroundings): Work {
   if (process.stdin.isTTY) throw new UsageError('Publish what? Give the payload, or lines on standard input')
   for (const option of ['key', 'header', 'message-id']) {
     if (given.text(option) !== undefined) throw new UsageError(`--${option} is for a payload given as an argument`)
   }
+  return tm => publishLines(tm, given, surroundings)
+}
+
+async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundings): Promise<ExitCode> {
   const topic = given.argument('topic')
   await tm.admin.describeTopic(topic)
   let published = 0

@@ -2,7 +2,6 @@ import type { StoredMessage, Tidemark } from 'tidemark'
 import type { Command, Surroundings } from '../command.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import type { Given } from '../given.ts'
 import { messageLine, messageValue } from '../output/message.ts'
 
 export const tail: Command = {
@@ -21,14 +20,28 @@ export const tail: Command = {
     { run: 'tidemark tail orders --json | jq .payload', what: 'one JSON document a line' },
   ],
   endsItself: true,
-  run: (given, surroundings) => withTopics(given, surroundings, tm => follow(tm, given, surroundings)),
+  run: (given, surroundings) => {
+    const wanted = {
+      topic: given.argument('topic'),
+      last: given.whole('last', { max: 1_000 }) ?? 0,
+      key: given.text('key'),
+      most: given.whole('count') ?? Number.POSITIVE_INFINITY,
+      once: given.flag('once'),
+    }
+    return withTopics(given, surroundings, tm => follow(tm, wanted, surroundings))
+  },
 }
 
-async function follow(tm: Tidemark, given: Given, { output, interrupted }: Surroundings): Promise<ExitCode> {
-  const topic = given.argument('topic')
-  const last = given.whole('last', { max: 1_000 }) ?? 0
-  const key = given.text('key')
-  const most = given.whole('count') ?? Number.POSITIVE_INFINITY
+type Wanted = {
+  readonly topic: string
+  readonly last: number
+  readonly key: string | undefined
+  readonly most: number
+  readonly once: boolean
+}
+
+async function follow(tm: Tidemark, wanted: Wanted, { output, interrupted }: Surroundings): Promise<ExitCode> {
+  const { topic, last, key, most, once } = wanted
   let shown = 0
   const show = (message: StoredMessage): void => {
     if (shown >= most || (key !== undefined && message.key !== key)) return
@@ -44,7 +57,7 @@ async function follow(tm: Tidemark, given: Given, { output, interrupted }: Surro
       show(message)
     }
   }
-  if (given.flag('once') || shown >= most) {
+  if (once || shown >= most) {
     await coming.return()
     return EXIT.done
   }

@@ -99,10 +99,10 @@ export const configure: Command = {
       what: 'every group gets every message, three times at most',
     },
   ],
-  run: (given, surroundings) =>
-    withTopics(given, surroundings, async tm => {
-      const name = given.argument('topic')
-      const options = settingsOf(given)
+  run: (given, surroundings) => {
+    const name = given.argument('topic')
+    const options = settingsOf(given)
+    return withTopics(given, surroundings, async tm => {
       const existing = (await tm.admin.topics()).find(({ topic }) => topic === name)
       const { tracking, ...others } = options
       const isSwitch = existing !== undefined && tracking !== undefined && tracking !== existing.config.tracking
@@ -116,7 +116,8 @@ export const configure: Command = {
         `topic '${name}' is ${verb}`,
       ])
       return EXIT.done
-    }),
+    })
+  },
 }
 
 export const remove: Command = {

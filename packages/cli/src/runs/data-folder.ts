@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileSystemStorage, type Storage } from '@tidemark/pipeline'
-import type { OptionTable } from './command.ts'
-import { NotFoundError } from './errors.ts'
-import type { Given } from './given.ts'
-
-export const DATA: OptionTable = {
-  data: { value: '<folder>', help: "where 'tidemark start' keeps everything; ./data if not said" },
-}
+import { NotFoundError } from '../errors.ts'
+import type { Given } from '../given.ts'
 
 export const dataFolderOf = (given: Given): string => given.text('data') ?? './data'
 
