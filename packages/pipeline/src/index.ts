@@ -20,13 +20,15 @@ export {
   type ServiceConfig,
 } from './config/config.ts'
 export { type DefaultConfigOptions, defaultConfig } from './config/default-config.ts'
-export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
+export { ConfigFileError, ServiceTypeError, StrategyError } from './config/errors.ts'
 export { type LoadOptions, loadConfig } from './config/load-config.ts'
 export {
   type CheckedOptions,
+  checkOptions,
   choice,
   duration,
   flag,
+  type GivenOptions,
   number,
   type OptionRule,
   type OptionTable,
@@ -67,6 +69,7 @@ export {
   IndexFullError,
   IndexLockedError,
   IndexNotFoundError,
+  IndexReadingError,
   IndexReadOnlyError,
   IndexUnreachableError,
   IndexVersionError,
@@ -85,15 +88,22 @@ export {
   migrateIndexes,
   openIndex,
 } from './databases/open-index.ts'
+export type { PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
+export { EnvironmentError } from './environment/errors.ts'
+export { type LoadStrategyOptions, loadEnvironmentStrategy } from './environment/load-strategy.ts'
+export { EnvironmentProperties } from './environment/properties.ts'
+export { singleBlob } from './environment/strategies/single-blob.ts'
+export { defineEnvironmentStrategy, type EnvironmentStrategy } from './environment/strategy.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
 export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
 export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
 export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
-export type { WindowedLatency } from './ledger/latency-window.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export { defaultLogger } from './logger.ts'
+export type { WindowedLatency } from './metrics/latency-window.ts'
 export {
   BoundedQueue,
   type DrainOptions,
@@ -106,6 +116,21 @@ export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters
 export type { DrainableQueue } from './queues/drainable-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
+export { openRunIndex, type RunIndexOptions } from './reading/open-run-index.ts'
+export type {
+  Cell,
+  CellsDifference,
+  EnvironmentReader,
+  IndexedRange,
+  LifeQuery,
+  OrganismFacts,
+  OrganismReader,
+  Region,
+  RunIndex,
+  SeriesPoint,
+  SeriesReader,
+  TickQuery,
+} from './reading/run-index.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
 export type { ResourceStatus } from './resources/opened-resource.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
@@ -121,13 +146,17 @@ export {
   type IndexerDefinition,
 } from './services/indexing/definition.ts'
 export { type DummyTotals, dummyIndexer, readDummyTotals } from './services/indexing/dummy-indexer.ts'
+export { type EnvironmentIndexerOptions, environmentIndexer } from './services/indexing/environment-indexer.ts'
 export { Indexer, type IndexerOptions } from './services/indexing/indexer.ts'
 export { MetadataIndexer, type MetadataIndexerOptions } from './services/indexing/metadata-indexer.ts'
+export { organismIndexer } from './services/indexing/organism-indexer.ts'
+export { seriesIndexer } from './services/indexing/series-indexer.ts'
 export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
 export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
 export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
 export { IngestError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export { readTicks } from './services/ingest/read-ticks.ts'
 export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'

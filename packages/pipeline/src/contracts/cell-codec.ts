@@ -69,6 +69,16 @@ export function countCells(bytes: Uint8Array): number {
   return countVarints(bytes, findColumns(bytes)[0])
 }
 
+/** The one column alone, for those who count. */
+export function decodeMoleculeTypes(bytes: Uint8Array, limits: ContractLimits): Int32Array {
+  const [flatIndexParts, typeParts] = findColumns(bytes)
+  const count = countVarints(bytes, flatIndexParts)
+  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
+  const types = readColumn(bytes, typeParts, count, 'molecule_type')
+  requireNatural(types, 'molecule_type')
+  return types
+}
+
 function toDistances(indexes: Int32Array, out: Int32Array): void {
   let previous = -1
   for (let slot = 0; slot < indexes.length; slot++) {

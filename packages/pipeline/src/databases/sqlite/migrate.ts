@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { IndexVersionError } from '../errors.ts'
+import { IndexNotFoundError, IndexVersionError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import { mapError } from './engine-errors.ts'
 
@@ -19,12 +19,7 @@ export async function migrate(connection: Connection): Promise<void> {
     await tx.run(CREATE_MIGRATION)
     const [row] = await tx.rows<{ current: number }>('select coalesce(max(version), 0) as current from index_migration')
     const current = row?.current ?? 0
-    if (current > newest) {
-      throw new IndexVersionError(
-        `The index at ${connection.path} was written by a newer version (schema ${current}; this one knows ${newest}). ` +
-          `Update @tidemark/pipeline`,
-      )
-    }
+    refuseNewer(connection, current, newest)
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
@@ -45,6 +40,24 @@ export function versionsOf(path: string): { found: number; newest: number } {
   } catch (error) {
     throw mapError(error, path)
   }
+}
+
+/** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
+export async function checkVersion(connection: Connection, runId: string): Promise<void> {
+  // A file that is being made at this moment.
+  if (!(await connection.hasTable('index_migration'))) throw new IndexNotFoundError(runId, connection.path)
+  const [row] = await connection.read<{ version: number }>(
+    'select coalesce(max(version), 0) as version from index_migration',
+  )
+  refuseNewer(connection, row?.version ?? 0, readMigrations().at(-1)?.version ?? 0)
+}
+
+function refuseNewer(connection: Connection, version: number, newest: number): void {
+  if (version <= newest) return
+  throw new IndexVersionError(
+    `The index at ${connection.path} was written by a newer version (schema ${version}; this one knows ${newest}). ` +
+      `Update @tidemark/pipeline`,
+  )
 }
 
 function readMigrations(): { version: number; sql: string }[] {
