@@ -87,18 +87,14 @@ describe('the simulation as a service', () => {
     await until(() => (service.status().metrics.tick ?? 0) > 5, { what: 'some ticks' })
     service.pause()
     assert.equal(service.state, 'PAUSED')
-    let seen = -1
-    await until(
-      async () => {
-        const before = seen
-        seen = service.status().metrics.tick ?? 0
-        await new Promise(resolve => setTimeout(resolve, 30))
-        return before === seen
-      },
-      { what: 'it to stand still' },
-    )
+    await until(() => service.status().metrics.standsStill === 1, { what: 'it to stand still' })
+    const seen = service.status().metrics.tick ?? 0
+    // Time in which it could go on: another one makes as many ticks.
+    await wholeRun(folder.path, { maxTicks: 20, resume: false })
+    assert.equal(service.status().metrics.tick, seen)
     service.resume()
     await until(() => (service.status().metrics.tick ?? 0) > seen, { what: 'it to go on' })
+    assert.equal(service.status().metrics.standsStill, 0)
     service.pause()
     await service.stop({ timeoutMs: 5_000 })
     assert.equal(service.state, 'STOPPED')

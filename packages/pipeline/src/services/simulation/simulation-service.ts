@@ -137,6 +137,7 @@ export class SimulationService extends Service {
       bytes: this.#bytes,
       passedOver: this.#passedOver,
       savedTick: this.#savedTick,
+      standsStill: Number(this.#source?.state === 'PAUSED'),
     }
   }
 
