@@ -17,6 +17,7 @@ import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
+import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
 import { ENGINES, type Place, schemaOf } from '../engines.ts'
 import { range } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
@@ -186,6 +187,27 @@ for (const engine of ENGINES) {
       await metric(watched, 'batchesDeadLettered', 1)
       assert.deepEqual([letters, watched.indexer.status().metrics.batchesFailed], [2, 2])
       assert.equal(await world.unacked(), 0)
+    })
+
+    it('kills are not held against the batch that was in hand', async () => {
+      await using world = await World.on(engine, { lease: 50 })
+      await world.indexMetadata()
+      const setup = {
+        insertBatchSize: 10,
+        maxRetries: 1,
+        definition: failing(() => false, { components: ['metadata', 'buffering', 'dlq'] }),
+        deadLetters: async () => assert.fail('Nothing failed'),
+      }
+      await world.produce(1, 10)
+      await configureNotificationTopic(world.tidemark, 'batch-topic')
+      // What a killed process leaves behind is a lease that runs out.
+      const reader = world.tidemark.reader('batch-topic', { group: `dummy.${world.runId}`, from: 'beginning' })
+      for (let attempt = 0; attempt < 10; ) attempt = (await reader.poll(10_000))?.attempt ?? assert.fail('It is gone')
+      await reader.close()
+      const next = await world.started(setup)
+      await ackedAre(next, 0)
+      assert.equal(next.indexer.status().metrics.batchesFailed, 0)
+      await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
     it('a success makes the failures before it forgotten', async () => {

@@ -4,6 +4,7 @@ import { metadataInfoOf } from '../../contracts/notifications.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { refuseUnknown } from '../../options.ts'
 import { FileNotFoundError } from '../../storage/errors.ts'
+import { configureNotificationTopic } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
 import { openRunReader } from './sources/topic-source.ts'
@@ -43,7 +44,7 @@ export class MetadataIndexer extends Indexer {
     database: IndexDatabase,
     { signal, report, unpaused }: ServiceContext,
   ): Promise<void> {
-    await this.#tidemark.configureTopic(this.#topic, { semantics: 'pub-sub' })
+    await configureNotificationTopic(this.#tidemark, this.#topic)
     await using reader = openRunReader(this.#tidemark, this.#topic, this.#group, database.runId)
     await reader.ready()
     while (!signal.aborted) {

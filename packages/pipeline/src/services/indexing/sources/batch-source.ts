@@ -7,6 +7,8 @@ import type { Storage } from '../../../storage/storage.ts'
 /** Where an indexer's batches come from, and who is told what became of them. */
 export type BatchSource = {
   readonly kind: 'topic' | 'storage'
+  /** After so many it gives a batch up by itself. */
+  readonly maxAttempts: number
   open(run: SourceRun): Promise<OpenBatchSource>
 }
 

@@ -45,6 +45,7 @@ export function storageSource(options: StorageSourceOptions = {}): BatchSource {
   }
   return {
     kind: 'storage',
+    maxAttempts: settings.maxAttempts,
     async open(run) {
       if (run.ledger === null) throw new ConfigError('source', 'storage', "one with the component 'metadata' beside it")
       return new StorageBatches(run, run.ledger, settings)

@@ -5,6 +5,7 @@ import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import { parseRunId } from '../../../run-id.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
+import { ANNOUNCEMENT_ATTEMPTS, configureNotificationTopic } from '../../notification-topics.ts'
 import { untilAborted } from '../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 
@@ -26,8 +27,9 @@ export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}
   const { topic = 'batch-topic', group } = options
   return {
     kind: 'topic',
+    maxAttempts: ANNOUNCEMENT_ATTEMPTS,
     async open(run) {
-      const { leaseMs } = await tidemark.configureTopic(topic, { semantics: 'pub-sub' })
+      const { leaseMs } = await configureNotificationTopic(tidemark, topic)
       const reader = openRunReader(tidemark, topic, group ?? run.indexer, run.runId)
       await reader.ready()
       const extendEveryMs = leaseMs === 0 ? LONGEST_EXTEND_MS : Math.min(LONGEST_EXTEND_MS, leaseMs / 3)
