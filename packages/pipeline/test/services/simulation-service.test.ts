@@ -12,6 +12,7 @@ import {
   type EncodedMetadata,
   type EncodedTick,
   FileSystemStorage,
+  FolderInUseError,
   isRunId,
   makeRunId,
   SimulationService,
@@ -78,6 +79,22 @@ describe('the simulation as a service', () => {
     }
     assert.equal(ids.size, 2)
     assert.ok([...ids].every(isRunId))
+  })
+
+  it('has its run for itself: another one can not go on with it before it ends', async () => {
+    using folder = temporaryFolder()
+    const { service: first } = serviceIn(folder.path, { resume: 'newest' })
+    const { service: second } = serviceIn(folder.path, { resume: 'newest' })
+    const { service: other } = serviceIn(folder.path, { runId: makeRunId(), resume: false, maxTicks: 5 })
+    await first.start()
+    await assert.rejects(second.start(), FolderInUseError)
+    await other.start()
+    await other.ended()
+    assert.deepEqual([first.state, second.state, other.state], ['RUNNING', 'ERROR', 'STOPPED'])
+    await first.stop()
+    await second.start()
+    await second.stop()
+    assert.equal(second.state, 'STOPPED')
   })
 
   it('stands still while it is paused, and can be stopped then', async () => {
