@@ -15,9 +15,9 @@ export type DefaultConfigOptions = {
 const MiB = 1024 ** 2
 /**
  * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, the batch being written and the
- * indexer's buffer have this each, so that the whole process stays below 300 MB.
+ * indexer's buffer have this each, so that the whole process stays below 300 MB. A second at the default pace is 3.6 MB.
  */
-const BYTES_AT_ONCE = 8 * MiB
+const BYTES_AT_ONCE = 4 * MiB
 /** Lively to look at, and less than 1 MB of batch files a second. */
 const TICKS_PER_SECOND = 100
 /** After a kill, what was in hand waits for so long. */

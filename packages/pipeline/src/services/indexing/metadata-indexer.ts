@@ -7,7 +7,7 @@ import { FileNotFoundError } from '../../storage/errors.ts'
 import { configureNotificationTopic } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
-import { openRunReader } from './sources/topic-source.ts'
+import { openRunReader, removeReplacedGroups } from './sources/run-groups.ts'
 import { pauseFor, untilAborted } from './until-aborted.ts'
 
 export type MetadataIndexerOptions = IndexerOptions & {
@@ -45,7 +45,9 @@ export class MetadataIndexer extends Indexer {
     { signal, report, unpaused }: ServiceContext,
   ): Promise<void> {
     await configureNotificationTopic(this.#tidemark, this.#topic)
-    await using reader = openRunReader(this.#tidemark, this.#topic, this.#group, database.runId)
+    const ofGroup = [this.#tidemark, this.#topic, this.#group, database.runId] as const
+    await removeReplacedGroups(...ofGroup).catch(error => report('remove groups of earlier runs', error))
+    await using reader = openRunReader(...ofGroup)
     await reader.ready()
     while (!signal.aborted) {
       await unpaused()

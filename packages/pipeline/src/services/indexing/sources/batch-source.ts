@@ -36,6 +36,8 @@ export type OpenBatchSource = {
 export type SourceBatch = Batch & {
   /** 1 at first. A batch that failed before is flushed by itself, so that it can't take others down with it. */
   readonly attempt: number
+  /** The ledger knew all of it as processed before the source was opened: it was delivered again. */
+  readonly isIndexed: boolean
   /** What the topic said of it, or would have said. */
   readonly info: BatchInfo
   /** Notes in the ledger that all of it is indexed: with `tx` if and only if that commits. */

@@ -150,6 +150,8 @@ class StorageBatches implements OpenBatchSource {
 class StorageBatch implements SourceBatch {
   readonly claim: Claim
   readonly info: BatchInfo
+  /** Such a batch can't be claimed. */
+  readonly isIndexed = false
   /** When it is to be tried again, on the monotonic clock. The claim is kept until then. */
   againAt = Number.POSITIVE_INFINITY
   attempt: number
