@@ -7,7 +7,7 @@
  * The settings are read when a process begins, so this one begins once more, in its place and under its number. Elsewhere
  * than on Linux, or where somebody has set them, nothing happens.
  */
-const SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' }
+const SETTINGS = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '16384' }
 
 export function beginWithLeanAllocator(): void {
   const { platform, env, execPath, execArgv, argv, channel } = process

@@ -1,7 +1,8 @@
 /** The default pipeline on a small and fast world, in this process or in one of its own. */
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
-import { type IndexDatabase, openIndex, parseBatchKey } from '../../src/index.ts'
+import { type IndexDatabase, openIndex } from '../../src/index.ts'
+import { inDialect } from '../../src/services/indexing/dialect.ts'
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
@@ -11,6 +12,8 @@ const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
 const MAIN = new URL('../../src/start/main.ts', import.meta.url)
 
 export const RUN_ID = '20260101-00000000-00000000-0000-4000-8000-000000000007'
+
+export { SILENT } from '../services/loggers.ts'
 
 export type Settings = { readonly [variable: string]: string }
 
@@ -33,8 +36,13 @@ export const simulationOption = (option: string, value: string | number): Settin
   [`${SIMULATION}${option}`]: String(value),
 })
 
-export function startProcess(folder: string, args: readonly string[], more: Settings = {}): Script {
-  return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more } })
+export function startProcess(
+  folder: string,
+  args: readonly string[],
+  more: Settings = {},
+  nodeFlags: readonly string[] = [],
+): Script {
+  return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more }, nodeFlags })
 }
 
 /** What the simulation itself says of the ticks from 0 to the last. */
@@ -53,9 +61,13 @@ export async function openRun(folder: string, runId = RUN_ID): Promise<IndexData
   return await openIndex(`sqlite:${join(folder, 'index')}`, runId, { create: false })
 }
 
+const TICK_ROWS = 'select * from run.dummy_tick order by tick'
+
 export const tickRows = async (index: IndexDatabase) =>
-  (await index.read<{ tick: number; cells: number; organisms: number }>('select * from dummy_tick order by tick')).map(
-    row => ({ ...row }),
+  (await index.read<{ tick: number; cells: number; organisms: number }>(inDialect(TICK_ROWS, index.engine))).map(
+    row => ({
+      ...row,
+    }),
   )
 
 /** Where a batch ends and the next begins depends on the clock; that nothing is left out or twice does not. */
@@ -67,20 +79,3 @@ export async function batchesCover(index: IndexDatabase): Promise<{ from: number
   return { from: batches[0]?.tick_start ?? -1, to: batches.at(-1)?.tick_end ?? -1, isWhole }
 }
 
-/** What does not depend on when things happened: all but batches' own rows and times. */
-export async function lastingContents(index: IndexDatabase) {
-  return {
-    ticks: await tickRows(index),
-    metadata: await index.metadata.read(),
-    batches: await batchesCover(index),
-    processed: (await index.read('select indexer, tick_start, tick_end from batch_processed order by 1, 2')).map(
-      row => ({
-        ...(row as object),
-      }),
-    ),
-    unsettled: await index.read("select * from batch_processing where status <> 'completed'"),
-    gaps: await index.read('select * from batch_arrived where gap_since is not null'),
-  }
-}
-
-export const tickEndOf = (key: string): number => parseBatchKey(key).tickEnd
