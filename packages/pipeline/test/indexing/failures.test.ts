@@ -7,6 +7,7 @@ import { create } from '@bufbuild/protobuf'
 import {
   batchEnvelope,
   type DeadLetter,
+  DeadLetterQueue,
   deadLettersTo,
   dummyIndexer,
   type IndexerDefinition,
@@ -245,8 +246,11 @@ for (const engine of ENGINES) {
         watched.acked.toSorted((a, b) => a - b),
         [0, 10, 30, 40],
       )
-      const letter = await world.tidemark.reader('indexer-dead-letters').poll(5_000)
-      assert.match(letter?.type ?? '', /DeadLetterMessage$/)
+      const letters = await (await DeadLetterQueue.open(world.tidemark, { topic: 'indexer-dead-letters' })).list()
+      assert.deepEqual(
+        letters.map(({ sourceService, messageType }) => [sourceService, messageType.split('.').at(-1)]),
+        [['dummy', 'BatchInfo']],
+      )
     })
 
     it('a corrupt batch file is quarantined and dead-lettered, and the service goes on', async () => {

@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { type IndexDatabase, openIndex } from '../../src/index.ts'
-import { inDialect } from '../../src/services/indexing/dialect.ts'
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
@@ -61,14 +60,13 @@ export async function openRun(folder: string, runId = RUN_ID): Promise<IndexData
   return await openIndex(`sqlite:${join(folder, 'index')}`, runId, { create: false })
 }
 
-const TICK_ROWS = 'select * from run.dummy_tick order by tick'
-
-export const tickRows = async (index: IndexDatabase) =>
-  (await index.read<{ tick: number; cells: number; organisms: number }>(inDialect(TICK_ROWS, index.engine))).map(
-    row => ({
-      ...row,
-    }),
+export async function tickRows(index: IndexDatabase): Promise<{ tick: number; cells: number; organisms: number }[]> {
+  const schema = index.engine === 'postgres' ? 'run.' : ''
+  const rows = await index.read<{ tick: number; cells: number; organisms: number }>(
+    `select tick, cells, organisms from ${schema}dummy_tick order by tick`,
   )
+  return rows.map(row => ({ ...row }))
+}
 
 /** Where a batch ends and the next begins depends on the clock; that nothing is left out or twice does not. */
 export async function batchesCover(index: IndexDatabase): Promise<{ from: number; to: number; isWhole: boolean }> {
@@ -78,4 +76,3 @@ export async function batchesCover(index: IndexDatabase): Promise<{ from: number
   const isWhole = batches.every(({ tick_start }, at) => at === 0 || tick_start === (batches[at - 1]?.tick_end ?? 0) + 1)
   return { from: batches[0]?.tick_start ?? -1, to: batches.at(-1)?.tick_end ?? -1, isWhole }
 }
-

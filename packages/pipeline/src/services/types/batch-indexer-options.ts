@@ -52,7 +52,7 @@ export const BATCH_INDEXER_BINDINGS = {
   deadLetters: {
     kind: 'topic-write',
     says: 'Gets batches that fail again and again.',
-    semantics: 'queue',
+    semantics: 'own',
     optional: true,
   },
 } as const
