@@ -1,12 +1,16 @@
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
 import { indexName } from '../index-name.ts'
+import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
+import { StoredLedger } from '../stored-ledger.ts'
+import { StoredMetadata } from '../stored-metadata.ts'
+import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { Connection } from './connection.ts'
-import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
-import { PostgresLedgerStore } from './ledger-store.ts'
-import { PostgresMetadata } from './metadata.ts'
+import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { LEDGER } from './ledger-store.ts'
+import { METADATA } from './metadata.ts'
 import { migrate, schemaExists } from './migrate.ts'
-import { PostgresRetryTracker } from './retry-tracker.ts'
+import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns } from './runs.ts'
 
 export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
@@ -27,10 +31,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'postgres',
     runId,
     location: connection.location,
-    metadata: new PostgresMetadata(connection, runId),
-    ledger: new PostgresLedgerStore(connection),
-    idempotency: new PostgresIdempotencyTracker(connection),
-    retries: new PostgresRetryTracker(connection),
+    metadata: new StoredMetadata(connection, METADATA, runId),
+    ledger: new StoredLedger(connection, LEDGER),
+    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
+    retries: new StoredRetryTracker(connection, RETRIES),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

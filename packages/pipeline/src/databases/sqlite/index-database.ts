@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs'
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
+import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
+import { StoredLedger } from '../stored-ledger.ts'
+import { StoredMetadata } from '../stored-metadata.ts'
+import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { Connection } from './connection.ts'
-import { SqliteIdempotencyTracker } from './idempotency-tracker.ts'
-import { SqliteLedgerStore } from './ledger-store.ts'
-import { SqliteMetadata } from './metadata.ts'
+import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { LEDGER } from './ledger-store.ts'
+import { METADATA } from './metadata.ts'
 import { migrate } from './migrate.ts'
-import { SqliteRetryTracker } from './retry-tracker.ts'
+import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
 
 export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
@@ -27,10 +31,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'sqlite',
     runId,
     location: path,
-    metadata: new SqliteMetadata(connection, runId),
-    ledger: new SqliteLedgerStore(connection),
-    idempotency: new SqliteIdempotencyTracker(connection),
-    retries: new SqliteRetryTracker(connection),
+    metadata: new StoredMetadata(connection, METADATA, runId),
+    ledger: new StoredLedger(connection, LEDGER),
+    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
+    retries: new StoredRetryTracker(connection, RETRIES),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,
