@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import type { Tidemark } from 'tidemark'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { cleanerOf, DAY } from '../conformance/cleaning.ts'
 import { range } from '../conformance/consuming.ts'
-import { SHARED_STORES } from '../conformance/stores.ts'
+import { SECLUDED_STORES } from '../conformance/stores.ts'
 
 const TOPIC = 'events'
 const PROCESSES = 10
 const RETENTION_MS = 1_000
 const GROUPS = ['a', 'b'] as const
-const SLOW = { timeout: 90_000 }
+const SLOW = { timeout: 200_000 }
 
 type Said = { readonly job: string; readonly busy?: boolean; readonly result?: Record<string, number> }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`ten processes that run every maintenance job at once, on ${store.name}`, () => {
     it('clean nothing twice, remove nothing that is needed, and move no watermark back', SLOW, async t => {
       await using database = await store.fresh()
@@ -29,10 +30,10 @@ for (const store of SHARED_STORES) {
         group.addConsumer(name, ({ payload }) => void got.get(name)?.push(payload))
         await group.start({ from: 'beginning' })
       }
-      const traffic = new Traffic(tm)
       const processes = range(1, PROCESSES).map(() =>
         spawnScript(new URL('scripts/maintainer.ts', import.meta.url), [JSON.stringify({ url: database.url })]),
       )
+      const traffic = new Traffic(tm, processes)
       try {
         await traffic.until(() => removedBy(processes) > 100, 'the first messages to be removed')
         await traffic.until(() => processes.every(each => ran(each) > 0), 'every process to have run a job')
@@ -73,23 +74,27 @@ class Traffic {
   published = 0
   looks = 0
   readonly #tm: Tidemark
+  readonly #processes: readonly Script[]
   readonly #watermarks = new Map<string, bigint>()
 
-  constructor(tm: Tidemark) {
+  constructor(tm: Tidemark, processes: readonly Script[]) {
     this.#tm = tm
+    this.#processes = processes
   }
 
   async until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    await until(
-      async () => {
-        const first = this.published + 1
-        this.published += 10
-        await this.#tm.publishBatch(TOPIC, range(first, this.published))
-        await this.#look()
-        return await condition()
-      },
-      { what, timeout: 60_000 },
-    )
+    const step = async (): Promise<boolean> => {
+      const first = this.published + 1
+      this.published += 10
+      await this.#tm.publishBatch(TOPIC, range(first, this.published))
+      await this.#look()
+      return await condition()
+    }
+    await until(step, { what, timeout: 60_000 }).catch(async error => {
+      const [topic, health] = [await this.#tm.admin.describeTopic(TOPIC), await this.#tm.admin.health()]
+      const facts = { topic, health, errors: this.#processes.flatMap(({ errorLines }) => errorLines) }
+      throw new Error(`${error.message}: ${inspect(facts, { depth: 6 })}`, { cause: error })
+    })
   }
 
   async #look(): Promise<void> {
