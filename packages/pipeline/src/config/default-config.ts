@@ -14,10 +14,12 @@ export type DefaultConfigOptions = {
 
 const MiB = 1024 ** 2
 /**
- * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, the batch being written and the
- * indexer's buffer have this each, so that the whole process stays below 300 MB.
+ * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue and the batch being
+ * written have this each, so that the whole process stays below 300 MB.
  */
 const BYTES_AT_ONCE = 8 * MiB
+/** There are four indexers, each with a buffer of its own. */
+const BYTES_OF_A_BUFFER = 4 * MiB
 /** Lively to look at, and less than 1 MB of batch files a second. */
 const TICKS_PER_SECOND = 100
 /** After a kill, what was in hand waits for so long. */
@@ -27,6 +29,15 @@ const LEASE = '5s'
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
   const { dataFolder = './data', newRun = false, lastTick } = options
   const deadLetters = topicWrite('dead-letters')
+  const indexer = (consumerGroup: string) => ({
+    bindings: {
+      batches: topicRead(BATCH_TOPIC, { consumerGroup }),
+      storage: storageRead('ticks'),
+      index: index('runs'),
+      deadLetters: topicWrite('indexer-dead-letters'),
+    },
+    options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_OF_A_BUFFER } as const,
+  })
   return {
     resources: {
       topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
@@ -45,16 +56,10 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
         },
         options: { lease: LEASE },
       },
-      'dummy-indexer': {
-        type: 'dummy-indexer',
-        bindings: {
-          batches: topicRead(BATCH_TOPIC, { consumerGroup: 'dummy' }),
-          storage: storageRead('ticks'),
-          index: index('runs'),
-          deadLetters: topicWrite('indexer-dead-letters'),
-        },
-        options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_AT_ONCE },
-      },
+      'dummy-indexer': { type: 'dummy-indexer', ...indexer('dummy') },
+      'environment-indexer': { type: 'environment-indexer', ...indexer('environment') },
+      'organism-indexer': { type: 'organism-indexer', ...indexer('organism') },
+      'series-indexer': { type: 'series-indexer', ...indexer('series') },
       'metadata-persistence': {
         type: 'metadata-persistence',
         bindings: {

@@ -61,6 +61,16 @@ export function countCells(bytes: Uint8Array): number {
   return countVarints(bytes, findColumns(bytes)[0])
 }
 
+/** The one column alone, for those who count. */
+export function decodeMoleculeTypes(bytes: Uint8Array, limits: ContractLimits): Int32Array {
+  const [flatIndexParts, typeParts] = findColumns(bytes)
+  const count = countVarints(bytes, flatIndexParts)
+  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
+  const types = readColumn(bytes, typeParts, count, 'molecule_type', PLAIN)
+  requireNatural(types, 'molecule_type')
+  return types
+}
+
 /** In place. Whatever is negative here was beyond 2^31 - 1 on the wire, or became so by adding up. */
 function fromDistances(column: Int32Array): void {
   let index = column.length === 0 ? 0 : (column[0] as number)

@@ -55,6 +55,8 @@ export type LedgerStore = {
   open(indexer: string, start: LedgerStart): Promise<LedgerStart>
   /** One transaction, in which nobody else changes this ledger. With `tx`, it is part of that one. */
   change<T>(indexer: string, work: (rows: LedgerRows) => Promise<T>, tx?: Transaction): Promise<T>
+  /** Every indexer that has a ledger here, by name. */
+  list(): Promise<(LedgerStart & { readonly indexer: string })[]>
   batch(indexer: string, key: string): Promise<BatchRow | null>
   counts(indexer: string): Promise<LedgerCounts>
   /** By key, those after this one. */

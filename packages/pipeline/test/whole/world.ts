@@ -2,11 +2,13 @@
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { type IndexDatabase, openIndex, parseBatchKey } from '../../src/index.ts'
-import { createSimulation } from '../../src/sources/simulation/simulation.ts'
+import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
 const SIMULATION = 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__'
-const INDEXER = 'TIDEMARK_PIPELINE__SERVICES__DUMMY_INDEXER__'
+const INDEXERS = ['DUMMY', 'ENVIRONMENT', 'ORGANISM', 'SERIES'].map(
+  name => `TIDEMARK_PIPELINE__SERVICES__${name}_INDEXER__`,
+)
 const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
 const MAIN = new URL('../../src/start/main.ts', import.meta.url)
 
@@ -23,8 +25,8 @@ export const SMALL_AND_FAST: Settings = {
   [`${SIMULATION}SAVE_INTERVAL`]: '100ms',
   [`${PERSISTENCE}MAX_BATCH_SIZE`]: '20',
   [`${PERSISTENCE}BATCH_TIMEOUT`]: '100ms',
-  [`${INDEXER}FLUSH_TIMEOUT`]: '100ms',
-  [`${INDEXER}LEASE`]: '1s',
+  ...Object.fromEntries(INDEXERS.map(indexer => [`${indexer}FLUSH_TIMEOUT`, '100ms'])),
+  ...Object.fromEntries(INDEXERS.map(indexer => [`${indexer}LEASE`, '1s'])),
   TIDEMARK_PIPELINE__SERVICES__METADATA_INDEXER__LEASE: '1s',
   TIDEMARK_PIPELINE__SERVICES__RECONCILER__INTERVAL: '300ms',
 }
@@ -37,9 +39,11 @@ export function startProcess(folder: string, args: readonly string[], more: Sett
   return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more } })
 }
 
+export const simulationOfRun = (): Simulation => createSimulation(SETTINGS)
+
 /** What the simulation itself says of the ticks from 0 to the last. */
 export function expectedRows(lastTick: number): { tick: number; cells: number; organisms: number }[] {
-  const simulation = createSimulation(SETTINGS)
+  const simulation = simulationOfRun()
   const rows = []
   for (let tick = 0; tick <= lastTick; tick++) {
     if (tick > 0) simulation.step()
@@ -67,10 +71,23 @@ export async function batchesCover(index: IndexDatabase): Promise<{ from: number
   return { from: batches[0]?.tick_start ?? -1, to: batches.at(-1)?.tick_end ?? -1, isWhole }
 }
 
+const INDEX_TABLES = ['environment_tick', 'environment_tick_block', 'organism_tick', 'organism_tick_block', 'organism']
+
+/** Every row of the indexes, byte for byte. */
+async function indexRows(index: IndexDatabase): Promise<{ readonly [table: string]: object[] }> {
+  const rows = async (table: string, by: string): Promise<[string, object[]]> => {
+    const found = await index.read<object>(`select * from ${table} order by ${by}`)
+    return [table, found.map(row => ({ ...row }))]
+  }
+  const all = [...INDEX_TABLES.map(table => rows(table, '1')), rows('series', 'level, bucket')]
+  return Object.fromEntries(await Promise.all(all))
+}
+
 /** What does not depend on when things happened: all but batches' own rows and times. */
 export async function lastingContents(index: IndexDatabase) {
   return {
     ticks: await tickRows(index),
+    indexes: await indexRows(index),
     metadata: await index.metadata.read(),
     batches: await batchesCover(index),
     processed: (await index.read('select indexer, tick_start, tick_end from batch_processed order by 1, 2')).map(

@@ -5,9 +5,12 @@ import { Connection } from './connection.ts'
 import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
 import { PostgresLedgerStore } from './ledger-store.ts'
 import { PostgresMetadata } from './metadata.ts'
-import { migrate, schemaExists } from './migrate.ts'
+import { checkVersion, migrate, schemaExists } from './migrate.ts'
+import { PostgresOrganismRows } from './organism-rows.ts'
 import { PostgresRetryTracker } from './retry-tracker.ts'
 import { dropRun, listRuns } from './runs.ts'
+import { PostgresSeriesRows } from './series-rows.ts'
+import { PostgresTickBlobs } from './tick-blobs.ts'
 
 export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
 
@@ -17,7 +20,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     if (!settings.create && !(await schemaExists(connection))) {
       throw new IndexNotFoundError(runId, connection.location)
     }
-    await migrate(connection)
+    await (settings.readOnly ? checkVersion(connection) : migrate(connection))
   } catch (error) {
     await connection.close()
     throw error
@@ -31,6 +34,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     ledger: new PostgresLedgerStore(connection),
     idempotency: new PostgresIdempotencyTracker(connection),
     retries: new PostgresRetryTracker(connection),
+    environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
+    organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
+    organisms: new PostgresOrganismRows(connection),
+    series: new PostgresSeriesRows(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

@@ -24,6 +24,11 @@ const START = `
   from run.batch_ledger
   where indexer = $1`
 
+const LIST = `
+  select indexer, sampling_interval as "samplingInterval", first_tick as "firstTick"
+  from run.batch_ledger
+  order by indexer collate "C"`
+
 /** Whoever changes the ledger holds its row. */
 const LOCK = `
   select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
@@ -89,6 +94,10 @@ export class PostgresLedgerStore implements LedgerStore {
     const result = await work(rows)
     await rows.writeCounts()
     return result
+  }
+
+  async list(): Promise<(LedgerStart & { readonly indexer: string })[]> {
+    return await this.#connection.read(LIST)
   }
 
   async batch(indexer: string, key: string): Promise<BatchRow | null> {

@@ -5,9 +5,12 @@ import { Connection } from './connection.ts'
 import { SqliteIdempotencyTracker } from './idempotency-tracker.ts'
 import { SqliteLedgerStore } from './ledger-store.ts'
 import { SqliteMetadata } from './metadata.ts'
-import { migrate } from './migrate.ts'
+import { checkVersion, migrate } from './migrate.ts'
+import { SqliteOrganismRows } from './organism-rows.ts'
 import { SqliteRetryTracker } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
+import { SqliteSeriesRows } from './series-rows.ts'
+import { SqliteTickBlobs } from './tick-blobs.ts'
 
 export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
 
@@ -17,7 +20,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
   const connection = new Connection(path, settings)
   try {
     await connection.prepareForUse()
-    await migrate(connection)
+    await (settings.readOnly ? checkVersion(connection, runId) : migrate(connection))
   } catch (error) {
     await connection.close()
     throw error
@@ -31,6 +34,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     ledger: new SqliteLedgerStore(connection),
     idempotency: new SqliteIdempotencyTracker(connection),
     retries: new SqliteRetryTracker(connection),
+    environmentTicks: new SqliteTickBlobs(connection, 'environment_tick'),
+    organismTicks: new SqliteTickBlobs(connection, 'organism_tick'),
+    organisms: new SqliteOrganismRows(connection),
+    series: new SqliteSeriesRows(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

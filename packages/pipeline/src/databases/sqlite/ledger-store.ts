@@ -24,6 +24,11 @@ const START = `
   from batch_ledger
   where indexer = ?1`
 
+const LIST = `
+  select indexer, sampling_interval as "samplingInterval", first_tick as "firstTick"
+  from batch_ledger
+  order by indexer`
+
 /** The write lock on the file is held already. */
 const LOCK = `
   select cast(unixepoch('subsec') * 1000 as integer) as now
@@ -88,6 +93,10 @@ export class SqliteLedgerStore implements LedgerStore {
     const result = await work(rows)
     await rows.writeCounts()
     return result
+  }
+
+  async list(): Promise<(LedgerStart & { readonly indexer: string })[]> {
+    return await this.#read(LIST)
   }
 
   async batch(indexer: string, key: string): Promise<BatchRow | null> {

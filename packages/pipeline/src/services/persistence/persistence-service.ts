@@ -2,7 +2,7 @@ import type { Logger, Tidemark } from 'tidemark'
 import { batchEnvelope } from '../../contracts/notifications.ts'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
 import { ContractError, InvalidRunIdError, LimitError } from '../../errors.ts'
-import { LatencyWindow } from '../../ledger/latency-window.ts'
+import { LatencyWindow } from '../../metrics/latency-window.ts'
 import type { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import type { DrainableQueue } from '../../queues/drainable-queue.ts'
 import { batchOf } from '../../storage/batch.ts'
@@ -33,8 +33,8 @@ export type PersistenceResources = {
 
 const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, LimitError]
 const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
-/** Of latencies; the window is made for five seconds, in which there may be no batch at all. */
-const WINDOW_SLOWDOWN = 12
+/** Of latencies: in a few seconds there may be no batch at all. */
+const WINDOW_MS = 60_000
 
 /**
  * Ticks of a queue into batch files, and word of each on the batch topic.
@@ -48,7 +48,7 @@ export class PersistenceService extends Service {
   readonly #settings: PersistenceSettings
   readonly #announcer: Announcer
   readonly #duplicates: DuplicateFilter
-  readonly #writeTimes = new LatencyWindow(() => performance.now() / WINDOW_SLOWDOWN)
+  readonly #writeTimes = new LatencyWindow({ windowMs: WINDOW_MS })
   readonly #counts = {
     batchesWritten: 0,
     ticksWritten: 0,
