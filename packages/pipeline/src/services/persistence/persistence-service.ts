@@ -33,6 +33,8 @@ export type PersistenceResources = {
 
 const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, LimitError]
 const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
+/** Remembered as stored: 2 MB of them. Of older ones the storage tells. */
+const TRACKED_TICKS = 10_000
 /** Of latencies: in a few seconds there may be no batch at all. */
 const WINDOW_MS = 60_000
 
@@ -66,7 +68,7 @@ export class PersistenceService extends Service {
 
   constructor(name: string, resources: PersistenceResources, options: PersistenceOptions = {}) {
     super(name, resources.logger)
-    const { queue, storage, topics, tracker = new MemoryIdempotencyTracker() } = resources
+    const { queue, storage, topics, tracker = new MemoryIdempotencyTracker({ maxEntries: TRACKED_TICKS }) } = resources
     this.#resources = resources
     this.#settings = persistenceSettings(options)
     this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry)

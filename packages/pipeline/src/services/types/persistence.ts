@@ -22,7 +22,7 @@ export const persistence = defineService({
     ticks: { kind: 'queue-in', says: 'Where the ticks come from.' },
     storage: { kind: 'storage-write', says: 'Gets the batches.' },
     batches: { kind: 'topic-write', says: `Always '${BATCH_TOPIC}': gets word of each batch.` },
-    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'queue' },
+    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'own' },
   },
   async create({ name, options, resources, logger }) {
     const { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches } = options
