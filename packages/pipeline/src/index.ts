@@ -20,7 +20,7 @@ export {
   type ServiceConfig,
 } from './config/config.ts'
 export { type DefaultConfigOptions, defaultConfig } from './config/default-config.ts'
-export { ConfigFileError, ServiceTypeError } from './config/errors.ts'
+export { ConfigFileError, ServiceTypeError, StrategyError } from './config/errors.ts'
 export { type LoadOptions, loadConfig } from './config/load-config.ts'
 export {
   type CheckedOptions,
@@ -67,6 +67,7 @@ export {
   IndexFullError,
   IndexLockedError,
   IndexNotFoundError,
+  IndexReadingError,
   IndexReadOnlyError,
   IndexUnreachableError,
   IndexVersionError,
@@ -78,15 +79,21 @@ export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
 export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
+export type { PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
+export { EnvironmentError } from './environment/errors.ts'
+export { type LoadStrategyOptions, loadEnvironmentStrategy } from './environment/load-strategy.ts'
+export { EnvironmentProperties } from './environment/properties.ts'
+export { singleBlob } from './environment/strategies/single-blob.ts'
+export { defineEnvironmentStrategy, type EnvironmentStrategy } from './environment/strategy.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
 export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
 export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
 export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
-export type { WindowedLatency } from './ledger/latency-window.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export type { WindowedLatency } from './metrics/latency-window.ts'
 export {
   BoundedQueue,
   type DrainOptions,
@@ -99,6 +106,21 @@ export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters
 export type { DrainableQueue } from './queues/drainable-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
+export { openRunIndex, type RunIndexOptions } from './reading/open-run-index.ts'
+export type {
+  Cell,
+  CellsDifference,
+  EnvironmentReader,
+  IndexedRange,
+  LifeQuery,
+  OrganismFacts,
+  OrganismReader,
+  Region,
+  RunIndex,
+  SeriesPoint,
+  SeriesReader,
+  TickQuery,
+} from './reading/run-index.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
 export type { ResourceStatus } from './resources/opened-resource.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
@@ -114,8 +136,11 @@ export {
   type IndexerDefinition,
 } from './services/indexing/definition.ts'
 export { type DummyTotals, dummyIndexer, readDummyTotals } from './services/indexing/dummy-indexer.ts'
+export { type EnvironmentIndexerOptions, environmentIndexer } from './services/indexing/environment-indexer.ts'
 export { Indexer, type IndexerOptions } from './services/indexing/indexer.ts'
 export { MetadataIndexer, type MetadataIndexerOptions } from './services/indexing/metadata-indexer.ts'
+export { organismIndexer } from './services/indexing/organism-indexer.ts'
+export { seriesIndexer } from './services/indexing/series-indexer.ts'
 export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
 export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
 export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'

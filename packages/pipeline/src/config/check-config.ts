@@ -1,8 +1,9 @@
 import { ConfigError } from 'tidemark'
-import { BUILT_IN_TYPES, isModulePath, typeNames } from '../services/registry.ts'
+import { BUILT_IN_TYPES, typeNames } from '../services/registry.ts'
 import type { ServiceType } from '../services/service-type.ts'
 import { type Binding, type BindingRule, WRITTEN_AS } from './bindings.ts'
 import type { CheckedConfig, CheckedResources, CheckedService } from './config.ts'
+import { isModulePath } from './import-module.ts'
 import { checkOptions, type OptionTable, requireObject, unknownOption } from './option-table.ts'
 import {
   INDEX_OPTIONS,

@@ -14,8 +14,8 @@ export type DefaultConfigOptions = {
 
 const MiB = 1024 ** 2
 /**
- * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, the batch being written and the
- * indexer's buffer have this each, so that the whole process stays below 300 MB. A second at the default pace is 3.6 MB.
+ * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, each batch being written and
+ * each indexer's buffer have this, so that the whole process stays below 300 MB. A second at the default pace is 3.6 MB.
  */
 const BYTES_AT_ONCE = 4 * MiB
 /** Lively to look at, and less than 1 MB of batch files a second. */
@@ -27,6 +27,15 @@ const LEASE = '5s'
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
   const { dataFolder = './data', newRun = false, lastTick } = options
   const deadLetters = topicWrite('dead-letters')
+  const indexer = (consumerGroup: string) => ({
+    bindings: {
+      batches: topicRead(BATCH_TOPIC, { consumerGroup }),
+      storage: storageRead('ticks'),
+      index: index('runs'),
+      deadLetters: topicWrite('indexer-dead-letters'),
+    },
+    options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_AT_ONCE } as const,
+  })
   return {
     resources: {
       topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
@@ -45,16 +54,10 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
         },
         options: { lease: LEASE },
       },
-      'dummy-indexer': {
-        type: 'dummy-indexer',
-        bindings: {
-          batches: topicRead(BATCH_TOPIC, { consumerGroup: 'dummy' }),
-          storage: storageRead('ticks'),
-          index: index('runs'),
-          deadLetters: topicWrite('indexer-dead-letters'),
-        },
-        options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_AT_ONCE },
-      },
+      'dummy-indexer': { type: 'dummy-indexer', ...indexer('dummy') },
+      'environment-indexer': { type: 'environment-indexer', ...indexer('environment') },
+      'organism-indexer': { type: 'organism-indexer', ...indexer('organism') },
+      'series-indexer': { type: 'series-indexer', ...indexer('series') },
       'metadata-persistence': {
         type: 'metadata-persistence',
         bindings: {

@@ -19,3 +19,13 @@ export class ServiceTypeError extends TidemarkError {
     this.module = module
   }
 }
+
+/** A module of the user's own that was to give an environment strategy and does not. */
+export class StrategyError extends TidemarkError {
+  readonly module: string
+
+  constructor(module: string, problem: string, cause?: unknown) {
+    super('TIDEMARK_STRATEGY', `Environment strategy ${module}: ${problem}`, cause)
+    this.module = module
+  }
+}

@@ -57,6 +57,28 @@ export function readOrganism(bytes: Uint8Array, start: number, end: number, limi
   return { id, parentId, birthTick, lineage, energy, position, direction, genome, isDead }
 }
 
+/** What is asked of every organism in every tick. */
+export type OrganismVitals = Pick<Organism, 'id' | 'parentId' | 'birthTick' | 'energy' | 'isDead'>
+
+/** Passes over position, direction and genome, which would have to be copied. */
+export function readVitals(bytes: Uint8Array): OrganismVitals {
+  const reader = new WireReader(TYPE, bytes)
+  let id = 0
+  let parentId: number | null = null
+  let birthTick = 0
+  let energy = 0
+  let isDead = false
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === ID) id = reader.varint()
+    else if (tag === PARENT_ID) parentId = reader.varint()
+    else if (tag === BIRTH_TICK) birthTick = reader.varint()
+    else if (tag === ENERGY) energy = reader.double()
+    else if (tag === IS_DEAD) isDead = reader.boolean()
+    else reader.skip(tag)
+  }
+  return { id, parentId, birthTick, energy, isDead }
+}
+
 /** Written even where it is 0: the field is optional, and absent means that there was no parent. */
 function writeParent(writer: WireWriter, parentId: number): void {
   if (parentId !== 0) {

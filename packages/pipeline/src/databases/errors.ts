@@ -51,6 +51,17 @@ export class IndexReadOnlyError extends IndexDatabaseError {
   }
 }
 
+/** It was opened to be read, and something was to be written. */
+export class IndexReadingError extends IndexDatabaseError {
+  constructor(where: string) {
+    super(
+      `The index database at ${where} was opened for reading only. Open it with openIndex() to write to it`,
+      undefined,
+      'TIDEMARK_INDEX_READING',
+    )
+  }
+}
+
 /** The engine, or the schema that another version wrote, is one that this version can't use. */
 export class IndexVersionError extends IndexDatabaseError {
   constructor(message: string) {

@@ -2,6 +2,9 @@ import type { IdempotencyTracker } from '../trackers/idempotency-tracker.ts'
 import type { RetryTracker } from '../trackers/retry-tracker.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { MetadataStore } from './metadata.ts'
+import type { OrganismRows } from './organism-rows.ts'
+import type { SeriesRows } from './series-rows.ts'
+import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
 
 /** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
@@ -14,6 +17,11 @@ export type IndexDatabase = AsyncDisposable & {
   readonly ledger: LedgerStore
   readonly idempotency: IdempotencyTracker
   readonly retries: RetryTracker
+  /** The tables of the indexes, each made by its indexer. */
+  readonly environmentTicks: TickBlobs
+  readonly organismTicks: TickBlobs
+  readonly organisms: OrganismRows
+  readonly series: SeriesRows
   /**
    * Commits what `work` has done when it resolves, and undoes it when it rejects. Where the server gave up a transaction
    * for another one's sake, `work` runs again from its start.
@@ -37,6 +45,8 @@ export type IndexEngine = {
 /** The options, checked and with their defaults. */
 export type IndexSettings = {
   readonly create: boolean
+  /** Takes no lock that a writer could wait for, and changes nothing; where there is no index, `IndexNotFoundError`. */
+  readonly readOnly: boolean
   readonly busyTimeoutMs: number
   readonly durability: 'full' | 'process'
   readonly poolSize: number

@@ -22,6 +22,16 @@ export async function openIndex(address: string, runId: string, options: IndexOp
   return await engineOf(address).open(address, requireRunId(runId), settingsOf(options))
 }
 
+/** The same for those who only read: what another process writes is seen, and never held up. */
+export async function openIndexForReading(
+  address: string,
+  runId: string,
+  { busyTimeout = '30s', poolSize = 4 }: Pick<IndexOptions, 'busyTimeout' | 'poolSize'> = {},
+): Promise<IndexDatabase> {
+  const settings = settingsOf({ create: false, busyTimeout, poolSize })
+  return await engineOf(address).open(address, requireRunId(runId), { ...settings, readOnly: true })
+}
+
 /** The runs that have an index there, oldest first. */
 export async function listIndexedRuns(address: string): Promise<string[]> {
   return await engineOf(address).list(address)
@@ -47,6 +57,7 @@ function settingsOf(options: IndexOptions): IndexSettings {
   if (typeof create !== 'boolean') throw new ConfigError('create', create, 'true or false')
   return {
     create,
+    readOnly: false,
     busyTimeoutMs: parseDuration('busyTimeout', busyTimeout),
     durability: oneOf('durability', durability, ['full', 'process']),
     poolSize: wholeNumber('poolSize', poolSize, { min: 1, max: 1_000 }),

@@ -1,4 +1,4 @@
-import { LatencyWindow, type WindowedLatency } from './latency-window.ts'
+import { LatencyWindow, type WindowedLatency } from '../metrics/latency-window.ts'
 import type { Note } from './ledger-change.ts'
 
 const COUNTED = [

@@ -1,9 +1,8 @@
 import type { Cells, Organism, SimulationMetadata } from '../contracts/tick.ts'
-import type { TickRange } from '../databases/ledger-store.ts'
+import type { IndexedRange } from '../databases/tick-blobs.ts'
 import type { Gap } from '../ledger/gap.ts'
 
-/** What one index of a run holds: from its first tick to its last, and how many. */
-export type IndexedRange = TickRange & { readonly ticks: number }
+export type { IndexedRange } from '../databases/tick-blobs.ts'
 
 /** From `from` up to and including `to` on every axis, so `[[0, 0], [19, 19]]` is 20 × 20. */
 export type Region = { readonly from: readonly number[]; readonly to: readonly number[] }

@@ -1,14 +1,16 @@
-import { isAbsolute, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { ServiceTypeError } from '../config/errors.ts'
+import { importModule } from '../config/import-module.ts'
 import { requireObject } from '../config/option-table.ts'
 import type { ServiceType } from './service-type.ts'
 import { dummyIndexer } from './types/dummy-indexer.ts'
+import { environmentIndexer } from './types/environment-indexer.ts'
 import { ingest } from './types/ingest.ts'
 import { metadataIndexer } from './types/metadata-indexer.ts'
 import { metadataPersistence } from './types/metadata-persistence.ts'
+import { organismIndexer } from './types/organism-indexer.ts'
 import { persistence } from './types/persistence.ts'
 import { reconciler } from './types/reconciler.ts'
+import { seriesIndexer } from './types/series-indexer.ts'
 import { simulation } from './types/simulation.ts'
 
 /** The service types that a configuration can name. */
@@ -20,9 +22,10 @@ export const BUILT_IN_TYPES = {
   reconciler,
   'metadata-indexer': metadataIndexer,
   'dummy-indexer': dummyIndexer,
+  'environment-indexer': environmentIndexer,
+  'organism-indexer': organismIndexer,
+  'series-indexer': seriesIndexer,
 } as const
-
-export const isModulePath = (type: string): boolean => /^\.{0,2}\//.test(type)
 
 export const typeNames = (): string =>
   Object.keys(BUILT_IN_TYPES)
@@ -36,21 +39,14 @@ export async function resolveServiceType(type: string, folder: string): Promise<
 }
 
 async function importType(type: string, folder: string): Promise<ServiceType> {
-  const file = isAbsolute(type) ? type : resolve(folder, type)
-  let module: { readonly default?: unknown }
-  try {
-    module = await import(pathToFileURL(file).href)
-  } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause)
-    throw new ServiceTypeError(file, `it could not be loaded: ${problem}`, cause)
-  }
-  if (!isServiceType(module.default)) {
+  const { file, exported } = await importModule(type, folder, (...problem) => new ServiceTypeError(...problem))
+  if (!isServiceType(exported)) {
     throw new ServiceTypeError(
       file,
       'its default export is not a service type. Write: export default defineService({ … })',
     )
   }
-  return module.default
+  return exported
 }
 
 function isServiceType(value: unknown): value is ServiceType {

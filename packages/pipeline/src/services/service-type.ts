@@ -10,6 +10,8 @@ export type ServiceBuild<Options = { readonly [name: string]: unknown }> = {
   readonly options: Options
   readonly resources: BoundResources
   readonly logger: Logger
+  /** Modules that the options name are relative to it: where the configuration file is. */
+  readonly folder: string
 }
 
 /** A kind of service that a configuration can name. */

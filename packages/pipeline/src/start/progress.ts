@@ -19,7 +19,7 @@ export type Progress = {
   readonly indexedTicks: number
   readonly indexedBatches: number
   readonly indexedPerSecond: number
-  /** Announced, and not yet in the index. */
+  /** Announced, and not yet in the index: of the indexer that is furthest behind. */
   readonly waitingBatches: number
   /** The age of the oldest of those nobody has taken yet. */
   readonly waitingMs: number
@@ -31,20 +31,21 @@ export type Progress = {
 export class ProgressReader {
   readonly #pipeline: Pipeline
   readonly #topics: Tidemark
-  readonly #group: string
+  readonly #groups: readonly string[]
   readonly #ticks = new Rate()
   readonly #bytes = new Rate()
   readonly #indexed = new Rate()
 
-  constructor(pipeline: Pipeline, topics: Tidemark, group: string) {
+  /** `groups`: of the indexers. */
+  constructor(pipeline: Pipeline, topics: Tidemark, groups: readonly string[]) {
     this.#pipeline = pipeline
     this.#topics = topics
-    this.#group = group
+    this.#groups = groups
   }
 
   async read(): Promise<Progress> {
     const { services } = this.#pipeline.status()
-    const group = await this.#health()
+    const groups = await this.#health()
     const metric = (service: string, name: string): number =>
       services.find(each => each.name === service)?.metrics[name] ?? 0
     const tick = metric('simulation', 'tick')
@@ -65,11 +66,14 @@ export class ProgressReader {
       indexedTicks,
       indexedBatches: metric('dummy-indexer', 'batchesIndexed'),
       indexedPerSecond: this.#indexed.of(indexedTicks),
-      waitingBatches: group === undefined ? 0 : waitingIn(group),
-      waitingMs: group?.lagMs ?? 0,
+      waitingBatches: Math.max(0, ...groups.map(waitingIn)),
+      waitingMs: Math.max(0, ...groups.map(({ lagMs }) => lagMs ?? 0)),
       openGaps: metric('dummy-indexer', 'openGaps'),
       permanentGaps: metric('dummy-indexer', 'permanentGaps'),
-      deadLetters: metric('persistence', 'deadLetters') + metric('dummy-indexer', 'batchesDeadLettered'),
+      deadLetters: services.reduce(
+        (sum, { metrics }) => sum + (metrics.deadLetters ?? 0) + (metrics.batchesDeadLettered ?? 0),
+        0,
+      ),
     }
   }
 
@@ -78,14 +82,14 @@ export class ProgressReader {
     // What was stored before a kill and not announced, only the first look finds.
     const { state, metrics } = this.#pipeline.services.statusOf('reconciler')
     if (state === 'RUNNING' && !metrics.looks) return false
-    // Until the indexer has the run's metadata there is no group, and nothing that could wait in it.
-    const group = await this.#health()
-    return group !== undefined && waitingIn(group) === 0
+    // Until an indexer has the run's metadata there is no group, and nothing that could wait in it.
+    const groups = await this.#health()
+    return groups.length === this.#groups.length && groups.every(group => waitingIn(group) === 0)
   }
 
-  async #health(): Promise<GroupHealth | undefined> {
+  async #health(): Promise<GroupHealth[]> {
     const groups = await this.#topics.admin.groups(BATCH_TOPIC)
-    return groups.find(({ group }) => group === this.#group)
+    return groups.filter(({ group }) => this.#groups.includes(group))
   }
 }
 

@@ -29,11 +29,11 @@ export async function start(args: StartArguments, interrupted: AbortSignal): Pro
   // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
   using _lock = await lockFolder(args.dataFolder)
   const config = await withRunId(await configOf(args), logger)
-  const { runId, group } = runOf(config)
+  const { runId, indexers, groups } = runOf(config)
   const pipeline = await runPipeline(config, { logger })
   try {
     await using topics = await open(topicsUrl(config), { registry: contractsRegistry, maintenance: false, logger })
-    const reader = new ProgressReader(pipeline, topics, group)
+    const reader = new ProgressReader(pipeline, topics, groups)
     const screen = new Screen()
     const show = async (): Promise<void> => {
       const progress = await reader.read()
@@ -45,7 +45,7 @@ export async function start(args: StartArguments, interrupted: AbortSignal): Pro
     const showing = showAgainAndAgain(show, isLive ? FRAME_MS : LINE_MS, done.signal)
     try {
       await simulationOver(pipeline, interrupted)
-      await finish(pipeline, reader, interrupted)
+      await finish(pipeline, indexers, reader, interrupted)
     } finally {
       done.abort()
       await showing
@@ -67,11 +67,19 @@ async function configOf({ dataFolder, newRun, ticks }: StartArguments): Promise<
   return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
 }
 
-function runOf({ services }: CheckedConfig): { readonly runId: string; readonly group: string } {
-  const indexer = services.find(({ type }) => type === 'dummy-indexer')
-  const runId = String(indexer?.options.runId ?? '')
-  const binding = indexer?.bindings.batches
-  return { runId, group: binding?.kind === 'topic-read' ? `${binding.consumerGroup}.${runId}` : '' }
+type IndexedBy = { readonly runId: string; readonly indexers: readonly string[]; readonly groups: readonly string[] }
+
+/** The run, and who index its batches: as services, and as consumer groups. */
+function runOf({ services }: CheckedConfig): IndexedBy {
+  const indexers = services.flatMap(({ name, enabled, bindings: { batches }, options }) =>
+    enabled && batches?.kind === 'topic-read' ? [{ name, group: batches.consumerGroup, runId: options.runId }] : [],
+  )
+  const runId = String(indexers[0]?.runId ?? '')
+  return {
+    runId,
+    indexers: indexers.map(({ name }) => name),
+    groups: indexers.map(({ group }) => `${group}.${runId}`),
+  }
 }
 
 const topicsUrl = ({ resources }: CheckedConfig): string => resources.topics?.url ?? ''
@@ -81,12 +89,17 @@ async function simulationOver(pipeline: Pipeline, interrupted: AbortSignal): Pro
 }
 
 /** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
-async function finish(pipeline: Pipeline, reader: ProgressReader, interrupted: AbortSignal): Promise<void> {
+async function finish(
+  pipeline: Pipeline,
+  indexers: readonly string[],
+  reader: ProgressReader,
+  interrupted: AbortSignal,
+): Promise<void> {
   // Without a simulation there may be no run to wait for.
   if (interrupted.aborted || pipeline.services.statusOf('simulation').state === 'ERROR') return
   // Their stop writes what is left in the queues.
   for (const name of ['persistence', 'metadata-persistence']) await pipeline.services.stop(name)
-  while (!interrupted.aborted && isRunning(pipeline, 'dummy-indexer')) {
+  while (!interrupted.aborted && indexers.every(name => isRunning(pipeline, name))) {
     if (await reader.isDone()) return
     await pause(ASK_MS, interrupted)
   }

@@ -9,12 +9,14 @@ import {
   contractsRegistry,
   type DummyTotals,
   dummyIndexer,
+  encodeTick,
   FileSystemStorage,
   type IndexerDefinition,
   metadataEnvelope,
   readDummyTotals,
   type SimulationMetadata,
   type StoredBatch,
+  type Tick,
   topicSource,
 } from '@tidemark/pipeline'
 import { type Logger, open, type Tidemark } from 'tidemark'
@@ -35,6 +37,12 @@ export type Watched = {
   readonly flushes: number[][]
 }
 
+export type WorldOptions = {
+  readonly lease?: string | number
+  /** Of the run's metadata, other than what every run here has. */
+  readonly metadata?: Partial<SimulationMetadata>
+}
+
 type IndexerSetup = Partial<BatchIndexerOptions> & { readonly definition?: IndexerDefinition }
 
 export class World implements AsyncDisposable {
@@ -44,9 +52,10 @@ export class World implements AsyncDisposable {
   readonly storageRoot: string
   readonly tidemark: Tidemark
   readonly topicsUrl: string
+  readonly #metadata: Partial<SimulationMetadata>
   readonly #stack: AsyncDisposableStack
 
-  static async on(engine: Engine, { lease = '5m' }: { lease?: string | number } = {}): Promise<World> {
+  static async on(engine: Engine, { lease = '5m', metadata = {} }: WorldOptions = {}): Promise<World> {
     const stack = new AsyncDisposableStack()
     const place = stack.use(await engine.fresh())
     const folder = stack.use(temporaryFolder())
@@ -59,7 +68,7 @@ export class World implements AsyncDisposable {
     await tidemark.configureTopic('metadata-topic', { semantics: 'pub-sub', backoff })
     const storageRoot = join(folder.path, 'storage')
     const storage = await FileSystemStorage.open({ root: storageRoot })
-    return new World(place, storage, storageRoot, tidemark, topicsUrl, stack)
+    return new World(place, storage, storageRoot, tidemark, topicsUrl, metadata, stack)
   }
 
   private constructor(
@@ -68,6 +77,7 @@ export class World implements AsyncDisposable {
     storageRoot: string,
     tidemark: Tidemark,
     topicsUrl: string,
+    metadata: Partial<SimulationMetadata>,
     stack: AsyncDisposableStack,
   ) {
     this.place = place
@@ -76,6 +86,7 @@ export class World implements AsyncDisposable {
     this.storageRoot = storageRoot
     this.tidemark = tidemark
     this.topicsUrl = topicsUrl
+    this.#metadata = metadata
     this.#stack = stack
   }
 
@@ -88,6 +99,7 @@ export class World implements AsyncDisposable {
       environment: { shape: [100, 100], topology: 'torus' },
       settings: '{}',
       moleculeTypes: ['code', 'data', 'energy'],
+      ...this.#metadata,
     }
   }
 
@@ -107,6 +119,13 @@ export class World implements AsyncDisposable {
 
   async write(start: number, count: number, runId = this.runId): Promise<StoredBatch> {
     return await this.storage.writeBatch(batchOf(ticksOf(range(start, count), { runId })))
+  }
+
+  /** A batch of these ticks, stored and announced. */
+  async store(ticks: readonly Tick[]): Promise<StoredBatch> {
+    const batch = await this.storage.writeBatch(batchOf(ticks.map(encodeTick)))
+    await this.announce(batch)
+    return batch
   }
 
   async announce(batch: StoredBatch): Promise<void> {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LatencyWindow } from '../../src/ledger/latency-window.ts'
 import { ENGINES } from '../engines.ts'
 import { claim, nth, openLedger, outcomeOf } from './batches.ts'
 
@@ -58,32 +57,3 @@ for (const engine of ENGINES) {
     })
   })
 }
-
-describe('a latency window', () => {
-  it('gives percentiles that are never flattered, and within a fifth', () => {
-    const window = new LatencyWindow(() => 0)
-    for (let ms = 1; ms <= 1_000; ms++) window.record(ms)
-    const { count, average, p50, p95, p99 } = window.snapshot()
-    assert.deepEqual([count, average], [1_000, 500.5])
-    for (const [found, exact] of [
-      [p50, 500],
-      [p95, 950],
-      [p99, 990],
-    ] as const) {
-      assert.ok(found >= exact && found < exact * 1.2, `${found} for ${exact}`)
-    }
-  })
-
-  it('forgets after five seconds', () => {
-    let now = 0
-    const window = new LatencyWindow(() => now)
-    window.record(1)
-    now = 4_999
-    window.record(1)
-    assert.equal(window.snapshot().count, 2)
-    now = 5_000
-    assert.equal(window.snapshot().count, 1)
-    now = 1e6
-    assert.deepEqual(window.snapshot(), { count: 0, average: 0, p50: 0, p95: 0, p99: 0 })
-  })
-})

@@ -90,7 +90,7 @@ async function killedBeforeAnnouncing(place: Place): Promise<void> {
   await using topics = await open(place.topics, { registry: contractsRegistry, maintenance: false, logger: SILENT })
   const { messages } = await topics.admin.browse(BATCH_TOPIC, { limit: 1_000 })
   const announced = new Set(messages.map(({ messageId }) => messageId))
-  assert.equal(stored.filter(key => !announced.has(key)).length, 1)
+  assert.ok(stored.some(key => !announced.has(key)))
 }
 
 for (const [engine, fresh] of Object.entries(ENGINES)) {

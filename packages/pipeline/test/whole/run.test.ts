@@ -4,9 +4,25 @@ import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
 import { withOverrides } from '../../src/config/environment-overrides.ts'
-import { defaultConfig, index, type PipelineConfig, readDummyTotals, storageRead } from '../../src/index.ts'
+import {
+  defaultConfig,
+  index,
+  openRunIndex,
+  type PipelineConfig,
+  readDummyTotals,
+  storageRead,
+} from '../../src/index.ts'
 import { runConfig } from '../services/pipelines.ts'
-import { batchesCover, expectedRows, openRun, RUN_ID, SMALL_AND_FAST, simulationOption, tickRows } from './world.ts'
+import {
+  batchesCover,
+  expectedRows,
+  openRun,
+  RUN_ID,
+  SMALL_AND_FAST,
+  simulationOfRun,
+  simulationOption,
+  tickRows,
+} from './world.ts'
 
 const LAST_TICK = 205
 
@@ -37,13 +53,35 @@ function withArchive(folder: string): PipelineConfig {
   }
 }
 
+/** Every tick as the simulation makes it, through the indexes. */
+async function assertReadable(address: string): Promise<void> {
+  await using run = await openRunIndex(address, RUN_ID)
+  const simulation = simulationOfRun()
+  const everything = { tickStart: 0, tickEnd: LAST_TICK, ticks: LAST_TICK + 1 }
+  for (const { range } of [run.environment, run.organisms, run.series].map(reader => ({ range: reader.range() }))) {
+    assert.deepEqual(await range, everything)
+  }
+  const series = await run.series.read({ points: LAST_TICK + 1 })
+  for (let tick = 0; tick <= LAST_TICK; tick++) {
+    if (tick > 0) simulation.step()
+    const { cells, organisms } = simulation.snapshot(RUN_ID)
+    assert.deepEqual(await run.environment.cells(tick), cells)
+    assert.deepEqual(await run.organisms.at(tick), organisms)
+    assert.equal(series[tick]?.alive, simulation.alive)
+  }
+  const sum = (of: 'births' | 'deaths') => series.reduce((total, point) => total + point[of], 0)
+  assert.deepEqual([sum('births'), sum('deaths')], [simulation.births, simulation.deaths])
+  assert.deepEqual(await run.gaps(), [])
+}
+
 describe('the whole pipeline', () => {
   it('brings every tick of a run into the index, by way of the topic and by way of the storage', async () => {
     using folder = temporaryFolder()
     const pipeline = await runConfig(withArchive(folder.path))
     assert.deepEqual(pipeline.report.failed, [])
     const indexed = (service: string) => pipeline.services.statusOf(service).metrics.ticksIndexed ?? 0
-    for (const service of ['dummy-indexer', 'archive-dummy']) {
+    const indexers = ['dummy-indexer', 'environment-indexer', 'organism-indexer', 'series-indexer', 'archive-dummy']
+    for (const service of indexers) {
       await until(() => indexed(service) > LAST_TICK, { what: `all ticks, by ${service}` })
     }
     await pipeline.stop()
@@ -54,6 +92,7 @@ describe('the whole pipeline', () => {
       [],
     )
 
+    await assertReadable(`sqlite:${join(folder.path, 'index')}`)
     const expected = expectedRows(LAST_TICK)
     for (const data of [folder.path, join(folder.path, 'archive')]) {
       await using database = await openRun(data)

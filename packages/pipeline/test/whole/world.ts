@@ -2,11 +2,13 @@
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { type IndexDatabase, openIndex } from '../../src/index.ts'
-import { createSimulation } from '../../src/sources/simulation/simulation.ts'
+import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
 const SIMULATION = 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__'
-const INDEXER = 'TIDEMARK_PIPELINE__SERVICES__DUMMY_INDEXER__'
+const INDEXERS = ['DUMMY', 'ENVIRONMENT', 'ORGANISM', 'SERIES'].map(
+  name => `TIDEMARK_PIPELINE__SERVICES__${name}_INDEXER__`,
+)
 const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
 const MAIN = new URL('../../src/start/main.ts', import.meta.url)
 
@@ -25,8 +27,8 @@ export const SMALL_AND_FAST: Settings = {
   [`${SIMULATION}SAVE_INTERVAL`]: '100ms',
   [`${PERSISTENCE}MAX_BATCH_SIZE`]: '20',
   [`${PERSISTENCE}BATCH_TIMEOUT`]: '100ms',
-  [`${INDEXER}FLUSH_TIMEOUT`]: '100ms',
-  [`${INDEXER}LEASE`]: '1s',
+  ...Object.fromEntries(INDEXERS.map(indexer => [`${indexer}FLUSH_TIMEOUT`, '100ms'])),
+  ...Object.fromEntries(INDEXERS.map(indexer => [`${indexer}LEASE`, '1s'])),
   TIDEMARK_PIPELINE__SERVICES__METADATA_INDEXER__LEASE: '1s',
   TIDEMARK_PIPELINE__SERVICES__RECONCILER__INTERVAL: '300ms',
 }
@@ -44,9 +46,11 @@ export function startProcess(
   return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more }, nodeFlags })
 }
 
+export const simulationOfRun = (): Simulation => createSimulation(SETTINGS)
+
 /** What the simulation itself says of the ticks from 0 to the last. */
 export function expectedRows(lastTick: number): { tick: number; cells: number; organisms: number }[] {
-  const simulation = createSimulation(SETTINGS)
+  const simulation = simulationOfRun()
   const rows = []
   for (let tick = 0; tick <= lastTick; tick++) {
     if (tick > 0) simulation.step()

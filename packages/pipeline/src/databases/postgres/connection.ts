@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
+import { IndexReadingError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { isTransient, mapError } from './engine-errors.ts'
-import { inSchema } from './schema-name.ts'
+import { inSchema, quoteIdentifier } from './schema-name.ts'
 
 const CONNECT_TIMEOUT_MS = 30_000
 const TRANSIENT_ATTEMPTS = 5
@@ -25,6 +26,7 @@ export class Connection {
   readonly #settings: IndexSettings
   readonly #nesting: NoNesting
   readonly #statements = new Map<string, string>()
+  readonly #tables = new Set<string>()
   readonly #running = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -54,7 +56,19 @@ export class Connection {
     })
   }
 
+  /** Whether it is there by now. */
+  async hasTable(name: string): Promise<boolean> {
+    if (this.#tables.has(name)) return true
+    const [row] = await this.read<{ there: boolean }>(
+      'select to_regclass($1) is not null as there',
+      `${quoteIdentifier(this.schema)}.${quoteIdentifier(name)}`,
+    )
+    if (row?.there) this.#tables.add(name)
+    return row?.there === true
+  }
+
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#settings.readOnly) throw new IndexReadingError(this.location)
     this.#nesting.check()
     return await this.#track(async () => {
       for (let attempt = 1; ; attempt++) {

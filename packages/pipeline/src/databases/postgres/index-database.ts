@@ -9,9 +9,12 @@ import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
-import { migrate, schemaExists } from './migrate.ts'
+import { checkVersion, migrate, schemaExists } from './migrate.ts'
+import { PostgresOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns } from './runs.ts'
+import { PostgresSeriesRows } from './series-rows.ts'
+import { PostgresTickBlobs } from './tick-blobs.ts'
 
 export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
 
@@ -21,7 +24,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     if (!settings.create && !(await schemaExists(connection))) {
       throw new IndexNotFoundError(runId, connection.location)
     }
-    await migrate(connection)
+    await (settings.readOnly ? checkVersion(connection) : migrate(connection))
   } catch (error) {
     await connection.close()
     throw error
@@ -35,6 +38,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     ledger: new StoredLedger(connection, LEDGER),
     idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
     retries: new StoredRetryTracker(connection, RETRIES),
+    environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
+    organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
+    organisms: new PostgresOrganismRows(connection),
+    series: new PostgresSeriesRows(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

@@ -3,7 +3,13 @@ import { indexName, runOfIndex } from '../index-name.ts'
 import { Connection } from './connection.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
-const LISTING: IndexSettings = { create: false, busyTimeoutMs: 30_000, durability: 'full', poolSize: 1 }
+const LISTING: IndexSettings = {
+  create: false,
+  readOnly: true,
+  busyTimeoutMs: 30_000,
+  durability: 'full',
+  poolSize: 1,
+}
 
 const LIST = `
   select n.nspname as name

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
-import { IndexVersionError } from '../errors.ts'
+import { IndexReadingError, IndexVersionError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
@@ -19,13 +19,15 @@ const OLDEST_SQLITE = [3, 51, 3] as const
 export class Connection {
   readonly path: string
   readonly #settings: IndexSettings
-  readonly #writer: Statements
+  /** null: opened for reading. */
+  readonly #writer: Statements | null
   readonly #reader: Statements
   readonly #nesting: NoNesting
   /** Settles when the last writer that queued up is done. */
   #queue: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
   #waiting = 0
+  readonly #tables = new Set<string>()
 
   constructor(path: string, settings: IndexSettings) {
     this.path = path
@@ -33,7 +35,7 @@ export class Connection {
     this.#nesting = new NoNesting(path)
     try {
       if (settings.create) mkdirSync(dirname(path), { recursive: true })
-      this.#writer = new Statements(path)
+      this.#writer = settings.readOnly ? null : new Statements(path)
       this.#reader = new Statements(path)
     } catch (error) {
       throw mapError(error, path)
@@ -46,20 +48,28 @@ export class Connection {
   }
 
   async prepareForUse(): Promise<void> {
-    const versions = await this.#retryWhileBusy(() =>
-      this.#writer.rows<{ version: string }>('select sqlite_version() as version'),
-    )
+    const versions = await this.read<{ version: string }>('select sqlite_version() as version')
     requireVersion(versions[0]?.version ?? '')
-    await this.#retryWhileBusy(() => this.#writer.rows('pragma journal_mode = wal'))
-    const synchronous = this.#settings.durability === 'full' ? 'full' : 'normal'
-    await this.#retryWhileBusy(() => this.#writer.db.exec(`pragma synchronous = ${synchronous}`))
-    this.#writer.db.exec('pragma foreign_keys = on')
     this.#reader.db.exec('pragma query_only = on')
+    const writer = this.#writer
+    if (writer === null) return
+    await this.#retryWhileBusy(() => writer.rows('pragma journal_mode = wal'))
+    const synchronous = this.#settings.durability === 'full' ? 'full' : 'normal'
+    await this.#retryWhileBusy(() => writer.db.exec(`pragma synchronous = ${synchronous}`))
+    writer.db.exec('pragma foreign_keys = on')
   }
 
   async read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
     this.#requireOpen()
     return await this.#retryWhileBusy(() => this.#reader.rows<T>(sql, ...values))
+  }
+
+  /** Whether it is there by now. */
+  async hasTable(name: string): Promise<boolean> {
+    if (this.#tables.has(name)) return true
+    const found = await this.read("select 1 from sqlite_schema where type = 'table' and name = ?1", name)
+    if (found.length > 0) this.#tables.add(name)
+    return found.length > 0
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -72,19 +82,19 @@ export class Connection {
 
   /** Several statements at once, for migrations; to be called in a transaction. */
   exec(sql: string): void {
-    this.#writer.db.exec(sql)
+    this.#requireWriter().db.exec(sql)
   }
 
   close(): Promise<void> {
     this.#closing ??= this.#queue.then(() => {
       this.#reader.close()
-      this.#writer.close()
+      this.#writer?.close()
     })
     return this.#closing
   }
 
   async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const writer = this.#writer
+    const writer = this.#requireWriter()
     await this.#retryWhileBusy(() => writer.run('begin immediate'))
     let isOpen = true
     // The work's own errors pass as they are; only those of the statements are SQLite's.
@@ -130,6 +140,11 @@ export class Connection {
         await delay(Math.min(20, 0.5 * 2 ** attempt) * (0.5 + Math.random())).finally(() => this.#waiting--)
       }
     }
+  }
+
+  #requireWriter(): Statements {
+    if (this.#writer === null) throw new IndexReadingError(this.path)
+    return this.#writer
   }
 
   #requireOpen(): void {

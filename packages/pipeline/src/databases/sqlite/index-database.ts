@@ -9,9 +9,12 @@ import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
-import { migrate } from './migrate.ts'
+import { checkVersion, migrate } from './migrate.ts'
+import { SqliteOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
+import { SqliteSeriesRows } from './series-rows.ts'
+import { SqliteTickBlobs } from './tick-blobs.ts'
 
 export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
 
@@ -21,7 +24,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
   const connection = new Connection(path, settings)
   try {
     await connection.prepareForUse()
-    await migrate(connection)
+    await (settings.readOnly ? checkVersion(connection, runId) : migrate(connection))
   } catch (error) {
     await connection.close()
     throw error
@@ -35,6 +38,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     ledger: new StoredLedger(connection, LEDGER),
     idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
     retries: new StoredRetryTracker(connection, RETRIES),
+    environmentTicks: new SqliteTickBlobs(connection, 'environment_tick'),
+    organismTicks: new SqliteTickBlobs(connection, 'organism_tick'),
+    organisms: new SqliteOrganismRows(connection),
+    series: new SqliteSeriesRows(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { IndexVersionError } from '../errors.ts'
+import { IndexNotFoundError, IndexVersionError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
@@ -15,18 +15,31 @@ export async function migrate(connection: Connection): Promise<void> {
     await tx.run(CREATE_MIGRATION)
     const [row] = await tx.rows<{ current: number }>('select coalesce(max(version), 0) as current from index_migration')
     const current = row?.current ?? 0
-    if (current > newest) {
-      throw new IndexVersionError(
-        `The index at ${connection.path} was written by a newer version (schema ${current}; this one knows ${newest}). ` +
-          `Update @tidemark/pipeline`,
-      )
-    }
+    refuseNewer(connection, current, newest)
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
       await tx.run('insert into index_migration (version, applied_at) values (?1, ?2)', version, Date.now())
     }
   })
+}
+
+/** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
+export async function checkVersion(connection: Connection, runId: string): Promise<void> {
+  // A file that is being made at this moment.
+  if (!(await connection.hasTable('index_migration'))) throw new IndexNotFoundError(runId, connection.path)
+  const [row] = await connection.read<{ version: number }>(
+    'select coalesce(max(version), 0) as version from index_migration',
+  )
+  refuseNewer(connection, row?.version ?? 0, readMigrations().at(-1)?.version ?? 0)
+}
+
+function refuseNewer(connection: Connection, version: number, newest: number): void {
+  if (version <= newest) return
+  throw new IndexVersionError(
+    `The index at ${connection.path} was written by a newer version (schema ${version}; this one knows ${newest}). ` +
+      `Update @tidemark/pipeline`,
+  )
 }
 
 function readMigrations(): { version: number; sql: string }[] {

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { ConfigError, type Duration } from 'tidemark'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
+import { indexedRun } from '../../databases/indexed-run.ts'
 import { type MetadataReaderOptions, metadataReaderSettings } from '../../databases/metadata-reader.ts'
 import { parseDuration } from '../../duration.ts'
 import type { Batch } from '../../ledger/batch.ts'
@@ -16,7 +17,7 @@ import { DeadLetterComponent, type DeadLetterSink } from './components/dead-lett
 import { IdempotencyComponent } from './components/idempotency.ts'
 import { waitForMetadata } from './components/metadata.ts'
 import { defineIndexer, type IndexedRun, type IndexerComponent, type IndexerDefinition } from './definition.ts'
-import { inDialect } from './dialect.ts'
+import { FlushMeter } from './flush-meter.ts'
 import { GapWatch } from './gap-watch.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
 import { IndexerCounts } from './indexer-counts.ts'
@@ -38,6 +39,8 @@ export type BatchIndexerOptions = IndexerOptions & {
   /** `dlq`: who keeps the dead letters. */
   readonly deadLetters?: DeadLetterSink
   readonly ledger?: Pick<LedgerOptions, 'firstTick' | 'claimTimeout' | 'gapWarningTimeout' | 'afterPermanentGap'>
+  /** What rates and latencies are taken over. Default '1m'. */
+  readonly metricsWindow?: Duration
 }
 
 export type BatchIndexerEvents = {
@@ -51,6 +54,7 @@ export type BatchIndexerEvents = {
 const OPTIONS = [
   ...INDEXER_OPTIONS,
   ...['source', 'insertBatchSize', 'flushTimeout', 'maxBufferBytes', 'metadata', 'maxRetries', 'deadLetters', 'ledger'],
+  'metricsWindow',
 ]
 const MiB = 1024 * 1024
 /** Serialises what instances prepare; any number that nobody else uses for an advisory lock of the same database. */
@@ -65,6 +69,7 @@ export class BatchIndexer extends Indexer {
   readonly #maxRetries: number
   readonly #ledgerSettings: LedgerSettings
   readonly #counts = new IndexerCounts()
+  readonly #meter: FlushMeter
   #buffer: TickBuffer | undefined
   #current: BatchLoop | undefined
   #gaps: GapWatch | undefined
@@ -87,6 +92,7 @@ export class BatchIndexer extends Indexer {
     // The interval comes with the metadata; the rest is checked now.
     this.#ledgerSettings = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
     metadataReaderSettings(options.metadata ?? {})
+    this.#meter = new FlushMeter(parseDuration('metricsWindow', options.metricsWindow ?? '1m', { min: 1 }))
     if (typeof options.source?.open !== 'function') {
       throw new ConfigError('source', options.source, 'topicSource(…) or storageSource(…)')
     }
@@ -109,7 +115,7 @@ export class BatchIndexer extends Indexer {
       ? await waitForMetadata(database, this.#options.metadata ?? {}, signal)
       : null
     if (signal.aborted) return
-    const run = { runId: database.runId, database, metadata, sql: (text: string) => inDialect(text, database.engine) }
+    const run = indexedRun(database, metadata)
     await this.#prepareTables(run)
     const ledger = metadata && (await this.#openLedger(database, metadata))
     await this.#loop(run, ledger, context)
@@ -118,6 +124,8 @@ export class BatchIndexer extends Indexer {
   protected override metrics(): Record<string, number> {
     return {
       ...this.#counts.snapshot(),
+      ...this.#meter.snapshot(),
+      ...this.#definition.metrics(),
       bufferedTicks: this.#buffer?.ticks ?? 0,
       bufferedBytes: this.#buffer?.bytes ?? 0,
       openGaps: this.#gaps?.open ?? 0,
@@ -176,6 +184,7 @@ export class BatchIndexer extends Indexer {
         deadLetters: this.#deadLetters(database),
         gaps,
         counts: this.#counts,
+        meter: this.#meter,
         context,
         isPaused: () => this.state === 'PAUSED',
         // Apart: a listener that throws must not make a batch look failed that is acked.

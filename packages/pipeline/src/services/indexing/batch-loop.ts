@@ -18,6 +18,7 @@ import type { HeldBatch, Taken, TickBuffer } from './components/buffering.ts'
 import type { DeadLetterComponent } from './components/dead-letters.ts'
 import type { IdempotencyComponent } from './components/idempotency.ts'
 import type { IndexedRun, IndexerDefinition } from './definition.ts'
+import type { FlushMeter } from './flush-meter.ts'
 import type { GapWatch } from './gap-watch.ts'
 import type { IndexerCounts } from './indexer-counts.ts'
 import type { LeaseExtender } from './lease-extender.ts'
@@ -25,7 +26,7 @@ import type { OpenBatchSource, SourceBatch } from './sources/batch-source.ts'
 import { pauseFor } from './until-aborted.ts'
 
 export type BatchLoopParts = {
-  readonly definition: IndexerDefinition
+  readonly definition: Required<IndexerDefinition>
   readonly run: IndexedRun
   readonly source: OpenBatchSource
   readonly storage: Storage
@@ -35,6 +36,7 @@ export type BatchLoopParts = {
   readonly deadLetters: DeadLetterComponent | null
   readonly gaps: GapWatch | null
   readonly counts: IndexerCounts
+  readonly meter: FlushMeter
   readonly context: ServiceContext
   isPaused(): boolean
   /** A batch is whole in the index and acked, or a dead letter. */
@@ -158,7 +160,8 @@ export class BatchLoop {
   }
 
   async #write({ ticks, completed }: Taken): Promise<void> {
-    const { definition, run, counts } = this.#parts
+    const { definition, run, counts, meter } = this.#parts
+    const started = performance.now()
     const completedBatches = completed.map(({ batch: { key, tickStart, tickEnd } }) => ({ key, tickStart, tickEnd }))
     await run.database.transaction(async tx => {
       await definition.flush(ticks, tx, { run, completedBatches })
@@ -167,7 +170,18 @@ export class BatchLoop {
     })
     counts.add('flushes')
     counts.add('ticksIndexed', ticks.length)
+    meter.record(ticks.length, performance.now() - started)
+    this.#tellFlushed(ticks)
     await this.#ack(completed.map(({ batch }) => batch))
+  }
+
+  /** They are in the index, whatever the definition makes of that. */
+  #tellFlushed(ticks: Taken['ticks']): void {
+    try {
+      this.#parts.definition.flushed(ticks)
+    } catch (error) {
+      this.#parts.context.report('flushed', error)
+    }
   }
 
   async #ack(batches: readonly SourceBatch[]): Promise<void> {

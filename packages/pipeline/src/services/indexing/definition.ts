@@ -1,10 +1,11 @@
 import { ConfigError } from 'tidemark'
-import type { SimulationMetadata } from '../../contracts/tick.ts'
 import type { RawTick } from '../../contracts/tick-codec.ts'
-import type { IndexDatabase } from '../../databases/index-database.ts'
+import type { IndexedRun } from '../../databases/indexed-run.ts'
 import type { Transaction } from '../../databases/transaction.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { oneOf, refuseUnknown } from '../../options.ts'
+
+export type { IndexedRun } from '../../databases/indexed-run.ts'
 
 /**
  * - `metadata`: waits for the run's metadata before anything is indexed; needed for gaps to be known.
@@ -13,16 +14,6 @@ import { oneOf, refuseUnknown } from '../../options.ts'
  * - `dlq`: a batch that fails again and again, whoever tries it, becomes a dead letter.
  */
 export type IndexerComponent = 'metadata' | 'buffering' | 'idempotency' | 'dlq'
-
-/** The run that is indexed. */
-export type IndexedRun = {
-  readonly runId: string
-  readonly database: IndexDatabase
-  /** null without the `metadata` component. */
-  readonly metadata: SimulationMetadata | null
-  /** One text for both engines: `?` for values, `run.` before the names of tables. */
-  sql(text: string): string
-}
 
 export type Flush = {
   readonly run: IndexedRun
@@ -43,6 +34,10 @@ export type IndexerDefinition = {
    * transaction that the server gave up runs again. What throws here is the batches' failure: they come again.
    */
   flush(ticks: readonly RawTick[], tx: Transaction, flush: Flush): Promise<void>
+  /** After the commit of what `flush` wrote: for what is to be counted once. */
+  flushed?(ticks: readonly RawTick[]): void
+  /** Of its own, beside those of every indexer. Read in constant time. */
+  metrics?(): { readonly [name: string]: number }
 }
 
 const COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering', 'idempotency', 'dlq']
@@ -52,14 +47,16 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i
 
 /** Checks a definition. Competing instances of an indexer use the same one. */
 export function defineIndexer(definition: IndexerDefinition): Required<IndexerDefinition> {
-  refuseUnknown(definition, ['name', 'components', 'prepare', 'flush'])
+  refuseUnknown(definition, ['name', 'components', 'prepare', 'flush', 'flushed', 'metrics'])
   const { name, components = DEFAULT_COMPONENTS, prepare = () => {}, flush } = definition
+  const { flushed = () => {}, metrics = () => ({}) } = definition
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new ConfigError('name', name, "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit")
   }
   if (!Array.isArray(components)) throw new ConfigError('components', components, `some of ${COMPONENTS.join(', ')}`)
   for (const component of components) oneOf('components', component, COMPONENTS)
-  if (typeof prepare !== 'function') throw new ConfigError('prepare', prepare, 'a function')
-  if (typeof flush !== 'function') throw new ConfigError('flush', flush, 'a function')
-  return { name, components, prepare, flush }
+  for (const [part, value] of Object.entries({ prepare, flush, flushed, metrics })) {
+    if (typeof value !== 'function') throw new ConfigError(part, value, 'a function')
+  }
+  return { name, components, prepare, flush, flushed, metrics }
 }

@@ -1,9 +1,9 @@
 import { countCells } from '../../contracts/cell-codec.ts'
 import type { RawTick } from '../../contracts/tick-codec.ts'
+import { inDialect, valueRows } from '../../databases/dialect.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import type { Transaction } from '../../databases/transaction.ts'
 import { defineIndexer, type IndexedRun } from './definition.ts'
-import { inDialect, valueRows } from './dialect.ts'
 
 const TABLES = [
   `create table if not exists run.dummy_tick (

@@ -42,6 +42,7 @@ export const BATCH_INDEXER_OPTIONS = {
     says: 'Source `storage`: whether what follows a gap goes on waiting then.',
     default: 'wait',
   }),
+  metricsWindow: duration({ says: 'What rates and latencies are taken over.', min: 1_000, default: '1m' }),
   scanInterval: duration({ says: 'Source `storage`: how often it is looked through.', min: 1, default: '1s' }),
 } as const satisfies OptionTable
 
@@ -92,7 +93,7 @@ function settingsOf(
   resources: BoundResources,
   logger: Logger,
 ): Omit<BatchIndexerOptions, 'source'> {
-  const { insertBatchSize, maxBufferBytes, flushTimeout, maxRetries, lease } = options
+  const { insertBatchSize, maxBufferBytes, flushTimeout, maxRetries, lease, metricsWindow } = options
   const { metadataTimeout: maxDuration, gapWarningTimeout, afterPermanentGap } = options
   const letters = resources.has('deadLetters') ? resources.topic('deadLetters') : undefined
   return {
@@ -101,6 +102,7 @@ function settingsOf(
     maxBufferBytes,
     flushTimeout,
     maxRetries,
+    metricsWindow,
     // The metadata of a new run are a fraction of a second away.
     metadata: { pollInterval: '100ms', maxDuration },
     ledger: { claimTimeout: lease, gapWarningTimeout, afterPermanentGap },

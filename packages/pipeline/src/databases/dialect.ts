@@ -1,4 +1,4 @@
-import type { IndexDatabase } from '../../databases/index-database.ts'
+import type { IndexDatabase } from './index-database.ts'
 
 /** A statement with `?` for values and `run.` before its tables, as the engine takes it. */
 export function inDialect(text: string, engine: IndexDatabase['engine']): string {

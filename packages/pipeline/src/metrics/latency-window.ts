@@ -1,7 +1,11 @@
+import { Ring } from './ring.ts'
+
 /** Four buckets to each doubling, from a microsecond to about an hour: a percentile is right to within 19 %. */
 const PER_DOUBLING = 4
 const BUCKETS = 32 * PER_DOUBLING
-const SECONDS = 5
+/** The window moves on by a fifth of itself. */
+const SLOTS = 5
+const DEFAULT_WINDOW_MS = 5_000
 
 export type WindowedLatency = {
   readonly count: number
@@ -11,22 +15,26 @@ export type WindowedLatency = {
   readonly p99: number
 }
 
-/** Milliseconds recorded in the last five seconds: a ring of one histogram a second, of constant size. */
-export class LatencyWindow {
-  readonly #counts = new Uint32Array(SECONDS * BUCKETS)
-  readonly #sums = new Float64Array(SECONDS)
-  readonly #clock: () => number
-  #second: number
+export type WindowOptions = {
+  /** Default 5000. */
+  readonly windowMs?: number
+  /** Monotonic, in milliseconds. */
+  readonly clock?: () => number
+}
 
-  /** `clock`: monotonic, in milliseconds. */
-  constructor(clock: () => number = () => performance.now()) {
-    this.#clock = clock
-    this.#second = Math.floor(clock() / 1_000)
+/** Milliseconds recorded lately: a ring of five histograms, of constant size however long the window is. */
+export class LatencyWindow {
+  readonly #counts = new Uint32Array(SLOTS * BUCKETS)
+  readonly #sums = new Float64Array(SLOTS)
+  readonly #ring: Ring
+
+  constructor({ windowMs = DEFAULT_WINDOW_MS, clock }: WindowOptions = {}) {
+    this.#ring = new Ring({ slots: SLOTS, slotMs: windowMs / SLOTS, clock })
   }
 
   record(ms: number): void {
     this.#advance()
-    const slot = this.#second % SECONDS
+    const { slot } = this.#ring
     const bucket = Math.min(BUCKETS - 1, Math.floor(Math.log2(Math.max(ms * 1_000, 1)) * PER_DOUBLING))
     const index = slot * BUCKETS + bucket
     this.#counts[index] = (this.#counts[index] ?? 0) + 1
@@ -50,20 +58,15 @@ export class LatencyWindow {
 
   #inBucket(bucket: number): number {
     let count = 0
-    for (let slot = 0; slot < SECONDS; slot++) count += this.#counts[slot * BUCKETS + bucket] ?? 0
+    for (let slot = 0; slot < SLOTS; slot++) count += this.#counts[slot * BUCKETS + bucket] ?? 0
     return count
   }
 
-  /** Empties the slots of the seconds that have passed. */
   #advance(): void {
-    const now = Math.floor(this.#clock() / 1_000)
-    const passed = Math.min(SECONDS, now - this.#second)
-    for (let step = 1; step <= passed; step++) {
-      const slot = (this.#second + step) % SECONDS
+    this.#ring.advance(slot => {
       this.#counts.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS)
       this.#sums[slot] = 0
-    }
-    this.#second = now
+    })
   }
 }
 

@@ -1,0 +1,21 @@
+import { isAbsolute, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { TidemarkError } from 'tidemark'
+
+/** Whether a text is the path of a module, where it could also be one of our names. */
+export const isModulePath = (text: string): boolean => /^\.{0,2}\//.test(text)
+
+/** The module of the user's own at this path; one that can't be loaded is an error that `problem` makes. */
+export async function importModule(
+  path: string,
+  folder: string,
+  problem: (file: string, text: string, cause: unknown) => TidemarkError,
+): Promise<{ readonly file: string; readonly exported: unknown }> {
+  const file = isAbsolute(path) ? path : resolve(folder, path)
+  try {
+    const module: { readonly default?: unknown } = await import(pathToFileURL(file).href)
+    return { file, exported: module.default }
+  } catch (cause) {
+    throw problem(file, `it could not be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+  }
+}

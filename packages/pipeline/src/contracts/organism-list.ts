@@ -1,0 +1,25 @@
+/** The organisms of one tick as one run of bytes: each an OrganismState with its length before it, as in a batch file. */
+import { WireReader } from './wire-reader.ts'
+import { WireWriter } from './wire-writer.ts'
+
+const writer = new WireWriter()
+
+export function joinOrganisms(organisms: readonly Uint8Array[]): Uint8Array {
+  writer.at = 0
+  for (const organism of organisms) {
+    writer.varint(organism.length)
+    writer.reserve(organism.length)
+    writer.bytes.set(organism, writer.at)
+    writer.at += organism.length
+  }
+  return writer.take()
+}
+
+/** Views into `bytes`, not copies. */
+export function* splitOrganisms(bytes: Uint8Array): Generator<Uint8Array, void, undefined> {
+  const reader = new WireReader('OrganismState', bytes)
+  while (reader.at < bytes.length) {
+    const { start, end } = reader.delimited()
+    yield bytes.subarray(start, end)
+  }
+}

@@ -1,0 +1,120 @@
+import { inDialect, valueRows } from '../dialect.ts'
+import { type OrganismRow, type OrganismRows, organismOf, type StoredOrganism } from '../organism-rows.ts'
+import type { Transaction } from '../transaction.ts'
+import type { Connection } from './connection.ts'
+
+const TABLES = [
+  `create table if not exists run.organism (
+    id bigint primary key,
+    parent_id bigint, -- null: it was there from the start
+    birth_tick bigint not null,
+    lineage bigint not null,
+    birth_position text not null, -- JSON
+    first_tick bigint not null, -- in which it was seen
+    last_tick bigint not null,
+    death_tick bigint
+  )`,
+  'create index if not exists organism_parent on run.organism (parent_id, id) where parent_id is not null',
+]
+const ROWS_PER_STATEMENT = 100
+
+/** The earliest tick tells of the birth, the earliest that shows it dead of the death, whichever came first. */
+const write = (rows: number): string =>
+  inDialect(
+    `
+  insert into run.organism as known
+    (id, parent_id, birth_tick, lineage, birth_position, first_tick, last_tick, death_tick)
+  values ${valueRows(rows, 8)}
+  on conflict (id) do update set
+    parent_id = case when excluded.first_tick < known.first_tick then excluded.parent_id else known.parent_id end,
+    birth_tick = case when excluded.first_tick < known.first_tick then excluded.birth_tick else known.birth_tick end,
+    lineage = case when excluded.first_tick < known.first_tick then excluded.lineage else known.lineage end,
+    birth_position =
+      case when excluded.first_tick < known.first_tick then excluded.birth_position else known.birth_position end,
+    first_tick = least(excluded.first_tick, known.first_tick),
+    last_tick = greatest(excluded.last_tick, known.last_tick),
+    death_tick = least(excluded.death_tick, known.death_tick)
+  where excluded.first_tick < known.first_tick
+    or excluded.last_tick > known.last_tick
+    or excluded.death_tick < coalesce(known.death_tick, excluded.death_tick + 1)`,
+    'postgres',
+  )
+
+/** One that is in no tick after its last has died unseen, between two samples. */
+const COLUMNS = `
+  o.id, o.parent_id as "parentId", o.birth_tick as "birthTick", o.lineage,
+  o.birth_position as "birthPosition", o.first_tick as "firstTick", o.last_tick as "lastTick",
+  coalesce(
+    o.death_tick,
+    (select tick from run.organism_tick where tick > o.last_tick order by tick limit 1)
+  ) as "deathTick"`
+
+const READ = `
+  select ${COLUMNS}
+  from run.organism as o
+  where o.id = $1`
+
+const ANCESTORS = `
+  with recursive line (id, depth) as (
+    select $1::bigint, 1
+    union all
+    select child.parent_id, line.depth + 1
+    from line
+    join run.organism as child on child.id = line.id
+    where child.parent_id is not null and line.depth < $2
+  )
+  select ${COLUMNS}
+  from line
+  join run.organism as o on o.id = line.id
+  order by line.depth`
+
+const CHILDREN = `
+  select ${COLUMNS}
+  from run.organism as o
+  where o.parent_id = $1
+  order by o.id
+  limit $2`
+
+export class PostgresOrganismRows implements OrganismRows {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  async prepare(tx: Transaction): Promise<void> {
+    for (const table of TABLES) await tx.run(table)
+  }
+
+  /** By id: two that write the same organisms in another order would wait for each other. */
+  async write(rows: readonly OrganismRow[], tx: Transaction): Promise<void> {
+    const sorted = rows.toSorted((a, b) => a.id - b.id)
+    for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
+      const part = sorted.slice(at, at + ROWS_PER_STATEMENT)
+      const values = part.flatMap(row => {
+        const { id, parentId, birthTick, lineage, birthPosition, firstTick, lastTick, deathTick } = row
+        const facts = [id, parentId, birthTick, lineage, JSON.stringify(birthPosition)]
+        return [...facts, firstTick, lastTick, deathTick]
+      })
+      await tx.run(write(part.length), ...values)
+    }
+  }
+
+  async read(id: number): Promise<OrganismRow | null> {
+    const [row] = await this.#read(READ, id)
+    return row ?? null
+  }
+
+  async ancestors(id: number, limit: number): Promise<OrganismRow[]> {
+    return await this.#read(ANCESTORS, id, limit)
+  }
+
+  async children(id: number, limit: number): Promise<OrganismRow[]> {
+    return await this.#read(CHILDREN, id, limit)
+  }
+
+  async #read(sql: string, ...values: number[]): Promise<OrganismRow[]> {
+    if (!(await this.#connection.hasTable('organism'))) return []
+    return (await this.#connection.read<StoredOrganism>(sql, ...values)).map(organismOf)
+  }
+}

@@ -1,0 +1,95 @@
+import { contiguous } from '../contiguous.ts'
+import { BLOCK_TICKS, type IndexedRange, type TickBlob, type TickBlobs, type TickTable } from '../tick-blobs.ts'
+import type { Transaction } from '../transaction.ts'
+import type { Connection } from './connection.ts'
+
+/** Names of tables can't be values; these are constants of ours. */
+const statements = (table: TickTable) => ({
+  tables: [
+    `create table if not exists ${table} (
+      tick integer primary key,
+      data blob not null
+    )`,
+    `create table if not exists ${table}_block (
+      block integer primary key,
+      ticks integer not null
+    )`,
+  ],
+  /** One a row: 1000 rows of 10 kB took 68 ms, of which binding many rows at once saved nothing. */
+  write: `
+    insert into ${table} (tick, data)
+    values (?1, ?2)
+    on conflict (tick) do update set data = excluded.data`,
+  count: `
+    insert into ${table}_block (block, ticks)
+    select tick / ${BLOCK_TICKS}, count(*)
+    from ${table}
+    where tick between ?1 and ?2
+    group by tick / ${BLOCK_TICKS}
+    on conflict (block) do update set ticks = excluded.ticks`,
+  read: `select data from ${table} where tick = ?1`,
+  readMany: `
+    select tick, data
+    from ${table}
+    where tick in (select value from json_each(?1))
+    order by tick`,
+  following: `
+    select distinct (select tick from ${table} where tick >= asked.value order by tick limit 1) as tick
+    from json_each(?1) as asked
+    order by 1`,
+  range: `
+    select
+      (select min(tick) from ${table}) as "tickStart",
+      (select max(tick) from ${table}) as "tickEnd",
+      (select coalesce(sum(ticks), 0) from ${table}_block) as ticks`,
+})
+
+export class SqliteTickBlobs implements TickBlobs {
+  readonly #connection: Connection
+  readonly #table: TickTable
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(connection: Connection, table: TickTable) {
+    this.#connection = connection
+    this.#table = table
+    this.#sql = statements(table)
+  }
+
+  async prepare(tx: Transaction): Promise<void> {
+    for (const table of this.#sql.tables) await tx.run(table)
+  }
+
+  async write(blobs: readonly TickBlob[], tx: Transaction): Promise<void> {
+    for (const { tick, data } of blobs) await tx.run(this.#sql.write, tick, data)
+  }
+
+  async count(ticks: readonly number[], tx: Transaction): Promise<void> {
+    for (const { first, last } of contiguous(ticks.map(tick => Math.floor(tick / BLOCK_TICKS)))) {
+      await tx.run(this.#sql.count, first * BLOCK_TICKS, (last + 1) * BLOCK_TICKS - 1)
+    }
+  }
+
+  async read(tick: number): Promise<Uint8Array | null> {
+    const [row] = await this.#read<{ data: Uint8Array }>(this.#sql.read, tick)
+    return row?.data ?? null
+  }
+
+  async readMany(ticks: readonly number[]): Promise<TickBlob[]> {
+    return await this.#read<TickBlob>(this.#sql.readMany, JSON.stringify(ticks))
+  }
+
+  async following(ticks: readonly number[]): Promise<number[]> {
+    const rows = await this.#read<{ tick: number | null }>(this.#sql.following, JSON.stringify(ticks))
+    return rows.map(({ tick }) => tick).filter(tick => tick !== null)
+  }
+
+  async range(): Promise<IndexedRange | null> {
+    const [row] = await this.#read<IndexedRange | { tickStart: null }>(this.#sql.range)
+    return row === undefined || row.tickStart === null ? null : { ...row }
+  }
+
+  async #read<T>(sql: string, ...values: (string | number)[]): Promise<T[]> {
+    if (!(await this.#connection.hasTable(`${this.#table}_block`))) return []
+    return await this.#connection.read<T>(sql, ...values)
+  }
+}

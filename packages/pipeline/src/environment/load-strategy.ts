@@ -1,0 +1,43 @@
+import { ConfigError } from 'tidemark'
+import { StrategyError } from '../config/errors.ts'
+import { importModule, isModulePath } from '../config/import-module.ts'
+import type { Packing } from '../databases/packing.ts'
+import { singleBlob } from './strategies/single-blob.ts'
+import { type EnvironmentStrategy, STRATEGY_VERBS } from './strategy.ts'
+
+export type LoadStrategyOptions = Packing & { readonly [option: string]: unknown }
+
+export const SINGLE_BLOB = 'single-blob'
+
+/** For people. */
+export const STRATEGIES = `\`'${SINGLE_BLOB}'\`, or the path of a module, such as \`'./my-strategy.ts'\``
+
+export const isStrategy = (value: unknown): value is string =>
+  typeof value === 'string' && (value === SINGLE_BLOB || isModulePath(value))
+
+/**
+ * The strategy of that name, or the one that a module of the user's own gives as its default export: the strategy itself,
+ * or a function that makes it from the options.
+ */
+export async function loadEnvironmentStrategy(
+  strategy: string,
+  options: LoadStrategyOptions,
+  folder: string,
+): Promise<EnvironmentStrategy> {
+  if (!isStrategy(strategy)) throw new ConfigError('strategy', strategy, STRATEGIES)
+  if (strategy === SINGLE_BLOB) return singleBlob(options)
+  const { file, exported } = await importModule(strategy, folder, (...problem) => new StrategyError(...problem))
+  const made: unknown = typeof exported === 'function' ? await exported(options) : exported
+  if (isComplete(made)) return made
+  throw new StrategyError(
+    file,
+    `its default export is not a strategy with name, ${STRATEGY_VERBS.join(', ')}, nor a function that gives one. ` +
+      'Write: export default defineEnvironmentStrategy({ … })',
+  )
+}
+
+function isComplete(value: unknown): value is EnvironmentStrategy {
+  if (typeof value !== 'object' || value === null) return false
+  const hasVerbs = STRATEGY_VERBS.every(verb => typeof Reflect.get(value, verb) === 'function')
+  return hasVerbs && typeof Reflect.get(value, 'name') === 'string'
+}

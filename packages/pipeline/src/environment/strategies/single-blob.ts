@@ -1,0 +1,26 @@
+import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
+import { readPacked, writePacked } from '../../databases/packed-ticks.ts'
+import { type PackingOptions, packingOf } from '../../databases/packing.ts'
+import { refuseUnknown } from '../../options.ts'
+import type { EnvironmentStrategy } from '../strategy.ts'
+
+/** One row a tick: the cells as the simulation wrote them, compressed or not, and never decoded. */
+export function singleBlob(options: PackingOptions = {}): EnvironmentStrategy {
+  refuseUnknown(options, ['compression', 'level'])
+  const packing = packingOf(options)
+  return {
+    name: 'single-blob',
+    async prepare({ database }, tx) {
+      await database.environmentTicks.prepare(tx)
+    },
+    async write(ticks, tx, { database }) {
+      await writePacked(database.environmentTicks, ticks, ({ cells }) => cells, packing, tx)
+    },
+    async read(tick, { database }) {
+      return await readPacked(database.environmentTicks, tick, DEFAULT_LIMITS.maxTickBytes)
+    },
+    async range({ database }) {
+      return await database.environmentTicks.range()
+    },
+  }
+}

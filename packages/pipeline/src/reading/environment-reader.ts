@@ -1,0 +1,76 @@
+import { decodeCells } from '../contracts/cell-codec.ts'
+import { DEFAULT_LIMITS } from '../contracts/limits.ts'
+import type { Cells, SimulationMetadata } from '../contracts/tick.ts'
+import type { IndexDatabase } from '../databases/index-database.ts'
+import { indexedRun } from '../databases/indexed-run.ts'
+import type { IndexedRange } from '../databases/tick-blobs.ts'
+import { differenceOf } from '../environment/difference.ts'
+import { EnvironmentProperties } from '../environment/properties.ts'
+import { cellsIn, slotOf } from '../environment/region.ts'
+import type { EnvironmentStrategy } from '../environment/strategy.ts'
+import { wholeNumber } from '../options.ts'
+import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
+
+type ReadMetadata = () => Promise<SimulationMetadata | null>
+
+/** Cells of ticks, through the strategy that wrote them. */
+export class IndexedEnvironment implements EnvironmentReader {
+  readonly #database: IndexDatabase
+  readonly #strategy: EnvironmentStrategy
+  readonly #metadata: ReadMetadata
+  #world: EnvironmentProperties | undefined
+
+  constructor(database: IndexDatabase, strategy: EnvironmentStrategy, metadata: ReadMetadata) {
+    this.#database = database
+    this.#strategy = strategy
+    this.#metadata = metadata
+  }
+
+  async range(): Promise<IndexedRange | null> {
+    return await this.#strategy.range(await this.#run())
+  }
+
+  async bytes(tick: number): Promise<Uint8Array | null> {
+    return await this.#strategy.read(wholeNumber('tick', tick, { min: 0 }), await this.#run())
+  }
+
+  async cells(tick: number, region?: Region): Promise<Cells | null> {
+    const bytes = await this.bytes(tick)
+    if (bytes === null) return null
+    const cells = decodeCells(bytes, DEFAULT_LIMITS)
+    if (region === undefined) return cells
+    const world = await this.#properties()
+    return world && cellsIn(cells, region, world)
+  }
+
+  async cell(tick: number, coordinates: readonly number[]): Promise<Cell | undefined | null> {
+    const cells = await this.cells(tick)
+    const world = cells && (await this.#properties())
+    if (cells === null || world === null) return null
+    const slot = slotOf(cells.flatIndex, world.toFlat(coordinates))
+    if (slot === -1) return undefined
+    return {
+      coordinates: [...coordinates],
+      moleculeType: cells.moleculeType[slot] as number,
+      moleculeValue: cells.moleculeValue[slot] as number,
+      ownerId: cells.ownerId[slot] as number,
+    }
+  }
+
+  async difference(from: number, to: number): Promise<CellsDifference | null> {
+    const [before, after] = await Promise.all([this.cells(from), this.cells(to)])
+    return before && after && differenceOf(before, after)
+  }
+
+  async #run() {
+    return indexedRun(this.#database, await this.#metadata())
+  }
+
+  /** null: nobody has told yet how large the world is. */
+  async #properties(): Promise<EnvironmentProperties | null> {
+    const metadata = await this.#metadata()
+    if (metadata === null) return null
+    this.#world ??= new EnvironmentProperties(metadata.environment)
+    return this.#world
+  }
+}

@@ -1,0 +1,51 @@
+import type { SimulationMetadata } from '../contracts/tick.ts'
+import type { IndexDatabase } from '../databases/index-database.ts'
+import { MetadataReader } from '../databases/metadata-reader.ts'
+import { type IndexOptions, openIndexForReading } from '../databases/open-index.ts'
+import { singleBlob } from '../environment/strategies/single-blob.ts'
+import type { EnvironmentStrategy } from '../environment/strategy.ts'
+import { type Gap, gapBefore } from '../ledger/gap.ts'
+import { refuseUnknown } from '../options.ts'
+import { IndexedEnvironment } from './environment-reader.ts'
+import { IndexedOrganisms } from './organism-reader.ts'
+import type { RunIndex } from './run-index.ts'
+import { IndexedSeries } from './series-reader.ts'
+
+export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
+  /** The one that the environment indexer of this run has. Default: `singleBlob()`. */
+  readonly environmentStrategy?: EnvironmentStrategy
+}
+
+/** Of one indexer; more would hardly be read by anybody. */
+const MOST_GAPS = 1_000
+
+/**
+ * Opens what is indexed of a run to be read, also while it is being written. Nothing waits for a reader. Rejects with
+ * `IndexNotFoundError` where the run has no index there; what its indexers have not begun yet is null or empty.
+ */
+export async function openRunIndex(address: string, runId: string, options: RunIndexOptions = {}): Promise<RunIndex> {
+  refuseUnknown(options, ['busyTimeout', 'poolSize', 'environmentStrategy'])
+  const { environmentStrategy = singleBlob(), ...opening } = options
+  const database = await openIndexForReading(address, runId, opening)
+  const known = new MetadataReader(database)
+  const metadata = (): Promise<SimulationMetadata | null> => known.peek()
+  const close = (): Promise<void> => database.close()
+  return {
+    runId,
+    metadata,
+    gaps: () => gapsOf(database),
+    environment: new IndexedEnvironment(database, environmentStrategy, metadata),
+    organisms: new IndexedOrganisms(database),
+    series: new IndexedSeries(database, metadata),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function gapsOf({ ledger }: IndexDatabase): Promise<(Gap & { readonly indexer: string })[]> {
+  const all = (await ledger.list()).map(async ({ indexer, ...start }) => {
+    const rows = await ledger.gaps(indexer, { after: -1, limit: MOST_GAPS })
+    return rows.map(row => ({ indexer, ...gapBefore(row, start) }))
+  })
+  return (await Promise.all(all)).flat()
+}

@@ -1,0 +1,121 @@
+import { DEFAULT_LIMITS } from '../contracts/limits.ts'
+import { readVitals } from '../contracts/organism-codec.ts'
+import { splitOrganisms } from '../contracts/organism-list.ts'
+import type { Organism } from '../contracts/tick.ts'
+import { decodeOrganism } from '../contracts/tick-codec.ts'
+import type { IndexDatabase } from '../databases/index-database.ts'
+import type { OrganismRow } from '../databases/organism-rows.ts'
+import { readPacked } from '../databases/packed-ticks.ts'
+import { unpack } from '../databases/packing.ts'
+import type { IndexedRange } from '../databases/tick-blobs.ts'
+import { refuseUnknown, wholeNumber } from '../options.ts'
+import type { LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
+
+const DEFAULT_LIMIT = 1_000
+const LARGEST_LIMIT = 10_000
+/** Ticks of a life that are in memory at once. */
+const TICKS_AT_ONCE = 32
+const MAX_BYTES = DEFAULT_LIMITS.maxTickBytes
+
+type LifeMoment = { readonly tick: number; readonly state: Organism }
+
+export class IndexedOrganisms implements OrganismReader {
+  readonly #database: IndexDatabase
+
+  constructor(database: IndexDatabase) {
+    this.#database = database
+  }
+
+  async range(): Promise<IndexedRange | null> {
+    return await this.#database.organismTicks.range()
+  }
+
+  async at(tick: number): Promise<readonly Organism[] | null> {
+    const bytes = await this.#states(tick)
+    return bytes && Array.from(splitOrganisms(bytes), each => decodeOrganism(each))
+  }
+
+  async facts(id: number): Promise<OrganismFacts | null> {
+    const row = await this.#database.organisms.read(checkedId(id))
+    return row && factsOf(row)
+  }
+
+  async oneAt(id: number, tick: number): Promise<Organism | undefined | null> {
+    checkedId(id)
+    const bytes = await this.#states(tick)
+    return bytes && findOrganism(bytes, id)
+  }
+
+  async life(id: number, query: LifeQuery = {}): Promise<readonly LifeMoment[]> {
+    refuseUnknown(query, ['from', 'to', 'limit'])
+    const limit = checkedLimit(query.limit)
+    const known = await this.#database.organisms.read(checkedId(id))
+    if (known === null) return []
+    const from = Math.max(known.firstTick, tickOf('from', query.from) ?? 0)
+    const to = Math.min(known.lastTick, tickOf('to', query.to) ?? known.lastTick)
+    const ticks = await this.#database.organismTicks.following(evenly(from, to, limit))
+    return await this.#moments(
+      id,
+      ticks.filter(tick => tick <= to),
+    )
+  }
+
+  async lineage(
+    id: number,
+    limit?: number,
+  ): Promise<{ ancestors: readonly OrganismFacts[]; children: readonly OrganismFacts[] }> {
+    const most = checkedLimit(limit)
+    const [ancestors, children] = await Promise.all([
+      this.#database.organisms.ancestors(checkedId(id), most),
+      this.#database.organisms.children(id, most),
+    ])
+    return { ancestors: ancestors.map(factsOf), children: children.map(factsOf) }
+  }
+
+  async #states(tick: number): Promise<Uint8Array | null> {
+    return await readPacked(this.#database.organismTicks, wholeNumber('tick', tick, { min: 0 }), MAX_BYTES)
+  }
+
+  async #moments(id: number, ticks: readonly number[]): Promise<LifeMoment[]> {
+    const moments: LifeMoment[] = []
+    for (let at = 0; at < ticks.length; at += TICKS_AT_ONCE) {
+      for (const { tick, data } of await this.#database.organismTicks.readMany(ticks.slice(at, at + TICKS_AT_ONCE))) {
+        const state = findOrganism(unpack(data, MAX_BYTES, `tick ${tick}`), id)
+        if (state !== undefined) moments.push({ tick, state })
+      }
+    }
+    return moments
+  }
+}
+
+/** Only the one that is asked for is decoded. */
+function findOrganism(bytes: Uint8Array, id: number): Organism | undefined {
+  for (const each of splitOrganisms(bytes)) {
+    if (readVitals(each).id === id) return decodeOrganism(each)
+  }
+  return undefined
+}
+
+/** At most so many ticks from the first to the last, both among them. */
+function evenly(from: number, to: number, limit: number): number[] {
+  if (from > to) return []
+  const count = Math.min(limit, to - from + 1)
+  const step = count === 1 ? 0 : (to - from) / (count - 1)
+  return Array.from({ length: count }, (_, index) => Math.round(from + index * step))
+}
+
+const factsOf = ({ id, parentId, birthTick, birthPosition, lineage, deathTick }: OrganismRow): OrganismFacts => ({
+  id,
+  parentId,
+  birthTick,
+  birthPosition,
+  lineage,
+  deathTick,
+})
+
+const checkedId = (id: number): number => wholeNumber('id', id, { min: 0 })
+
+const checkedLimit = (limit = DEFAULT_LIMIT): number => wholeNumber('limit', limit, { min: 1, max: LARGEST_LIMIT })
+
+const tickOf = (name: string, tick: number | undefined): number | undefined =>
+  tick === undefined ? undefined : wholeNumber(name, tick, { min: 0 })

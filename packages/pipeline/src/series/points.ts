@@ -1,0 +1,57 @@
+import type { Run } from '../databases/contiguous.ts'
+import type { SeriesRow } from '../databases/series-rows.ts'
+import type { SeriesPoint } from '../reading/run-index.ts'
+import { bucketSize, TOP_LEVEL } from './levels.ts'
+import { addUp } from './sums.ts'
+
+export type TickSpan = { readonly from: number; readonly to: number }
+
+/** Points of `width` ticks each, the first from `start` on; each consists of whole buckets of `level`, but for the ends. */
+export type PointPlan = { readonly level: number; readonly start: number; readonly width: number }
+
+/** What to read: buckets of one level. */
+export type Piece = { readonly level: number; readonly buckets: Run }
+
+/** The level whose buckets are just finer than the points: about `points` to eight times as many rows are read. */
+export function planPoints({ from, to }: TickSpan, points: number, samplingInterval: number): PointPlan {
+  const wanted = Math.max(samplingInterval, Math.ceil((to - from + 1) / points))
+  let level = 0
+  while (level < TOP_LEVEL && bucketSize(level + 1, samplingInterval) <= wanted) level++
+  const size = bucketSize(level, samplingInterval)
+  const start = Math.floor(from / size) * size
+  return { level, start, width: Math.ceil((to - start + 1) / points / size) * size }
+}
+
+/** The ticks of the span and no others: whole buckets of the level, and finer ones where the span cuts through one. */
+export function coverSpan({ from, to }: TickSpan, level: number, samplingInterval: number): Piece[] {
+  if (from > to) return []
+  if (level === 0) return [{ level, buckets: { first: from, last: to } }]
+  const size = bucketSize(level, samplingInterval)
+  const first = Math.ceil(from / size)
+  const last = Math.floor((to + 1) / size) - 1
+  if (first > last) return coverSpan({ from, to }, level - 1, samplingInterval)
+  return [
+    ...coverSpan({ from, to: first * size - 1 }, level - 1, samplingInterval),
+    { level, buckets: { first, last } },
+    ...coverSpan({ from: (last + 1) * size, to }, level - 1, samplingInterval),
+  ]
+}
+
+/** `types`: how many molecule types there are at least. */
+export function toPoints(rows: readonly SeriesRow[], { start, width }: PointPlan, types: number): SeriesPoint[] {
+  const byPoint = Map.groupBy(rows, ({ firstTick }) => Math.floor((firstTick - start) / width))
+  return [...byPoint.values()].map(each => pointOf(each, types))
+}
+
+function pointOf(rows: readonly SeriesRow[], types: number): SeriesPoint {
+  const { firstTick, ticks, alive, births, deaths, energy, cells } = addUp(rows)
+  return {
+    tick: firstTick,
+    ticks,
+    alive: alive / ticks,
+    births,
+    deaths,
+    meanEnergy: alive === 0 ? 0 : energy / alive,
+    cells: Array.from({ length: Math.max(types, cells.length) }, (_, type) => (cells[type] ?? 0) / ticks),
+  }
+}

@@ -1,0 +1,47 @@
+import { contiguous, type Run } from '../databases/contiguous.ts'
+import type { SeriesRow, SeriesRows } from '../databases/series-rows.ts'
+import type { Transaction } from '../databases/transaction.ts'
+import { bucketOf, bucketSize, FACTOR, TOP_LEVEL } from './levels.ts'
+import { addUp } from './sums.ts'
+
+/** Buckets rolled up at once: memory stays small however many ticks a flush has. */
+const MOST_AT_ONCE = 500
+
+/**
+ * Makes every bucket that has one of these ticks anew, from all rows below it. Nothing is ever added to a bucket, so a
+ * tick that comes again, or late, counts once.
+ */
+export async function rollUp(
+  rows: SeriesRows,
+  ticks: readonly number[],
+  samplingInterval: number,
+  tx: Transaction,
+): Promise<void> {
+  await rows.lock(tx)
+  for (let level = 1; level <= TOP_LEVEL; level++) {
+    const touched = contiguous(ticks.map(tick => bucketOf(tick, level, samplingInterval)))
+    for (const buckets of touched.flatMap(pieces)) {
+      const below = await rows.readIn(tx, level - 1, childrenOf(buckets, level, samplingInterval))
+      await rows.write(summedUp(below, level, samplingInterval), tx)
+    }
+  }
+}
+
+/** On level 0 the buckets are numbered by their ticks. */
+function childrenOf({ first, last }: Run, level: number, samplingInterval: number): Run {
+  const each = level === 1 ? bucketSize(1, samplingInterval) : FACTOR
+  return { first: first * each, last: (last + 1) * each - 1 }
+}
+
+function summedUp(below: readonly SeriesRow[], level: number, samplingInterval: number): SeriesRow[] {
+  const byBucket = Map.groupBy(below, ({ firstTick }) => bucketOf(firstTick, level, samplingInterval))
+  return [...byBucket].map(([bucket, rows]) => ({ level, bucket, ...addUp(rows) }))
+}
+
+function pieces({ first, last }: Run): Run[] {
+  const found: Run[] = []
+  for (let at = first; at <= last; at += MOST_AT_ONCE) {
+    found.push({ first: at, last: Math.min(last, at + MOST_AT_ONCE - 1) })
+  }
+  return found
+}

@@ -1,0 +1,42 @@
+import type { Duration } from 'tidemark'
+import { countCells } from '../../contracts/cell-codec.ts'
+import { parseDuration } from '../../duration.ts'
+import { singleBlob } from '../../environment/strategies/single-blob.ts'
+import type { EnvironmentStrategy } from '../../environment/strategy.ts'
+import { RateWindow } from '../../metrics/rate-window.ts'
+import { refuseUnknown } from '../../options.ts'
+import { defineIndexer, type IndexerDefinition } from './definition.ts'
+
+export type EnvironmentIndexerOptions = {
+  /** How the cells are kept. Default: `singleBlob()`. */
+  readonly strategy?: EnvironmentStrategy
+  /** What the rate of cells is taken over. Default '1m'. */
+  readonly metricsWindow?: Duration
+}
+
+/** The cells of every tick, as they are. One definition for each instance: it counts. */
+export function environmentIndexer(options: EnvironmentIndexerOptions = {}): Required<IndexerDefinition> {
+  refuseUnknown(options, ['strategy', 'metricsWindow'])
+  const { strategy = singleBlob(), metricsWindow = '1m' } = options
+  const rate = new RateWindow({ windowMs: parseDuration('metricsWindow', metricsWindow, { min: 1 }) })
+  let cellsIndexed = 0
+  return defineIndexer({
+    name: 'environment',
+
+    async prepare(run, tx) {
+      await strategy.prepare(run, tx)
+    },
+
+    async flush(ticks, tx, { run }) {
+      await strategy.write(ticks, tx, run)
+    },
+
+    flushed(ticks) {
+      const cells = ticks.reduce((sum, tick) => sum + countCells(tick.cells), 0)
+      cellsIndexed += cells
+      rate.add(cells)
+    },
+
+    metrics: () => ({ cellsIndexed, cellsPerSecond: rate.perSecond() }),
+  })
+}

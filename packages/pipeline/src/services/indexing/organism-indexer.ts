@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readVitals } from '../../contracts/organism-codec.ts'
+import { joinOrganisms } from '../../contracts/organism-list.ts'
+import { decodeOrganism, type RawTick } from '../../contracts/tick-codec.ts'
+import type { OrganismRow } from '../../databases/organism-rows.ts'
+import { writePacked } from '../../databases/packed-ticks.ts'
+import { type PackingOptions, packingOf } from '../../databases/packing.ts'
+import { refuseUnknown } from '../../options.ts'
+import { defineIndexer, type IndexerDefinition } from './definition.ts'
+
+/** Organisms looked at before others on this thread get their turn. */
+const SLICE_ORGANISMS = 10_000
+
+type Seen = { -readonly [Fact in keyof OrganismRow]: OrganismRow[Fact] }
+
+/** Who lived, once for each organism; and how they all were, as one row of bytes for each tick. */
+export function organismIndexer(options: PackingOptions = {}): Required<IndexerDefinition> {
+  refuseUnknown(options, ['compression', 'level'])
+  const packing = packingOf(options)
+  let organismsIndexed = 0
+  return defineIndexer({
+    name: 'organism',
+
+    async prepare({ database }, tx) {
+      await database.organismTicks.prepare(tx)
+      await database.organisms.prepare(tx)
+    },
+
+    async flush(ticks, tx, { run: { database } }) {
+      await database.organisms.write(await seenIn(ticks), tx)
+      await writePacked(database.organismTicks, ticks, ({ organisms }) => joinOrganisms(organisms), packing, tx)
+    },
+
+    flushed(ticks) {
+      for (const { organisms } of ticks) organismsIndexed += organisms.length
+    },
+
+    metrics: () => ({ organismsIndexed }),
+  })
+}
+
+/** The first of these ticks in which an organism is tells of its birth; all of them, whether it was there and died. */
+async function seenIn(ticks: readonly RawTick[]): Promise<OrganismRow[]> {
+  const seen = new Map<number, Seen>()
+  let looked = 0
+  for (const { tick, organisms } of ticks.toSorted((a, b) => a.tick - b.tick)) {
+    for (const bytes of organisms) {
+      const { id, isDead } = readVitals(bytes)
+      const known = seen.get(id)
+      if (known === undefined) seen.set(id, firstSeen(bytes, tick))
+      else {
+        known.lastTick = tick
+        if (isDead) known.deathTick ??= tick
+      }
+    }
+    looked += organisms.length
+    if (looked < SLICE_ORGANISMS) continue
+    looked = 0
+    await nextTurn()
+  }
+  return [...seen.values()]
+}
+
+function firstSeen(bytes: Uint8Array, tick: number): Seen {
+  const { id, parentId, birthTick, lineage, position, isDead } = decodeOrganism(bytes)
+  const deathTick = isDead ? tick : null
+  return { id, parentId, birthTick, lineage, birthPosition: position, firstTick: tick, lastTick: tick, deathTick }
+}

@@ -1,0 +1,14 @@
+import { organismIndexer as definition } from '../indexing/organism-indexer.ts'
+import { defineService } from '../service-type.ts'
+import { BATCH_INDEXER_BINDINGS, BATCH_INDEXER_OPTIONS, createBatchIndexer } from './batch-indexer-options.ts'
+import { PACKING_OPTIONS } from './packing-options.ts'
+
+export const organismIndexer = defineService({
+  says: 'Who lived, from whom and until when; and the organisms of every tick.',
+  options: { ...BATCH_INDEXER_OPTIONS, ...PACKING_OPTIONS },
+  bindings: BATCH_INDEXER_BINDINGS,
+  async create(build) {
+    const { compression, level } = build.options
+    return await createBatchIndexer(definition({ compression, level }), build)
+  },
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  checkConfig,
+  index,
+  loadEnvironmentStrategy,
+  makeRunId,
+  openRunIndex,
+  type Pipeline,
+  type PipelineConfig,
+  runPipeline,
+  type ServiceConfig,
+  StrategyError,
+  storageRead,
+  topicRead,
+} from '@tidemark/pipeline'
+import { until } from '../../../../testing/until.ts'
+import { ENGINES } from '../engines.ts'
+import { SILENT, World } from '../indexing/world.ts'
+import { range } from '../storage/ticks.ts'
+import { cellsAt, tickOf } from './ticks.ts'
+
+const OWN = './strategies/row-per-cell.ts'
+const PACKING = { compression: 'zstd', level: 3 } as const
+
+type EnvironmentOptions = Extract<ServiceConfig, { readonly type: 'environment-indexer' }>['options']
+
+/** One environment indexer, as a configuration file in this folder would have it. */
+function configOf(world: World, runId: string, options: EnvironmentOptions): PipelineConfig {
+  return {
+    resources: {
+      topics: { url: world.topicsUrl },
+      storages: { ticks: { root: world.storageRoot } },
+      indexes: { runs: { address: world.place.address, durability: 'process' } },
+    },
+    services: {
+      environment: {
+        type: 'environment-indexer',
+        bindings: {
+          batches: topicRead('batch-topic', { consumerGroup: 'environment' }),
+          storage: storageRead('ticks'),
+          index: index('runs'),
+        },
+        options: { runId, flushTimeout: '50ms', ...options },
+      },
+    },
+  }
+}
+
+async function running(world: World, runId: string, options: EnvironmentOptions): Promise<Pipeline> {
+  return await runPipeline(checkConfig(configOf(world, runId, options), import.meta.dirname), { logger: SILENT })
+}
+
+for (const engine of ENGINES) {
+  describe(`a strategy chosen by the configuration, on ${engine.name}`, () => {
+    it('is another for each run: ours, and one of a file beside the configuration', async () => {
+      await using world = await World.on(engine)
+      const runs = [
+        { runId: world.runId, options: { compression: 'none' } },
+        { runId: makeRunId(), options: { strategy: OWN, strategyOptions: { table: 'place' } } },
+      ] as const
+      for (const { runId, options } of runs) {
+        const database = await world.place.open({}, runId)
+        await database.metadata.write(world.metadata(runId))
+        await database.close()
+        const ticks = range(0, 12).map(tick => tickOf(runId, tick, { cells: cellsAt(range(tick, tick % 5), tick) }))
+        await world.store(ticks)
+        await using pipeline = await running(world, runId, options)
+        assert.deepEqual(pipeline.report.failed, [])
+        await until(() => pipeline.services.statusOf('environment').metrics.batchesIndexed === 1, { what: 'the batch' })
+
+        const { strategy = 'single-blob', strategyOptions = {} } = options as {
+          strategy?: string
+          strategyOptions?: object
+        }
+        const environmentStrategy = await loadEnvironmentStrategy(
+          strategy,
+          { ...PACKING, ...strategyOptions },
+          import.meta.dirname,
+        )
+        await using run = await openRunIndex(world.place.address, runId, { environmentStrategy })
+        for (const { tick, cells } of ticks) assert.deepEqual(await run.environment.cells(tick), cells)
+        assert.equal(await run.environment.cells(12), null)
+        assert.deepEqual(await run.environment.range(), { tickStart: 0, tickEnd: 11, ticks: 12 })
+        const region = await run.environment.cells(4, { from: [5, 0], to: [6, 0] })
+        assert.deepEqual(region?.flatIndex, Int32Array.of(5, 6))
+      }
+      // Neither has tables in the other's run.
+      await using other = await openRunIndex(world.place.address, runs[1].runId)
+      assert.equal(await other.environment.range(), null)
+    })
+  })
+}
+
+describe('a strategy that is none', () => {
+  const problems = [
+    ['./strategies/nowhere.ts', /nowhere\.ts: it could not be loaded/],
+    ['./strategies/half.ts', /half\.ts: its default export is not a strategy/],
+  ] as const
+  for (const [strategy, problem] of problems) {
+    it(`is the service's failure, and says what is wrong: ${strategy}`, async () => {
+      await using world = await World.on(ENGINES[0] ?? assert.fail())
+      await using pipeline = await running(world, world.runId, { strategy })
+      const [failed] = pipeline.report.failed
+      assert.ok(failed?.error instanceof StrategyError)
+      assert.match(failed.error.message, problem)
+      assert.equal(pipeline.services.statusOf('environment').state, 'ERROR')
+    })
+  }
+
+  it('is refused before anything starts where it is neither a name of ours nor a path', async () => {
+    await using world = await World.on(ENGINES[0] ?? assert.fail())
+    for (const [options, problem] of [
+      [{ strategy: 'row-per-cell' }, /environment\.options\.strategy.*row-per-cell.*single-blob/],
+      [{ strategyOptions: [] }, /environment\.options\.strategyOptions/],
+      [{ compression: 'gzip' }, /environment\.options\.compression.*gzip/],
+      [{ level: 20 }, /environment\.options\.level.*20/],
+      [{ metricsWindow: '1ms' }, /environment\.options\.metricsWindow/],
+    ] as const) {
+      const config = configOf(world, world.runId, options as EnvironmentOptions)
+      assert.throws(() => checkConfig(config, '.'), problem)
+    }
+    await assert.rejects(loadEnvironmentStrategy('rows', PACKING, '.'), /strategy.*rows/)
+  })
+
+  it('with options that ours does not take is refused too', async () => {
+    await assert.rejects(loadEnvironmentStrategy('single-blob', { ...PACKING, table: 'place' }, '.'), /table/)
+    const own = await loadEnvironmentStrategy(join(import.meta.dirname, OWN), PACKING, '/elsewhere')
+    assert.equal(own.name, 'row-per-cell')
+  })
+})
