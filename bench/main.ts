@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { helpText, parseArguments } from './arguments.ts'
 import { fanout } from './fanout/suite.ts'
 import type { Figure } from './figure.ts'
+import { index } from './index/suite.ts'
 import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
 import { machineFacts } from './report/machine.ts'
@@ -10,7 +11,7 @@ import { formatTable } from './report/table.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics, fanout, pipeline]
+const SUITES: readonly Suite[] = [topics, fanout, pipeline, index]
 
 process.exitCode = await main(process.argv.slice(2))
 

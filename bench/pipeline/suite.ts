@@ -3,10 +3,11 @@ import { formatLine } from '../report/table.ts'
 import type { Suite, SuiteOptions, SuiteResult } from '../suite.ts'
 import type { PipelineCase } from './bench-case.ts'
 import { cells } from './cases/cells.ts'
+import { indexing } from './cases/indexing.ts'
 import { persistence } from './cases/persistence.ts'
 import { storage } from './cases/storage.ts'
 
-const CASES: readonly PipelineCase[] = [cells, storage, persistence]
+const CASES: readonly PipelineCase[] = [cells, storage, persistence, indexing]
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
@@ -17,7 +18,7 @@ const REMARKS = [
 
 export const pipeline: Suite = {
   name: 'pipeline',
-  about: 'contracts, storage and persistence of the pipeline',
+  about: 'contracts, storage, persistence and indexing of the pipeline',
   cases: CASES,
   run: runPipeline,
 }

@@ -75,6 +75,7 @@ export {
   IndexVersionError,
   NestedTransactionError,
 } from './databases/errors.ts'
+export { FolderInUseError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
 export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'

@@ -26,7 +26,7 @@ export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
 export { diagnose } from './diagnose.ts'
-export type { Duration } from './duration.ts'
+export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
   ClosedError,

@@ -1,7 +1,10 @@
 /** `npm start` */
 import { TidemarkError } from 'tidemark'
 import { HELP, parseStartArguments, StartArgumentError } from './arguments.ts'
+import { beginWithLeanAllocator } from './lean-allocator.ts'
 import { start } from './start.ts'
+
+beginWithLeanAllocator()
 
 /** npm hands a Ctrl-C on to what has had it already; only one that comes later means that somebody will not wait. */
 const SAME_SIGNAL_MS = 1_000

@@ -5,6 +5,7 @@ import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
+import { lockFolder } from '../databases/folder-lock.ts'
 import { openIndex } from '../databases/open-index.ts'
 import { type Pipeline, runPipeline } from '../run-pipeline.ts'
 import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
@@ -25,6 +26,8 @@ export async function start(args: StartArguments, interrupted: AbortSignal): Pro
   const isLive = process.stdout.isTTY === true
   const problems = new RecentProblems(text => isLive || console.error(text))
   const { logger } = problems
+  // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
+  using _lock = await lockFolder(args.dataFolder)
   const config = await withRunId(await configOf(args), logger)
   const { runId, indexers, groups } = runOf(config)
   const pipeline = await runPipeline(config, { logger })

@@ -120,6 +120,16 @@ for (const engine of ENGINES) {
       )
     })
 
+    it('keeps a death, and corrects a birth, when the ticks before come late', async () => {
+      const all: Life[] = [{ birth: 2, length: 8, parent: null, dies: true }]
+      await using index = await indexOf(engine, runId => {
+        const ticks = range(0, 14).map(tick => tickOf(runId, tick, { organisms: organismsAt(all, tick) }))
+        return [ticks.slice(8), ticks.slice(4, 8), ticks.slice(0, 4), ticks.slice(5, 9)]
+      })
+      const { birthPosition, deathTick } = (await index.run.organisms.facts(0)) ?? assert.fail()
+      assert.deepEqual([birthPosition, deathTick], [[2, 0], 9])
+    })
+
     it('tells a long life in as many moments as asked for, evenly, with its first and last', async () => {
       const all: Life[] = [{ birth: 10, length: 400, parent: null, dies: false }]
       await using index = await indexOf(engine, runId => [

@@ -7,6 +7,7 @@ import { create } from '@bufbuild/protobuf'
 import {
   batchEnvelope,
   type DeadLetter,
+  DeadLetterQueue,
   deadLettersTo,
   dummyIndexer,
   type IndexerDefinition,
@@ -17,6 +18,7 @@ import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
+import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
 import { ENGINES, type Place, schemaOf } from '../engines.ts'
 import { range } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
@@ -188,6 +190,27 @@ for (const engine of ENGINES) {
       assert.equal(await world.unacked(), 0)
     })
 
+    it('kills are not held against the batch that was in hand', async () => {
+      await using world = await World.on(engine, { lease: 50 })
+      await world.indexMetadata()
+      const setup = {
+        insertBatchSize: 10,
+        maxRetries: 1,
+        definition: failing(() => false, { components: ['metadata', 'buffering', 'dlq'] }),
+        deadLetters: async () => assert.fail('Nothing failed'),
+      }
+      await world.produce(1, 10)
+      await configureNotificationTopic(world.tidemark, 'batch-topic')
+      // What a killed process leaves behind is a lease that runs out.
+      const reader = world.tidemark.reader('batch-topic', { group: `dummy.${world.runId}`, from: 'beginning' })
+      for (let attempt = 0; attempt < 10; ) attempt = (await reader.poll(10_000))?.attempt ?? assert.fail('It is gone')
+      await reader.close()
+      const next = await world.started(setup)
+      await ackedAre(next, 0)
+      assert.equal(next.indexer.status().metrics.batchesFailed, 0)
+      await world.assertIndexed({ batches: 1, ticks: 10 })
+    })
+
     it('a success makes the failures before it forgotten', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
@@ -223,8 +246,11 @@ for (const engine of ENGINES) {
         watched.acked.toSorted((a, b) => a - b),
         [0, 10, 30, 40],
       )
-      const letter = await world.tidemark.reader('indexer-dead-letters').poll(5_000)
-      assert.match(letter?.type ?? '', /DeadLetterMessage$/)
+      const letters = await (await DeadLetterQueue.open(world.tidemark, { topic: 'indexer-dead-letters' })).list()
+      assert.deepEqual(
+        letters.map(({ sourceService, messageType }) => [sourceService, messageType.split('.').at(-1)]),
+        [['dummy', 'BatchInfo']],
+      )
     })
 
     it('a corrupt batch file is quarantined and dead-lettered, and the service goes on', async () => {

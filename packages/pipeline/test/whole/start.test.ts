@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import type { Script } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
@@ -68,6 +70,24 @@ describe('npm start', () => {
     })
   }
 
+  it('leaves a folder alone that another one is at, says so, and takes it over from one that was killed', async () => {
+    using folder = temporaryFolder()
+    const slow = simulationOption('TICKS_PER_SECOND', 100)
+    await using first = startProcess(folder.path, [], slow)
+    const runId = await runOf(first)
+    for (const args of [[], ['--new'], ['--ticks', '5']]) {
+      await using second = startProcess(folder.path, args)
+      assert.equal((await second.exited).code, 1)
+      assert.match(second.errorLines.join('\n'), /is in use: another process/)
+    }
+    const before = await storedUpTo(folder.path, runId)
+    await until(async () => (await storedUpTo(folder.path, runId)) > before, { what: 'the first to go on' })
+    first.kill('SIGKILL')
+    await first.exited
+    await using third = startProcess(folder.path, ['--ticks', '5'])
+    assert.equal(await endsWell(third), runId)
+  })
+
   it('ends with 1 where its simulation can not start, and says why', async () => {
     using folder = temporaryFolder()
     await using script = startProcess(
@@ -77,6 +97,18 @@ describe('npm start', () => {
     )
     assert.equal((await script.exited).code, 1)
     assert.match(script.errorLines.join('\n'), /There is no run 20200101-/)
+  })
+
+  it('begins once more with other settings of the allocator, unseen', () => {
+    const main = fileURLToPath(new URL('../../src/start/main.ts', import.meta.url))
+    const run = (nodeFlags: readonly string[]) =>
+      spawnSync(process.execPath, ['--conditions=tidemark-source', ...nodeFlags, main, '--help'], { encoding: 'utf8' })
+    const settings = "data:text/javascript,console.log('MALLOC_ARENA_MAX', process.env.MALLOC_ARENA_MAX)"
+    const { status, stdout, stderr } = run(['--import', settings])
+    assert.deepEqual([status, stderr], [0, ''])
+    assert.match(stdout, /--ticks 300/)
+    const begun = [...stdout.matchAll(/^MALLOC_ARENA_MAX (.*)$/gm)].map(([, value]) => value)
+    assert.deepEqual(begun, process.platform === 'linux' ? ['undefined', '1'] : ['undefined'])
   })
 
   it('says what it takes', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../testing/databases.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { open, type Tidemark } from '../../src/index.ts'
-import { SeededRandom } from '../crash/seeded-random.ts'
 import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'

@@ -52,10 +52,13 @@ export async function checkVersion(connection: Connection): Promise<void> {
 
 async function checkServer(connection: Connection): Promise<void> {
   const [row] = await connection.read<{ server_version_num: string }>('show server_version_num')
-  const version = Number(row?.server_version_num)
+  requireVersion(Number(row?.server_version_num), connection.location)
+}
+
+export function requireVersion(version: number, location: string): void {
   if (version >= OLDEST_SERVER) return
   throw new IndexVersionError(
-    `PostgreSQL at ${connection.location} is version ${Math.floor(version / 10_000)}; the index needs 14 or later. ` +
+    `PostgreSQL at ${location} is version ${Math.floor(version / 10_000)}; the index needs 14 or later. ` +
       `Upgrade the server, or use a SQLite index`,
   )
 }

@@ -1,0 +1,58 @@
+import { type Cells, EnvironmentProperties, environmentIndexer, openRunIndex } from '@tidemark/pipeline'
+import { figure, ratioAtLeast } from '../../figure.ts'
+import { interleave, rateOf } from '../../interleave.ts'
+import type { IndexCase } from '../bench-case.ts'
+import { indexWith } from '../index-with.ts'
+import { StoredWorld } from '../world.ts'
+
+const TICKS = 200
+const READS = 600
+const REGION = { from: [40, 40], to: [59, 59] }
+
+export const reading: IndexCase = {
+  name: 'reading',
+  about: 'a region of 20 × 20, next to the whole tick, both as JSON',
+  async run({ engine, rounds, size }) {
+    using world = await StoredWorld.of(1, TICKS)
+    await world.freshIndex(engine)
+    await indexWith(world, engine, environmentIndexer())
+    await using run = await openRunIndex(engine.address, world.runId)
+    const properties = new EnvironmentProperties(world.metadata().environment)
+    const reads = size(READS)
+    const repeat = (read: (tick: number) => Promise<unknown>) => () =>
+      rateOf(reads, async () => {
+        for (let time = 0; time < reads; time++) await read(time % TICKS)
+      })
+    const { medians, samples } = await interleave(rounds, {
+      whole: repeat(async tick => toJson(await run.environment.cells(tick), properties)),
+      region: repeat(async tick => toJson(await run.environment.cells(tick, REGION), properties)),
+      bytes: repeat(tick => run.environment.bytes(tick)),
+    })
+    const common = { engine: engine.name, unit: '/s' } as const
+    return [
+      figure({
+        case: 'read a region of 20 × 20',
+        ...common,
+        ours: medians.region,
+        raw: medians.whole,
+        samples: { ours: samples.region, raw: samples.whole },
+        target: ratioAtLeast(3),
+        note: 'as JSON, one object a cell; raw: the whole tick as JSON',
+      }),
+      figure({ case: 'read a whole tick as bytes', ...common, ours: medians.bytes, samples: { ours: samples.bytes } }),
+    ]
+  },
+}
+
+function toJson(cells: Cells | null, properties: EnvironmentProperties): string {
+  if (cells === null) throw new Error('A tick is missing')
+  const { flatIndex, moleculeType, moleculeValue, ownerId } = cells
+  return JSON.stringify(
+    Array.from(flatIndex, (flat, slot) => ({
+      coordinates: properties.toCoordinates(flat),
+      moleculeType: moleculeType[slot],
+      moleculeValue: moleculeValue[slot],
+      ownerId: ownerId[slot],
+    })),
+  )
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import {
+  batchEnvelope,
+  batchOf,
+  contractsRegistry,
+  dropIndex,
+  encodeTick,
+  FileSystemStorage,
+  makeRunId,
+  openIndex,
+  type SimulationMetadata,
+  type StoredBatch,
+} from '@tidemark/pipeline'
+import { open, type Tidemark } from 'tidemark'
+import { temporaryFolder } from '../../testing/folders.ts'
+import { worldTicks } from '../pipeline/world.ts'
+import type { IndexEngine } from './engines/engine.ts'
+
+/** A run of the 100 × 100 world, stored in batches; what is made of them is up to the case. */
+export class StoredWorld implements Disposable {
+  readonly runId = makeRunId()
+  readonly storage: FileSystemStorage
+  readonly batches: readonly StoredBatch[]
+  readonly #folder: ReturnType<typeof temporaryFolder>
+
+  static async of(batches: number, ticksOfBatch: number): Promise<StoredWorld> {
+    const folder = temporaryFolder()
+    const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
+    const world = new StoredWorld(folder, storage, [])
+    const stored: StoredBatch[] = []
+    for (let batch = 0; batch < batches; batch++) stored.push(await world.#store(batch * ticksOfBatch, ticksOfBatch))
+    return Object.assign(world, { batches: stored })
+  }
+
+  private constructor(folder: ReturnType<typeof temporaryFolder>, storage: FileSystemStorage, batches: StoredBatch[]) {
+    this.#folder = folder
+    this.storage = storage
+    this.batches = batches
+  }
+
+  metadata(): SimulationMetadata {
+    const { runId } = this
+    const environment = { shape: [100, 100], topology: 'torus' } as const
+    const known = { startedAt: 0, seed: '42', samplingInterval: 1, settings: '{}', moleculeTypes: [] }
+    return { runId, environment, ...known }
+  }
+
+  /** An empty index of the run, with its metadata. */
+  async freshIndex({ address }: IndexEngine): Promise<void> {
+    await dropIndex(address, this.runId)
+    await using index = await openIndex(address, this.runId)
+    await index.metadata.write(this.metadata())
+  }
+
+  async freshTopics(name: string): Promise<Tidemark> {
+    const url = `sqlite:${join(this.#folder.path, `${name}.db`)}`
+    return await open(url, { registry: contractsRegistry, maintenance: false })
+  }
+
+  async announce(topics: Tidemark): Promise<void> {
+    for (const batch of this.batches) await topics.publish('batch-topic', batchEnvelope(batch))
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]()
+  }
+
+  async #store(first: number, count: number): Promise<StoredBatch> {
+    const ticks = worldTicks(this.runId, count).map(tick => encodeTick({ ...tick, tick: first + tick.tick }))
+    return await this.storage.writeBatch(batchOf(ticks))
+  }
+}
