@@ -8,6 +8,8 @@ import { migrate } from './commands/migrate.ts'
 import { publish } from './commands/publish.ts'
 import { repair } from './commands/repair.ts'
 import { runs } from './commands/runs.ts'
+import { serve } from './commands/serve.ts'
+import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
 import * as topics from './commands/topics.ts'
 import type { CommandGroup } from './help.ts'
@@ -21,6 +23,8 @@ export const GROUPS: readonly CommandGroup[] = [
 
 /** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */
 export const COMMANDS: readonly Command[] = [
+  start,
+  serve,
   publish,
   tail,
   topics.list,

@@ -1,4 +1,4 @@
-import { open, schemaVersions, type Tidemark } from 'tidemark'
+import { type Logger, open, schemaVersions, type Tidemark } from 'tidemark'
 import type { OptionTable, Surroundings } from './command.ts'
 import { NamespaceError, UsageError } from './errors.ts'
 import type { Given } from './given.ts'
@@ -18,9 +18,8 @@ export function databaseOf(given: Given, { environment }: Surroundings): Databas
   return { url, namespace: given.text('namespace') ?? 'default' }
 }
 
-/** Neither makes a namespace, as a mistyped address would, nor upgrades one under programs that run on it. */
-export async function openTopics(given: Given, surroundings: Surroundings): Promise<Tidemark> {
-  const { url, namespace } = databaseOf(given, surroundings)
+/** A mistyped address must not make a namespace, nor a command upgrade one under programs that run on it. */
+export async function requireNamespace({ url, namespace }: DatabaseChoice): Promise<void> {
   const { location, found, newest } = await schemaVersions(url, { namespace })
   if (found === 0) {
     throw new NamespaceError(
@@ -33,10 +32,12 @@ export async function openTopics(given: Given, surroundings: Surroundings): Prom
         `Bring it up to date with 'tidemark migrate'; programs of an older Tidemark can't open it then`,
     )
   }
-  const { output } = surroundings
+}
+
+/** Warnings and errors, for people. */
+export function loggerOf({ output }: Surroundings): Logger {
   const note = (_: object, message: string): void => output.note(message)
-  const logger = { debug() {}, info() {}, warn: note, error: note }
-  return await open(url, { namespace, autoCreate: false, maintenance: false, logger })
+  return { debug() {}, info() {}, warn: note, error: note }
 }
 
 /** For commands that do one thing with the topics and end. */
@@ -45,6 +46,9 @@ export async function withTopics<T>(
   surroundings: Surroundings,
   work: (tm: Tidemark) => Promise<T>,
 ): Promise<T> {
-  await using tm = await openTopics(given, surroundings)
+  const { url, namespace } = databaseOf(given, surroundings)
+  await requireNamespace({ url, namespace })
+  const logger = loggerOf(surroundings)
+  await using tm = await open(url, { namespace, autoCreate: false, maintenance: false, logger })
   return await work(tm)
 }

@@ -3,12 +3,15 @@
 import { run } from './cli.ts'
 import { EXIT } from './exit-codes.ts'
 import { Output } from './output/output.ts'
+import { beginWithLeanAllocator } from './start/lean-allocator.ts'
 
 /** npm hands a Ctrl-C on to what has had it already; only one that comes later means that somebody will not wait. */
 const SAME_SIGNAL_MS = 1_000
 
 const { stdout, stderr, env: environment } = process
 const words = process.argv.slice(2)
+if (words[0] === 'start') beginWithLeanAllocator()
+
 const interrupted = new AbortController()
 const output = new Output({ json: words.includes('--json'), stdout, stderr, environment })
 let endsItself = false

@@ -192,6 +192,8 @@ export {
   SimulationService,
   type SimulationServiceOptions,
 } from './services/simulation/simulation-service.ts'
+export { Screen } from './start/screen.ts'
+export { type Started, type StartOptions, start } from './start/start.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   ConflictError,

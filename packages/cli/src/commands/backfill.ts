@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Screen } from '@tidemark/pipeline'
 import type { BackfillOptions, BackfillProgress, From, Tidemark } from 'tidemark'
 import type { Command, Surroundings } from '../command.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
-import { progressBar, Redrawn } from '../output/progress-bar.ts'
+import { progressBar } from '../output/progress-bar.ts'
 import { ago } from '../output/units.ts'
 
 const WHOSE = [{ name: 'topic' }, { name: 'group' }] as const
@@ -96,19 +97,20 @@ async function watch(
   begun: Promise<BackfillProgress>,
 ): Promise<ExitCode> {
   let isBegun = false
-  const bar = new Redrawn()
+  // Only a terminal has it drawn, and only then is it worth the loading.
+  const screen = output.isLive ? new (await import('@tidemark/pipeline')).Screen() : undefined
   const beginning = begun.finally(() => {
     isBegun = true
   })
   // A small one is over before its start is told; a refusal must not wait for the next look.
   while (!isBegun && !interrupted.aborted) {
     await Promise.race([beginning, delay(LOOK_MS, undefined, { signal: interrupted }).catch(() => undefined)])
-    if (!isBegun && output.isLive) await draw(tm, given, bar)
+    if (!isBegun && screen) await draw(tm, given, screen)
   }
   if (!interrupted.aborted) await beginning
   for (;;) {
     const now = await find(tm, given)
-    if (output.isLive) bar.draw([lineOf(now)])
+    screen?.draw([lineOf(now)])
     if (now.status !== 'RUNNING') {
       if (!output.isLive) output.result(now, () => [lineOf(now)])
       return now.status === 'COMPLETED' ? EXIT.done : EXIT.failed
@@ -124,9 +126,9 @@ async function watch(
   }
 }
 
-async function draw(tm: Tidemark, given: Given, bar: Redrawn): Promise<void> {
+async function draw(tm: Tidemark, given: Given, screen: Screen): Promise<void> {
   const now = await tm.admin.backfill(given.argument('topic'), given.argument('group'))
-  if (now !== undefined) bar.draw([lineOf(now)])
+  if (now !== undefined) screen.draw([lineOf(now)])
 }
 
 async function find(tm: Tidemark, given: Given): Promise<BackfillProgress> {
