@@ -17,7 +17,7 @@ const INTRODUCTION = `# The command line
 
 - **The database** is \`--database sqlite:<file>\` or \`--database postgres://…\`, or what \`TIDEMARK_DATABASE\` says. A password is
   better there than on the command line, where other users see it; no output and no error shows it.
-- A mistyped address makes nothing: only \`migrate\`, \`start\` and \`serve\` make a namespace. Nor does a command upgrade one under
+- A mistyped address makes nothing: only \`migrate\` and \`start\` make a namespace. Nor does a command upgrade one under
   programs that run on it: that is \`migrate\` as well.
 - **\`--json\`** gives one JSON document, or one a line where there is a stream (\`tail\`). Errors are then
   \`{"error":{"code","message"}}\` on standard error. Bytes are \`{"base64": …}\`.
