@@ -12,6 +12,7 @@ import {
   type Reader,
   repair,
   type Tidemark,
+  type Tracking,
 } from '../../src/index.ts'
 import { schemaName } from '../../src/stores/postgres/schema-name.ts'
 import { burnTransactions, copyNamespace } from './logical-copy.ts'
@@ -61,8 +62,9 @@ async function drain(tm: Tidemark, topic: string, group: string): Promise<number
 }
 
 /** Writers that commit out of order, groups that begin anywhere and leave messages in every state. */
-async function liveSomeTime(tm: Tidemark, seed: number): Promise<string[]> {
-  await tm.configureTopic('orders', SETTINGS)
+async function liveSomeTime(tm: Tidemark, tracking: Tracking, seed: number): Promise<string[]> {
+  await tm.configureTopic('orders', { ...SETTINGS, tracking })
+  const published: string[] = []
   const clients = await Promise.all(
     [1, 2, 3].map(async () => {
       const client = new pg.Client({ connectionString: old.url })
@@ -77,11 +79,10 @@ async function liveSomeTime(tm: Tidemark, seed: number): Promise<string[]> {
   })
   for (const { what, who, count } of steps) {
     const writer = clients[who]
-    if (what <= 2)
-      await tm.publishBatch(
-        'orders',
-        Array.from({ length: count }, (_, at) => at),
-      )
+    if (what <= 2) {
+      const payloads = Array.from({ length: count }, (_, at) => at)
+      published.push(...(await tm.publishBatch('orders', payloads)).map(({ messageId }) => messageId))
+    }
     if (what >= 3 && what <= 5 && writer) {
       if (!writer.isOpen) await writer.client.query('begin')
       else if (count % 4 === 0) await writer.client.query('rollback')
@@ -91,7 +92,8 @@ async function liveSomeTime(tm: Tidemark, seed: number): Promise<string[]> {
     }
     if (what >= 6) {
       const group = `group-${who}-${what % 2}`
-      const from = what % 2 === 0 ? 'beginning' : 'now'
+      const messageId = published[Math.floor(published.length / 2)]
+      const from = what % 2 === 0 ? 'beginning' : who === 0 || messageId === undefined ? 'now' : { messageId }
       const reader = readers.get(group) ?? tm.reader('orders', { group, from, batchSize: 7 })
       readers.set(group, reader)
       for (let n = 0; n < count; n++) {
@@ -109,13 +111,17 @@ async function liveSomeTime(tm: Tidemark, seed: number): Promise<string[]> {
 
 describe('a namespace restored into another cluster', () => {
   const random = Number(process.env.TIDEMARK_TEST_SEED || Math.floor(Math.random() * 1e9))
-  for (const seed of [2, random]) {
-    it(`delivers what the old one would have, and nothing twice (seed ${seed})`, async () => {
+  for (const [tracking, seed] of [
+    ['offset', 2],
+    ['offset', random],
+    ['reference', random],
+  ] as const) {
+    it(`delivers what the old one would have, and nothing twice (tracked by ${tracking}, seed ${seed})`, async () => {
       const namespace = freshNamespace()
       const expected = new Map<string, number[]>()
       {
         await using tm = await openAt(old, namespace)
-        const groups = await liveSomeTime(tm, seed)
+        const groups = await liveSomeTime(tm, tracking, seed)
         await copyNamespace(old.url, lower.url, namespace)
         await copyNamespace(old.url, higher.url, namespace)
         await tm.close()
