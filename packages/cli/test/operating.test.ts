@@ -85,6 +85,24 @@ for (const { engine, fresh } of ENGINES) {
 }
 
 describe('on PostgreSQL', () => {
+  it('a transaction left open is named, with what to do', async () => {
+    await using database = await freshDatabase()
+    await (await open(database.url, { maintenance: false, logger: QUIET })).close()
+    await withClient(database.url, async client => {
+      await client.query('begin')
+      await client.query('select pg_current_xact_id()')
+      const { rows } = await client.query('select pg_backend_pid() as pid')
+      const report = await doctor(database.url, '--open-transaction', '1ms')
+      const named = report.findings
+        .filter(({ check }) => check === 'open transactions')
+        .map(({ advice }) => advice ?? '')
+      const ending = new RegExp(`pg_terminate_backend\\(${rows[0].pid}\\)`)
+      assert.ok(named.some(advice => ending.test(advice)))
+    })
+    const wrong = await tidemark(['doctor', '--open-transaction', 'soon'], { database: database.url })
+    assert.equal(wrong.code, EXIT.usage)
+  })
+
   it('a namespace of another cluster is found, and repaired', async () => {
     await using database = await freshDatabase()
     {

@@ -58,6 +58,21 @@ describe('tidemark start', () => {
   })
 })
 
+describe('the usual port', () => {
+  it('is another where it is taken, and the address says which', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await (await open(database.url, { maintenance: false, logger: QUIET })).close()
+    const other = createServer()
+    // Somebody else's, if it is not ours: taken is taken.
+    await new Promise<void>(resolve => other.once('error', () => resolve()).listen(4680, '127.0.0.1', resolve))
+    await using command = startTidemark(['serve'], { database: database.url })
+    const address = await addressOf(command)
+    assert.doesNotMatch(address, /:4680$/)
+    assert.equal((await answer(address, '/api/v1/topics')).status, 200)
+    other.close()
+  })
+})
+
 describe('tidemark serve', () => {
   it('wants the tokens of the environment, and shows them nowhere', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()

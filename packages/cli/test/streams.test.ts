@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { open } from 'tidemark'
+import { until } from '../../../testing/until.ts'
 import { EXIT } from '../src/exit-codes.ts'
-import { type CommandOptions, MAIN, NODE_FLAGS, RunningCommand, startTidemark } from './command.ts'
+import { type CommandOptions, MAIN, NODE_FLAGS, RunningCommand, startTidemark, tidemark } from './command.ts'
 import { ENGINES, QUIET } from './engines.ts'
 
 const COMMAND = [process.execPath, ...NODE_FLAGS, MAIN].map(word => `'${word}'`).join(' ')
@@ -52,6 +53,34 @@ describe('a stream', () => {
       clearInterval(publishing)
     }
     assert.equal((await both.ended).err, '')
+  })
+})
+
+describe('a backfill', () => {
+  it('is left by Ctrl-C, cancelled, and resumed to its end', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+    await tm.configureTopic('orders', { semantics: 'pub-sub', tracking: 'reference', retention: 'forever' })
+    await tm.publishBatch(
+      'orders',
+      Array.from({ length: 60 }, (_, at) => at),
+    )
+    await tm.reader('orders', { group: 'late', from: 'now' }).poll(0)
+    const options = { database: database.url }
+    const slowly = ['--batch-size', '10', '--max-per-second', '10']
+    await using filling = startTidemark(['backfill', 'start', 'orders', 'late', ...slowly], options)
+    const status = async () => (await tm.admin.backfill('orders', 'late'))?.status
+    await until(async () => (await status()) === 'RUNNING', { what: 'the backfill to run' })
+    filling.kill('SIGINT')
+    const { code, err } = await filling.ended
+    assert.equal(code, EXIT.interrupted, err)
+    assert.match(err, /It is not done/)
+    const cancelled = await tidemark(['backfill', 'cancel', 'orders', 'late'], options)
+    assert.equal(cancelled.code, 0, cancelled.err)
+    assert.equal(await status(), 'CANCELLED')
+    const resumed = await tidemark(['backfill', 'resume', 'orders', 'late'], options)
+    assert.equal(resumed.code, 0)
+    assert.match(resumed.out, /100 % {2}COMPLETED {2}60 messages/)
   })
 })
 

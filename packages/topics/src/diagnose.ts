@@ -1,10 +1,15 @@
 import type { GroupHealth } from './admin/group-health.ts'
-import type { Health } from './admin/health.ts'
+import { type Health, type HealthOptions, parseLimits } from './admin/health.ts'
 import { TidemarkError } from './errors.ts'
 import { open } from './open.ts'
 import { addressOf, type NamespaceOptions } from './operate.ts'
 import { bad, type Finding, ok, warn } from './stores/finding.ts'
 import { operatorOf } from './stores/operators.ts'
+
+export type DiagnoseOptions = NamespaceOptions & {
+  /** From when on something needs somebody, as `tm.admin.health` takes it. */
+  health?: HealthOptions
+}
 
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -12,14 +17,16 @@ const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
  * Everything that can be looked at from outside: the database itself first and, where it can be opened as it is, what
  * needs somebody in its topics. Writes nothing. What is wrong is a finding, with what to do about it.
  */
-export async function diagnose(url: string, options?: NamespaceOptions): Promise<Finding[]> {
+export async function diagnose(url: string, given?: DiagnoseOptions): Promise<Finding[]> {
+  const { health, ...options } = given ?? {}
   const address = addressOf('diagnose', url, options)
+  parseLimits(health)
   const { findings, usable } = await operatorOf(address).diagnose()
   if (!usable) return [...findings]
-  return [...findings, ...(await topicFindings(url, address.namespace))]
+  return [...findings, ...(await topicFindings(url, address.namespace, health))]
 }
 
-async function topicFindings(url: string, namespace: string): Promise<Finding[]> {
+async function topicFindings(url: string, namespace: string, limits: HealthOptions | undefined): Promise<Finding[]> {
   try {
     await using tm = await open(url, { namespace, maintenance: false, autoCreate: false, logger: QUIET })
     const topics = await tm.admin.topics()
@@ -28,7 +35,7 @@ async function topicFindings(url: string, namespace: string): Promise<Finding[]>
     return [
       ok('topics', `${topics.length}, with ${groups.length} groups`),
       ...groupFindings(groups),
-      ...healthFindings(await tm.admin.health()),
+      ...healthFindings(await tm.admin.health(limits)),
     ]
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error

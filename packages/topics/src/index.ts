@@ -25,7 +25,7 @@ export type { Pulled, PulledMessage, PullOptions } from './consume/pull/puller.t
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
-export { diagnose } from './diagnose.ts'
+export { type DiagnoseOptions, diagnose } from './diagnose.ts'
 export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,

@@ -2,6 +2,7 @@ import { diagnose, type Finding } from 'tidemark'
 import type { Command } from '../command.ts'
 import { DATABASE, databaseOf } from '../database.ts'
 import { EXIT } from '../exit-codes.ts'
+import { present } from '../given.ts'
 import type { Output } from '../output/output.ts'
 import { redact } from '../redact.ts'
 
@@ -12,7 +13,12 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Looks at the database and the topics, and says what to do',
   arguments: [],
-  options: { strict: { help: 'a warning counts as something wrong too' }, ...DATABASE },
+  options: {
+    strict: { help: 'a warning counts as something wrong too' },
+    'open-transaction': { value: '<duration>', help: "a transaction open for longer is told of: '5m' if not said" },
+    'stuck-after': { value: '<duration>', help: "a message that waits for longer is told of: '1h' if not said" },
+    ...DATABASE,
+  },
   examples: [
     {
       run: 'tidemark doctor --database postgres://app@db/app',
@@ -21,7 +27,11 @@ export const doctor: Command = {
   ],
   run: async (given, surroundings) => {
     const { url, namespace } = databaseOf(given, surroundings)
-    const findings = await diagnose(url, { namespace })
+    const health = present({
+      openTransaction: given.duration('open-transaction'),
+      stuckAfter: given.duration('stuck-after'),
+    })
+    const findings = await diagnose(url, { namespace, health })
     const worst = ['bad', ...(given.flag('strict') ? ['warn'] : [])]
     const isWrong = findings.some(({ state }) => worst.includes(state))
     const { output } = surroundings

@@ -210,6 +210,33 @@ describe('a namespace restored into another cluster', () => {
     assert.deepEqual(unfinished, [])
   })
 
+  it('lets partitions go that were full before', async () => {
+    const namespace = freshNamespace()
+    const quick = { ...SETTINGS, partitionRows: 5, lease: '100ms', retention: '100ms' } as const
+    {
+      await using tm = await openAt(old, namespace)
+      await tm.configureTopic('orders', quick)
+      const reader = tm.reader('orders', { group: 'group', from: 'beginning' })
+      for (let n = 0; n < 20; n++) {
+        await tm.publish('orders', n)
+        await reader.ack(await reader.receive())
+      }
+      await tm.admin.jobs.messages.runOnce()
+      await copyNamespace(old.url, lower.url, namespace)
+    }
+    await repair(lower.url, { namespace })
+    await using here = await openAt(lower, namespace)
+    await until(
+      async () => {
+        await here.admin.jobs.messages.runOnce()
+        return (await here.admin.browse('orders')).messages.every(({ id }) => id >= 15)
+      },
+      { what: 'the partitions to be dropped' },
+    )
+    const { id } = await here.publish('orders', 'from now on')
+    assert.deepEqual(await drain(here, 'orders', 'group'), [id])
+  })
+
   it('delivers what somebody published there before the repair', async () => {
     const namespace = freshNamespace()
     await using tm = await openAt(old, namespace)
