@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { TidemarkError } from 'tidemark'
 import type { Command, Surroundings } from './command.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
-import { UnconfirmedError, UsageError } from './errors.ts'
+import { UnconfirmedError, UnexpectedError, UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { parseFor } from './parse.ts'
@@ -15,6 +16,11 @@ export async function run(
 ): Promise<ExitCode> {
   const { output } = surroundings
   try {
+    if (words[0] === '--version') {
+      const { version } = manifest()
+      output.result({ version }, () => [version])
+      return EXIT.done
+    }
     const found = find(commandFirst(words))
     if (Array.isArray(found)) {
       output.result({ help: found.join('\n') }, () => found)
@@ -31,11 +37,14 @@ export async function run(
     return await command.run(given, surroundings)
   } catch (error) {
     if (surroundings.interrupted.aborted) return EXIT.interrupted
-    if (!(error instanceof TidemarkError)) throw error
-    output.complain(error)
-    return exitCodeOf(error)
+    const told = error instanceof TidemarkError ? error : new UnexpectedError(error)
+    output.complain(told)
+    return exitCodeOf(told)
   }
 }
+
+const manifest = (): { readonly version: string } =>
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /** `tidemark --json topics list` means what `tidemark topics list --json` does. */
 function commandFirst(words: readonly string[]): readonly string[] {

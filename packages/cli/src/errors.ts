@@ -29,3 +29,11 @@ export class NotFoundError extends TidemarkError {
     super('TIDEMARK_NOT_FOUND', message)
   }
 }
+
+/** What nobody thought of: a defect. Where it came from is told with it, and like all that is shown without passwords. */
+export class UnexpectedError extends TidemarkError {
+  constructor(cause: unknown) {
+    const what = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    super('TIDEMARK_UNEXPECTED', `This should not happen; please report it. ${what}`, cause)
+  }
+}

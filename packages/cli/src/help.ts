@@ -18,7 +18,7 @@ export function overview(commands: readonly Command[], groups: readonly CommandG
     'Exit codes:',
     ...listed(exitLines()),
     '',
-    "'tidemark <command> --help' says more, with examples. Colours are for terminals, and never with NO_COLOR.",
+    "'tidemark <command> --help' says more, with examples; 'tidemark --version' says which this is. Colours are for terminals, and never with NO_COLOR.",
   ]
 }
 

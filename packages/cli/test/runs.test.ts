@@ -68,8 +68,15 @@ describe('inspect', () => {
     ])
     assert.equal(tick.tick, 12)
     assert.deepEqual(tick.cells.moleculeValue, [-7, 12])
-    for (const args of [[path, '3'], [RUN_ID, '99', '--data', folder.path], [join(folder.path, 'none')]]) {
-      assert.equal((await tidemark(['inspect', ...args])).code, EXIT.failed)
+    for (const args of [
+      [path, '3'],
+      [RUN_ID, '99', '--data', folder.path],
+      [join(folder.path, 'none')],
+      [folder.path],
+    ]) {
+      const { code, err } = await tidemark(['inspect', ...args])
+      assert.equal(code, EXIT.failed)
+      assert.doesNotMatch(err, /should not happen/)
     }
   })
 

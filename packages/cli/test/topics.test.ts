@@ -72,6 +72,18 @@ for (const { engine, fresh } of ENGINES) {
       assert.deepEqual(await json('topics', 'list'), [])
     })
 
+    it('has one group in a queue, which needs no name', async () => {
+      await using database = await fresh()
+      await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+      await tm.configureTopic('jobs')
+      await tm.publish('jobs', 1)
+      await tm.reader('jobs').poll(0)
+      const { code, out } = await tidemark(['groups', 'pause', 'jobs'], { database: database.url })
+      assert.equal(code, 0)
+      assert.equal(out, "the queue 'jobs' is paused\n")
+      assert.equal((await tm.admin.groups('jobs'))[0]?.status, 'PAUSED')
+    })
+
     it('switches the tracking of a topic that exists', async () => {
       await using database = await fresh()
       await using tm = await open(database.url, { namespace: 'other', maintenance: false })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../../testing/folders.ts'
@@ -32,6 +33,13 @@ describe('the help', () => {
       for (const { run } of command.examples) assert.ok(run.includes(`tidemark ${command.name}`), run)
       for (const option of Object.keys(command.options)) assert.ok(text.includes(`--${option}`))
     }
+  })
+})
+
+describe('the version', () => {
+  it("is the package's", async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    assert.equal((await tidemark(['--version'])).out, `${version}\n`)
   })
 })
 
