@@ -23,7 +23,7 @@ export type { Delivery } from './consume/delivery.ts'
 export type { Filter, Handler, HandlerContext } from './consume/member.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
-export type { Duration } from './duration.ts'
+export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
   ClosedError,

@@ -1,13 +1,17 @@
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
 import { indexName } from '../index-name.ts'
+import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
+import { StoredLedger } from '../stored-ledger.ts'
+import { StoredMetadata } from '../stored-metadata.ts'
+import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { Connection } from './connection.ts'
-import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
-import { PostgresLedgerStore } from './ledger-store.ts'
-import { PostgresMetadata } from './metadata.ts'
+import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { LEDGER } from './ledger-store.ts'
+import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, schemaExists } from './migrate.ts'
 import { PostgresOrganismRows } from './organism-rows.ts'
-import { PostgresRetryTracker } from './retry-tracker.ts'
+import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
 import { PostgresTickBlobs } from './tick-blobs.ts'
@@ -30,10 +34,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'postgres',
     runId,
     location: connection.location,
-    metadata: new PostgresMetadata(connection, runId),
-    ledger: new PostgresLedgerStore(connection),
-    idempotency: new PostgresIdempotencyTracker(connection),
-    retries: new PostgresRetryTracker(connection),
+    metadata: new StoredMetadata(connection, METADATA, runId),
+    ledger: new StoredLedger(connection, LEDGER),
+    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
+    retries: new StoredRetryTracker(connection, RETRIES),
     environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
     organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
     organisms: new PostgresOrganismRows(connection),

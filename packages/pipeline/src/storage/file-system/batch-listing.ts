@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { ConfigError } from 'tidemark'
+import { wholeNumber } from '../../options.ts'
 import { isRunId } from '../../run-id.ts'
 import { parseBatchKey, parseBatchName, parseLevel, TICKS_PER_L0, TICKS_PER_L1 } from '../keys.ts'
 import type { BatchQuery, BatchRef, Page } from '../storage.ts'
@@ -35,9 +36,9 @@ function understand(query: BatchQuery): Wanted {
   const runId = String(prefix).split('/', 1)[0]
   if (!isRunId(runId) || !prefix.startsWith(`${runId}/`))
     throw new ConfigError('prefix', prefix, "a run id and '/', and more")
-  requireInteger('fromTick', fromTick, 0, Number.MAX_SAFE_INTEGER)
-  requireInteger('toTick', toTick, 0, Number.MAX_SAFE_INTEGER)
-  requireInteger('limit', limit, 1, MAX_LIMIT)
+  wholeNumber('fromTick', fromTick, { min: 0 })
+  wholeNumber('toTick', toTick, { min: 0 })
+  wholeNumber('limit', limit, { min: 1, max: MAX_LIMIT })
   const after = query.after === undefined ? undefined : parseBatchKey(query.after)
   if (after && after.runId !== runId) throw new ConfigError('after', query.after, `a key of run ${runId}`)
   return { runId, prefix, from: fromTick, to: toTick, after, limit }
@@ -136,9 +137,4 @@ async function entries(paths: SafePaths, folder: string): Promise<Dirent[]> {
     if (isMissing(error)) return []
     throw error
   }
-}
-
-export function requireInteger(option: string, value: unknown, min: number, max: number): void {
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw new ConfigError(option, value, `a whole number from ${min} to ${max}`)
 }
