@@ -18,6 +18,7 @@ const MOLECULE_VALUE = 3
 const OWNER_ID = 4
 const COLUMNS = ['flat_index', 'molecule_type', 'molecule_value', 'owner_id'] as const
 const LONGEST_VARINT = 5
+const HIGH_BITS = 0x80808080 | 0
 
 const scratchWriter = new WireWriter()
 
@@ -54,6 +55,40 @@ export function decodeCells(bytes: Uint8Array, limits: ContractLimits): Cells {
   fromDistances(cells.flatIndex)
   requireNatural(cells.moleculeType, 'molecule_type')
   return cells
+}
+
+/**
+ * The cells from one flat index to another, both included. Of the other columns only what belongs to them is decoded,
+ * and checked: a region that is a fifth of the world takes half the time of the whole.
+ */
+export function decodeCellRange(bytes: Uint8Array, first: number, last: number, limits: ContractLimits): Cells {
+  const [flatIndexParts, typeParts, valueParts, ownerParts] = findColumns(bytes)
+  const count = countVarints(bytes, flatIndexParts)
+  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
+  const all = readColumn(bytes, flatIndexParts, count, 'flat_index', PLAIN)
+  fromDistances(all)
+  const from = lowerBound(all, first)
+  const to = lowerBound(all, last + 1)
+  const cells = {
+    flatIndex: all.slice(from, to),
+    moleculeType: readSlots(bytes, typeParts, from, to, 'molecule_type', PLAIN),
+    moleculeValue: readSlots(bytes, valueParts, from, to, 'molecule_value', ZIGZAG),
+    ownerId: readSlots(bytes, ownerParts, from, to, 'owner_id', ZIGZAG),
+  }
+  requireNatural(cells.moleculeType, 'molecule_type')
+  return cells
+}
+
+/** The first slot whose index is not below this one. */
+export function lowerBound(flatIndex: Int32Array, flat: number): number {
+  let low = 0
+  let high = flatIndex.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((flatIndex[middle] as number) < flat) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** How many cells there are, without decoding them. */
@@ -256,10 +291,14 @@ function findColumns(bytes: Uint8Array): readonly [Pieces, Pieces, Pieces, Piece
 }
 
 function countVarints(bytes: Uint8Array, pieces: Pieces): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
   for (let piece = 0; piece < pieces.length; piece += 2) {
     const end = pieces[piece + 1] as number
-    for (let at = pieces[piece] as number; at < end; at++) count += (bytes[at] as number) < 0x80 ? 1 : 0
+    let at = pieces[piece] as number
+    // A number ends with each byte below 0x80, and most words have four of them.
+    for (; at + 3 < end; at += 4) count += 4 - bitsOf(view.getInt32(at, true) & HIGH_BITS)
+    for (; at < end; at++) count += (bytes[at] as number) < 0x80 ? 1 : 0
   }
   return count
 }
@@ -269,6 +308,30 @@ type Sign = 0 | 1
 const PLAIN: Sign = 0
 const ZIGZAG: Sign = 1
 const toSigned = (value: number, sign: Sign): number => (value >>> sign) ^ -(value & sign)
+
+/** Of the four that HIGH_BITS leaves. */
+const bitsOf = (word: number): number => (word === 0 ? 0 : Math.imul(word >>> 7, 0x01010101) >>> 24)
+
+/** Where the number after so many others begins; `end` where there are fewer. */
+function skipVarints(bytes: Uint8Array, start: number, end: number, count: number): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let left = count
+  let at = start
+  for (; left >= 4 && at + 3 < end; at += 4) left -= 4 - bitsOf(view.getInt32(at, true) & HIGH_BITS)
+  for (; left > 0 && at < end; at++) left -= (bytes[at] as number) < 0x80 ? 1 : 0
+  return at
+}
+
+/** These slots of a column, without what is before and behind them. */
+function readSlots(bytes: Uint8Array, pieces: Pieces, from: number, to: number, name: string, sign: Sign): Int32Array {
+  const [start, end] = pieces
+  // Nobody writes a column in pieces, and then it need not be fast.
+  if (pieces.length !== 2 || start === undefined || end === undefined) {
+    return readColumn(bytes, pieces, countVarints(bytes, pieces), name, sign).slice(from, to)
+  }
+  const begin = skipVarints(bytes, start, end, from)
+  return readColumn(bytes, [begin, skipVarints(bytes, begin, end, to - from)], to - from, name, sign)
+}
 
 function readColumn(bytes: Uint8Array, pieces: Pieces, count: number, name: string, sign: Sign): Int32Array {
   const column = new Int32Array(count)
