@@ -24,9 +24,11 @@ export { ConfigFileError, ServiceTypeError, StrategyError } from './config/error
 export { type LoadOptions, loadConfig } from './config/load-config.ts'
 export {
   type CheckedOptions,
+  checkOptions,
   choice,
   duration,
   flag,
+  type GivenOptions,
   number,
   type OptionRule,
   type OptionTable,
@@ -93,6 +95,7 @@ export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export { defaultLogger } from './logger.ts'
 export type { WindowedLatency } from './metrics/latency-window.ts'
 export {
   BoundedQueue,
@@ -146,6 +149,7 @@ export { type StorageSourceOptions, storageSource } from './services/indexing/so
 export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
 export { IngestError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
+export { readTicks } from './services/ingest/read-ticks.ts'
 export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'

@@ -2,6 +2,8 @@ import type { Logger } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
 import { parseDuration } from './duration.ts'
 import { defaultLogger } from './logger.ts'
+import type { Movable } from './queues/worker-queue.ts'
+import type { Outlet } from './resources/bound-resources.ts'
 import type { ResourceStatus } from './resources/opened-resource.ts'
 import { Resources } from './resources/resources.ts'
 import { buildService } from './services/build-service.ts'
@@ -52,6 +54,11 @@ export class Pipeline implements AsyncDisposable {
     const services = this.services.status()
     const resources = this.#resources.status()
     return { services, resources, healthy: [...services, ...resources].every(({ healthy }) => healthy) }
+  }
+
+  /** For ticks and metadata from elsewhere: the near end of a queue of the configuration. */
+  outlet<T extends Movable>(queue: string): Outlet<T> {
+    return this.#resources.queue(queue) as unknown as Outlet<T>
   }
 
   /** For good: services in reverse order, then what they shared. Again is fine. */

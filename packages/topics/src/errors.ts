@@ -174,6 +174,13 @@ export class StaleDeliveryError extends TidemarkError {
   }
 }
 
+/** What was given as the receipt of a pull is none, or is damaged. */
+export class InvalidReceiptError extends TidemarkError {
+  constructor(problem: string) {
+    super('TIDEMARK_INVALID_RECEIPT', `The receipt can't be used: ${problem}. Give it back exactly as pull() gave it`)
+  }
+}
+
 export class InvalidTransitionError extends TidemarkError {
   readonly from: string
   readonly to: string

@@ -21,6 +21,8 @@ export type {
 } from './consume/consumer-group.ts'
 export type { Delivery } from './consume/delivery.ts'
 export type { Filter, Handler, HandlerContext } from './consume/member.ts'
+export type { Pulled, PulledMessage, PullOptions } from './consume/pull/puller.ts'
+export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
 export { type Duration, parseDuration } from './duration.ts'
@@ -39,6 +41,7 @@ export {
   GroupNotFoundError,
   HeartbeatError,
   InvalidNameError,
+  InvalidReceiptError,
   InvalidTransitionError,
   JobBusyError,
   LeaseExpiredError,
@@ -78,6 +81,6 @@ export type {
   SubscriptionStatus,
   TopicDescription,
 } from './stores/store.ts'
-export type { PublishedRef, Tidemark } from './tidemark.ts'
+export type { BatchMessage, PublishedRef, Tidemark } from './tidemark.ts'
 export type { Backoff, Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
 export type { Topic } from './topic-handle.ts'

@@ -3,9 +3,12 @@ import { Backfills } from './backfill/backfills.ts'
 import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
+import { type Pulled, Puller, type PullOptions } from './consume/pull/puller.ts'
+import type { PullSettlement } from './consume/pull/settlement.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
+import type { Duration } from './duration.ts'
 import { ClosedError, PayloadError, TopicNotFoundError } from './errors.ts'
 import { heartbeatDefaults } from './heartbeat-options.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -18,7 +21,14 @@ import { messageIdOf } from './message-id.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { Options } from './options.ts'
 import type { Codec } from './payload/codec.ts'
-import { checkPublishOptions, checkSize, type PublishOptions, toOutgoing } from './payload/outgoing.ts'
+import {
+  checkMessageOptions,
+  checkPublishOptions,
+  checkSize,
+  type MessageOptions,
+  type PublishOptions,
+  toOutgoing,
+} from './payload/outgoing.ts'
 import { isSchema, type Schema } from './payload/schema.ts'
 import { Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
@@ -37,6 +47,9 @@ export type PublishedRef = {
   readonly duplicate: boolean
 }
 
+/** One of several that are published together. */
+export type BatchMessage = MessageOptions & { readonly payload: unknown }
+
 export type TidemarkParts = {
   readonly store: Store
   readonly codec: Codec
@@ -54,6 +67,7 @@ export class Tidemark implements AsyncDisposable {
   readonly #store: Store
   readonly #engine: Engine
   readonly #publisher: Publisher
+  readonly #puller: Puller
   #watching = false
   #closing: Promise<void> | undefined
 
@@ -82,6 +96,7 @@ export class Tidemark implements AsyncDisposable {
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
+    this.#puller = new Puller(this.#engine)
     this.admin = new Admin(this.#engine, () => this.#consuming())
     if (maintenance.scheduled) this.#engine.maintenance.start()
   }
@@ -116,12 +131,22 @@ export class Tidemark implements AsyncDisposable {
     const batchOptions = new Options('publishBatch', options)
     const tx = batchOptions.value('tx')
     batchOptions.done()
-    const outgoing = payloads.map(payload => toOutgoing(this.#engine.codec, payload))
-    const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
-    for (const message of outgoing) checkSize(record, message)
-    if (outgoing.length === 0) return []
-    const published = await this.#storeMessages(record, outgoing, tx)
-    return published.map((each, index) => toRef(record, outgoing[index], each))
+    return await this.#publishAll(
+      topic,
+      payloads.map(payload => toOutgoing(this.#engine.codec, payload)),
+      tx,
+    )
+  }
+
+  /** As publishBatch, for messages with keys, headers and ids of their own. */
+  async publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
+    this.#assertOpen()
+    if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
+    return await this.#publishAll(
+      topic,
+      messages.map(message => toOutgoing(this.#engine.codec, ...parted(message))),
+      undefined,
+    )
   }
 
   topic<T = unknown>(name: string, given?: { schema?: Schema<T> }): Topic<T> {
@@ -143,6 +168,27 @@ export class Tidemark implements AsyncDisposable {
 
   reader<T = unknown>(topic: string, options?: ReaderOptions<T>): Reader<T> {
     return new Reader<T>(this.#consuming(), topic, options)
+  }
+
+  /**
+   * Claims without staying: for servers and short-lived programs. The receipt settles the messages, from any process.
+   * A message that is not settled while its lease holds comes again, at the next version.
+   */
+  async pull(topic: string, group?: string, options?: PullOptions): Promise<Pulled> {
+    this.#consuming()
+    return await this.#puller.pull(topic, group, options)
+  }
+
+  /** Acks and nacks what was pulled. Again is fine; rejects with StaleDeliveryError where the lease was lost. */
+  async settle(receipt: string, settlement: PullSettlement): Promise<void> {
+    this.#assertOpen()
+    await this.#puller.settle(receipt, settlement)
+  }
+
+  /** Keeps what was pulled for `duration` (the topic's lease) from now. */
+  async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
+    this.#assertOpen()
+    return await this.#puller.extend(receipt, duration)
   }
 
   /** Listens to what happens; the returned function ends it. */
@@ -184,6 +230,14 @@ export class Tidemark implements AsyncDisposable {
     await this.#store.close()
   }
 
+  async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
+    const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
+    for (const message of outgoing) checkSize(record, message)
+    if (outgoing.length === 0) return []
+    const published = await this.#storeMessages(record, outgoing, tx)
+    return published.map((each, index) => toRef(record, outgoing[index], each))
+  }
+
   async #storeMessages(
     topic: TopicRecord,
     messages: readonly OutgoingMessage[],
@@ -212,6 +266,10 @@ export class Tidemark implements AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new ClosedError('This Tidemark')
   }
+}
+
+function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions] {
+  return [payload, checkMessageOptions('publishMessages', options)]
 }
 
 const toRef = (

@@ -1,6 +1,6 @@
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import { type Duration, parseDuration } from '../duration.ts'
-import { ClosedError, ConfigError, MembershipError, TidemarkError } from '../errors.ts'
+import { ClosedError, ConfigError, TidemarkError } from '../errors.ts'
 import type { HeartbeatOptions } from '../heartbeat-options.ts'
 import type { Beating } from '../heartbeats.ts'
 import { checkName } from '../names.ts'
@@ -15,6 +15,7 @@ import { type Delivery, LeasedDelivery } from './delivery.ts'
 import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 import { type From, parseFrom } from './start-position.ts'
+import { subscribe } from './subscribe.ts'
 import { parseSubscription } from './subscription-options.ts'
 
 export type ReaderOptions<T = unknown> = {
@@ -143,17 +144,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
   }
 
   async #subscribe(from: StartPosition, settings: SubscriptionSettings): Promise<Claimer> {
-    const topic = await this.#engine.topics.get(this.topic)
-    const isQueue = topic.config.semantics === 'queue'
-    if (!isQueue && this.#label === '') {
-      throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the reader a group`)
-    }
-    const group = isQueue ? '' : this.#label
-    const subscription = await this.#engine.store.subscribe(topic, group, from, settings)
-    await this.#engine.backfills.start(topic, subscription)
-    if (subscription.resurrected) {
-      this.#engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)
-    }
+    const { topic, subscription } = await subscribe(this.#engine, this.topic, this.#label, from, settings)
     const claimer = new Claimer(this.#engine, topic, subscription, this.#consumer)
     this.#beating = {
       topic,

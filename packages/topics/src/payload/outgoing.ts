@@ -35,10 +35,20 @@ export function checkSize(topic: TopicRecord, { payload, key, headers }: Outgoin
 }
 
 export function checkPublishOptions(what: string, values: unknown): PublishOptions {
-  const options = new Options(what, values)
-  for (const name of ['key', 'headers', 'messageId', 'tx']) options.value(name)
-  options.done()
+  refuseOthers(what, values, ['key', 'headers', 'messageId', 'tx'])
   return (values ?? {}) as PublishOptions
+}
+
+/** The same for one of several messages: they share a transaction. */
+export function checkMessageOptions(what: string, values: unknown): MessageOptions {
+  refuseOthers(what, values, ['key', 'headers', 'messageId'])
+  return (values ?? {}) as MessageOptions
+}
+
+function refuseOthers(what: string, values: unknown, names: readonly string[]): void {
+  const options = new Options(what, values)
+  for (const name of names) options.value(name)
+  options.done()
 }
 
 function checkText(name: string, value: unknown): string {

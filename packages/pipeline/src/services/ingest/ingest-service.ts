@@ -2,17 +2,16 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'tidemark'
-import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
 import { encodeMetadata } from '../../contracts/metadata-codec.ts'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
-import { type EncodedTick, toEncodedTick } from '../../contracts/tick-codec.ts'
+import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import type { Outlet } from '../../resources/bound-resources.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import type { EncodedMetadata } from '../simulation/simulation-service.ts'
 import { StoredTicks } from '../stored-ticks.ts'
 import { IngestError } from './errors.ts'
-import { type DelimitedMessage, readDelimited } from './read-delimited.ts'
+import { readTicks } from './read-ticks.ts'
 
 export type IngestServiceOptions = {
   /** A file, or '-' for standard input. */
@@ -40,7 +39,7 @@ export class IngestService extends Service {
   }
 
   protected override async run(context: ServiceContext): Promise<void> {
-    const { input, maxTickBytes = DEFAULT_LIMITS.maxTickBytes } = this.#options
+    const { input, maxTickBytes } = this.#options
     const { signal } = context
     this.#stored = undefined
     const stream = input === '-' ? process.stdin : createReadStream(input)
@@ -50,9 +49,10 @@ export class IngestService extends Service {
     try {
       if (signal.aborted) return
       await this.#putMetadata(signal)
-      for await (const message of readDelimited(nameOf(input), chunksOf(stream), { maxMessageBytes: maxTickBytes })) {
+      const limits = maxTickBytes === undefined ? {} : { maxTickBytes }
+      for await (const tick of readTicks(nameOf(input), chunksOf(stream), limits)) {
         await context.unpaused()
-        await this.#handOn(message, signal)
+        await this.#handOn(tick, signal)
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -73,8 +73,7 @@ export class IngestService extends Service {
     await metadata?.put({ runId: described.runId, bytes: encodeMetadata(described) }, { signal })
   }
 
-  async #handOn(message: DelimitedMessage, signal: AbortSignal): Promise<void> {
-    const tick = this.#toTick(message)
+  async #handOn(tick: EncodedTick, signal: AbortSignal): Promise<void> {
     if (await this.#isStored(tick)) {
       this.#passedOver++
       return
@@ -83,15 +82,6 @@ export class IngestService extends Service {
     await this.#options.ticks.put(tick, { signal })
     this.#ticks++
     this.#bytes += bytes
-  }
-
-  #toTick({ bytes, index, byte }: DelimitedMessage): EncodedTick {
-    const { input, maxTickBytes = DEFAULT_LIMITS.maxTickBytes } = this.#options
-    try {
-      return toEncodedTick(bytes, { ...DEFAULT_LIMITS, maxTickBytes })
-    } catch (error) {
-      throw new IngestError(nameOf(input), index, byte, `is no tick: ${(error as Error).message}`, error)
-    }
   }
 
   async #isStored({ runId, tick }: EncodedTick): Promise<boolean> {

@@ -1,0 +1,28 @@
+import { NotAcceptableError } from './errors.ts'
+
+/** The first of the offered types that the Accept header likes best; the first of all where it has no opinion. */
+export function accepts(header: string | undefined, offered: readonly [string, ...string[]]): string {
+  if (header === undefined || header.trim() === '' || header === '*/*') return offered[0]
+  let best: { readonly type: string; readonly quality: number } | undefined
+  for (const type of offered) {
+    const quality = qualityOf(header, type)
+    if (quality > (best?.quality ?? 0)) best = { type, quality }
+  }
+  if (best === undefined) throw new NotAcceptableError(offered)
+  return best.type
+}
+
+/** Of the most specific range that fits; 0: not wanted. */
+function qualityOf(header: string, type: string): number {
+  let quality = 0
+  let specific = -1
+  for (const range of header.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map(part => part.trim().toLowerCase())
+    const fit = name === type ? 2 : name === `${type.split('/')[0]}/*` ? 1 : name === '*/*' ? 0 : -1
+    if (fit < 0 || fit <= specific) continue
+    specific = fit
+    const given = parameters.find(part => part.startsWith('q='))?.slice(2)
+    quality = given === undefined ? 1 : Math.min(1, Math.max(0, Number(given) || 0))
+  }
+  return quality
+}

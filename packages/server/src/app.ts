@@ -1,0 +1,100 @@
+import compress from '@fastify/compress'
+import swagger from '@fastify/swagger'
+import { Ajv } from 'ajv'
+import { type FastifyInstance, fastify } from 'fastify'
+import { takeBodies } from './bodies.ts'
+import type { Context } from './context.ts'
+import { NotFoundError } from './errors.ts'
+import { ServerMetrics } from './metrics.ts'
+import { openApiOptions } from './openapi.ts'
+import { answerProblem } from './problems/answer-problem.ts'
+import { answerClientError } from './problems/client-error.ts'
+import { addRoute } from './route.ts'
+import { allRoutes } from './routes/all-routes.ts'
+import { sharedSchemas } from './schemas/shared.ts'
+import { Guard } from './security/guard.ts'
+import { SECURITY_HEADERS } from './security/headers.ts'
+
+/** Answers smaller than this are not worth compressing. */
+const COMPRESS_FROM = 1024
+const LONGEST_PARAM = 500
+/** A connection on which nothing moves: longer than the longest wait of a pull. */
+const SILENCE_MS = 900_000
+
+/** The whole server but for its socket. */
+export async function createApp(context: Context): Promise<FastifyInstance> {
+  const { settings } = context
+  const { limits, logger } = settings
+  const guard = new Guard(settings)
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    routerOptions: { maxParamLength: LONGEST_PARAM, caseSensitive: true },
+    // Bodies have a time of their own (bodies.ts): ticks may come for hours.
+    requestTimeout: 0,
+    keepAliveTimeout: 30_000,
+    connectionTimeout: SILENCE_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket),
+    frameworkErrors: (error, request, reply) => {
+      try {
+        guard.check(request)
+        answerProblem(error, request, reply, logger)
+      } catch (refusal) {
+        answerProblem(refusal, request, reply, logger)
+      }
+    },
+  })
+  app.server.maxConnections = limits.connections
+  const metrics = new ServerMetrics(context)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS)
+    guard.check(request)
+    done()
+  })
+  app.addHook('onSend', (_, reply, _payload, done) => {
+    // A connection that is kept alive would keep the server from closing.
+    if (context.closing.signal.aborted) reply.header('connection', 'close')
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    metrics.answered(request, reply)
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, logger))
+  app.setNotFoundHandler(({ method, url }) => {
+    throw new NotFoundError(
+      `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET /api/v1/ lists what there is`,
+    )
+  })
+  takeBodies(app, limits)
+  validateStrictly(app)
+  for (const schema of sharedSchemas()) app.addSchema(schema)
+  await app.register(swagger, openApiOptions)
+  await app.register(compress, {
+    threshold: COMPRESS_FROM,
+    encodings: ['zstd', 'br', 'gzip'],
+    // Cells are compact as they are, and their route is the one that has to be fast.
+    customTypes: /^text\/(?!event-stream)|[/+]json/,
+    globalDecompression: false,
+  })
+  await app.register(async scope => {
+    for (const each of allRoutes(context, metrics)) addRoute(scope, each)
+  })
+  return app
+}
+
+/**
+ * Nothing is removed in silence. In paths and queries all is text, so numbers are read from it; a body says what it means.
+ */
+function validateStrictly(app: FastifyInstance): void {
+  const common = { allErrors: false, strict: false, validateFormats: false, useDefaults: true } as const
+  const strict = new Ajv({ ...common, coerceTypes: false })
+  const reading = new Ajv({ ...common, coerceTypes: true })
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : reading).compile(schema as object))
+  // Answers are what the handlers give, and the contract tests hold them to their schemas.
+  app.setSerializerCompiler(() => JSON.stringify)
+}

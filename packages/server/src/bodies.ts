@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { BodyTimeoutError, NestingError } from './errors.ts'
+import type { Limits } from './limits.ts'
+import type { RouteConfig } from './route.ts'
+
+/** JSON is the only body that is read here; ticks come as a stream to the route that takes them. */
+export function takeBodies(app: FastifyInstance, limits: Limits): void {
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const text = String(body)
+    if (text === '') return done(null, undefined)
+    if (isNestedDeeper(text, limits.nesting)) return done(new NestingError(limits.nesting))
+    parseJson(request, text, done)
+  })
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    // Streamed bodies watch themselves: what counts there is silence.
+    const isWatched = request.raw.complete || (reply.routeOptions.config as RouteConfig).streamedBody === true
+    if (!isWatched) limitTime(payload as Readable, limits.bodyTimeoutMs)
+    done(null, payload)
+  })
+  app.addHook('preValidation', (request, reply, done) => {
+    // An absent body is one without fields: whatever is needed is missed by its name.
+    if (reply.routeOptions.schema?.body !== undefined && request.body === undefined) request.body = {}
+    done()
+  })
+}
+
+/** Its reader is told, rather than the socket destroyed, so that the client hears why. */
+function limitTime(payload: Readable, ms: number): void {
+  const timer = setTimeout(() => {
+    if (payload.listenerCount('error') > 0) payload.emit('error', new BodyTimeoutError(ms))
+    else payload.destroy()
+  }, ms)
+  const stop = (): void => clearTimeout(timer)
+  payload.once('end', stop)
+  payload.once('close', stop)
+}
+
+/** Counted in the text, before anything is built of it. */
+export function isNestedDeeper(text: string, most: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === BACKSLASH) index++
+      else if (code === QUOTE) inString = false
+    } else if (code === QUOTE) inString = true
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > most) return true
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--
+  }
+  return false
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d

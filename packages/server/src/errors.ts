@@ -1,0 +1,118 @@
+import { TidemarkError } from 'tidemark'
+
+export class BadRequestError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_BAD_REQUEST', message)
+  }
+}
+
+export class UnauthorizedError extends TidemarkError {
+  constructor() {
+    super('TIDEMARK_UNAUTHORIZED', 'This server wants a token: send it as "Authorization: Bearer <token>"')
+  }
+}
+
+export class ForbiddenError extends TidemarkError {
+  constructor(method: string) {
+    super('TIDEMARK_FORBIDDEN', `This token may only read; ${method} takes the admin token`)
+  }
+}
+
+export class HostNotAllowedError extends TidemarkError {
+  constructor(host: string | undefined) {
+    super(
+      'TIDEMARK_HOST_NOT_ALLOWED',
+      host === undefined
+        ? 'The request names no host'
+        : 'This server is not known under the host of the request. Add the name to allowedHosts if it is meant',
+    )
+  }
+}
+
+export class CrossSiteError extends TidemarkError {
+  constructor(from: string) {
+    super('TIDEMARK_CROSS_SITE', `A page of another site ('${from.slice(0, 200)}') may not change anything here`)
+  }
+}
+
+export class UnsupportedMediaTypeError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_UNSUPPORTED_MEDIA_TYPE', message)
+  }
+}
+
+export class NotAcceptableError extends TidemarkError {
+  constructor(offered: readonly string[]) {
+    super('TIDEMARK_NOT_ACCEPTABLE', `This is given as ${offered.join(' or ')}; the Accept header allows neither`)
+  }
+}
+
+/** The request's JSON has more levels than this server takes. */
+export class NestingError extends TidemarkError {
+  constructor(most: number) {
+    super('TIDEMARK_NESTING', `The body has more than ${most} levels. Send flatter data, or raise limits.nesting`)
+  }
+}
+
+export class BodyTimeoutError extends TidemarkError {
+  constructor(ms: number) {
+    super('TIDEMARK_BODY_TIMEOUT', `The request's body did not come within ${ms} ms. Send it again, faster`)
+  }
+}
+
+export class BodyTooLargeError extends TidemarkError {
+  constructor(most: number) {
+    super('TIDEMARK_BODY_TOO_LARGE', `The body has more than ${most} bytes, the most this takes. Send it in parts`)
+  }
+}
+
+/** The server was started without what this route shows. */
+export class NotServedError extends TidemarkError {
+  constructor(what: string, option: string) {
+    super('TIDEMARK_NOT_SERVED', `This server was started without ${what}: give startServer() the option '${option}'`)
+  }
+}
+
+export class NotFoundError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_NOT_FOUND', message)
+  }
+}
+
+/** So many at the same time are taken, and no more. */
+export class TooManyError extends TidemarkError {
+  constructor(what: string, most: number, limit: string) {
+    super(
+      'TIDEMARK_TOO_MANY',
+      `${most} ${what} are open, the most this server takes. Close one, or raise limits.${limit}`,
+    )
+  }
+}
+
+export class AnswerTooLargeError extends TidemarkError {
+  constructor(what: string, count: number, most: number, instead: string) {
+    super(
+      'TIDEMARK_ANSWER_TOO_LARGE',
+      `The answer would have ${count} ${what} and JSON is given for ${most}. ${instead}`,
+    )
+  }
+}
+
+export class ServiceStartError extends TidemarkError {
+  constructor(service: string, cause: Error) {
+    super('TIDEMARK_SERVICE_START', `Service '${service}' could not start: ${cause.message}`, cause)
+  }
+}
+
+export class AddressInUseError extends TidemarkError {
+  readonly port: number
+
+  constructor(host: string, port: number, cause: unknown) {
+    super(
+      'TIDEMARK_ADDRESS_IN_USE',
+      `Port ${port} of ${host} is in use. Stop what uses it, or choose another port (0 picks a free one)`,
+      cause,
+    )
+    this.port = port
+  }
+}

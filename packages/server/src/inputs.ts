@@ -1,0 +1,18 @@
+import type { Duration, From } from 'tidemark'
+
+/** Schemas have checked the shape; what they can't know (the 31st of April) the library refuses. */
+export const timeOf = (text: string): Date => new Date(text)
+
+export const durationOf = (value: string | number): Duration => value as Duration
+
+export function fromOf(given: 'now' | 'beginning' | { timestamp: string } | { messageId: string }): From {
+  return typeof given === 'object' && 'timestamp' in given ? { timestamp: timeOf(given.timestamp) } : given
+}
+
+/** Only the fields that have a value: an option that is undefined is not one that is absent. */
+export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+
+/** The value where there is one, otherwise nothing: for what has to be converted. */
+export const mapped = <T, R>(value: T | undefined, convert: (value: T) => R): R | undefined =>
+  value === undefined ? undefined : convert(value)

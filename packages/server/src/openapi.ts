@@ -1,0 +1,26 @@
+import type { SwaggerOptions } from '@fastify/swagger'
+
+export const openApiOptions: SwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidemark',
+      version: '1',
+      description: 'Durable topics, the pipeline built on them, and the runs that it has indexed.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    tags: [
+      { name: 'topics', description: 'Topics and their settings.' },
+      { name: 'messages', description: 'Publishing, and looking without consuming.' },
+      { name: 'pull', description: 'Consuming from programs in any language: pull, settle, extend.' },
+      { name: 'groups', description: 'Groups, their health and their backfills.' },
+      { name: 'dead letters', description: 'Messages that are out of attempts.' },
+      { name: 'pipeline', description: 'Services and resources, and ticks from outside.' },
+      { name: 'runs', description: 'What was indexed: environment, organisms, series.' },
+      { name: 'server', description: 'Health, metrics, events and this description.' },
+    ],
+    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    security: [{ token: [] }],
+  },
+  refResolver: { buildLocalReference: (json, _base, _fragment, index) => String(json.$id ?? `schema-${index}`) },
+}

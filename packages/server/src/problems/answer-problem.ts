@@ -1,0 +1,21 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'tidemark'
+import { PROBLEM_TYPE, toProblem } from './problem.ts'
+
+const RETRY_SECONDS = 1
+
+/** The one place where an error becomes an answer. */
+export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
+  const problem = toProblem(error)
+  const { status, code } = problem
+  const route = request.routeOptions?.url ?? null
+  if (status >= 500) logger.error({ err: error, method: request.method, route }, 'a request failed')
+  else logger.debug({ code, status, method: request.method, route }, 'a request was refused')
+  if (status === 401) reply.header('www-authenticate', 'Bearer realm="tidemark"')
+  if (status === 503) reply.header('retry-after', RETRY_SECONDS)
+  // A body that is still on its way is not waited for: it could take for ever.
+  if (!request.raw.complete) reply.header('connection', 'close')
+  reply.code(status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
+  // As bytes: to a text a charset would be added, which JSON has none of.
+  reply.send(Buffer.from(JSON.stringify(problem)))
+}

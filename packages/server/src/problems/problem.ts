@@ -1,0 +1,60 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError } from 'fastify'
+import { CODE_BY_FASTIFY_CODE, STATUS_BY_CODE } from './statuses.ts'
+
+/** One shape for everything that goes wrong (RFC 9457). */
+export type Problem = {
+  /** urn:tidemark:problem:stale-delivery, from the code. */
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  /** What happened, to what, and what to do. */
+  readonly detail: string
+  /** Stable, for programs. */
+  readonly code: string
+  /** What of the request is wrong, where it is the request. */
+  readonly errors?: readonly { readonly path: string; readonly message: string }[]
+}
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** What a client may know of an error. An error of our own says what to do; any other stays in the log. */
+export function toProblem(error: unknown): Problem {
+  const thrown = (typeof error === 'object' && error !== null ? error : {}) as Partial<FastifyError>
+  const { code: given = '', message, validation, validationContext } = thrown
+  const code = own(CODE_BY_FASTIFY_CODE, given) ?? given
+  const status = own(STATUS_BY_CODE, code)
+  if (status === undefined) return unexpected(thrown)
+  const errors = validation?.map(({ instancePath, message: problem = '', params }) => ({
+    path: `${validationContext ?? 'request'}${instancePath}`,
+    message: `${problem}${namesOf(params)}`,
+  }))
+  return { ...problemOf(code, status, message ?? ''), ...(errors !== undefined && { errors }) }
+}
+
+/** Only what the table itself has: every object also has a 'constructor'. */
+const own = <T>(table: { readonly [code: string]: T }, code: string): T | undefined =>
+  Object.hasOwn(table, code) ? table[code] : undefined
+
+/** A fault of the client that has no code of ours, or a fault of ours. */
+function unexpected({ statusCode = 500, message = '' }: Partial<FastifyError>): Problem {
+  if (statusCode >= 400 && statusCode < 500) return problemOf('TIDEMARK_BAD_REQUEST', statusCode, String(message))
+  return problemOf('TIDEMARK_INTERNAL', 500, 'Something failed inside the server; its log says what')
+}
+
+const problemOf = (code: string, status: number, detail: string): Problem => ({
+  type: `urn:tidemark:problem:${code
+    .replace(/^TIDEMARK_/, '')
+    .replaceAll('_', '-')
+    .toLowerCase()}`,
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  detail,
+  code,
+})
+
+/** The validator names a property too many beside its message, not in it. */
+function namesOf(params: Record<string, unknown> | undefined): string {
+  const name = params?.additionalProperty
+  return typeof name === 'string' ? ` ('${name.slice(0, 80)}')` : ''
+}

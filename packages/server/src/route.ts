@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteShorthandOptions } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import { PROBLEM_TYPE } from './problems/problem.ts'
+import { ProblemSchema } from './schemas/problem.ts'
+
+export const API = '/api/v1'
+export const JSON_TYPE = 'application/json'
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+export type Input<P extends TSchema, Q extends TSchema, B extends TSchema> = Exchange & {
+  readonly params: Static<P>
+  readonly query: Static<Q>
+  readonly body: Static<B>
+}
+
+export type Answer = {
+  readonly says: string
+  /** By content type. A schema of JSON alone stands for application/json; none is an answer without a body. */
+  readonly content?: TSchema | { readonly [type: string]: TSchema }
+}
+
+/** A route: what validates it also describes it. */
+export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema> = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly tag: string
+  /** Unique, for generated clients. */
+  readonly name: string
+  readonly summary: string
+  readonly says?: string
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** Beside JSON: content types that the handler reads as a stream. */
+  readonly streamedBody?: readonly string[]
+  readonly answers: { readonly [status: number]: Answer }
+  /** Statuses of problems that belong to what the route does. */
+  readonly problems?: readonly number[]
+  /** An open stream or a body that must not be compressed again. */
+  readonly raw?: boolean
+  handle(input: Input<P, Q, B>): unknown
+}
+
+/** Infers what the handler is given from the schemas. */
+export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(given: Route<P, Q, B>): Route =>
+  given as unknown as Route
+
+/** Of a route whose handler reads the body itself, and watches how it comes. */
+export type RouteConfig = { readonly streamedBody?: boolean }
+
+export function addRoute(app: FastifyInstance, given: Route): void {
+  const { streamedBody } = given
+  if (streamedBody === undefined) {
+    addTo(app, given)
+    return
+  }
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser([...streamedBody], (_, payload, done) => done(null, payload))
+    addTo(scope, given)
+  })
+}
+
+function addTo(app: FastifyInstance, given: Route): void {
+  const { method, path, params, query, body, streamedBody, raw = false } = given
+  const options: RouteShorthandOptions & { compress?: false } = {
+    schema: {
+      summary: given.summary,
+      operationId: given.name,
+      tags: [given.tag],
+      ...(given.says !== undefined && { description: given.says }),
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(body && { body }),
+      ...(streamedBody && { body: { content: contentOf(streamed(streamedBody)) } }),
+      response: responsesOf(given),
+    },
+    ...(streamedBody && { config: { streamedBody: true } as RouteConfig as object }),
+    ...(raw && { compress: false, exposeHeadRoute: false }),
+  }
+  app.route({
+    ...options,
+    method: method as HTTPMethods,
+    url: path,
+    handler: (request, reply) =>
+      given.handle({ request, reply, params: request.params, query: request.query, body: request.body } as never),
+  })
+}
+
+function responsesOf({ answers, problems = [] }: Route): Record<string, object> {
+  const responses: Record<string, object> = {}
+  for (const [status, { says, content }] of Object.entries(answers)) {
+    responses[status] = { description: says, ...(content === undefined ? NO_CONTENT : { content: contentOf(content) }) }
+  }
+  for (const status of [...problems, ...ANY_PROBLEM]) responses[status] ??= PROBLEM
+  return responses
+}
+
+/** What can go wrong with any route; those that a client has to handle are named by the route. */
+const ANY_PROBLEM = ['4xx', '5xx']
+
+const PROBLEM = {
+  description: 'What went wrong',
+  content: { [PROBLEM_TYPE]: { schema: ProblemSchema } },
+}
+
+/** Bytes, about which a schema can say nothing. */
+const streamed = (types: readonly string[]): { readonly [type: string]: TSchema } =>
+  Object.fromEntries(types.map(type => [type, {}]))
+
+const NO_CONTENT = { type: 'null' }
+
+function contentOf(content: NonNullable<Answer['content']>): Record<string, { schema: TSchema }> {
+  const isSchema = ['type', '$ref', 'anyOf'].some(
+    key => typeof Reflect.get(content, key) === 'string' || Array.isArray(Reflect.get(content, key)),
+  )
+  const byType = (isSchema ? { [JSON_TYPE]: content } : content) as { [type: string]: TSchema }
+  return Object.fromEntries(Object.entries(byType).map(([type, schema]) => [type, { schema }]))
+}

@@ -1,0 +1,31 @@
+import type { Context } from '../context.ts'
+import type { ServerMetrics } from '../metrics.ts'
+import type { Route } from '../route.ts'
+import { deadLetterRoutes } from './dead-letters.ts'
+import { descriptionRoutes } from './description.ts'
+import { environmentRoutes } from './environment.ts'
+import { groupRoutes } from './groups.ts'
+import { healthRoutes } from './health.ts'
+import { ingestRoutes } from './ingest.ts'
+import { messageRoutes } from './messages.ts'
+import { organismRoutes } from './organisms.ts'
+import { pipelineRoutes } from './pipeline.ts'
+import { pullRoutes } from './pull.ts'
+import { runRoutes } from './runs.ts'
+import { topicRoutes } from './topics.ts'
+
+/** Every route of the server, in the order in which the description shows them. */
+export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Route[] => [
+  ...topicRoutes(context),
+  ...messageRoutes(context),
+  ...pullRoutes(context),
+  ...groupRoutes(context),
+  ...deadLetterRoutes(context),
+  ...pipelineRoutes(context),
+  ...ingestRoutes(context),
+  ...runRoutes(context),
+  ...environmentRoutes(context),
+  ...organismRoutes(context),
+  ...healthRoutes(context, metrics),
+  ...descriptionRoutes(),
+]

@@ -1,0 +1,111 @@
+import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
+import { type Static, Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { NotFoundError } from '../errors.ts'
+import { given, mapped, timeOf } from '../inputs.ts'
+import { toJson } from '../messages.ts'
+import { API, type Route, route } from '../route.ts'
+import { Count, GroupName, Id, nullable, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
+import { DeadLetter, LetterParams } from '../schemas/messages.ts'
+import { TopicParams } from '../schemas/topics.ts'
+
+const tag = 'dead letters'
+const LETTERS = `${API}/topics/:topic/dead-letters`
+
+const Filter = strict(
+  {
+    ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 10_000 })),
+    group: Type.Optional(GroupName),
+    errorName: Type.Optional(Text),
+    key: Type.Optional(Text),
+    type: Type.Optional(Text),
+    since: Type.Optional(TimeGiven),
+    until: Type.Optional(TimeGiven),
+    all: Type.Optional(Type.Literal(true)),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  },
+  { description: 'All that fit everything given; every one of the topic only with all: true.' },
+)
+
+export const deadLetterRoutes = (context: Context): Route[] => [
+  route({
+    method: 'GET',
+    path: LETTERS,
+    tag,
+    name: 'listDeadLetters',
+    summary: 'Messages that are out of attempts, oldest first',
+    params: TopicParams,
+    query: strict({ group: Type.Optional(GroupName), after: Type.Optional(Id), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page',
+        content: strict({ deadLetters: Type.Array(DeadLetter), next: nullable(Type.Integer()) }),
+      },
+    },
+    async handle({ params: { topic }, query }) {
+      const { limit = 100 } = query
+      const letters = await context.topics.admin.deadLetters(topic, { ...query, limit })
+      return {
+        deadLetters: letters.map(letterJson),
+        next: letters.length < limit ? null : (letters.at(-1)?.id ?? null),
+      }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${LETTERS}/:id`,
+    tag,
+    name: 'deadLetter',
+    summary: 'One dead letter with its history',
+    params: LetterParams,
+    answers: { 200: { says: 'The dead letter', content: DeadLetter } },
+    async handle({ params: { topic, id } }) {
+      const letter = await context.topics.admin.deadLetter(topic, id)
+      if (letter === undefined) throw new NotFoundError(`Topic '${topic}' has no dead letter ${id}`)
+      return letterJson(letter)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${LETTERS}/redrive`,
+    tag,
+    name: 'redrive',
+    summary: 'Brings dead letters back into delivery, with all their attempts',
+    params: TopicParams,
+    body: Filter,
+    answers: {
+      200: {
+        says: 'How many; and how many could not, because their message or their group is gone',
+        content: strict({ redriven: Count, gone: Count, orphaned: Count }),
+      },
+    },
+    async handle({ params: { topic }, body }) {
+      return await context.topics.admin.redrive(topic, filterOf(body))
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${LETTERS}/discard`,
+    tag,
+    name: 'discard',
+    summary: 'Deletes dead letters for good',
+    params: TopicParams,
+    body: Filter,
+    answers: { 200: { says: 'How many', content: strict({ discarded: Count }) } },
+    async handle({ params: { topic }, body }) {
+      return { discarded: await context.topics.admin.discard(topic, filterOf(body)) }
+    },
+  }),
+]
+
+const letterJson = (letter: DeadLetterMessage): object => ({
+  ...toJson(letter),
+  history: letter.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
+})
+
+function filterOf({ since, until, ...filter }: Static<typeof Filter>): DeadLetterFilter {
+  return { ...filter, ...given({ since: mapped(since, timeOf), until: mapped(until, timeOf) }) }
+}

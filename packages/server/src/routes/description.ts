@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { descriptionPage, PAGE_POLICY } from '../description/page.ts'
+import { API, type Route, route } from '../route.ts'
+
+const tag = 'server'
+
+export const descriptionRoutes = (): Route[] => [
+  route({
+    method: 'GET',
+    path: `${API}/openapi.json`,
+    tag,
+    name: 'openapi',
+    summary: 'This description',
+    answers: { 200: { says: 'An OpenAPI document', content: Type.Object({ openapi: Type.String() }) } },
+    async handle({ request }) {
+      return request.server.swagger()
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${API}/`,
+    tag,
+    name: 'description',
+    summary: 'This description, for people',
+    answers: { 200: { says: 'A page', content: { 'text/html': Type.String() } } },
+    async handle({ request, reply }) {
+      return reply
+        .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY })
+        .send(descriptionPage(request.server.swagger()))
+    },
+  }),
+]

@@ -1,0 +1,144 @@
+import { type Cells, encodeCells, type Region } from '@tidemark/pipeline'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { accepts } from '../accepts.ts'
+import type { Context } from '../context.ts'
+import { AnswerTooLargeError, NotFoundError } from '../errors.ts'
+import { mapped } from '../inputs.ts'
+import { JSON_TYPE, type Route, route } from '../route.ts'
+import type { OpenRun } from '../runs/run-indexes.ts'
+import { nullable, strict } from '../schemas/common.ts'
+import { CellParams, CellSchema, CellsSchema, RegionGiven, RunParams, Tick, TickParams } from '../schemas/runs.ts'
+import { Timing } from '../timing.ts'
+import { RUN } from './runs.ts'
+
+const tag = 'runs'
+export const CELLS_TYPE = 'application/x-protobuf'
+
+export const environmentRoutes = (context: Context): Route[] => [
+  route({
+    method: 'GET',
+    path: `${RUN}/environment/:tick`,
+    tag,
+    name: 'environment',
+    summary: 'The cells of a tick, all or of a region',
+    says:
+      'As a CellStateList (protobuf), or on Accept: application/json as columns. A tick that is indexed never changes: ' +
+      'it is cached for good.',
+    params: TickParams,
+    query: strict({ region: Type.Optional(RegionGiven) }),
+    answers: {
+      200: {
+        says: 'The cells',
+        content: { [CELLS_TYPE]: Type.String({ format: 'binary' }), [JSON_TYPE]: CellsSchema },
+      },
+      304: { says: 'As you have it' },
+    },
+    problems: [406, 422],
+    async handle({ params: { runId, tick }, query, request, reply }) {
+      const type = accepts(request.headers.accept, [CELLS_TYPE, JSON_TYPE])
+      const region = mapped(query.region, regionOf)
+      const timing = new Timing()
+      return await context.runs.use(runId, async run => {
+        if (await isKnown(run, tick, request, reply, etagOf(tick, query.region, type))) return reply.code(304).send()
+        timing.mark('index')
+        if (type === JSON_TYPE) {
+          const cells = required(await run.index.environment.cells(tick, region), tick)
+          timing.mark('read')
+          const text = JSON.stringify(columnsOf(cells, context))
+          timing.mark('encode')
+          return timed(reply, timing).header('content-type', JSON_TYPE).send(text)
+        }
+        const bytes = await bytesOf(run, tick, region)
+        timing.mark('read')
+        return timed(reply, timing).header('content-type', CELLS_TYPE).send(bytes)
+      })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${RUN}/environment/:tick/cells/:coordinates`,
+    tag,
+    name: 'cell',
+    summary: 'One cell of a tick',
+    params: CellParams,
+    answers: { 200: { says: 'The cell; null: it is empty', content: strict({ cell: nullable(CellSchema) }) } },
+    async handle({ params: { runId, tick, coordinates } }) {
+      const cell = await context.runs.use(runId, ({ index }) => index.environment.cell(tick, numbersOf(coordinates)))
+      return { cell: required(cell, tick) ?? null }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${RUN}/difference`,
+    tag,
+    name: 'difference',
+    summary: 'What changed from one tick to another',
+    params: RunParams,
+    query: strict({ from: Tick, to: Tick }),
+    answers: {
+      200: {
+        says: 'Cells that are new or other, and those that were emptied',
+        content: strict({ set: CellsSchema, emptied: Type.Array(Type.Integer()) }),
+      },
+    },
+    problems: [422],
+    async handle({ params: { runId }, query: { from, to } }) {
+      const difference = await context.runs.use(runId, ({ index }) => index.environment.difference(from, to))
+      if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
+      return { set: columnsOf(difference.set, context), emptied: [...difference.emptied] }
+    },
+  }),
+]
+
+/** Below the end of what is indexed nothing changes any more. True: the client has it. */
+async function isKnown(
+  run: OpenRun,
+  tick: number,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  etag: string,
+): Promise<boolean> {
+  if (tick >= run.knownEnd) run.knownEnd = (await run.index.environment.range())?.tickEnd ?? -1
+  if (tick >= run.knownEnd) {
+    reply.header('cache-control', 'no-cache')
+    return false
+  }
+  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept' })
+  return headers['if-none-match'] === etag
+}
+
+/** Weak for JSON, which may go out compressed in one way or another. */
+const etagOf = (tick: number, region: string | undefined, type: string): string =>
+  `${type === JSON_TYPE ? 'W/' : ''}"${tick}/${region ?? ''}/${type}"`
+
+/** Whole ticks go out as they were stored: nothing is decoded. */
+async function bytesOf({ index }: OpenRun, tick: number, region: Region | undefined): Promise<Uint8Array> {
+  if (region === undefined) return required(await index.environment.bytes(tick), tick)
+  return encodeCells(required(await index.environment.cells(tick, region), tick))
+}
+
+function required<T>(found: T | null, tick: number): T {
+  if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
+  return found
+}
+
+function columnsOf({ flatIndex, moleculeType, moleculeValue, ownerId }: Cells, { settings }: Context): object {
+  const most = settings.limits.jsonCells
+  if (flatIndex.length > most) {
+    throw new AnswerTooLargeError('cells', flatIndex.length, most, 'Ask for a region, or for application/x-protobuf')
+  }
+  const columns = { flatIndex, moleculeType, moleculeValue, ownerId }
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, Array.from(column)]))
+}
+
+const numbersOf = (coordinates: string): number[] => coordinates.split(',').map(Number)
+
+function regionOf(text: string): Region {
+  const [from = '', to = ''] = text.split(':')
+  return { from: numbersOf(from), to: numbersOf(to) }
+}
+
+const timed = (reply: FastifyReply, timing: Timing): FastifyReply => reply.header('server-timing', timing.header())

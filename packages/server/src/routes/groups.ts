@@ -1,0 +1,198 @@
+import type { BackfillOptions } from 'tidemark'
+import { GroupNotFoundError } from 'tidemark'
+import { type Static, Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { NotFoundError } from '../errors.ts'
+import { durationOf, fromOf, given, mapped } from '../inputs.ts'
+import { API, type Route, route } from '../route.ts'
+import { Count, Empty, From, strict } from '../schemas/common.ts'
+import { BackfillFields, BackfillGiven, BackfillProgress, GroupHealth, GroupParams } from '../schemas/groups.ts'
+import { TopicParams } from '../schemas/topics.ts'
+
+const tag = 'groups'
+const GROUP = `${API}/topics/:topic/groups/:group`
+
+export const groupRoutes = (context: Context): Route[] => [
+  route({
+    method: 'GET',
+    path: `${API}/topics/:topic/groups`,
+    tag,
+    name: 'listGroups',
+    summary: 'Every group of a topic with its health, lag and counts',
+    params: TopicParams,
+    answers: { 200: { says: 'The groups', content: strict({ groups: Type.Array(GroupHealth) }) } },
+    async handle({ params: { topic } }) {
+      return { groups: await context.topics.admin.groups(topic) }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: GROUP,
+    tag,
+    name: 'describeGroup',
+    summary: 'One group',
+    params: GroupParams,
+    answers: { 200: { says: 'The group', content: GroupHealth } },
+    async handle({ params }) {
+      return await find(context, params)
+    },
+  }),
+
+  simple(context, 'pause', 'pauseGroup', 'Its consumers, wherever they run, get nothing more until it is resumed'),
+  simple(context, 'resume', 'resumeGroup', 'Its consumers go on'),
+  simple(context, 'cancel', 'cancelGroup', 'For good: its consumers stop, and nothing is kept for it any more'),
+
+  route({
+    method: 'POST',
+    path: `${GROUP}/resurrect`,
+    tag,
+    name: 'resurrectGroup',
+    summary: 'A dead group goes on where it stopped, or with backfill: false at the present',
+    params: GroupParams,
+    body: strict({ backfill: Type.Optional(Type.Union([Type.Literal(false), BackfillGiven])) }),
+    answers: {
+      200: {
+        says: 'What it missed for good, and whether the rest is being brought',
+        content: strict({ epoch: Type.Integer(), skipped: Count, backfill: Type.Boolean() }),
+      },
+    },
+    problems: [409],
+    async handle({ params: { topic, group }, body: { backfill } }) {
+      const options = backfill === undefined ? {} : { backfill: backfill === false ? backfill : planOf(backfill) }
+      return await context.topics.admin.resurrectGroup(topic, group, options)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${GROUP}/reset`,
+    tag,
+    name: 'resetGroup',
+    summary: 'Moves the group to a position, back or forth',
+    says: 'What it held is let go, and late settlements are stale.',
+    params: GroupParams,
+    body: strict({ to: From, backfill: Type.Optional(BackfillGiven) }),
+    answers: { 200: { says: 'The group', content: GroupHealth } },
+    problems: [409, 410],
+    async handle({ params, body: { to, backfill } }) {
+      const options = backfill === undefined ? {} : { backfill: planOf(backfill) }
+      await context.topics.admin.resetGroup(params.topic, params.group, fromOf(to), options)
+      return await find(context, params)
+    },
+  }),
+
+  route({
+    method: 'DELETE',
+    path: GROUP,
+    tag,
+    name: 'removeGroup',
+    summary: 'Cancels the group, waits for its work in flight, and deletes it; its dead letters stay',
+    params: GroupParams,
+    query: strict({ timeoutMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000, default: 10_000 })) }),
+    answers: {
+      200: {
+        says: 'Messages still in flight when the time was up',
+        content: strict({ abandoned: Count }),
+      },
+    },
+    problems: [409],
+    async handle({ params: { topic, group }, query: { timeoutMs = 10_000 } }) {
+      return await context.topics.admin.removeGroup(topic, group, { timeout: timeoutMs })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${GROUP}/backfill`,
+    tag,
+    name: 'backfill',
+    summary: "The progress of the group's last backfill",
+    params: GroupParams,
+    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    async handle({ params: { topic, group } }) {
+      const progress = await context.topics.admin.backfill(topic, group)
+      if (progress === undefined) throw new NotFoundError(`Group '${group}' of topic '${topic}' never had a backfill`)
+      return progress
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${GROUP}/backfill`,
+    tag,
+    name: 'startBackfill',
+    summary: "Makes older messages the group's, from a position (the beginning) to the present",
+    params: GroupParams,
+    body: strict({ ...BackfillFields, from: Type.Optional(From) }),
+    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    problems: [409, 410],
+    async handle({ params: { topic, group }, body: { from, ...backfill } }) {
+      const options = { ...planOf(backfill), ...given({ from: mapped(from, fromOf) }) }
+      return await context.topics.admin.startBackfill(topic, group, options)
+    },
+  }),
+
+  changeBackfill(context, 'cancel', 'cancelBackfill', "What it has made the group's so far stays so"),
+  changeBackfill(context, 'resume', 'resumeBackfill', 'Goes on where it stopped'),
+]
+
+function simple(
+  context: Context,
+  verb: string,
+  name: 'pauseGroup' | 'resumeGroup' | 'cancelGroup',
+  summary: string,
+): Route {
+  return route({
+    method: 'POST',
+    path: `${GROUP}/${verb}`,
+    tag,
+    name,
+    summary,
+    params: GroupParams,
+    body: Empty,
+    answers: { 200: { says: 'The group', content: GroupHealth } },
+    problems: [409],
+    async handle({ params }) {
+      await context.topics.admin[name](params.topic, params.group)
+      return await find(context, params)
+    },
+  })
+}
+
+function changeBackfill(
+  context: Context,
+  verb: string,
+  name: 'cancelBackfill' | 'resumeBackfill',
+  summary: string,
+): Route {
+  return route({
+    method: 'POST',
+    path: `${GROUP}/backfill/${verb}`,
+    tag,
+    name,
+    summary,
+    params: GroupParams,
+    body: Empty,
+    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    problems: [409],
+    async handle({ params: { topic, group } }) {
+      return await context.topics.admin[name](topic, group)
+    },
+  })
+}
+
+async function find(context: Context, { topic, group }: Static<typeof GroupParams>): Promise<object> {
+  const groups = await context.topics.admin.groups(topic)
+  const found = groups.find(each => each.group === group || each.group === '')
+  if (found !== undefined) return found
+  throw new GroupNotFoundError(
+    topic,
+    group,
+    groups.map(each => each.group),
+  )
+}
+
+function planOf({ targetLatency, ...rest }: Static<typeof BackfillGiven>): BackfillOptions {
+  return { ...rest, ...given({ targetLatency: mapped(targetLatency, durationOf) }) } as BackfillOptions
+}

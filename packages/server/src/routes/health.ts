@@ -1,0 +1,105 @@
+import type { Health } from 'tidemark'
+import { Type } from 'typebox'
+import type { Context } from '../context.ts'
+import type { ServerMetrics } from '../metrics.ts'
+import { API, type Route, route } from '../route.ts'
+import { HealthSchema, ServerHealthSchema } from '../schemas/health.ts'
+import { openStream } from '../streams/event-stream.ts'
+
+const tag = 'server'
+const started = performance.now()
+
+export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] => [
+  route({
+    method: 'GET',
+    path: '/health',
+    tag,
+    name: 'serverHealth',
+    summary: 'Whether this server can work, for load balancers',
+    answers: {
+      200: { says: 'It can', content: ServerHealthSchema },
+      503: { says: 'The database does not answer, or a service has failed', content: ServerHealthSchema },
+    },
+    async handle({ reply }) {
+      const { topics, pipeline } = context.settings
+      const areTopicsHealthy = topics === undefined || (await answers(topics.admin.topics()))
+      const isPipelineHealthy = pipeline === undefined || pipeline.status().healthy
+      const healthy = areTopicsHealthy && isPipelineHealthy
+      return reply
+        .code(healthy ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send({
+          healthy,
+          uptimeMs: performance.now() - started,
+          topics: topics === undefined ? null : { healthy: areTopicsHealthy },
+          pipeline: pipeline === undefined ? null : { healthy: isPipelineHealthy },
+        })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${API}/health`,
+    tag,
+    name: 'topicsHealth',
+    summary: 'What needs somebody’s attention in all topics; safe to poll',
+    answers: { 200: { says: 'Whatever there is', content: HealthSchema } },
+    async handle() {
+      return healthJson(await context.topics.admin.health())
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/metrics',
+    tag,
+    name: 'metrics',
+    summary: 'For Prometheus',
+    answers: { 200: { says: 'Its text format', content: { 'text/plain': Type.String() } } },
+    async handle({ reply }) {
+      return reply.header('content-type', metrics.contentType).send(await metrics.text())
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${API}/events`,
+    tag,
+    name: 'events',
+    summary: 'Everything that happens, as one stream of server-sent events',
+    says:
+      'topic: something happened in a topic. activity: what was published, received and acked, summed up each second. ' +
+      'service: a service changed its state or failed. pipeline: the status of the services. run: how far the newest run ' +
+      'is indexed. A reader that is too slow is dropped; Last-Event-ID goes on where it was, while that is known.',
+    answers: { 200: { says: 'Events, without end', content: { 'text/event-stream': Type.String() } } },
+    raw: true,
+    async handle({ request, reply }) {
+      const last = request.headers['last-event-id']
+      await openStream(context, request, reply, stream =>
+        context.events.follow(stream, typeof last === 'string' ? last : undefined),
+      )
+    },
+  }),
+]
+
+async function answers(question: Promise<unknown>): Promise<boolean> {
+  try {
+    await question
+    return true
+  } catch {
+    // Why it does not is told by every route that needs it.
+    return false
+  }
+}
+
+const dateOf = (time: number | null): Date | null => (time === null ? null : new Date(time))
+
+const healthJson = (health: Health): object => ({
+  ...health,
+  unsubscribed: health.unsubscribed.map(each => ({ ...each, oldestAt: new Date(each.oldestAt) })),
+  jobs: health.jobs.map(each => ({
+    ...each,
+    startedAt: dateOf(each.startedAt),
+    finishedAt: dateOf(each.finishedAt),
+  })),
+})

@@ -1,0 +1,112 @@
+import type { Readable } from 'node:stream'
+import { encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pipeline'
+import { ClosedError } from 'tidemark'
+import { Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { BodyTimeoutError, BodyTooLargeError, NotServedError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { IngestTarget } from '../options.ts'
+import { API, type Route, route } from '../route.ts'
+import { Count, nullable, strict } from '../schemas/common.ts'
+import { MetadataSchema } from '../schemas/runs.ts'
+import { untilGone } from '../until-gone.ts'
+
+const tag = 'pipeline'
+/** Delimited messages have no registered type; both names are in use. */
+export const TICKS_TYPES = ['application/x-protobuf', 'application/octet-stream']
+
+export const ingestRoutes = (context: Context): Route[] => [
+  route({
+    method: 'POST',
+    path: `${API}/ingest`,
+    tag,
+    name: 'ingest',
+    summary: 'Takes delimited TickData into the pipeline',
+    says:
+      'Each tick is a TickData with its length before it (a varint). Ticks are handed on as they come, and no faster than ' +
+      'the pipeline takes them; an error names the place in the body, and what came before it was handed on. When this ' +
+      'answers, the ticks are in the memory of the pipeline, and on the disk with the next batch. Sending them again is fine.',
+    streamedBody: TICKS_TYPES,
+    answers: {
+      202: {
+        says: 'All were handed on',
+        content: strict({ ticks: Count, bytes: Count, lastTick: nullable(Type.Integer()) }),
+      },
+    },
+    async handle({ request, reply }) {
+      const { ticks } = target(context)
+      const { limits } = context.settings
+      using gone = untilGone(request, context.closing.signal)
+      let count = 0
+      let bytes = 0
+      let lastTick: number | null = null
+      const body = watched(request.body as Readable, limits, gone.signal)
+      for await (const tick of readTicks('The body', body)) {
+        const { length } = tick.bytes
+        lastTick = tick.tick
+        await ticks.put(tick, { signal: gone.signal })
+        count++
+        bytes += length
+      }
+      return reply.code(202).send({ ticks: count, bytes, lastTick })
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${API}/ingest/metadata`,
+    tag,
+    name: 'ingestMetadata',
+    summary: "Takes a run's metadata into the pipeline, best before its first tick",
+    body: MetadataSchema,
+    answers: { 202: { says: 'It was handed on', content: strict({ runId: Type.String() }) } },
+    async handle({ body, request, reply }) {
+      const { metadata } = target(context)
+      if (metadata === undefined) throw new NotServedError('a place for metadata', 'ingest.metadata')
+      using gone = untilGone(request, context.closing.signal)
+      const bytes = encodeMetadata(body as SimulationMetadata)
+      await metadata.put({ runId: body.runId, bytes }, { signal: gone.signal })
+      return reply.code(202).send({ runId: body.runId })
+    },
+  }),
+]
+
+function target({ settings }: Context): IngestTarget {
+  if (settings.ingest === undefined) throw new NotServedError('a place for ticks', 'ingest')
+  return settings.ingest
+}
+
+/**
+ * What the body brings, up to the limit. Silence ends it; a pipeline that is slow to take it does not. However it ends, the
+ * socket stays for the answer: destroying the body would destroy that too.
+ */
+async function* watched(
+  body: Readable,
+  { ingestBytes, bodyTimeoutMs }: Pick<Limits, 'ingestBytes' | 'bodyTimeoutMs'>,
+  gone: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = body.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]()
+  for (let bytes = 0; ; ) {
+    const { done, value } = await within(chunks.next(), bodyTimeoutMs, gone)
+    if (done) return
+    bytes += value.length
+    if (bytes > ingestBytes) throw new BodyTooLargeError(ingestBytes)
+    yield value
+  }
+}
+
+async function within<T>(next: Promise<T>, ms: number, gone: AbortSignal): Promise<T> {
+  const { promise: interrupted, reject } = Promise.withResolvers<never>()
+  const end = (): void => reject(new ClosedError('The server'))
+  const timer = setTimeout(() => reject(new BodyTimeoutError(ms)), ms)
+  gone.addEventListener('abort', end, { once: true })
+  if (gone.aborted) end()
+  // What comes when nobody waits any more is of no interest.
+  next.catch(() => undefined)
+  try {
+    return await Promise.race([next, interrupted])
+  } finally {
+    clearTimeout(timer)
+    gone.removeEventListener('abort', end)
+  }
+}

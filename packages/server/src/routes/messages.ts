@@ -1,0 +1,110 @@
+import { Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { given, mapped, timeOf } from '../inputs.ts'
+import { toBatchMessage, toJson } from '../messages.ts'
+import { API, type Route, route } from '../route.ts'
+import { Id, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
+import { MessageGiven, MessagesGiven, MessagesPage, Published } from '../schemas/messages.ts'
+import { TopicParams } from '../schemas/topics.ts'
+import { openStream } from '../streams/event-stream.ts'
+import { tailTopic } from '../streams/tail-topic.ts'
+
+const tag = 'messages'
+const MESSAGES = `${API}/topics/:topic/messages`
+
+export const messageRoutes = (context: Context): Route[] => [
+  route({
+    method: 'POST',
+    path: MESSAGES,
+    tag,
+    name: 'publish',
+    summary: 'Publishes one message; it is stored when this answers',
+    params: TopicParams,
+    body: MessageGiven,
+    answers: { 201: { says: 'It is stored', content: Published } },
+    problems: [409, 507],
+    async handle({ params: { topic }, body, reply }) {
+      const [published] = await context.topics.publishMessages(topic, [toBatchMessage(body)])
+      return reply.code(201).send(published)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${MESSAGES}/batch`,
+    tag,
+    name: 'publishBatch',
+    summary: 'Publishes many messages: all or nothing, in one transaction',
+    params: TopicParams,
+    body: MessagesGiven,
+    answers: { 201: { says: 'They are stored', content: strict({ published: Type.Array(Published) }) } },
+    problems: [409, 507],
+    async handle({ params: { topic }, body: { messages }, reply }) {
+      const published = await context.topics.publishMessages(topic, messages.map(toBatchMessage))
+      return reply.code(201).send({ published })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: MESSAGES,
+    tag,
+    name: 'browse',
+    summary: 'A page of what is kept, by position, time, key and type; consumes nothing',
+    says: 'A page may be short, or empty, and still have a next one: one request looks at 100 000 messages at most.',
+    params: TopicParams,
+    query: strict({
+      after: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'An id or a messageId.' })),
+      before: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'An id or a messageId.' })),
+      since: Type.Optional(TimeGiven),
+      until: Type.Optional(TimeGiven),
+      key: Type.Optional(Text),
+      type: Type.Optional(Text),
+      order: Type.Optional(Type.Enum(['oldest-first', 'newest-first'])),
+      limit: Type.Optional(PageLimit),
+    }),
+    answers: { 200: { says: 'A page', content: MessagesPage } },
+    async handle({ params: { topic }, query: { after, before, since, until, ...query } }) {
+      const page = await context.topics.admin.browse(topic, {
+        ...query,
+        ...given({
+          after: mapped(after, placeOf),
+          before: mapped(before, placeOf),
+          since: mapped(since, timeOf),
+          until: mapped(until, timeOf),
+        }),
+      })
+      return { messages: page.messages.map(toJson), next: page.next }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${MESSAGES}/tail`,
+    tag,
+    name: 'tail',
+    summary: 'What is published from now on, as server-sent events; consumes nothing',
+    says:
+      'Each event is a message as in a page of them, its id the message’s. With Last-Event-ID what was published since ' +
+      'then comes first. A reader that is too slow is waited for, then dropped.',
+    params: TopicParams,
+    query: strict({ after: Type.Optional(Id) }),
+    answers: { 200: { says: 'Events, without end', content: { 'text/event-stream': Type.String() } } },
+    raw: true,
+    async handle({ params: { topic }, query, request, reply }) {
+      const after = lastEventId(request.headers['last-event-id']) ?? query.after
+      const tail = await tailTopic(context.topics, topic, after)
+      await openStream(context, request, reply, async stream => {
+        for await (const message of tail.messages(stream.signal)) {
+          await stream.send({ id: message.id, event: 'message', data: toJson(message) })
+        }
+      })
+    },
+  }),
+]
+
+const placeOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text)
+
+function lastEventId(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}

@@ -1,0 +1,119 @@
+import type { PipelineStatus, StartReport } from '@tidemark/pipeline'
+import type { Context } from '../context.ts'
+import { ServiceStartError } from '../errors.ts'
+import { API, type Route, route } from '../route.ts'
+import { Empty } from '../schemas/common.ts'
+import { PipelineStatusSchema, ServiceParams, ServiceStatusSchema, StartReportSchema } from '../schemas/pipeline.ts'
+
+const tag = 'pipeline'
+const SERVICE = `${API}/pipeline/services/:service`
+
+export const pipelineRoutes = (context: Context): Route[] => [
+  route({
+    method: 'GET',
+    path: `${API}/pipeline`,
+    tag,
+    name: 'pipelineStatus',
+    summary: 'The services and resources of the pipeline',
+    answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+    async handle() {
+      return statusJson(context.pipeline.status())
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: SERVICE,
+    tag,
+    name: 'serviceStatus',
+    summary: 'One service',
+    params: ServiceParams,
+    answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+    async handle({ params: { service } }) {
+      return withErrors(context.pipeline.services.statusOf(service))
+    },
+  }),
+
+  ...(['start', 'restart'] as const).flatMap(verb => [
+    route({
+      method: 'POST',
+      path: `${API}/pipeline/${verb}`,
+      tag,
+      name: `${verb}Pipeline`,
+      summary: verb === 'start' ? 'Starts all services, in their order' : 'Stops all services and starts them again',
+      body: Empty,
+      answers: { 200: { says: 'What started, and what could not', content: StartReportSchema } },
+      problems: [504],
+      async handle() {
+        return reportJson(await context.pipeline.services[verb]())
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${SERVICE}/${verb}`,
+      tag,
+      name: `${verb}Service`,
+      summary: verb === 'start' ? 'Starts one service' : 'Stops one service and starts it again',
+      params: ServiceParams,
+      body: Empty,
+      answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+      problems: [409, 504],
+      async handle({ params: { service } }) {
+        const { failed } = await context.pipeline.services[verb](service)
+        for (const { error } of failed) throw new ServiceStartError(service, error)
+        return withErrors(context.pipeline.services.statusOf(service))
+      },
+    }),
+  ]),
+
+  ...(['stop', 'pause', 'resume'] as const).flatMap(verb => [
+    route({
+      method: 'POST',
+      path: `${API}/pipeline/${verb}`,
+      tag,
+      name: `${verb}Pipeline`,
+      summary: `${VERBS[verb]} all services`,
+      body: Empty,
+      answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+      async handle() {
+        await context.pipeline.services[verb]()
+        return statusJson(context.pipeline.status())
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${SERVICE}/${verb}`,
+      tag,
+      name: `${verb}Service`,
+      summary: `${VERBS[verb]} one service`,
+      params: ServiceParams,
+      body: Empty,
+      answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+      async handle({ params: { service } }) {
+        await context.pipeline.services[verb](service)
+        return withErrors(context.pipeline.services.statusOf(service))
+      },
+    }),
+  ]),
+]
+
+const VERBS = { stop: 'Stops', pause: 'Pauses', resume: 'Resumes' } as const
+
+type WithErrors = { readonly errors: readonly { readonly at: Date; readonly action: string; readonly error: Error }[] }
+
+/** Errors as what they say; no stack leaves the process. */
+const withErrors = <T extends WithErrors>(status: T): object => ({
+  ...status,
+  errors: status.errors.map(({ at, action, error }) => ({ at, action, name: error.name, message: error.message })),
+})
+
+const statusJson = ({ services, resources, healthy }: PipelineStatus): object => ({
+  healthy,
+  services: services.map(withErrors),
+  resources: resources.map(withErrors),
+})
+
+const reportJson = ({ started, failed }: StartReport): object => ({
+  started,
+  failed: failed.map(({ service, error }) => ({ service, name: error.name, message: error.message })),
+})

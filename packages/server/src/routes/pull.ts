@@ -1,0 +1,119 @@
+import type { PullNack } from 'tidemark'
+import { type Static, Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { durationOf, fromOf, given, mapped } from '../inputs.ts'
+import { toJson } from '../messages.ts'
+import { API, type Route, route } from '../route.ts'
+import { ConsumerName, DurationGiven, From, GroupName, Id, nullable, strict } from '../schemas/common.ts'
+import { PulledMessage } from '../schemas/messages.ts'
+import { TopicParams } from '../schemas/topics.ts'
+import { untilGone } from '../until-gone.ts'
+
+const tag = 'pull'
+const Receipt = Type.String({ minLength: 1, maxLength: 2 * 1024 * 1024, description: 'As the pull gave it.' })
+
+const NackGiven = strict({
+  id: Id,
+  error: Type.Optional(
+    strict({
+      name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+      message: Type.String({ maxLength: 10_000 }),
+    }),
+  ),
+  delay: Type.Optional(DurationGiven),
+})
+
+export const pullRoutes = (context: Context): Route[] => [
+  route({
+    method: 'POST',
+    path: `${API}/topics/:topic/pull`,
+    tag,
+    name: 'pull',
+    summary: 'Claims messages for a while',
+    says:
+      'Settle them with the receipt before the lease runs out, at this server or any other of the same database; what is ' +
+      'not settled comes again, at the next version.',
+    params: TopicParams,
+    body: strict({
+      group: Type.Optional(GroupName),
+      consumer: Type.Optional(ConsumerName),
+      max: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 1 })),
+      waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000, default: 0 })),
+      lease: Type.Optional(DurationGiven),
+      from: Type.Optional(From),
+    }),
+    answers: {
+      200: {
+        says: 'The messages, and what to settle them with; no receipt where there was nothing',
+        content: strict({
+          receipt: nullable(Type.String()),
+          leaseMs: Type.Number({ description: 'From now; 0: for ever.' }),
+          messages: Type.Array(PulledMessage),
+        }),
+      },
+    },
+    problems: [410],
+    async handle({ params: { topic }, body, request }) {
+      const { topics, settings, pulls, closing } = context
+      const { group, consumer, max, waitMs = 0, lease, from } = body
+      const leave = pulls.take()
+      using gone = untilGone(request, closing.signal)
+      try {
+        const pulled = await topics.pull(topic, group, {
+          ...given({ consumer, max, lease: mapped(lease, durationOf), from: mapped(from, fromOf) }),
+          maxBytes: settings.limits.pullBytes,
+          wait: Math.min(waitMs, settings.limits.pullWaitMs),
+          signal: gone.signal,
+        })
+        return { ...pulled, messages: pulled.messages.map(toJson) }
+      } finally {
+        leave()
+      }
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${API}/settle`,
+    tag,
+    name: 'settle',
+    summary: 'Acks and nacks what was pulled; again is fine',
+    says: 'A receipt whose lease was lost is answered with 409 TIDEMARK_STALE_DELIVERY, and has changed nothing.',
+    body: strict({
+      receipt: Receipt,
+      acks: Type.Optional(Type.Union([Type.Literal('all'), Type.Array(Id, { maxItems: 1_000 })])),
+      nacks: Type.Optional(Type.Array(NackGiven, { maxItems: 1_000 })),
+    }),
+    answers: { 204: { says: 'It is stored' } },
+    problems: [409, 410],
+    async handle({ body: { receipt, acks, nacks }, reply }) {
+      await context.topics.settle(receipt, given({ acks, nacks: mapped(nacks, list => list.map(nackOf)) }))
+      return reply.code(204).send()
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${API}/extend`,
+    tag,
+    name: 'extend',
+    summary: 'Keeps what was pulled for longer, from now',
+    body: strict({ receipt: Receipt, lease: Type.Optional(DurationGiven) }),
+    answers: { 200: { says: 'For how long', content: strict({ leaseMs: Type.Number() }) } },
+    problems: [409, 410],
+    async handle({ body: { receipt, lease } }) {
+      return await context.topics.extend(receipt, mapped(lease, durationOf))
+    },
+  }),
+]
+
+function nackOf({ id, error, delay }: Static<typeof NackGiven>): PullNack {
+  return { id, ...given({ error: mapped(error, errorOf), delay: mapped(delay, durationOf) }) }
+}
+
+/** What the client says went wrong, as the dead letters will show it. */
+function errorOf({ name = 'Error', message }: { name?: string; message: string }): Error {
+  const error = new Error(message)
+  error.name = name
+  return error
+}

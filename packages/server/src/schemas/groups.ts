@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { Count, DurationGiven, GroupName, nullable, strict, Time, TopicName } from './common.ts'
+import { share } from './shared.ts'
+
+export const GroupParams = strict({ topic: TopicName, group: GroupName })
+
+export const BackfillFields = {
+  preset: Type.Optional(Type.Enum(['conservative', 'aggressive'])),
+  scope: Type.Optional(Type.Enum(['pending', 'retained'])),
+  maxMessages: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Literal('all')]),
+  ),
+  batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  maxPerSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+  targetLatency: Type.Optional(DurationGiven),
+}
+
+export const BackfillGiven = strict(BackfillFields)
+
+export const BackfillProgress = share(
+  'BackfillProgress',
+  strict({
+    status: Type.Enum(['RUNNING', 'COMPLETED', 'CANCELLED', 'FAILED']),
+    scope: Type.Enum(['pending', 'retained']),
+    processed: Count,
+    progress: Type.Number({ description: 'From 0 to 1.' }),
+    claimed: Type.Number({ description: "From 0 to 1: how much of it the group's consumers have claimed." }),
+    ratePerSecond: Type.Number(),
+    etaMs: nullable(Type.Number()),
+    startedAt: Time,
+    updatedAt: Time,
+    endedAt: nullable(Time),
+    error: nullable(Type.String()),
+  }),
+)
+
+export const GroupHealth = share(
+  'GroupHealth',
+  strict({
+    topic: Type.String(),
+    group: Type.String({ description: 'Empty in a queue.' }),
+    status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
+    healthy: Type.Boolean(),
+    nearTimeout: Type.Boolean(),
+    epoch: Type.Integer(),
+    createdAt: Time,
+    lastHeartbeatAt: Time,
+    sinceHeartbeatMs: Type.Number(),
+    heartbeatTimeoutMs: Type.Number(),
+    misses: Count,
+    lagMessages: Count,
+    lagMs: Type.Number(),
+    inFlight: Count,
+    retries: Count,
+    deadLetters: Count,
+    processed: Count,
+    failed: Count,
+    filtered: Count,
+    ratePerSecond: Type.Number(),
+    movedAt: Time,
+    lost: Count,
+    lostAt: nullable(Time),
+    backfill: nullable(BackfillProgress),
+  }),
+)

@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { nullable, strict, Time } from './common.ts'
+import { share } from './shared.ts'
+
+export const ServiceParams = strict({
+  service: Type.String({ minLength: 1, maxLength: 200, description: 'By its name in the configuration.' }),
+})
+
+const Metrics = Type.Record(Type.String(), Type.Number())
+
+const Errors = Type.Array(strict({ at: Time, action: Type.String(), name: Type.String(), message: Type.String() }), {
+  description: 'The newest few.',
+})
+
+export const ServiceStatusSchema = share(
+  'ServiceStatus',
+  strict({
+    name: Type.String(),
+    state: Type.Enum(['STOPPED', 'RUNNING', 'PAUSED', 'ERROR']),
+    healthy: Type.Boolean(),
+    startedAt: nullable(Time),
+    metrics: Metrics,
+    errors: Errors,
+  }),
+)
+
+const ResourceStatusSchema = strict({
+  name: Type.String(),
+  kind: Type.Enum(['topics', 'storage', 'queue']),
+  state: Type.Enum(['CLOSED', 'OPEN', 'ERROR']),
+  healthy: Type.Boolean(),
+  metrics: Metrics,
+  errors: Errors,
+})
+
+export const PipelineStatusSchema = share(
+  'PipelineStatus',
+  strict({
+    healthy: Type.Boolean(),
+    services: Type.Array(ServiceStatusSchema),
+    resources: Type.Array(ResourceStatusSchema),
+  }),
+)
+
+export const StartReportSchema = strict({
+  started: Type.Array(Type.String()),
+  failed: Type.Array(strict({ service: Type.String(), name: Type.String(), message: Type.String() })),
+})

@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { share } from './shared.ts'
+
+export const ProblemSchema = share(
+  'Problem',
+  Type.Object(
+    {
+      type: Type.String({ description: 'A URN made of the code.' }),
+      title: Type.String(),
+      status: Type.Integer(),
+      detail: Type.String({ description: 'What happened, to what, and what to do.' }),
+      code: Type.String({ description: 'Stable, for programs.', examples: ['TIDEMARK_STALE_DELIVERY'] }),
+      errors: Type.Optional(
+        Type.Array(Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false })),
+      ),
+    },
+    { additionalProperties: false, description: 'What went wrong (RFC 9457).' },
+  ),
+)

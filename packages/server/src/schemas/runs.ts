@@ -1,0 +1,122 @@
+import { Type } from 'typebox'
+import { Count, nullable, strict, Time } from './common.ts'
+import { share } from './shared.ts'
+
+export const RunId = Type.String({
+  pattern: '^\\d{8}-\\d{8}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  description: 'yyyyMMdd-HHmmssSS-<uuid>',
+})
+export const Tick = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const OrganismId = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })
+const Whole = Type.Integer()
+
+export const RunParams = strict({ runId: RunId })
+export const TickParams = strict({ runId: RunId, tick: Tick })
+export const OrganismParams = strict({ runId: RunId, organismId: OrganismId })
+export const OrganismTickParams = strict({ runId: RunId, organismId: OrganismId, tick: Tick })
+
+const COORDINATES = '\\d{1,10}(,\\d{1,10}){0,15}'
+
+export const CellParams = strict({
+  runId: RunId,
+  tick: Tick,
+  coordinates: Type.String({ pattern: `^${COORDINATES}$`, examples: ['3,4'] }),
+})
+
+export const RegionGiven = Type.String({
+  pattern: `^${COORDINATES}:${COORDINATES}$`,
+  description: 'From one corner to the other, both included, as in 0,0:19,19.',
+  examples: ['0,0:19,19'],
+})
+
+export const MetadataSchema = strict({
+  runId: RunId,
+  startedAt: Type.Integer({ description: 'Unix time in milliseconds.' }),
+  seed: Type.String({ maxLength: 10_000 }),
+  samplingInterval: Type.Integer({ minimum: 1 }),
+  environment: strict({
+    shape: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 16 }),
+    topology: Type.Enum(['torus', 'bounded']),
+  }),
+  settings: Type.String({ description: "The simulation's own settings, as JSON." }),
+  moleculeTypes: Type.Array(Type.String()),
+})
+
+export const RangeSchema = strict({ tickStart: Whole, tickEnd: Whole, ticks: Count })
+
+export const RangesSchema = share(
+  'IndexedRanges',
+  strict({
+    environment: nullable(RangeSchema),
+    organisms: nullable(RangeSchema),
+    series: nullable(RangeSchema),
+  }),
+)
+
+export const GapSchema = strict({
+  indexer: Type.String(),
+  tickStart: Whole,
+  tickEnd: Whole,
+  since: Time,
+  isPermanent: Type.Boolean(),
+  isSkipped: Type.Boolean(),
+})
+
+export const CellsSchema = share(
+  'Cells',
+  strict(
+    {
+      flatIndex: Type.Array(Whole),
+      moleculeType: Type.Array(Whole),
+      moleculeValue: Type.Array(Whole),
+      ownerId: Type.Array(Whole),
+    },
+    { description: 'Columns: place i of each is one cell. Empty cells are left out.' },
+  ),
+)
+
+export const CellSchema = strict({
+  coordinates: Type.Array(Whole),
+  moleculeType: Whole,
+  moleculeValue: Whole,
+  ownerId: Whole,
+})
+
+export const OrganismSchema = share(
+  'Organism',
+  strict({
+    id: Whole,
+    parentId: nullable(Whole),
+    birthTick: Whole,
+    lineage: Whole,
+    energy: Type.Number(),
+    position: Type.Array(Whole),
+    direction: Type.Array(Whole),
+    genomeBase64: Type.String(),
+    isDead: Type.Boolean(),
+  }),
+)
+
+export const OrganismFactsSchema = share(
+  'OrganismFacts',
+  strict({
+    id: Whole,
+    parentId: nullable(Whole),
+    birthTick: Whole,
+    birthPosition: Type.Array(Whole),
+    lineage: Whole,
+    deathTick: nullable(Whole),
+  }),
+)
+
+export const SeriesPointSchema = strict({
+  tick: Whole,
+  ticks: Count,
+  alive: Type.Number(),
+  births: Type.Number(),
+  deaths: Type.Number(),
+  meanEnergy: Type.Number(),
+  cells: Type.Array(Type.Number(), { description: 'By molecule type.' }),
+})
+
+export const TickQuerySchema = { from: Type.Optional(Tick), to: Type.Optional(Tick) }

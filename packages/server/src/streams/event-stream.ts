@@ -1,0 +1,106 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import { untilGone } from '../until-gone.ts'
+
+export type ServerEvent = { readonly id?: string | number; readonly event: string; readonly data: unknown }
+
+/** Clients come back after so long. */
+const RETRY_MS = 2_000
+const DROPPED = ': dropped, the reader is too slow\n\n'
+
+/** Answers with server-sent events until `feed` ends or the reader goes away. One place of the server's streams. */
+export async function openStream(
+  { streams, settings: { limits }, closing }: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  feed: (stream: EventStream) => Promise<void>,
+): Promise<void> {
+  const leave = streams.take()
+  using gone = untilGone(request, closing.signal)
+  reply.hijack()
+  const { raw } = reply
+  const headers = {
+    ...reply.getHeaders(),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // The end of the stream is the end of the connection: nobody has to wait for it when the server closes.
+    connection: 'close',
+  }
+  raw.writeHead(200, headers as Record<string, string>)
+  const stream = new EventStream(raw, gone.signal, limits)
+  try {
+    await feed(stream)
+  } finally {
+    leave()
+    stream.end()
+  }
+}
+
+/** One reader. What it has not taken is bounded: it is waited for a while where that is possible, and dropped otherwise. */
+export class EventStream {
+  readonly signal: AbortSignal
+  readonly #raw: ServerResponse
+  readonly #most: number
+  readonly #patienceMs: number
+  readonly #heartbeat: NodeJS.Timeout
+  readonly #dropped = new AbortController()
+
+  constructor(
+    raw: ServerResponse,
+    gone: AbortSignal,
+    { streamBytes, heartbeatMs }: { readonly streamBytes: number; readonly heartbeatMs: number },
+  ) {
+    this.#raw = raw
+    this.#most = streamBytes
+    this.#patienceMs = heartbeatMs * 2
+    this.signal = AbortSignal.any([gone, this.#dropped.signal])
+    raw.on('error', () => this.drop())
+    raw.write(`retry: ${RETRY_MS}\n\n`)
+    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs)
+    this.#heartbeat.unref()
+  }
+
+  /** For what comes when it wants: a reader that has too much waiting is dropped. */
+  push(event: ServerEvent): void {
+    if (this.signal.aborted) return
+    this.#raw.write(toText(event))
+    if (this.#raw.writableLength > this.#most) this.drop()
+  }
+
+  /** For what can wait: resolves when the reader has room for more, and drops one that takes nothing for long. */
+  async send(event: ServerEvent): Promise<void> {
+    if (this.signal.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (this.#raw.write(toText(event)) || this.#raw.writableLength <= this.#most / 2) return
+    const timer = setTimeout(() => this.drop(), this.#patienceMs)
+    this.#raw.once('drain', resolve)
+    this.signal.addEventListener('abort', () => resolve(), { once: true })
+    await promise
+    clearTimeout(timer)
+    this.#raw.off('drain', resolve)
+  }
+
+  drop(): void {
+    if (this.#dropped.signal.aborted) return
+    this.#raw.write(DROPPED)
+    this.#dropped.abort()
+    this.#raw.destroy()
+  }
+
+  end(): void {
+    clearInterval(this.#heartbeat)
+    this.#raw.end()
+  }
+
+  #beat(): void {
+    if (this.#raw.writableLength > this.#most) this.drop()
+    else this.#raw.write(': \n\n')
+  }
+}
+
+/** JSON has no line breaks, so one data line is always enough. */
+function toText({ id, event, data }: ServerEvent): string {
+  const identified = id === undefined ? '' : `id: ${id}\n`
+  return `${identified}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,50 @@
+import type { StoredMessage, Tidemark } from 'tidemark'
+
+const PAGE = 500
+/** Ids of what was caught up with, to be left out where the tail brings them too; only the last ones can be. */
+const REMEMBERED = 10_000
+
+export type TopicTail = { messages(signal: AbortSignal): AsyncGenerator<StoredMessage, void, undefined> }
+
+/**
+ * What is published from now on; given `after`, first what was published since that id. The tail is placed before the log is read, so that
+ * nothing falls between the two. On PostgreSQL a transaction that commits late may have a lower id than what was seen
+ * before: what a tail brings live is complete, what it catches up with is complete but for those.
+ */
+export async function tailTopic(topics: Tidemark, topic: string, after: number | undefined): Promise<TopicTail> {
+  const ended = new AbortController()
+  const live = await topics.admin.tail(topic, { signal: ended.signal })
+  return {
+    async *messages(signal) {
+      const end = (): void => ended.abort()
+      signal.addEventListener('abort', end, { once: true })
+      if (signal.aborted) end()
+      try {
+        const seen = new Set<number>()
+        if (after !== undefined) yield* missed(topics, topic, after, seen, signal)
+        for await (const message of live) if (!seen.delete(message.id)) yield message
+      } finally {
+        signal.removeEventListener('abort', end)
+        ended.abort()
+      }
+    },
+  }
+}
+
+async function* missed(
+  topics: Tidemark,
+  topic: string,
+  after: number,
+  seen: Set<number>,
+  signal: AbortSignal,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  for (let next: number | null = after; next !== null && !signal.aborted; ) {
+    const page = await topics.admin.browse(topic, { after: next, limit: PAGE })
+    for (const message of page.messages) {
+      seen.add(message.id)
+      if (seen.size > REMEMBERED) for (const oldest of seen.values().take(1)) seen.delete(oldest)
+      yield message
+    }
+    next = page.next
+  }
+}

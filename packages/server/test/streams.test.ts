@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, it } from 'node:test'
+import { until } from '../../../testing/until.ts'
+import { serve } from './servers.ts'
+import { Listener } from './streams.ts'
+
+const TAIL = '/api/v1/topics/work/messages/tail'
+const payloads = ({ events }: Listener): unknown[] => events.map(({ data }) => data.payload)
+
+describe('the tail of a topic', () => {
+  it('brings what is published from now on, and consumes nothing', async () => {
+    await using server = await serve()
+    await server.tm.publish('work', 'before')
+    await using tail = await Listener.open(server.url, TAIL)
+    assert.equal(tail.response.headers['content-type'], 'text/event-stream; charset=utf-8')
+    assert.equal(tail.response.headers['x-content-type-options'], 'nosniff')
+    await server.tm.publish('work', { n: 1 }, { key: 'k' })
+    const { event, data, id } = await tail.next(() => true, 'the message')
+    assert.deepEqual([event, data.payload, data.key, id], ['message', { n: 1 }, 'k', String(data.id)])
+    assert.equal((await server.post('/api/v1/topics/work/pull', { max: 5 })).body.messages.length, 2)
+  })
+
+  it('goes on after the last event that was seen, each message once', async () => {
+    await using server = await serve()
+    const published = await server.tm.publishBatch('work', [1, 2, 3])
+    await using tail = await Listener.open(server.url, TAIL, { 'last-event-id': String(published[0]?.id) })
+    await tail.next(({ data }) => data.payload === 3, 'what was missed')
+    await server.tm.publishBatch('work', [4, 5])
+    await tail.next(({ data }) => data.payload === 5, 'what is new')
+    assert.deepEqual(payloads(tail), [2, 3, 4, 5])
+  })
+
+  it('shows that it lives', async () => {
+    await using server = await serve({ limits: { heartbeatMs: 20 } })
+    await server.tm.configureTopic('work')
+    await using tail = await Listener.open(server.url, TAIL)
+    await until(() => tail.text.split('\n: \n').length > 2, { what: 'two heartbeats' })
+  })
+
+  it('ends when the server closes, and is refused for a topic that is not there', async () => {
+    await using server = await serve()
+    assert.equal((await server.get(TAIL)).body.code, 'TIDEMARK_TOPIC_NOT_FOUND')
+    await server.tm.configureTopic('work')
+    await using tail = await Listener.open(server.url, TAIL)
+    await server.server.close()
+    await until(() => tail.isEnded, { what: 'the end of the stream' })
+  })
+
+  it('drops a reader that takes nothing, and keeps little for it', async () => {
+    await using server = await serve({ limits: { streamBytes: 20_000, heartbeatMs: 50 } })
+    await server.tm.configureTopic('work')
+    const { port, hostname } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    socket.write(`GET ${TAIL} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    const isOpen = async () => (await server.get('/metrics')).text.includes('tidemark_http_open{kind="streams"} 1')
+    await until(isOpen, { what: 'the stream to be open' })
+    socket.pause()
+    const payload = 'x'.repeat(500_000)
+    for (let n = 0; n < 40; n++) await server.tm.publish('work', payload)
+    await until(async () => !(await isOpen()), { what: 'the reader to be dropped' })
+    socket.destroy()
+  })
+})
+
+describe('streams', () => {
+  it('are limited: the next one is refused, until one ends', async () => {
+    await using server = await serve({ limits: { streams: 3 } })
+    const open = await Promise.all([1, 2, 3].map(() => Listener.open(server.url, '/api/v1/events')))
+    const refused = await server.get('/api/v1/events')
+    assert.deepEqual([refused.status, refused.body.code], [503, 'TIDEMARK_TOO_MANY'])
+    await open[0]?.[Symbol.asyncDispose]()
+    await until(async () => (await server.get('/metrics')).text.includes('{kind="streams"} 2'), {
+      what: 'a free place',
+    })
+    await using again = await Listener.open(server.url, '/api/v1/events')
+    assert.equal(again.response.statusCode, 200)
+    for (const each of open) await each[Symbol.asyncDispose]()
+  })
+
+  it('by the thousand hurt nobody', async () => {
+    await using server = await serve({ limits: { streams: 50 } })
+    await server.tm.configureTopic('work')
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, async () => {
+        const listener = await Listener.open(server.url, '/api/v1/events').catch(() => undefined)
+        return { listener, status: listener?.response.statusCode }
+      }),
+    )
+    assert.equal(answers.filter(({ status }) => status === 200).length, 50)
+    assert.equal((await server.post('/api/v1/topics/work/messages', { payload: 1 })).status, 201)
+    for (const { listener } of answers) await listener?.[Symbol.asyncDispose]()
+    await until(async () => (await server.get('/metrics')).text.includes('{kind="streams"} 0'), {
+      what: 'all to be gone',
+    })
+  })
+
+  it('take no HEAD', async () => {
+    await using server = await serve()
+    assert.equal((await server.call('HEAD', '/api/v1/events')).status, 404)
+  })
+})
+
+describe('the stream of events', () => {
+  it('tells what happens in topics, and sums up what happens often', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('work', { maxAttempts: 1 })
+    await using events = await Listener.open(server.url, '/api/v1/events')
+    await server.tm.publishBatch('work', [1, 2, 3])
+    const activity = await events.next(({ event }) => event === 'activity', 'the activity')
+    assert.equal(activity.data.topics.work.published, 3)
+    const { receipt, messages } = (await server.post('/api/v1/topics/work/pull')).body
+    await server.post('/api/v1/settle', { receipt, nacks: [{ id: messages[0].id, error: { message: 'no' } }] })
+    const dead = await events.next(({ data }) => data.name === 'dead-lettered', 'the dead letter')
+    assert.deepEqual(dead.data, { name: 'dead-lettered', topic: 'work', group: '', count: 1 })
+    const nacked = await events.next(({ data }) => data.name === 'nacked', 'the nack')
+    assert.deepEqual(nacked.data.error, { name: 'Error', message: 'no' })
+  })
+
+  it('goes on after the last event that was seen, while somebody listens', async () => {
+    await using server = await serve()
+    await using first = await Listener.open(server.url, '/api/v1/events')
+    await server.tm.configureTopic('a')
+    await server.tm.admin.deleteTopic('a')
+    const seen = await first.next(({ data }) => data.topic === 'a', 'the first event')
+    await server.tm.configureTopic('b')
+    await server.tm.admin.deleteTopic('b')
+    await first.next(({ data }) => data.topic === 'b', 'the second event')
+    await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
+    await second.next(({ data }) => data.topic === 'b', 'the event that was missed')
+    assert.equal(
+      second.events.some(({ data }) => data.topic === 'a'),
+      false,
+    )
+    await using other = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': 'other-1' })
+    await server.tm.configureTopic('c')
+    await server.tm.admin.deleteTopic('c')
+    await other.next(({ data }) => data.topic === 'c', 'the event that is new')
+    assert.equal(
+      other.events.some(({ data }) => data.topic === 'b'),
+      false,
+    )
+  })
+
+  it('drops a reader that takes nothing', async () => {
+    await using server = await serve({ limits: { streamBytes: 2_000, heartbeatMs: 20 } })
+    const { port, hostname } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    socket.write('GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    const isOpen = async () => (await server.get('/metrics')).text.includes('tidemark_http_open{kind="streams"} 1')
+    await until(isOpen, { what: 'the stream to be open' })
+    socket.pause()
+    await server.tm.configureTopic('work', { maxAttempts: 1_000 })
+    await server.tm.publish('work', 1)
+    const message = 'x'.repeat(2_000)
+    const nackOnce = async () => {
+      const { receipt, messages } = (await server.post('/api/v1/topics/work/pull')).body
+      const nacks = [{ id: messages[0].id, error: { message }, delay: 0 }]
+      await Promise.all(Array.from({ length: 20 }, () => server.post('/api/v1/settle', { receipt, nacks })))
+    }
+    await until(
+      async () => {
+        await nackOnce()
+        return !(await isOpen())
+      },
+      { what: 'the reader to be dropped', timeout: 60_000 },
+    )
+    socket.destroy()
+  })
+})

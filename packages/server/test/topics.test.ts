@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startServer } from '@tidemark/server'
+import { serve } from './servers.ts'
+
+describe('topics', () => {
+  it('are configured, described, listed page by page and deleted', async () => {
+    await using server = await serve()
+    const made = await server.call('PUT', '/api/v1/topics/orders', { body: { semantics: 'pub-sub', lease: '1m' } })
+    assert.deepEqual([made.status, made.body.config.semantics, made.body.config.leaseMs], [200, 'pub-sub', 60_000])
+    for (const topic of ['a', 'b']) await server.tm.configureTopic(topic)
+    const first = await server.get('/api/v1/topics?limit=2')
+    assert.deepEqual(
+      [first.body.topics.map((each: { topic: string }) => each.topic), first.body.next],
+      [['a', 'b'], 'b'],
+    )
+    const second = await server.get('/api/v1/topics?limit=2&after=b')
+    assert.deepEqual([second.body.topics.length, second.body.next], [1, null])
+    await server.tm.publish('orders', 1)
+    const described = await server.get('/api/v1/topics/orders')
+    assert.deepEqual([described.body.messagesPublished, described.body.groups], [1, []])
+    assert.equal((await server.call('DELETE', '/api/v1/topics/orders')).status, 204)
+    const gone = await server.get('/api/v1/topics/orders')
+    assert.deepEqual([gone.status, gone.body.code], [404, 'TIDEMARK_TOPIC_NOT_FOUND'])
+  })
+
+  it('refuse what they cannot be, and say why', async () => {
+    await using server = await serve()
+    const wrong = await server.call('PUT', '/api/v1/topics/work', { body: { lease: '1x' } })
+    assert.deepEqual([wrong.status, wrong.body.code], [400, 'TIDEMARK_VALIDATION'])
+    assert.equal(wrong.body.errors[0].path, 'body/lease')
+    const unknown = await server.call('PUT', '/api/v1/topics/work', { body: { leese: '1m' } })
+    assert.match(unknown.body.errors[0].message, /leese/)
+    const together = await server.call('PUT', '/api/v1/topics/work', { body: { tracking: 'reference' } })
+    assert.deepEqual([together.status, together.body.code], [400, 'TIDEMARK_CONFIG'])
+    await server.tm.publish('work', 1)
+    const changed = await server.call('PUT', '/api/v1/topics/work', { body: { semantics: 'pub-sub' } })
+    assert.deepEqual([changed.status, changed.body.code], [409, 'TIDEMARK_TOPIC_CONFLICT'])
+  })
+
+  it('run maintenance jobs on demand', async () => {
+    await using server = await serve()
+    const ran = await server.post('/api/v1/jobs/dead-groups/run')
+    assert.equal(ran.status, 200)
+    assert.equal((await server.post('/api/v1/jobs/nonsense/run')).status, 400)
+  })
+
+  it('tell their health', async () => {
+    await using server = await serve()
+    await server.tm.publish('work', 1)
+    const { status, body } = await server.get('/api/v1/health')
+    assert.deepEqual([status, body.healthy, body.inconsistencies], [200, true, []])
+  })
+})
+
+describe('messages', () => {
+  it('are published one by one and many at once, and browsed', async () => {
+    await using server = await serve()
+    const path = '/api/v1/topics/work/messages'
+    const one = await server.post(path, { payload: { n: 1 }, key: 'k', headers: { h: '1' }, messageId: 'm-1' })
+    assert.deepEqual([one.status, one.body.messageId, one.body.duplicate], [201, 'm-1', false])
+    const again = await server.post(path, { payload: { n: 1 }, messageId: 'm-1' })
+    assert.deepEqual([again.body.id, again.body.duplicate], [one.body.id, true])
+    const many = await server.post(`${path}/batch`, {
+      messages: [
+        { payload: null, key: 'k' },
+        { payloadBase64: Buffer.from('bytes').toString('base64') },
+        { payloadBase64: 'AQI=', type: 'type.googleapis.com/x.Y' },
+      ],
+    })
+    assert.deepEqual([many.status, many.body.published.length], [201, 3])
+    const all = await server.get(path)
+    assert.deepEqual(
+      all.body.messages.map(({ payload, payloadBase64, type }: Record<string, unknown>) => [
+        type,
+        payload,
+        payloadBase64,
+      ]),
+      [
+        ['json', { n: 1 }, undefined],
+        ['json', null, undefined],
+        ['bytes', undefined, 'Ynl0ZXM='],
+        ['type.googleapis.com/x.Y', undefined, 'AQI='],
+      ],
+    )
+    assert.equal((await server.get(`${path}?key=k`)).body.messages.length, 2)
+    assert.equal((await server.get(`${path}?type=bytes`)).body.messages.length, 1)
+    const page = await server.get(`${path}?limit=1&order=newest-first`)
+    assert.deepEqual([page.body.messages[0].payloadBase64, typeof page.body.next], ['AQI=', 'number'])
+    assert.equal((await server.get(`${path}?after=m-1`)).body.messages.length, 3)
+    assert.equal((await server.get(`${path}?since=2999-01-01T00:00:00Z`)).body.messages.length, 0)
+    const noDay = await server.get(`${path}?since=2026-99-99T00:00:00Z`)
+    assert.deepEqual([noDay.status, noDay.body.code], [400, 'TIDEMARK_CONFIG'])
+  })
+
+  it('are published all or not at all', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('work', { maxMessageBytes: 100 })
+    const messages = [{ payload: 1 }, { payload: 'x'.repeat(200) }]
+    const refused = await server.post('/api/v1/topics/work/messages/batch', { messages })
+    assert.deepEqual([refused.status, refused.body.code], [413, 'TIDEMARK_PAYLOAD_TOO_LARGE'])
+    assert.equal((await server.get('/api/v1/topics/work/messages')).body.messages.length, 0)
+  })
+
+  it('have one payload', async () => {
+    await using server = await serve()
+    for (const body of [{}, { payload: 1, payloadBase64: 'AQI=' }, { payload: 1, type: 'x' }, { payloadBase64: '!' }]) {
+      assert.equal((await server.post('/api/v1/topics/work/messages', body)).status, 400)
+    }
+  })
+
+  it('that nobody is subscribed to are refused where the topic says so', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub', blockPublishWithoutSubscription: true })
+    const refused = await server.post('/api/v1/topics/news/messages', { payload: 1 })
+    assert.deepEqual([refused.status, refused.body.code], [409, 'TIDEMARK_NO_SUBSCRIPTIONS'])
+  })
+})
+
+describe('groups', () => {
+  it('are paused, resumed, reset, cancelled and removed', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub' })
+    await server.tm.publish('news', 1)
+    const group = '/api/v1/topics/news/groups/g'
+    const pull = async () =>
+      (await server.post('/api/v1/topics/news/pull', { group: 'g', from: 'beginning' })).body.messages
+    assert.equal((await pull()).length, 1)
+    assert.equal((await server.post(`${group}/pause`)).body.status, 'PAUSED')
+    assert.equal((await server.get(group)).body.status, 'PAUSED')
+    assert.equal((await server.post(`${group}/resume`)).body.status, 'ACTIVE')
+    assert.equal((await server.post(`${group}/resurrect`)).body.code, 'TIDEMARK_INVALID_TRANSITION')
+    assert.equal((await pull()).length, 0)
+    assert.equal((await server.post(`${group}/reset`, { to: 'beginning' })).status, 200)
+    assert.equal((await pull()).length, 1)
+    assert.equal((await server.post(`${group}/reset`, { to: { messageId: 'none' } })).status, 404)
+    assert.equal((await server.post(`${group}/cancel`)).body.status, 'CANCELLED')
+    assert.equal((await server.post(`${group}/resume`)).status, 409)
+    assert.equal((await server.call('DELETE', `${group}?timeoutMs=0`)).status, 200)
+    assert.equal((await server.get(group)).body.code, 'TIDEMARK_GROUP_NOT_FOUND')
+    assert.deepEqual((await server.get('/api/v1/topics/news/groups')).body.groups, [])
+  })
+
+  it('of topics tracked by reference are backfilled, and tell who has processed what', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub' })
+    await server.tm.publishBatch('news', [1, 2, 3])
+    await server.post('/api/v1/topics/news/pull', { group: 'g' })
+    const backfill = '/api/v1/topics/news/groups/g/backfill'
+    assert.equal((await server.post(backfill)).body.code, 'TIDEMARK_BACKFILL')
+    assert.equal((await server.get('/api/v1/topics/news/completion')).body.code, 'TIDEMARK_TOPIC_CONFLICT')
+    assert.equal((await server.post('/api/v1/topics/news/tracking', { tracking: 'reference' })).status, 200)
+    assert.equal((await server.get(backfill)).status, 404)
+    const begun = await server.post(backfill, { preset: 'conservative', from: 'beginning' })
+    assert.deepEqual([begun.status, begun.body.processed], [200, 3])
+    assert.equal((await server.get(backfill)).body.status, 'COMPLETED')
+    assert.equal((await server.post(`${backfill}/cancel`)).status, 409)
+    assert.equal((await server.post(`${backfill}/resume`)).status, 409)
+    const completion = await server.get('/api/v1/topics/news/completion?limit=2')
+    assert.deepEqual([completion.body.completion[0].required, completion.body.next], [['g'], 2])
+    const orphans = await server.post('/api/v1/topics/news/complete-orphans', { olderThan: '1h' })
+    assert.deepEqual(orphans.body, { completed: 0 })
+  })
+})
+
+describe('dead letters', () => {
+  it('are listed, inspected, redriven and discarded', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('work', { maxAttempts: 1 })
+    await server.tm.publishBatch('work', [1, 2])
+    const { receipt, messages } = (await server.post('/api/v1/topics/work/pull', { max: 2 })).body
+    const error = { name: 'SmtpError', message: 'no' }
+    const nacks = messages.map(({ id }: { id: number }) => ({ id, error }))
+    assert.equal((await server.post('/api/v1/settle', { receipt, nacks })).status, 204)
+    const letters = '/api/v1/topics/work/dead-letters'
+    const { deadLetters, next } = (await server.get(`${letters}?limit=1`)).body
+    assert.deepEqual([deadLetters[0].error, deadLetters[0].payload, next], [error, 1, deadLetters[0].id])
+    assert.equal((await server.get(`${letters}/${next}`)).body.history[0].name, 'SmtpError')
+    assert.equal((await server.get(`${letters}/999`)).status, 404)
+    assert.equal((await server.post(`${letters}/redrive`, {})).status, 400)
+    assert.deepEqual((await server.post(`${letters}/redrive`, { ids: [next] })).body, {
+      redriven: 1,
+      gone: 0,
+      orphaned: 0,
+    })
+    assert.deepEqual((await server.post(`${letters}/discard`, { errorName: 'SmtpError' })).body, { discarded: 1 })
+    assert.deepEqual((await server.get(letters)).body, { deadLetters: [], next: null })
+  })
+})
+
+describe('a server without topics', () => {
+  it('says so', async () => {
+    await using bare = await startServer({ port: 0 })
+    for (const path of ['/api/v1/topics', '/api/v1/pipeline', '/api/v1/runs', '/api/v1/health']) {
+      const answer = await fetch(bare.url + path)
+      assert.equal(answer.status, 404)
+      assert.equal(((await answer.json()) as { code: string }).code, 'TIDEMARK_NOT_SERVED')
+    }
+    assert.equal((await fetch(`${bare.url}/health`)).status, 200)
+  })
+})

@@ -1,0 +1,103 @@
+import type { Beating } from '../../heartbeats.ts'
+import type { Engine } from '../engine.ts'
+import type { Subscribed } from '../subscribe.ts'
+
+type Member = Subscribed & {
+  readonly key: string
+  readonly beating: Beating
+  busyUntil: number
+  timer: NodeJS.Timeout | undefined
+}
+
+const LONGEST_TIMER_MS = 0x7fff_ffff
+
+/**
+ * The groups that are pulled from through this process. Their heartbeats go on while somebody pulls or holds messages,
+ * and end after that: a group whose clients are gone must be found dead like any other.
+ */
+export class PullGroups {
+  readonly #engine: Engine
+  readonly #members = new Map<string, Member>()
+  readonly #joining = new Map<string, Promise<Member>>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async join(topic: string, label: string, subscribe: () => Promise<Subscribed>): Promise<Subscribed> {
+    const key = `${topic}/${label}`
+    let member = this.#members.get(key)
+    if (member === undefined) {
+      const joining = this.#joining.get(key) ?? this.#join(key, subscribe)
+      this.#joining.set(key, joining)
+      member = await joining.finally(() => this.#joining.delete(key))
+    }
+    this.#keep(member, member.subscription.heartbeat.intervalMs)
+    return member
+  }
+
+  /** Somebody holds messages of it for so long; 0: without end, and only a pull tells that its clients live. */
+  busyFor(subscriptionId: number, ms: number): void {
+    for (const member of this.#members.values()) {
+      if (member.subscription.id === subscriptionId) this.#keep(member, ms)
+    }
+  }
+
+  /** A pull failed: the next one looks at the subscription anew. */
+  forget({ subscription }: Subscribed): void {
+    for (const member of this.#members.values())
+      if (member.subscription.id === subscription.id) void this.#leave(member)
+  }
+
+  async leaveAll(): Promise<void> {
+    await Promise.all([...this.#members.values()].map(member => this.#leave(member)))
+  }
+
+  async #join(key: string, subscribe: () => Promise<Subscribed>): Promise<Member> {
+    const { topic, subscription } = await subscribe()
+    const member: Member = {
+      key,
+      topic,
+      subscription,
+      busyUntil: 0,
+      timer: undefined,
+      beating: {
+        topic,
+        subscription,
+        resurrected: () => {
+          this.#engine.wakeHub.wake(topic.id)
+          // Reports what goes wrong by itself.
+          void this.#engine.backfills.start(topic, subscription)
+        },
+        ended: () => void this.#leave(member),
+      },
+    }
+    this.#members.set(key, member)
+    this.#engine.heartbeats.join(member.beating)
+    return member
+  }
+
+  #keep(member: Member, ms: number): void {
+    const until = performance.now() + ms
+    if (until <= member.busyUntil) return
+    member.busyUntil = until
+    if (member.timer === undefined) this.#watch(member)
+  }
+
+  #watch(member: Member): void {
+    const left = Math.min(LONGEST_TIMER_MS, Math.max(0, member.busyUntil - performance.now()))
+    member.timer = setTimeout(() => {
+      member.timer = undefined
+      if (member.busyUntil > performance.now()) this.#watch(member)
+      else void this.#leave(member)
+    }, left)
+    member.timer.unref()
+  }
+
+  /** What it counted goes along with its last heartbeat; a database that is away has been reported. */
+  async #leave(member: Member): Promise<void> {
+    clearTimeout(member.timer)
+    if (this.#members.get(member.key) === member) this.#members.delete(member.key)
+    await this.#engine.heartbeats.leave(member.beating)
+  }
+}

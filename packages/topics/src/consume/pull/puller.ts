@@ -1,0 +1,196 @@
+import { type StoredMessage, toStoredMessage } from '../../admin/stored-message.ts'
+import type { Duration } from '../../duration.ts'
+import { checkName } from '../../names.ts'
+import { Options } from '../../options.ts'
+import { rawMessageBytes } from '../../raw-message.ts'
+import type { SubscriptionSettings } from '../../stores/fan-out-store.ts'
+import type { StartPosition } from '../../stores/store.ts'
+import { withTimeout } from '../../with-timeout.ts'
+import { Claimer } from '../claimer.ts'
+import type { Engine } from '../engine.ts'
+import type { HeldLease } from '../held-lease.ts'
+import { type From, parseFrom } from '../start-position.ts'
+import { type Subscribed, subscribe } from '../subscribe.ts'
+import { parseSubscription } from '../subscription-options.ts'
+import { PullGroups } from './pull-groups.ts'
+import { encodeReceipt, receiptOf } from './receipt.ts'
+import { extend, type PullSettlement, settle } from './settlement.ts'
+
+export type PullOptions = {
+  /** For people, in the history of a lease that ran out. */
+  consumer?: string
+  /** Messages at most. */
+  max?: number
+  /** Bytes at most, but for a first message that is larger; what was claimed beyond them goes back uncounted. */
+  maxBytes?: number
+  /** How long to wait for a message where there is none. */
+  wait?: Duration
+  /** How long these messages are held, in place of the topic's lease. */
+  lease?: Duration
+  /** Where a new group begins. */
+  from?: From
+  /** Ends the wait; what was claimed for nobody goes back uncounted. */
+  signal?: AbortSignal
+}
+
+/** As it is stored: who pulls may be of another language and decodes for itself. */
+export type PulledMessage = StoredMessage & {
+  /** Claims that count against maxAttempts, this one included. */
+  readonly attempt: number
+  /** Grows with every claim of this message by this group: the fencing token. */
+  readonly version: number
+}
+
+export type Pulled = {
+  /** To settle and to extend with, from any process; null where nothing came. */
+  readonly receipt: string | null
+  /** How long the messages are held from now; 0: for ever. */
+  readonly leaseMs: number
+  readonly messages: readonly PulledMessage[]
+}
+
+type Plan = {
+  readonly consumer: string
+  readonly max: number
+  readonly maxBytes: number
+  readonly waitMs: number
+  readonly leaseMs: number | undefined
+  readonly from: StartPosition
+  readonly settings: SubscriptionSettings
+  readonly signal: AbortSignal
+}
+
+const DEFAULT_BYTES = 16 * 1024 * 1024
+const CLOSE_MS = 10_000
+
+/** Claims for those who can't stay: nothing of the lease is kept here, all of it is in the receipt. */
+export class Puller {
+  readonly #engine: Engine
+  readonly #groups: PullGroups
+  readonly #pulling = new Set<Promise<Pulled>>()
+  readonly #closing = new AbortController()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#groups = new PullGroups(engine)
+    engine.started.add(this)
+  }
+
+  async pull(topic: string, group: string | undefined, given: PullOptions | undefined): Promise<Pulled> {
+    const plan = this.#parse(given)
+    checkName('topic', topic)
+    const label = group === undefined ? '' : checkName('group', group)
+    const joined = await this.#groups.join(topic, label, () =>
+      subscribe(this.#engine, topic, label, plan.from, plan.settings),
+    )
+    const pulling = this.#claim(joined, plan)
+    this.#pulling.add(pulling)
+    try {
+      return await pulling
+    } catch (error) {
+      this.#groups.forget(joined)
+      throw error
+    } finally {
+      this.#pulling.delete(pulling)
+    }
+  }
+
+  /** Ends the waits, gives back what comes of them, and sends the last heartbeats. */
+  async stop(): Promise<void> {
+    this.#closing.abort()
+    await withTimeout(Promise.allSettled(this.#pulling), CLOSE_MS)
+    await this.#groups.leaveAll()
+  }
+
+  async settle(receipt: string, settlement: PullSettlement): Promise<void> {
+    await settle(this.#engine, receipt, settlement)
+  }
+
+  async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
+    const { subscriptionId, leaseMs } = await extend(this.#engine, receipt, duration)
+    this.#groups.busyFor(subscriptionId, leaseMs)
+    return { leaseMs }
+  }
+
+  async #claim(joined: Subscribed, plan: Plan): Promise<Pulled> {
+    const { topic, subscription } = joined
+    const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer)
+    try {
+      const until = performance.now() + plan.waitMs
+      for (;;) {
+        const timeoutMs = Math.max(0, until - performance.now())
+        const held = await claimer.next({ limit: plan.max, timeoutMs, signal: plan.signal })
+        if (held === null) return { receipt: null, leaseMs: claimer.topic.config.leaseMs, messages: [] }
+        const pulled = await this.#handOut(held, plan)
+        if (pulled !== undefined) return pulled
+      }
+    } finally {
+      claimer.close()
+    }
+  }
+
+  /** undefined: nothing of it is left to hand out. */
+  async #handOut(held: HeldLease, { maxBytes, leaseMs, signal }: Plan): Promise<Pulled | undefined> {
+    const { lease, topic, subscription } = held
+    const count = signal.aborted ? 0 : fitting(held, maxBytes)
+    for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
+    // The slots of messages that are gone were acked with the first look at the lease.
+    if (held.open < lease.size) this.#engine.settler.touch(held)
+    if (count === 0) return undefined
+    const termMs = leaseMs ?? topic.config.leaseMs
+    if (leaseMs !== undefined) await this.#engine.store.extend(lease.token, leaseMs)
+    this.#groups.busyFor(subscription.id, termMs)
+    const handed = { ...lease, ...firstOf(held, count) }
+    return {
+      receipt: encodeReceipt(receiptOf(handed, topic, subscription)),
+      leaseMs: termMs,
+      messages: handed.messages.map((message, index) => ({
+        ...toStoredMessage(topic, message),
+        attempt: lease.attempts?.[index] ?? 1,
+        version: lease.versions?.[index] ?? 1,
+      })),
+    }
+  }
+
+  #parse(given: PullOptions | undefined): Plan {
+    const options = new Options('pull', given)
+    const consumer = options.value('consumer')
+    const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
+    const plan = {
+      consumer: consumer === undefined ? 'pull' : checkName('consumer', consumer),
+      max: options.integer('max', 1, { min: 1, max: 1_000 }),
+      maxBytes: options.integer('maxBytes', DEFAULT_BYTES, { min: 1, max: 1024 ** 3 }),
+      waitMs: options.duration('wait', 0),
+      leaseMs: options.duration('lease', undefined, { min: 1 }),
+      from: parseFrom('pull.from', options.value('from')),
+      settings: parseSubscription('pull', new Options('pull', {}), this.#engine.heartbeatDefaults),
+      signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
+    }
+    options.done()
+    return plan
+  }
+}
+
+/** How many of its messages come to no more than this; one at least. */
+function fitting({ lease }: HeldLease, maxBytes: number): number {
+  let bytes = 0
+  const beyond = lease.messages.findIndex((message, index) => {
+    bytes += rawMessageBytes(message)
+    return index > 0 && bytes > maxBytes
+  })
+  return beyond === -1 ? lease.messages.length : beyond
+}
+
+function firstOf(
+  { lease }: HeldLease,
+  count: number,
+): Pick<HeldLease['lease'], 'messages' | 'slots' | 'versions' | 'attempts'> {
+  const { messages, slots, versions, attempts } = lease
+  if (count === messages.length) return { messages, slots, versions, attempts }
+  return {
+    messages: messages.slice(0, count),
+    slots: messages.slice(0, count).map((_, index) => slots?.[index] ?? index),
+    versions: versions?.slice(0, count) ?? null,
+    attempts: attempts?.slice(0, count) ?? null,
+  }
+}

@@ -1,0 +1,127 @@
+import { findTopic } from '../../admin/scope.ts'
+import { type Duration, parseDuration } from '../../duration.ts'
+import { ConfigError, StaleDeliveryError } from '../../errors.ts'
+import { messageIdOf } from '../../message-id.ts'
+import { Options } from '../../options.ts'
+import type { RawMessage } from '../../raw-message.ts'
+import type { SubscriptionRecord, TopicRecord } from '../../stores/store.ts'
+import { LeasedDelivery } from '../delivery.ts'
+import type { Engine } from '../engine.ts'
+import { HeldLease } from '../held-lease.ts'
+import { decodeReceipt, type Receipt } from './receipt.ts'
+
+export type PullNack = {
+  /** The message's id. */
+  readonly id: number
+  /** What went wrong: an Error, or a text. */
+  readonly error?: unknown
+  /** Before it is tried again; without it the topic's backoff. */
+  readonly delay?: Duration
+}
+
+export type PullSettlement = {
+  /** Ids of messages; 'all' of those the receipt stands for, but for the nacks. */
+  readonly acks?: 'all' | readonly number[]
+  readonly nacks?: readonly PullNack[]
+}
+
+/** Settling again is fine. Rejects with StaleDeliveryError where the lease was lost; that changed nothing. */
+export async function settle(engine: Engine, text: string, given: PullSettlement): Promise<void> {
+  const receipt = decodeReceipt(text)
+  const options = new Options('settle', given)
+  const nacks = parseNacks(receipt, options.value('nacks') ?? [])
+  const acks = parseAcks(receipt, options.value('acks') ?? [], nacks)
+  options.done()
+  refuseTwice([...acks, ...nacks.map(({ id }) => id)])
+  const lease = await heldLease(engine, receipt)
+  const settled = await Promise.allSettled([
+    ...acks.map(id => deliveryOf(engine, lease, receipt, id).ack()),
+    ...nacks.map(({ id, error, delay }) =>
+      deliveryOf(engine, lease, receipt, id).nack(error, delay === undefined ? undefined : { delay }),
+    ),
+  ])
+  const refused = settled.find(each => each.status === 'rejected')
+  if (refused !== undefined) throw refused.reason
+}
+
+/** Keeps the receipt's messages for `duration` (the topic's lease) from now; resolves with it. 0: for ever. */
+export async function extend(engine: Engine, text: string, duration: Duration | undefined): Promise<ExtendedReceipt> {
+  const receipt = decodeReceipt(text)
+  const lease = await heldLease(engine, receipt)
+  const [id = 0] = receipt.ids
+  const leaseMs = duration === undefined ? lease.termMs : parseDuration('extend', duration, { min: 1 })
+  await deliveryOf(engine, lease, receipt, id).extend(duration)
+  return { subscriptionId: receipt.subscriptionId, leaseMs }
+}
+
+export type ExtendedReceipt = { readonly subscriptionId: number; readonly leaseMs: number }
+
+/** The lease as the process that claimed it would have it: settling goes the same way for both. */
+async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
+  const topic = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
+  if (topic.uid.toString(16) !== receipt.uid) throw staleError(topic, receipt)
+  const { token, size, slots, versions, attempts } = receipt
+  const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspect: false }
+  return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, performance.now())
+}
+
+const messagesOf = ({ ids, messageIds }: Receipt): RawMessage[] =>
+  ids.map((id, index) => ({
+    id,
+    messageId: messageIds?.[index] ?? null,
+    ...{ payload: '', type: null, key: null, headers: null, createdAt: 0 },
+  }))
+
+/** What a settlement says of its group: who it is. */
+const subscriptionOf = (topic: TopicRecord, { subscriptionId, group }: Receipt): SubscriptionRecord => ({
+  id: subscriptionId,
+  topicId: topic.id,
+  group,
+  status: 'ACTIVE',
+  epoch: 0,
+  heartbeat: { intervalMs: 0, timeoutMs: 0, deadAfterMisses: 0 },
+  created: false,
+  resurrected: null,
+})
+
+function deliveryOf(engine: Engine, lease: HeldLease, { ids }: Receipt, id: number): LeasedDelivery {
+  const index = ids.indexOf(id)
+  return new LeasedDelivery(engine, lease, index, lease.lease.messages[index] as RawMessage, undefined)
+}
+
+function parseAcks(receipt: Receipt, value: unknown, nacks: readonly PullNack[]): readonly number[] {
+  if (value === 'all') {
+    const nacked = new Set(nacks.map(({ id }) => id))
+    return receipt.ids.filter(id => !nacked.has(id))
+  }
+  if (!Array.isArray(value)) throw new ConfigError('settle.acks', value, "'all' or an array of ids of messages")
+  for (const id of value) requireKnown('settle.acks', receipt, id)
+  return value
+}
+
+function parseNacks(receipt: Receipt, value: unknown): readonly PullNack[] {
+  if (!Array.isArray(value)) throw new ConfigError('settle.nacks', value, 'an array of { id, error, delay }')
+  return value.map(each => {
+    const options = new Options('settle.nacks', each)
+    const id = options.value('id')
+    const error = options.value('error')
+    const delay = options.duration('delay', undefined)
+    options.done()
+    requireKnown('settle.nacks.id', receipt, id)
+    return { id: id as number, error, ...(delay !== undefined && { delay }) }
+  })
+}
+
+function requireKnown(option: string, { ids }: Receipt, id: unknown): void {
+  if (!ids.includes(id as number)) throw new ConfigError(option, id, 'ids of messages that the receipt stands for')
+}
+
+function refuseTwice(ids: readonly number[]): void {
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) throw new ConfigError('settle', twice, 'each message once: acked or nacked')
+}
+
+function staleError(topic: TopicRecord, { group, ids, versions, messageIds }: Receipt): StaleDeliveryError {
+  const messageId = messageIds?.[0] ?? messageIdOf(topic.uid, ids[0] ?? 0)
+  return new StaleDeliveryError(topic.name, group, messageId, versions?.[0] ?? 1)
+}

@@ -1,0 +1,28 @@
+import { MembershipError } from '../errors.ts'
+import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
+import type { StartPosition, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { Engine } from './engine.ts'
+
+export type Subscribed = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
+
+/** For whoever pulls: the group's subscription, made or brought back where that is needed. */
+export async function subscribe(
+  engine: Engine,
+  name: string,
+  label: string,
+  from: StartPosition,
+  settings: SubscriptionSettings,
+): Promise<Subscribed> {
+  const topic = await engine.topics.get(name)
+  const isQueue = topic.config.semantics === 'queue'
+  if (!isQueue && label === '') {
+    throw new MembershipError(`Topic '${name}' is pub-sub: give the reader a group`)
+  }
+  const group = isQueue ? '' : label
+  const subscription = await engine.store.subscribe(topic, group, from, settings)
+  await engine.backfills.start(topic, subscription)
+  if (subscription.resurrected) {
+    engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)
+  }
+  return { topic, subscription }
+}
