@@ -16,7 +16,7 @@ export const skipWithoutPooler = isInstalled
   : 'pgbouncer is not installed (on Debian: apt-get install pgbouncer)'
 
 /** In the server's sessions, as the pooler hands them out. */
-export async function preparedStatements(url: string): Promise<unknown[]> {
+export async function preparedStatements(url: string): Promise<{ readonly name: string }[]> {
   const pool = new pg.Pool({ connectionString: url, max: 5 })
   try {
     const ask = () => pool.query('select name from pg_prepared_statements, pg_sleep(0.05)')

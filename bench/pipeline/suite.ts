@@ -4,10 +4,11 @@ import type { Suite, SuiteOptions, SuiteResult } from '../suite.ts'
 import type { PipelineCase } from './bench-case.ts'
 import { cells } from './cases/cells.ts'
 import { indexing } from './cases/indexing.ts'
+import { memory } from './cases/memory.ts'
 import { persistence } from './cases/persistence.ts'
 import { storage } from './cases/storage.ts'
 
-const CASES: readonly PipelineCase[] = [cells, storage, persistence, indexing]
+const CASES: readonly PipelineCase[] = [cells, storage, persistence, indexing, memory]
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
 

@@ -1,7 +1,6 @@
 /** The real command, as a process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { createFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
 import { unwatchProcess, watchProcess } from '../../../testing/watchdog.ts'
 
@@ -19,13 +18,9 @@ export type CommandOptions = {
 
 export type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
 
-/** Most of a start is the compiling of sources, which need not be done by each. */
-const COMPILED = createFolder('tidemark-test-compiled')
-
 export const environmentOf = ({ database, environment }: CommandOptions): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_TEST_CONTEXT: undefined,
-  NODE_COMPILE_CACHE: COMPILED,
   TIDEMARK_DATABASE: database,
   ...environment,
 })

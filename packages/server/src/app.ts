@@ -34,7 +34,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     requestTimeout: 0,
     keepAliveTimeout: 30_000,
     connectionTimeout: SILENCE_MS,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     return503OnClosing: true,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 },
     clientErrorHandler: (error, socket) => answerClientError(error, socket),
@@ -55,6 +55,11 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     guard.check(request)
     done()
   })
+  app.addHook('onSend', (_, reply, _payload, done) => {
+    // A connection that is kept alive would keep the server from closing.
+    if (context.closing.signal.aborted) reply.header('connection', 'close')
+    done()
+  })
   app.addHook('onResponse', (request, reply, done) => {
     metrics.answered(request, reply)
     done()
@@ -72,6 +77,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await app.register(compress, {
     threshold: COMPRESS_FROM,
     encodings: ['zstd', 'br', 'gzip'],
+    // Cells are compact as they are, and their route is the one that has to be fast.
+    customTypes: /^text\/(?!event-stream)|[/+]json/,
     globalDecompression: false,
   })
   await app.register(async scope => {

@@ -1,8 +1,11 @@
 import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { createApp } from './app.ts'
 import { Context } from './context.ts'
 import { AddressInUseError } from './errors.ts'
 import { checkServerOptions, type ServerOptions } from './options.ts'
+
+const LAST_ANSWERS_MS = 5_000
 
 export type RunningServer = AsyncDisposable & {
   /** http://127.0.0.1:4680 */
@@ -35,10 +38,17 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   logger.info({ url }, 'server started')
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
-    closing ??= app.close().then(() => logger.info({ url }, 'server stopped'))
+    closing ??= closeApp(app).then(() => logger.info({ url }, 'server stopped'))
     await closing
   }
   return { url, close, [Symbol.asyncDispose]: close }
+}
+
+/** What is being answered is answered, but for somebody who does not read: that is not waited for long. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
+  await app.close()
+  clearTimeout(timer)
 }
 
 /** An address that can be followed: one that stands for all of the machine's is reached by the loopback's. */

@@ -61,7 +61,8 @@ describe('pull over HTTP', () => {
       [refused.status, refused.body.code, refused.headers['retry-after']],
       [503, 'TIDEMARK_TOO_MANY', '1'],
     )
-    await Promise.all([server.server.close(), waiting.catch(() => undefined)])
+    const [answer] = await Promise.all([waiting, server.server.close()])
+    assert.deepEqual([answer.status, answer.body.receipt], [200, null])
   })
 
   it('answers 409 to a receipt that is stale, and 400 to what is none', async () => {

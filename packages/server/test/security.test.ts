@@ -88,6 +88,26 @@ describe('with tokens', () => {
   })
 })
 
+describe('the log', () => {
+  it('has no token and no payload, whatever happens', async () => {
+    const lines: string[] = []
+    const write = (fields: object, message: string) => {
+      lines.push(JSON.stringify({ ...fields, ...('err' in fields && { err: String(fields.err) }) }) + message)
+    }
+    const logger = { debug: write, info: write, warn: write, error: write }
+    await using server = await serve({ tokens, logger })
+    await server.get('/api/v1/topics', bearer('wrong-token-0123456789'))
+    await server.get(`/api/v1/topics/none?token=${READ}`, bearer(READ))
+    await server.post('/api/v1/topics/work/messages', { payload: 'top-secret' }, bearer(ADMIN))
+    await server.post('/api/v1/topics/work/messages', { payload: 'top-secret', wrong: 1 }, bearer(ADMIN))
+    assert.ok(lines.length >= 3)
+    assert.deepEqual(
+      lines.filter(line => /token-\d|top-secret/.test(line)),
+      [],
+    )
+  })
+})
+
 describe('a foreign Host', () => {
   it('is refused on the loopback too: a name that was made to point here', async () => {
     await using server = await serve()

@@ -44,7 +44,8 @@ export function encodeTick(tick: Tick): EncodedTick {
 }
 
 export function decodeTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): Tick {
-  const { head, cells, organisms } = walk(bytes, limits)
+  const organisms: Span[] = []
+  const { head, cells } = walk(bytes, limits, span => organisms.push(span))
   return {
     ...head,
     cells: decodeCells(bytes.subarray(cells.start, cells.end), limits),
@@ -54,12 +55,23 @@ export function decodeTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_L
 
 /** Views into `bytes`, not copies. */
 export function decodeRawTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): RawTick {
-  const { head, cells, organisms } = walk(bytes, limits)
+  const { head, cells } = walk(bytes, limits)
+  let organisms: Uint8Array[] | undefined
   return {
     ...head,
     cells: bytes.subarray(cells.start, cells.end),
-    organisms: organisms.map(({ start, end }) => bytes.subarray(start, end)),
+    // Once somebody asks: a hundred views a tick were most of what the garbage collector had to do.
+    get organisms() {
+      organisms ??= organismsOf(bytes, limits)
+      return organisms
+    },
   }
+}
+
+function organismsOf(bytes: Uint8Array, limits: ContractLimits): Uint8Array[] {
+  const organisms: Uint8Array[] = []
+  walk(bytes, limits, ({ start, end }) => organisms.push(bytes.subarray(start, end)))
+  return organisms
 }
 
 export function decodeOrganism(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): Organism {
@@ -86,9 +98,9 @@ export function tickHeadOf(bytes: Uint8Array): { readonly runId: string; readonl
 }
 
 type Span = { readonly start: number; readonly end: number }
-type Parts = { readonly head: TickHead; readonly cells: Span; readonly organisms: readonly Span[] }
+type Parts = { readonly head: TickHead; readonly cells: Span }
 
-function walk(bytes: Uint8Array, limits: ContractLimits): Parts {
+function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism: (span: Span) => unknown = () => {}): Parts {
   if (bytes.length > limits.maxTickBytes) {
     throw new LimitError('Bytes of a tick', 'maxTickBytes', bytes.length, limits.maxTickBytes)
   }
@@ -97,7 +109,7 @@ function walk(bytes: Uint8Array, limits: ContractLimits): Parts {
   let tick = 0
   let capturedAt = 0
   let cells: Span | undefined
-  const organisms: Span[] = []
+  let organisms = 0
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === RUN_ID) runId = reader.text()
     else if (tag === TICK_NUMBER) tick = reader.varint()
@@ -107,12 +119,12 @@ function walk(bytes: Uint8Array, limits: ContractLimits): Parts {
       if (cells !== undefined) throw reader.error('it has cells twice')
       cells = reader.delimited()
     } else if (tag === ORGANISMS) {
-      organisms.push(reader.delimited())
-      if (organisms.length > limits.maxOrganisms) {
-        throw new LimitError('Organisms of a tick', 'maxOrganisms', organisms.length, limits.maxOrganisms)
+      eachOrganism(reader.delimited())
+      if (++organisms > limits.maxOrganisms) {
+        throw new LimitError('Organisms of a tick', 'maxOrganisms', organisms, limits.maxOrganisms)
       }
     } else if (tag >>> 3 <= 5) throw reader.error(`field ${tag >>> 3} has wire type ${tag & 7}`)
     else reader.skip(tag)
   }
-  return { head: { runId: requireRunId(runId), tick, capturedAt }, cells: cells ?? { start: 0, end: 0 }, organisms }
+  return { head: { runId: requireRunId(runId), tick, capturedAt }, cells: cells ?? { start: 0, end: 0 } }
 }

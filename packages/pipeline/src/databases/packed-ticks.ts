@@ -5,9 +5,9 @@ import { type Packing, pack, unpack } from './packing.ts'
 import type { TickBlob, TickBlobs } from './tick-blobs.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Packed and written at a time: others on this thread need not wait for a whole flush, and memory stays small. */
-const SLICE_TICKS = 100
-const SLICE_BYTES = 2 * 1024 ** 2
+/** Written at a time. The next are packed meanwhile, which takes about as long as PostgreSQL takes to store them. */
+const SLICE_TICKS = 25
+const SLICE_BYTES = 1024 ** 2
 
 /** By tick, so that two who write the same ticks do so in the same order. */
 export async function writePacked(
@@ -18,21 +18,35 @@ export async function writePacked(
   tx: Transaction,
 ): Promise<void> {
   const sorted = ticks.toSorted((a, b) => a.tick - b.tick)
+  let writing: Promise<void> = Promise.resolve()
+  for (const slice of packedSlices(sorted, bytesOf, packing)) {
+    // A turn for others on this thread: SQLite's writes give them none.
+    await Promise.all([writing, nextTurn()])
+    writing = blobs.write(slice, tx)
+    writing.catch(() => undefined) // Awaited above or below, unless packing the next ones fails first.
+  }
+  await writing
+  const numbers = sorted.map(({ tick }) => tick)
+  await blobs.count(numbers, tx)
+}
+
+function* packedSlices(
+  ticks: readonly RawTick[],
+  bytesOf: (tick: RawTick) => Uint8Array,
+  packing: Packing,
+): Generator<TickBlob[], void, undefined> {
   let slice: TickBlob[] = []
   let bytes = 0
-  for (const tick of sorted) {
+  for (const tick of ticks) {
     const data = pack(bytesOf(tick), packing)
     slice.push({ tick: tick.tick, data })
     bytes += data.length
     if (slice.length < SLICE_TICKS && bytes < SLICE_BYTES) continue
-    await blobs.write(slice, tx)
+    yield slice
     slice = []
     bytes = 0
-    await nextTurn()
   }
-  await blobs.write(slice, tx)
-  const numbers = sorted.map(({ tick }) => tick)
-  await blobs.count(numbers, tx)
+  if (slice.length > 0) yield slice
 }
 
 export async function readPacked(blobs: TickBlobs, tick: number, maxBytes: number): Promise<Uint8Array | null> {

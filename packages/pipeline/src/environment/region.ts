@@ -4,41 +4,22 @@ import { EnvironmentError } from './errors.ts'
 import { pickCells } from './pick-cells.ts'
 import type { EnvironmentProperties } from './properties.ts'
 
-/** The cells within the region, still columns. No object is made for a cell, and none outside is looked at for long. */
-export function cellsIn(cells: Cells, region: Region, world: EnvironmentProperties): Cells {
-  const first = world.toFlat(region.from)
-  const last = world.toFlat(region.to)
-  checkOrder(region)
-  // Flat indexes ascend, and no cell of the region is before its first corner or behind its last.
-  const from = lowerBound(cells.flatIndex, first)
-  const to = lowerBound(cells.flatIndex, last + 1)
-  return pickCells(cells, slotsIn(cells.flatIndex, from, to, region, world))
-}
-
-/** The slot of a flat index; -1 where the cell is empty. */
-export function slotOf(flatIndex: Int32Array, flat: number): number {
-  const slot = lowerBound(flatIndex, flat)
-  return flatIndex[slot] === flat ? slot : -1
-}
-
-function checkOrder({ from, to }: Region): void {
-  if (from.every((coordinate, axis) => coordinate <= (to[axis] ?? -1))) return
+/** The flat indexes of its first corner and its last: no cell of the region is before or behind. */
+export function boundsOf({ from, to }: Region, world: EnvironmentProperties): { first: number; last: number } {
+  const [first, last] = [world.toFlat(from), world.toFlat(to)]
+  if (from.every((coordinate, axis) => coordinate <= (to[axis] as number))) return { first, last }
   throw new EnvironmentError(`The region from [${from}] to [${to}] ends before it begins`)
 }
 
-function slotsIn(
-  flatIndex: Int32Array,
-  start: number,
-  end: number,
-  region: Region,
-  { strides, shape, dimensions }: EnvironmentProperties,
-): Int32Array {
-  const [stride, length] = [Int32Array.from(strides), Int32Array.from(shape)]
+/** The cells within a region that is in order, still columns: no object is made for a cell. */
+export function cellsIn(cells: Cells, region: Region, world: EnvironmentProperties): Cells {
+  const { dimensions } = world
+  const [stride, length] = [Int32Array.from(world.strides), Int32Array.from(world.shape)]
   const [low, high] = [Int32Array.from(region.from), Int32Array.from(region.to)]
-  const slots = new Int32Array(end - start)
+  const slots = new Int32Array(cells.flatIndex.length)
   let count = 0
-  for (let slot = start; slot < end; slot++) {
-    const flat = flatIndex[slot] as number
+  for (let slot = 0; slot < slots.length; slot++) {
+    const flat = cells.flatIndex[slot] as number
     let axis = 0
     for (; axis < dimensions; axis++) {
       const coordinate = ((flat / (stride[axis] as number)) | 0) % (length[axis] as number)
@@ -46,17 +27,5 @@ function slotsIn(
     }
     if (axis === dimensions) slots[count++] = slot
   }
-  return slots.subarray(0, count)
-}
-
-/** The first slot whose index is not below this one. */
-function lowerBound(flatIndex: Int32Array, flat: number): number {
-  let low = 0
-  let high = flatIndex.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((flatIndex[middle] as number) < flat) low = middle + 1
-    else high = middle
-  }
-  return low
+  return pickCells(cells, slots.subarray(0, count))
 }

@@ -125,11 +125,18 @@ async function configure(topics: Tidemark, topic: string): Promise<void> {
     await topics.configureTopic(topic, options)
   } catch (error) {
     if (!(error instanceof TopicConflictError)) throw error
-    if ((await topics.admin.describeTopic(topic)).messagesPublished > 0) throw error
+    if ((await topics.admin.describeTopic(topic)).messagesPublished > 0) throw inUse(topic)
     await topics.admin.deleteTopic(topic)
     await topics.configureTopic(topic, options)
   }
 }
+
+const inUse = (topic: string): TopicConflictError =>
+  new TopicConflictError(
+    topic,
+    `Topic '${topic}' was made otherwise and has messages, so it can't keep dead letters. Deal with them and delete it ` +
+      `(tm.admin.deleteTopic('${topic}')), or name another topic`,
+  )
 
 const readLetter = (payload: string | Uint8Array): DeadLetter =>
   deadLetterOf(fromBinary(DeadLetterMessageSchema, Buffer.from(payload)))

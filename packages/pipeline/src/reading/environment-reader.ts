@@ -1,4 +1,4 @@
-import { decodeCells } from '../contracts/cell-codec.ts'
+import { decodeCellRange, decodeCells } from '../contracts/cell-codec.ts'
 import { DEFAULT_LIMITS } from '../contracts/limits.ts'
 import type { Cells, SimulationMetadata } from '../contracts/tick.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
@@ -6,7 +6,7 @@ import { indexedRun } from '../databases/indexed-run.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
-import { cellsIn, slotOf } from '../environment/region.ts'
+import { boundsOf, cellsIn } from '../environment/region.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { wholeNumber } from '../options.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
@@ -37,24 +37,19 @@ export class IndexedEnvironment implements EnvironmentReader {
   async cells(tick: number, region?: Region): Promise<Cells | null> {
     const bytes = await this.bytes(tick)
     if (bytes === null) return null
-    const cells = decodeCells(bytes, DEFAULT_LIMITS)
-    if (region === undefined) return cells
+    if (region === undefined) return decodeCells(bytes, DEFAULT_LIMITS)
     const world = await this.#properties()
-    return world && cellsIn(cells, region, world)
+    if (world === null) return null
+    const { first, last } = boundsOf(region, world)
+    return cellsIn(decodeCellRange(bytes, first, last, DEFAULT_LIMITS), region, world)
   }
 
   async cell(tick: number, coordinates: readonly number[]): Promise<Cell | undefined | null> {
-    const cells = await this.cells(tick)
-    const world = cells && (await this.#properties())
-    if (cells === null || world === null) return null
-    const slot = slotOf(cells.flatIndex, world.toFlat(coordinates))
-    if (slot === -1) return undefined
-    return {
-      coordinates: [...coordinates],
-      moleculeType: cells.moleculeType[slot] as number,
-      moleculeValue: cells.moleculeValue[slot] as number,
-      ownerId: cells.ownerId[slot] as number,
-    }
+    const cells = await this.cells(tick, { from: coordinates, to: coordinates })
+    if (cells === null) return null
+    const [moleculeType, moleculeValue, ownerId] = [cells.moleculeType[0], cells.moleculeValue[0], cells.ownerId[0]]
+    if (moleculeType === undefined || moleculeValue === undefined || ownerId === undefined) return undefined
+    return { coordinates: [...coordinates], moleculeType, moleculeValue, ownerId }
   }
 
   async difference(from: number, to: number): Promise<CellsDifference | null> {

@@ -3,7 +3,13 @@ import { describe, it } from 'node:test'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
-import { countCells, decodeCells, encodeCells } from '../../src/contracts/cell-codec.ts'
+import {
+  countCells,
+  decodeCellRange,
+  decodeCells,
+  decodeMoleculeTypes,
+  encodeCells,
+} from '../../src/contracts/cell-codec.ts'
 import { type CellStateList, CellStateListSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/tick_pb.ts'
 import { DEFAULT_LIMITS } from '../../src/contracts/limits.ts'
 import type { Cells } from '../../src/contracts/tick.ts'
@@ -42,7 +48,42 @@ function cellsOf(count: number): Cells {
   }
 }
 
+/** The way of `decodeCellRange`, but all of it decoded first. */
+function between(cells: Cells, first: number, last: number): Cells {
+  const isIn = (_: number, slot: number): boolean => {
+    const index = cells.flatIndex[slot] as number
+    return index >= first && index <= last
+  }
+  return {
+    flatIndex: cells.flatIndex.filter(isIn),
+    moleculeType: cells.moleculeType.filter(isIn),
+    moleculeValue: cells.moleculeValue.filter(isIn),
+    ownerId: cells.ownerId.filter(isIn),
+  }
+}
+
 describe('cells', () => {
+  it('from one index to another are the same as if all had been decoded', () => {
+    const indexes = fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1))
+    fc.assert(
+      fc.property(cellsArbitrary, indexes, indexes, (cells, a, b) => {
+        const [first, last] = [Math.min(a, b), Math.max(a, b)]
+        assert.deepEqual(decodeCellRange(encodeCells(cells), first, last, DEFAULT_LIMITS), between(cells, first, last))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('have types that are read, and are counted, without the rest', () => {
+    fc.assert(
+      fc.property(cellsArbitrary, cells => {
+        const bytes = encodeCells(cells)
+        assert.deepEqual(decodeMoleculeTypes(bytes, DEFAULT_LIMITS), cells.moleculeType)
+        assert.equal(countCells(bytes), cells.flatIndex.length)
+      }),
+    )
+  })
+
   it('are the bytes that the generated code writes', () => {
     fc.assert(
       fc.property(cellsArbitrary, cells => {

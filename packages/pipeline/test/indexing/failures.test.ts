@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { truncateSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -10,6 +10,7 @@ import {
   DeadLetterQueue,
   deadLettersTo,
   dummyIndexer,
+  FileSystemStorage,
   type IndexerDefinition,
   makeRunId,
   storageSource,
@@ -275,6 +276,37 @@ for (const engine of ENGINES) {
         [corrupt.storageKey],
       )
       await world.assertIndexed({ batches: 1, ticks: 10 })
+      assert.equal(watched.indexer.state, 'RUNNING')
+    })
+
+    it('a foreign file is quarantined, an oversized one left; both are dead letters, and the others are indexed', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const letters: DeadLetter[] = []
+      const foreign = await world.write(0, 10)
+      writeFileSync(join(world.storageRoot, foreign.storageKey), 'PK\x03\x04 of another program'.repeat(50))
+      const oversized = await world.write(10, 2_000)
+      const watched = await world.started({
+        storage: await FileSystemStorage.open({ root: world.storageRoot, maxFileBytes: 20_000 }),
+        insertBatchSize: 10,
+        maxRetries: 1,
+        definition: { ...dummyIndexer, components: ['metadata', 'buffering', 'dlq'] },
+        deadLetters: async letter => void letters.push(letter),
+      })
+      await world.announce(foreign)
+      await world.announce(oversized)
+      await world.produce(1, 10, 2_010)
+      await ackedAre(watched, 2_010)
+      await until(() => letters.length === 2, { what: 'both dead letters' })
+      const reasons = letters.map(({ failureReason }) => failureReason).sort()
+      assert.match(reasons[0] ?? '', /^CorruptFileError: .*is not a file of this storage/)
+      assert.match(reasons[1] ?? '', /^LimitError: .*20000/)
+      const quarantined = await world.storage.listQuarantined(world.runId)
+      assert.deepEqual(
+        quarantined.map(({ key }) => key),
+        [foreign.storageKey],
+      )
+      assert.equal((await world.storage.describeBatch(oversized.storageKey)).tickCount, 2_000)
       assert.equal(watched.indexer.state, 'RUNNING')
     })
 

@@ -72,7 +72,7 @@ describe('what was announced', () => {
   it('is kept, whatever its age: neither retention nor its groups take an announcement away', async () => {
     await using bench = await Workbench.open()
     await storeBatches(bench, 3)
-    await bench.topics.configureTopic(BATCH_TOPIC, { semantics: 'pub-sub', lease: 1, retention: 1, maxRetention: 1 })
+    await bench.topics.configureTopic(BATCH_TOPIC, { semantics: 'pub-sub', lease: 0, retention: 1, maxRetention: 1 })
     const first = bench.reconciler()
     await first.start()
     await metric(first, 'announced', 3)

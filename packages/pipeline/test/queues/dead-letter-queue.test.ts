@@ -119,7 +119,11 @@ for (const [engine, place] of Object.entries(PLACES)) {
       await queue.put([letterOf('a')])
       assert.deepEqual((await queue.list()).map(textOf), ['a'])
       await topics.publish('used', { semantics: 'queue' })
-      await assert.rejects(DeadLetterQueue.open(topics, { topic: 'used' }), TopicConflictError)
+      await assert.rejects(DeadLetterQueue.open(topics, { topic: 'used' }), (error: unknown) => {
+        assert.ok(error instanceof TopicConflictError)
+        assert.match(error.message, /Deal with them and delete it .*, or name another topic/)
+        return true
+      })
     })
 
     it('can be larger together than one transaction takes', async () => {

@@ -20,10 +20,11 @@ export const PROBLEM_TYPE = 'application/problem+json'
 
 /** What a client may know of an error. An error of our own says what to do; any other stays in the log. */
 export function toProblem(error: unknown): Problem {
-  const { code: given, message, validation, validationContext } = error as Partial<FastifyError>
-  const code = (given && CODE_BY_FASTIFY_CODE[given]) ?? given ?? ''
-  const status = STATUS_BY_CODE[code]
-  if (status === undefined) return unexpected(error as Partial<FastifyError>)
+  const thrown = (typeof error === 'object' && error !== null ? error : {}) as Partial<FastifyError>
+  const { code: given = '', message, validation, validationContext } = thrown
+  const code = own(CODE_BY_FASTIFY_CODE, given) ?? given
+  const status = own(STATUS_BY_CODE, code)
+  if (status === undefined) return unexpected(thrown)
   const errors = validation?.map(({ instancePath, message: problem = '', params }) => ({
     path: `${validationContext ?? 'request'}${instancePath}`,
     message: `${problem}${namesOf(params)}`,
@@ -31,9 +32,13 @@ export function toProblem(error: unknown): Problem {
   return { ...problemOf(code, status, message ?? ''), ...(errors !== undefined && { errors }) }
 }
 
+/** Only what the table itself has: every object also has a 'constructor'. */
+const own = <T>(table: { readonly [code: string]: T }, code: string): T | undefined =>
+  Object.hasOwn(table, code) ? table[code] : undefined
+
 /** A fault of the client that has no code of ours, or a fault of ours. */
 function unexpected({ statusCode = 500, message = '' }: Partial<FastifyError>): Problem {
-  if (statusCode >= 400 && statusCode < 500) return problemOf('TIDEMARK_BAD_REQUEST', statusCode, message)
+  if (statusCode >= 400 && statusCode < 500) return problemOf('TIDEMARK_BAD_REQUEST', statusCode, String(message))
   return problemOf('TIDEMARK_INTERNAL', 500, 'Something failed inside the server; its log says what')
 }
 

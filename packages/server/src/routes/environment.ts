@@ -35,14 +35,12 @@ export const environmentRoutes = (context: Context): Route[] => [
       304: { says: 'As you have it' },
     },
     problems: [406, 422],
-    raw: true,
     async handle({ params: { runId, tick }, query, request, reply }) {
       const type = accepts(request.headers.accept, [CELLS_TYPE, JSON_TYPE])
       const region = mapped(query.region, regionOf)
       const timing = new Timing()
       return await context.runs.use(runId, async run => {
-        if (await isKnown(run, tick, request, reply, `${tick}/${query.region ?? ''}/${type}`))
-          return reply.code(304).send()
+        if (await isKnown(run, tick, request, reply, etagOf(tick, query.region, type))) return reply.code(304).send()
         timing.mark('index')
         if (type === JSON_TYPE) {
           const cells = required(await run.index.environment.cells(tick, region), tick)
@@ -101,17 +99,20 @@ async function isKnown(
   tick: number,
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  version: string,
+  etag: string,
 ): Promise<boolean> {
   if (tick >= run.knownEnd) run.knownEnd = (await run.index.environment.range())?.tickEnd ?? -1
   if (tick >= run.knownEnd) {
     reply.header('cache-control', 'no-cache')
     return false
   }
-  const tag = `"${version}"`
-  reply.headers({ etag: tag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept' })
-  return headers['if-none-match'] === tag
+  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept' })
+  return headers['if-none-match'] === etag
 }
+
+/** Weak for JSON, which may go out compressed in one way or another. */
+const etagOf = (tick: number, region: string | undefined, type: string): string =>
+  `${type === JSON_TYPE ? 'W/' : ''}"${tick}/${region ?? ''}/${type}"`
 
 /** Whole ticks go out as they were stored: nothing is decoded. */
 async function bytesOf({ index }: OpenRun, tick: number, region: Region | undefined): Promise<Uint8Array> {

@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
 import { encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pipeline'
+import { ClosedError } from 'tidemark'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { BodyTimeoutError, BodyTooLargeError, NotServedError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
 import type { IngestTarget } from '../options.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, nullable, strict } from '../schemas/common.ts'
@@ -38,7 +40,8 @@ export const ingestRoutes = (context: Context): Route[] => [
       let count = 0
       let bytes = 0
       let lastTick: number | null = null
-      for await (const tick of readTicks('The body', watched(request.body as Readable, limits))) {
+      const body = watched(request.body as Readable, limits, gone.signal)
+      for await (const tick of readTicks('The body', body)) {
         const { length } = tick.bytes
         lastTick = tick.tick
         await ticks.put(tick, { signal: gone.signal })
@@ -73,23 +76,37 @@ function target({ settings }: Context): IngestTarget {
   return settings.ingest
 }
 
-/** What the body brings, up to the limit. Silence ends it; a pipeline that is slow to take it does not. */
+/**
+ * What the body brings, up to the limit. Silence ends it; a pipeline that is slow to take it does not. However it ends, the
+ * socket stays for the answer: destroying the body would destroy that too.
+ */
 async function* watched(
   body: Readable,
-  { ingestBytes, bodyTimeoutMs }: { readonly ingestBytes: number; readonly bodyTimeoutMs: number },
+  { ingestBytes, bodyTimeoutMs }: Pick<Limits, 'ingestBytes' | 'bodyTimeoutMs'>,
+  gone: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  let bytes = 0
-  const wait = (): NodeJS.Timeout => setTimeout(() => body.destroy(new BodyTimeoutError(bodyTimeoutMs)), bodyTimeoutMs)
-  let timer = wait()
+  const chunks = body.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]()
+  for (let bytes = 0; ; ) {
+    const { done, value } = await within(chunks.next(), bodyTimeoutMs, gone)
+    if (done) return
+    bytes += value.length
+    if (bytes > ingestBytes) throw new BodyTooLargeError(ingestBytes)
+    yield value
+  }
+}
+
+async function within<T>(next: Promise<T>, ms: number, gone: AbortSignal): Promise<T> {
+  const { promise: interrupted, reject } = Promise.withResolvers<never>()
+  const end = (): void => reject(new ClosedError('The server'))
+  const timer = setTimeout(() => reject(new BodyTimeoutError(ms)), ms)
+  gone.addEventListener('abort', end, { once: true })
+  if (gone.aborted) end()
+  // What comes when nobody waits any more is of no interest.
+  next.catch(() => undefined)
   try {
-    for await (const chunk of body) {
-      clearTimeout(timer)
-      bytes += chunk.length
-      if (bytes > ingestBytes) throw new BodyTooLargeError(ingestBytes)
-      yield chunk
-      timer = wait()
-    }
+    return await Promise.race([next, interrupted])
   } finally {
     clearTimeout(timer)
+    gone.removeEventListener('abort', end)
   }
 }

@@ -24,6 +24,8 @@ export async function openStream(
     ...reply.getHeaders(),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
+    // The end of the stream is the end of the connection: nobody has to wait for it when the server closes.
+    connection: 'close',
   }
   raw.writeHead(200, headers as Record<string, string>)
   const stream = new EventStream(raw, gone.signal, limits)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PayloadTooLargeError } from 'tidemark'
+import { PayloadError, PayloadTooLargeError } from 'tidemark'
 import { consume, payloadsOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
@@ -52,6 +52,49 @@ for (const store of STORES) {
           ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
         )
         assert.deepEqual(await consume(tm.reader('work'), 2), [1, 2])
+      })
+    })
+
+    describe('publishMessages', () => {
+      it('stores messages with keys, headers and ids of their own in one transaction', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', 'first', { messageId: 'known' })
+        const refs = await tm.publishMessages('work', [
+          { payload: 'a', key: 'k', headers: { h: '1' }, messageId: 'mine' },
+          { payload: 'again', messageId: 'known' },
+          { payload: 'b' },
+        ])
+        assert.deepEqual(
+          refs.map(({ duplicate }) => duplicate),
+          [false, true, false],
+        )
+        assert.equal(refs[0]?.messageId, 'mine')
+        const { messages } = await tm.admin.browse('work')
+        assert.deepEqual(
+          messages.map(({ payload, key, headers }) => [payload, key, headers]),
+          [
+            ['"first"', null, {}],
+            ['"a"', 'k', { h: '1' }],
+            ['"b"', null, {}],
+          ],
+        )
+      })
+
+      it('stores nothing where one of them is wrong', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        for (const wrong of [
+          { payload: () => 1 },
+          { payload: 1, key: '' },
+          { payload: 1, tx: {} },
+          { payload: 1, x: 1 },
+        ]) {
+          await assert.rejects(tm.publishMessages('work', [{ payload: 'good' }, wrong as never]))
+        }
+        await assert.rejects(tm.publishMessages('work', 'x' as never), PayloadError)
+        assert.deepEqual(await tm.publishMessages('work', []), [])
+        assert.deepEqual((await tm.admin.browse('work')).messages, [])
       })
     })
 

@@ -8,7 +8,7 @@ import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'
 const WRITERS = 8
-const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 400)
+const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 200)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 describe('writers that commit out of order and roll back at random, on postgres', () => {

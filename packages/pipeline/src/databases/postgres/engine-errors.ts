@@ -26,6 +26,9 @@ const REFUSED: Record<string, string> = {
 /** Two transactions that got in each other's way; the server undid this one. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
+/** A prepared statement that isn't there, or that somebody else has made: we share connections with others. */
+export const isStatementLost = (error: unknown): boolean => ['26000', '42P05'].includes(codeOf(error))
+
 /** Every error of the driver as one of ours. */
 export function mapError(error: unknown, location: string, waitedMs = 0): TidemarkError {
   if (error instanceof TidemarkError) return error

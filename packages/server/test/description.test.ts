@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { descriptionPage } from '../src/description/page.ts'
+import { openApiDocument } from '../src/openapi-document.ts'
+import { serve } from './servers.ts'
+
+const KEPT = new URL('../openapi.json', import.meta.url)
+
+describe('the description', () => {
+  it('that is kept is that of the routes; npm run generate brings it up to date', async () => {
+    assert.equal(readFileSync(KEPT, 'utf8'), await openApiDocument())
+  })
+
+  it('is served as it is kept', async () => {
+    await using server = await serve()
+    const { body } = await server.get('/api/v1/openapi.json')
+    assert.deepEqual(body, JSON.parse(readFileSync(KEPT, 'utf8')))
+  })
+
+  it('names every operation once, and says what it is for', () => {
+    const { paths } = JSON.parse(readFileSync(KEPT, 'utf8'))
+    const operations = Object.values<Record<string, { operationId: string; summary: string }>>(paths).flatMap(
+      Object.values,
+    )
+    const names = operations.map(({ operationId }) => operationId)
+    assert.equal(new Set(names).size, names.length)
+    assert.ok(operations.every(({ summary }) => summary.length > 5))
+    assert.ok(names.length > 60)
+  })
+
+  it('is a page without scripts, under a policy that allows its style and nothing else', async () => {
+    await using server = await serve()
+    const { text, headers } = await server.get('/api/v1/')
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+    const policy = String(headers['content-security-policy'])
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}';/)
+    assert.doesNotMatch(policy, /unsafe/)
+    assert.doesNotMatch(text, /<script|\son\w+=|style=|https?:\/\//)
+    for (const path of ['/api/v1/settle', '/api/v1/topics/{topic}/pull', '/metrics'])
+      assert.ok(text.includes(path), path)
+  })
+
+  it('escapes whatever it shows', () => {
+    const attack = '"><script>alert(1)</script>'
+    const page = descriptionPage({
+      info: { title: attack, description: attack },
+      tags: [{ name: attack, description: attack }],
+      paths: {
+        [`/${attack}`]: {
+          get: {
+            tags: [attack],
+            summary: attack,
+            description: attack,
+            parameters: [{ name: attack, in: attack, description: attack, schema: { [attack]: attack } }],
+            requestBody: { content: { [attack]: { schema: { [attack]: attack } } } },
+            responses: { [attack]: { description: attack, content: { [attack]: { schema: { [attack]: attack } } } } },
+          },
+        },
+      },
+    })
+    assert.ok(page.includes('&lt;script&gt;'))
+    assert.ok(!page.includes('<script') && !page.includes(attack))
+  })
+})

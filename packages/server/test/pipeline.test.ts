@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, it } from 'node:test'
+import { until } from '../../../testing/until.ts'
+import { serve } from './servers.ts'
+import { Listener } from './streams.ts'
+import { delimited, metadataOf, startWorld, ticksOf } from './worlds.ts'
+
+const TICKS = { 'content-type': 'application/octet-stream' }
+
+describe('the pipeline over HTTP', () => {
+  it('tells its status, and is stopped, started, paused, resumed and restarted, all or one', async () => {
+    await using world = await startWorld()
+    const status = await world.get('/api/v1/pipeline')
+    assert.equal(status.body.healthy, true)
+    const names = world.pipeline.services.names
+    assert.deepEqual(
+      status.body.services.map(({ name }: { name: string }) => name),
+      names,
+    )
+    assert.ok(status.body.resources.some(({ kind }: { kind: string }) => kind === 'queue'))
+    const one = '/api/v1/pipeline/services/persistence'
+    const stateOfOne = async () => (await world.get(one)).body.state
+    for (const [verb, state] of [
+      ['pause', 'PAUSED'],
+      ['resume', 'RUNNING'],
+      ['stop', 'STOPPED'],
+      ['start', 'RUNNING'],
+      ['restart', 'RUNNING'],
+    ] as const) {
+      const answer = await world.post(`${one}/${verb}`)
+      assert.deepEqual([answer.status, answer.body.state, await stateOfOne()], [200, state, state])
+    }
+    const paused = await world.post('/api/v1/pipeline/pause')
+    assert.ok(paused.body.services.every(({ state }: { state: string }) => state !== 'RUNNING'))
+    assert.equal((await world.post('/api/v1/pipeline/resume')).status, 200)
+    assert.equal((await world.post('/api/v1/pipeline/stop')).status, 200)
+    assert.equal(await stateOfOne(), 'STOPPED')
+    assert.deepEqual((await world.post('/api/v1/pipeline/start')).body, { started: names, failed: [] })
+    const unknown = await world.post('/api/v1/pipeline/services/nobody/start')
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'TIDEMARK_UNKNOWN_SERVICE'])
+  })
+
+  it('tells changes, its status and the newest run as events', async () => {
+    await using world = await startWorld()
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 3))
+    await world.indexed(3)
+    await using events = await Listener.open(world.url, '/api/v1/events')
+    const run = await events.next(({ event }) => event === 'run', 'the newest run')
+    assert.deepEqual([run.data.runId, run.data.environment.tickEnd], [world.runId, 3])
+    await world.post('/api/v1/pipeline/services/persistence/pause')
+    const change = await events.next(({ event, data }) => event === 'service' && data.state === 'PAUSED', 'the change')
+    assert.deepEqual(change.data, { type: 'state', service: 'persistence', state: 'PAUSED', before: 'RUNNING' })
+    await events.next(({ event, data }) => {
+      return event === 'pipeline' && data.services.some(({ state }: { state: string }) => state === 'PAUSED')
+    }, 'the status')
+    await using late = await Listener.open(world.url, '/api/v1/events')
+    assert.equal((await late.next(({ event }) => event === 'run', 'the newest run again')).data.runId, world.runId)
+  })
+
+  it('is in the metrics', async () => {
+    await using world = await startWorld()
+    await world.tm.publish('constructor', 1)
+    const { text, headers } = await world.get('/metrics')
+    assert.match(String(headers['content-type']), /^text\/plain/)
+    assert.match(text, /^tidemark_service_healthy\{service="persistence",state="RUNNING"\} 1$/m)
+    assert.match(text, /^tidemark_topic_events_total\{event="published",topic="constructor",group=""\} 1$/m)
+    assert.match(text, /^tidemark_resource_metric\{resource="ticks",kind="queue",metric="maxBytes"\} \d+$/m)
+    assert.match(
+      (await world.get('/metrics')).text,
+      /tidemark_http_requests_total\{method="GET",route="\/metrics",status="200"\} 1/,
+    )
+    assert.deepEqual((await world.get('/health')).body.pipeline, { healthy: true })
+  })
+})
+
+describe('ingest over HTTP', () => {
+  it('names the place of what is wrong, and has handed on what came before', async () => {
+    await using world = await startWorld()
+    const good = delimited(ticksOf(world.runId, 0, 2))
+    const raw = Buffer.concat([good, Buffer.from([3, 255, 255, 255])])
+    const wrong = await world.call('POST', '/api/v1/ingest', { raw, headers: TICKS })
+    assert.deepEqual([wrong.status, wrong.body.code], [400, 'TIDEMARK_INGEST'])
+    assert.match(wrong.body.detail, new RegExp(`message 3, which begins at byte ${good.length}`))
+    const cut = await world.call('POST', '/api/v1/ingest', { raw: good.subarray(0, -1), headers: TICKS })
+    assert.match(cut.body.detail, /cut short/)
+    const large = await world.call('POST', '/api/v1/ingest', {
+      raw: Buffer.from([255, 255, 255, 255, 7]),
+      headers: TICKS,
+    })
+    assert.equal(large.status, 400)
+  })
+
+  it('refuses other types, wrong metadata, and too many bytes', async () => {
+    await using world = await startWorld({ limits: { ingestBytes: 1024 } })
+    assert.equal((await world.post('/api/v1/ingest', {})).status, 415)
+    const broken = await world.post('/api/v1/ingest/metadata', { ...metadataOf(world.runId), samplingInterval: 0 })
+    assert.equal(broken.status, 400)
+    const large = await world.ingest(ticksOf(world.runId, 0, 200))
+    assert.deepEqual([large.status, large.body.code], [413, 'TIDEMARK_BODY_TOO_LARGE'])
+  })
+
+  it('does not wait for a body that is silent', async () => {
+    await using world = await startWorld({ limits: { bodyTimeoutMs: 200 } })
+    const { hostname, port } = new URL(world.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    socket.write('POST /api/v1/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\n')
+    socket.write('content-length: 1000\r\n\r\n')
+    let received = ''
+    socket.on('data', chunk => {
+      received += chunk
+    })
+    await until(() => socket.closed, { what: 'the server to hang up' })
+    assert.match(received, /^HTTP\/1\.1 408 .*TIDEMARK_BODY_TIMEOUT/s)
+  })
+
+  it('is told what is wrong while it is still sending', async () => {
+    await using world = await startWorld()
+    const { hostname, port } = new URL(world.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    let received = ''
+    socket.on('data', chunk => {
+      received += chunk
+    })
+    socket.write('POST /api/v1/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\n')
+    socket.write('content-length: 1000000\r\n\r\n')
+    socket.write(Buffer.from([3, 255, 255, 255]))
+    await until(() => socket.closed, { what: 'the server to hang up' })
+    assert.match(received, /^HTTP\/1\.1 400 .*TIDEMARK_INGEST/s)
+  })
+
+  it('is not there where the server was given no place for ticks', async () => {
+    await using server = await serve()
+    const answer = await server.call('POST', '/api/v1/ingest', { raw: Buffer.alloc(0), headers: TICKS })
+    assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_NOT_SERVED'])
+  })
+})

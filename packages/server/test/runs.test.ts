@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { DEFAULT_LIMITS, decodeCells, encodeCells } from '@tidemark/pipeline'
+import { metadataOf, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
+
+const LAST = 20
+const NOBODY = '20260101-00000000-00000000-0000-4000-8000-000000000000'
+
+describe('an indexed run', () => {
+  let world: World
+  let run: string
+
+  before(async () => {
+    world = await startWorld()
+    run = `/api/v1/runs/${world.runId}`
+    assert.equal((await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))).status, 202)
+    const ingested = await world.ingest(ticksOf(world.runId, 0, LAST))
+    assert.deepEqual([ingested.status, ingested.body.ticks, ingested.body.lastTick], [202, LAST + 1, LAST])
+    await world.indexed(LAST)
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  it('is listed, and described by its metadata and ranges', async () => {
+    assert.deepEqual((await world.get('/api/v1/runs')).body, { runs: [world.runId], next: null })
+    const { body } = await world.get(run)
+    assert.deepEqual(body.metadata, metadataOf(world.runId))
+    const range = { tickStart: 0, tickEnd: LAST, ticks: LAST + 1 }
+    assert.deepEqual(body.indexed, { environment: range, organisms: range, series: range })
+    assert.deepEqual((await world.get(`${run}/metadata`)).body, metadataOf(world.runId))
+    assert.deepEqual((await world.get(`${run}/gaps`)).body, { gaps: [], more: false })
+  })
+
+  it('that nobody has indexed is not found', async () => {
+    for (const path of ['', '/metadata', '/gaps', '/series', '/environment/1', '/ticks/1/organisms', '/organisms/1']) {
+      const answer = await world.get(`/api/v1/runs/${NOBODY}${path}`)
+      assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_INDEX_NOT_FOUND'])
+    }
+    assert.equal((await world.get('/api/v1/runs/20261399-00000000-00000000-0000-4000-8000-000000000000')).status, 400)
+  })
+
+  it("gives a tick's cells byte for byte, to be kept for good, with the time it took", async () => {
+    const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd' })
+    assert.equal(answer.headers['content-type'], 'application/x-protobuf')
+    assert.equal(answer.headers['content-encoding'], undefined)
+    assert.deepEqual([...answer.bytes], [...encodeCells(tickOf(world.runId, 5).cells)])
+    assert.match(String(answer.headers['cache-control']), /immutable/)
+    assert.match(String(answer.headers['server-timing']), /read;dur=[\d.]+.*total;dur=/)
+    const known = await world.get(`${run}/environment/5`, { 'if-none-match': String(answer.headers.etag) })
+    assert.deepEqual([known.status, known.bytes.length], [304, 0])
+    const asJson = await world.get(`${run}/environment/5`, {
+      accept: 'application/json',
+      'if-none-match': String(answer.headers.etag),
+    })
+    assert.equal(asJson.status, 200)
+  })
+
+  it('does not promise that its last tick stays as it is', async () => {
+    const { headers } = await world.get(`${run}/environment/${LAST}`)
+    assert.deepEqual([headers['cache-control'], headers.etag], ['no-cache', undefined])
+  })
+
+  it('gives cells as columns on request', async () => {
+    const { body, headers } = await world.get(`${run}/environment/2`, { accept: 'application/json' })
+    assert.match(String(headers['content-type']), /^application\/json/)
+    assert.deepEqual(body, {
+      flatIndex: [0, 11, 22],
+      moleculeType: [1, 1, 1],
+      moleculeValue: [-2, 9, 20],
+      ownerId: [1, 1, 1],
+    })
+    assert.equal((await world.get(`${run}/environment/2`, { accept: 'image/png' })).status, 406)
+  })
+
+  it('gives a region in both forms, and refuses one outside the world', async () => {
+    const asJson = await world.get(`${run}/environment/9?region=0,0:1,9`, { accept: 'application/json' })
+    assert.deepEqual(asJson.body.flatIndex, [0, 11])
+    const binary = await world.get(`${run}/environment/9?region=0,0:1,9`)
+    assert.deepEqual([...decodeCells(binary.bytes, DEFAULT_LIMITS).flatIndex], [0, 11])
+    for (const region of ['0,0:10,10', '0:1', '0,0,0:1,1,1', '5,5:1,1', 'x', '0,0:1', '0,0']) {
+      const refused = await world.get(`${run}/environment/9?region=${region}`)
+      assert.equal(refused.status, 400, `${region}: ${refused.text}`)
+    }
+  })
+
+  it('gives one cell, or says that it is empty', async () => {
+    const full = await world.get(`${run}/environment/2/cells/1,1`)
+    assert.deepEqual(full.body.cell, { coordinates: [1, 1], moleculeType: 1, moleculeValue: 9, ownerId: 1 })
+    assert.deepEqual((await world.get(`${run}/environment/2/cells/0,1`)).body, { cell: null })
+    assert.equal((await world.get(`${run}/environment/2/cells/10,0`)).status, 400)
+  })
+
+  it('gives the difference of two ticks, either way round', async () => {
+    const forth = (await world.get(`${run}/difference?from=1&to=2`)).body
+    assert.deepEqual([forth.set.flatIndex, forth.emptied], [[0, 11, 22], []])
+    const back = (await world.get(`${run}/difference?from=2&to=1`)).body
+    assert.deepEqual([back.set.flatIndex, back.emptied], [[0, 11], [22]])
+    assert.equal((await world.get(`${run}/difference?from=2&to=999`)).status, 404)
+  })
+
+  it('gives organisms at a tick, page by page, and one over its life', async () => {
+    const first = (await world.get(`${run}/ticks/4/organisms?limit=1`)).body
+    assert.deepEqual([first.organisms[0].id, first.next, first.total], [1, 1, 2])
+    const second = (await world.get(`${run}/ticks/4/organisms?limit=1&after=1`)).body
+    assert.deepEqual([second.organisms[0].id, second.organisms[0].genomeBase64, second.next], [2, 'AgID', null])
+    const facts = (await world.get(`${run}/organisms/2`)).body
+    assert.deepEqual([facts.parentId, facts.birthTick, facts.deathTick], [1, 3, null])
+    assert.equal((await world.get(`${run}/organisms/99`)).status, 404)
+    assert.equal((await world.get(`${run}/organisms/2/ticks/4`)).body.organism.energy, 96)
+    assert.deepEqual((await world.get(`${run}/organisms/2/ticks/1`)).body, { organism: null })
+    const { life } = (await world.get(`${run}/organisms/2/life?from=5&to=7`)).body
+    assert.deepEqual(
+      life.map((each: { tick: number }) => each.tick),
+      [5, 6, 7],
+    )
+    const { ancestors, children } = (await world.get(`${run}/organisms/2/lineage`)).body
+    assert.deepEqual([ancestors.map((each: { id: number }) => each.id), children], [[2, 1], []])
+  })
+
+  it('gives series at a resolution', async () => {
+    const { points } = (await world.get(`${run}/series?points=5`)).body
+    assert.ok(points.length > 0 && points.length <= 5)
+    assert.equal(points[0].tick, 0)
+    assert.equal((await world.get(`${run}/series?points=0`)).status, 400)
+  })
+
+  it('refuses ticks that are none, and finds none that is not indexed', async () => {
+    for (const tick of ['-1', '1.5', 'x', '1e400', '99999999999999999999', '']) {
+      assert.ok([400, 404].includes((await world.get(`${run}/environment/${tick}`)).status), tick)
+    }
+    const missing = await world.get(`${run}/environment/999`)
+    assert.deepEqual([missing.status, missing.body.code], [404, 'TIDEMARK_NOT_FOUND'])
+    assert.equal((await world.get(`${run}/ticks/999/organisms`)).status, 404)
+  })
+
+  it('is compressed where it is JSON and the client can take it', async () => {
+    const answer = await world.get('/api/v1/openapi.json', { 'accept-encoding': 'zstd' })
+    assert.equal(answer.headers['content-encoding'], 'zstd')
+  })
+})
+
+describe('a limit on JSON', () => {
+  it('refuses an answer that is too large and says what to ask for', async () => {
+    await using world = await startWorld({ limits: { jsonCells: 2 } })
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 5))
+    await world.indexed(5)
+    const path = `/api/v1/runs/${world.runId}/environment/5`
+    const refused = await world.get(path, { accept: 'application/json' })
+    assert.deepEqual([refused.status, refused.body.code], [422, 'TIDEMARK_ANSWER_TOO_LARGE'])
+    assert.equal((await world.get(`${path}?region=0,0:1,1`, { accept: 'application/json' })).status, 200)
+    assert.equal((await world.get(path)).status, 200)
+  })
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { accepts } from '../src/accepts.ts'
+import { isNestedDeeper } from '../src/bodies.ts'
+import { NotAcceptableError, TooManyError } from '../src/errors.ts'
+import { pageByName } from '../src/paging.ts'
+import { Places } from '../src/places.ts'
+import { toProblem } from '../src/problems/problem.ts'
+import { hostNameOf, isLoopback } from '../src/security/addresses.ts'
+import { Tokens } from '../src/security/tokens.ts'
+
+describe('nesting', () => {
+  const depthOf = (value: unknown): number =>
+    typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf))
+
+  it('is counted in the text as in the value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 8 }), fc.nat(10), fc.boolean(), (value, most, isPretty) => {
+        const text = JSON.stringify(value, null, isPretty ? 2 : 0)
+        assert.equal(isNestedDeeper(text, most), depthOf(value) > most)
+      }),
+    )
+  })
+
+  it('ends for whatever is no JSON', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '{', 'a') }), text => {
+        isNestedDeeper(text, 3)
+      }),
+    )
+  })
+})
+
+describe('the name of a host', () => {
+  it('is without port and in lower case, and only of what can be one', () => {
+    assert.equal(hostNameOf('LocalHost:80'), 'localhost')
+    assert.equal(hostNameOf('[::1]:80'), '::1')
+    assert.equal(hostNameOf('example.org'), 'example.org')
+    for (const wrong of [
+      '',
+      'a b',
+      'a:b',
+      'a@b',
+      'a/b',
+      '[x]',
+      '[1.2.3.4]',
+      'a:123456',
+      'user@localhost',
+      'a\r\nb',
+      '::1',
+    ]) {
+      assert.equal(hostNameOf(wrong), undefined, wrong)
+    }
+  })
+
+  it('is the loopback only where it is', () => {
+    for (const name of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', '::ffff:127.0.0.1'])
+      assert.ok(isLoopback(name), name)
+    for (const name of ['127.0.0.1.x', '128.0.0.1', 'x127.0.0.1', 'localhost.x', '0.0.0.0', '::'])
+      assert.ok(!isLoopback(name), name)
+  })
+})
+
+describe('tokens', () => {
+  it('are right only as a whole', () => {
+    const tokens = new Tokens({ read: 'r'.repeat(20), admin: 'a'.repeat(20) })
+    assert.equal(tokens.roleOf(`Bearer ${'r'.repeat(20)}`), 'read')
+    assert.equal(tokens.roleOf(`bearer ${'a'.repeat(20)}`), 'admin')
+    fc.assert(
+      fc.property(fc.string(), text => {
+        fc.pre(!/^[ra]{20}$/.test(text.trim()))
+        assert.equal(tokens.roleOf(`Bearer ${text}`), undefined)
+        assert.equal(tokens.roleOf(text), undefined)
+      }),
+    )
+  })
+})
+
+describe('what is accepted', () => {
+  const offered = ['application/x-protobuf', 'application/json'] as const
+
+  it('is the first where there is no opinion, and the best liked otherwise', () => {
+    for (const [header, type] of [
+      [undefined, offered[0]],
+      ['*/*', offered[0]],
+      ['application/*', offered[0]],
+      ['application/json', offered[1]],
+      ['text/html, application/json;q=0.9, */*;q=0.8', offered[1]],
+      ['application/json;q=0.5, application/x-protobuf', offered[0]],
+      ['application/x-protobuf;q=0, */*', offered[1]],
+    ] as const) {
+      assert.equal(accepts(header, offered), type, header)
+    }
+    assert.throws(() => accepts('image/png', offered), NotAcceptableError)
+    assert.throws(() => accepts('*/*;q=0', offered), NotAcceptableError)
+  })
+
+  it('is one of those that are offered, whatever the header', () => {
+    fc.assert(
+      fc.property(fc.string(), header => {
+        try {
+          assert.ok(offered.includes(accepts(header, offered) as never))
+        } catch (error) {
+          assert.ok(error instanceof NotAcceptableError)
+        }
+      }),
+    )
+  })
+})
+
+describe('pages by name', () => {
+  it('give all, once and in order', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ minLength: 1 })), fc.integer({ min: 1, max: 5 }), (names, limit) => {
+        const all = [...names].sort((one, other) => (one < other ? -1 : 1))
+        const seen: string[] = []
+        for (let after: string | null | undefined; after !== null; ) {
+          const page = pageByName(all, name => name, { limit, ...(after !== undefined && { after }) })
+          seen.push(...page.items)
+          after = page.next
+        }
+        assert.deepEqual(seen, all)
+      }),
+    )
+  })
+})
+
+describe('places', () => {
+  it('are given back once', () => {
+    const places = new Places('things', 2, 'things')
+    const leave = places.take()
+    places.take()
+    assert.throws(() => places.take(), TooManyError)
+    leave()
+    leave()
+    assert.equal(places.taken, 1)
+    places.take()
+    assert.throws(() => places.take(), TooManyError)
+  })
+})
+
+describe('a problem', () => {
+  it('has a shape whatever was thrown, and tells nothing of what is not ours', () => {
+    fc.assert(
+      fc.property(fc.anything(), thrown => {
+        fc.pre(thrown !== null && thrown !== undefined)
+        const { status, code, detail } = toProblem(thrown)
+        assert.ok(status >= 400 && status < 600 && code.startsWith('TIDEMARK_') && typeof detail === 'string')
+      }),
+    )
+    assert.equal(toProblem(new Error('secret')).detail.includes('secret'), false)
+    assert.equal(toProblem(null).code, 'TIDEMARK_INTERNAL')
+  })
+})
