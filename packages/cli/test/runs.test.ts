@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { batchOf, FileSystemStorage, openIndex } from '@tidemark/pipeline'
-import { temporaryFolder } from '../../../testing/folders.ts'
+import { freshDatabase, temporaryFolder } from '../../../testing/databases.ts'
 import { RUN_ID } from '../../pipeline/test/arbitraries.ts'
 import { range, ticksOf } from '../../pipeline/test/storage/ticks.ts'
 import { EXIT } from '../src/exit-codes.ts'
@@ -96,23 +96,32 @@ describe('inspect', () => {
 describe('migrate --index', () => {
   it('shows the versions of the indexes, and refuses a newer one', async () => {
     using folder = temporaryFolder()
-    const address = `sqlite:${folder.path}/index`
-    await (await openIndex(address, RUN_ID)).close()
-    const { versions } = await tidemarkJson<{ versions: { found: number; newest: number }[] }>([
-      'migrate',
-      '--index',
-      address,
-    ])
-    assert.equal(versions.length, 1)
-    assert.equal(versions[0]?.found, versions[0]?.newest)
-    {
-      const [file] = globSync(`${folder.path}/index/*.db`)
-      using db = new DatabaseSync(file ?? '')
-      db.exec('insert into index_migration values (99, 0)')
+    await using server = await freshDatabase()
+    const newer = {
+      [`sqlite:${folder.path}/index`]: async () => {
+        const [file = ''] = globSync(`${folder.path}/index/*.db`)
+        using db = new DatabaseSync(file)
+        db.exec('insert into index_migration values (99, 0)')
+      },
+      [server.url]: async () => {
+        await using index = await openIndex(server.url, RUN_ID)
+        await index.transaction(tx => tx.run('insert into run.index_migration values (99, 0)'))
+      },
     }
-    assert.equal((await tidemark(['migrate', '--index', address, '--check'])).code, EXIT.found)
-    const { code, err } = await tidemark(['migrate', '--index', address])
-    assert.equal(code, EXIT.failed)
-    assert.match(err, /newer version/)
+    for (const [address, makeNewer] of Object.entries(newer)) {
+      await (await openIndex(address, RUN_ID)).close()
+      const { versions } = await tidemarkJson<{ versions: { found: number; newest: number }[] }>([
+        'migrate',
+        '--index',
+        address,
+      ])
+      assert.equal(versions.length, 1)
+      assert.equal(versions[0]?.found, versions[0]?.newest)
+      await makeNewer()
+      assert.equal((await tidemark(['migrate', '--index', address, '--check'])).code, EXIT.found)
+      const { code, err } = await tidemark(['migrate', '--index', address])
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /newer version/)
+    }
   })
 })

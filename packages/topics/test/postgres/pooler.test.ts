@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Logger, open } from 'tidemark'
+import { diagnose, type Logger, open } from 'tidemark'
 import { freshDatabase } from '../../../../testing/databases.ts'
 import { preparedStatements, skipWithoutPooler, startPooler } from '../../../../testing/pooler.ts'
 import { until } from '../../../../testing/until.ts'
@@ -30,5 +30,8 @@ describe('behind a pooler in transaction mode', { skip: skipWithoutPooler }, () 
     assert.equal(warnings.length, 1)
     // A session of the server may be anybody's next: what one client prepared there, another would trip over.
     assert.deepEqual(await preparedStatements(pooler.url), [])
+    const listening = (await diagnose(pooler.url)).find(({ check }) => check === 'LISTEN')
+    assert.equal(listening?.state, 'warn')
+    assert.match(listening?.advice ?? '', /connect to the server directly/)
   })
 })
