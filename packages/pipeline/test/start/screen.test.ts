@@ -10,7 +10,7 @@ import type { Progress } from '../../src/start/progress.ts'
 import { Rate } from '../../src/start/rate.ts'
 import { RecentProblems } from '../../src/start/recent-problems.ts'
 import { plainLine, screenLines } from '../../src/start/screen.ts'
-import { SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
+import { MAIN, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
 
 const PROGRESS: Progress = {
   services: [
@@ -55,6 +55,8 @@ describe('the screen', () => {
       assert.ok(text.includes(expected), `${expected} in ${text.join('\n')}`)
     }
     assert.ok(screenLines('some-run', PROGRESS, []).some(line => line.includes('no errors')))
+    const served = screenLines('some-run', PROGRESS, [], 'http://127.0.0.1:4680').map(stripVTControlCharacters)
+    assert.ok(served.includes('look at http://127.0.0.1:4680'))
   })
 
   it('is one line where there is no terminal, and names who is unwell', () => {
@@ -93,8 +95,8 @@ const hasScript = process.platform === 'linux' && spawnSync('script', ['--versio
 describe('npm start in a terminal', { skip: hasScript ? false : 'needs the command script of util-linux' }, () => {
   it('draws one screen over and over, and Ctrl-C stops it cleanly', async () => {
     using folder = temporaryFolder()
-    const main = fileURLToPath(new URL('../../src/start/main.ts', import.meta.url))
-    const command = `'${process.execPath}' --conditions=tidemark-source '${main}' --data '${folder.path}'`
+    const main = fileURLToPath(MAIN)
+    const command = `'${process.execPath}' --conditions=tidemark-source '${main}' start --no-server --data '${folder.path}'`
     const settings = { ...SMALL_AND_FAST, ...simulationOption('TICKS_PER_SECOND', 100), NODE_TEST_CONTEXT: undefined }
     const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...settings } })
     watchProcess(terminal.pid ?? 0, 'SIGKILL')

@@ -10,7 +10,7 @@ import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RunFolder } from '../../src/services/simulation/run-folder.ts'
 import { StoredTicks } from '../../src/services/stored-ticks.ts'
-import { batchesCover, expectedRows, openRun, simulationOption, startProcess, tickRows } from './world.ts'
+import { batchesCover, expectedRows, MAIN, openRun, simulationOption, startProcess, tickRows } from './world.ts'
 
 async function runOf(script: Script): Promise<string> {
   return (await script.waitForLine(/^run /)).slice('run '.length)
@@ -29,7 +29,7 @@ async function storedUpTo(folder: string, runId: string): Promise<number> {
 describe('npm start', () => {
   it('is this program', () => {
     const { scripts } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
-    assert.match(scripts.start, / packages\/pipeline\/src\/start\/main\.ts$/)
+    assert.match(scripts.start, / packages\/cli\/src\/main\.ts start$/)
   })
 
   it('--ticks: ends by itself with everything indexed, goes on at the next start, and --new begins another run', async () => {
@@ -100,13 +100,15 @@ describe('npm start', () => {
   })
 
   it('begins once more with other settings of the allocator, unseen', () => {
-    const main = fileURLToPath(new URL('../../src/start/main.ts', import.meta.url))
+    const main = fileURLToPath(MAIN)
     const run = (nodeFlags: readonly string[]) =>
-      spawnSync(process.execPath, ['--conditions=tidemark-source', ...nodeFlags, main, '--help'], { encoding: 'utf8' })
+      spawnSync(process.execPath, ['--conditions=tidemark-source', ...nodeFlags, main, 'start', '--help'], {
+        encoding: 'utf8',
+      })
     const settings = "data:text/javascript,console.log('MALLOC_ARENA_MAX', process.env.MALLOC_ARENA_MAX)"
     const { status, stdout, stderr } = run(['--import', settings])
     assert.deepEqual([status, stderr], [0, ''])
-    assert.match(stdout, /--ticks 300/)
+    assert.match(stdout, /tidemark start --ticks 300/)
     const begun = [...stdout.matchAll(/^MALLOC_ARENA_MAX (.*)$/gm)].map(([, value]) => value)
     assert.deepEqual(begun, process.platform === 'linux' ? ['undefined', '1'] : ['undefined'])
   })
@@ -115,13 +117,13 @@ describe('npm start', () => {
     using folder = temporaryFolder()
     await using help = startProcess(folder.path, ['--help'])
     assert.equal((await help.exited).code, 0)
-    assert.match(help.lines.join('\n'), /--ticks 300/)
+    assert.match(help.lines.join('\n'), /tidemark start --ticks 300/)
     for (const [args, problem] of [
       [['--ticks', 'soon'], /--ticks takes a whole number from 1 on, not 'soon'/],
       [['--tick', '5'], /--tick/],
     ] as const) {
       await using wrong = startProcess(folder.path, args)
-      assert.equal((await wrong.exited).code, 1)
+      assert.equal((await wrong.exited).code, 2)
       assert.match(wrong.errorLines.join('\n'), problem)
     }
   })

@@ -10,7 +10,8 @@ const INDEXERS = ['DUMMY', 'ENVIRONMENT', 'ORGANISM', 'SERIES'].map(
   name => `TIDEMARK_PIPELINE__SERVICES__${name}_INDEXER__`,
 )
 const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
-const MAIN = new URL('../../src/start/main.ts', import.meta.url)
+/** `npm start` is the command's `start`; here the pipeline alone. */
+export const MAIN = new URL('../../../cli/src/main.ts', import.meta.url)
 
 export const RUN_ID = '20260101-00000000-00000000-0000-4000-8000-000000000007'
 
@@ -43,7 +44,10 @@ export function startProcess(
   more: Settings = {},
   nodeFlags: readonly string[] = [],
 ): Script {
-  return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more }, nodeFlags })
+  return spawnScript(MAIN, ['start', '--no-server', '--data', folder, ...args], {
+    env: { ...SMALL_AND_FAST, ...more },
+    nodeFlags,
+  })
 }
 
 export const simulationOfRun = (): Simulation => createSimulation(SETTINGS)

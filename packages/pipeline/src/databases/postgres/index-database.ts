@@ -9,14 +9,23 @@ import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
-import { checkVersion, migrate, schemaExists } from './migrate.ts'
+import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { PostgresOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
-import { dropRun, listRuns } from './runs.ts'
+import { dropRun, LISTING, listRuns } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
 import { PostgresTickBlobs } from './tick-blobs.ts'
 
-export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const postgres: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  const connection = new Connection(address, indexName(runId), LISTING)
+  try {
+    return await versionsOf(connection)
+  } finally {
+    await connection.close()
+  }
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const connection = new Connection(address, indexName(runId), settings)

@@ -9,14 +9,18 @@ import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
-import { checkVersion, migrate } from './migrate.ts'
+import { checkVersion, migrate, versionsOf } from './migrate.ts'
 import { SqliteOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
 import { SqliteTickBlobs } from './tick-blobs.ts'
 
-export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const sqlite: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  return versionsOf(pathOf(address, runId))
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const path = pathOf(address, runId)
