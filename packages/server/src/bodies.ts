@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { BodyTimeoutError, NestingError } from './errors.ts'
@@ -16,8 +17,8 @@ export function takeBodies(app: FastifyInstance, limits: Limits): void {
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
     // Streamed bodies watch themselves: what counts there is silence.
-    const isWatched = request.raw.complete || (reply.routeOptions.config as RouteConfig).streamedBody === true
-    if (!isWatched) limitTime(payload as Readable, limits.bodyTimeoutMs)
+    const { streamedBody = false } = reply.routeOptions.config as RouteConfig
+    if (hasBody(request.headers) && !streamedBody) limitTime(payload as Readable, limits.bodyTimeoutMs)
     done(null, payload)
   })
   app.addHook('preValidation', (request, reply, done) => {
@@ -25,6 +26,12 @@ export function takeBodies(app: FastifyInstance, limits: Limits): void {
     if (reply.routeOptions.schema?.body !== undefined && request.body === undefined) request.body = {}
     done()
   })
+}
+
+/** Whether one is announced. Without one nobody reads it, and its end is not seen. */
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  return length !== '0' || encoding !== undefined
 }
 
 /** Its reader is told, rather than the socket destroyed, so that the client hears why. */

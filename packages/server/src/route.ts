@@ -20,6 +20,9 @@ export type Answer = {
   readonly content?: TSchema | { readonly [type: string]: TSchema }
 }
 
+/** 304, to whom has the answer already. */
+export const AS_YOU_HAVE_IT: Answer = { says: 'As you have it' }
+
 /** A route: what validates it also describes it. */
 export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'

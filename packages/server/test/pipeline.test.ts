@@ -41,6 +41,19 @@ describe('the pipeline over HTTP', () => {
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'TIDEMARK_UNKNOWN_SERVICE'])
   })
 
+  it('says what a service that can not start lacks, and that the whole is not well', async () => {
+    await using world = await startWorld({}, { broken: { type: './missing.ts' } })
+    const refused = await world.post('/api/v1/pipeline/services/broken/start')
+    assert.deepEqual([refused.status, refused.body.code], [409, 'TIDEMARK_SERVICE_START'])
+    assert.match(refused.body.detail, /missing\.ts/)
+    const { failed } = (await world.post('/api/v1/pipeline/start')).body
+    assert.deepEqual([failed.length, failed[0].service], [1, 'broken'])
+    const { state, errors } = (await world.get('/api/v1/pipeline/services/broken')).body
+    assert.deepEqual([state, errors[0].action], ['ERROR', 'build'])
+    const health = await world.get('/health')
+    assert.deepEqual([health.status, health.body.pipeline], [503, { healthy: false }])
+  })
+
   it('tells changes, its status and the newest run as events', async () => {
     await using world = await startWorld()
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))

@@ -54,6 +54,18 @@ describe('an indexed run', () => {
     assert.equal(asJson.status, 200)
   })
 
+  it('lets other answers be kept too, where nothing can change them', async () => {
+    for (const path of ['/environment/3/cells/1,1', '/difference?from=1&to=2', '/ticks/3/organisms?limit=1']) {
+      const { headers, status } = await world.get(run + path)
+      assert.deepEqual([status, String(headers['cache-control']).includes('immutable')], [200, true], path)
+      const known = await world.get(run + path, { 'if-none-match': String(headers.etag) })
+      assert.deepEqual([known.status, known.text], [304, ''], path)
+    }
+    for (const path of [`/difference?from=${LAST}&to=2`, `/ticks/${LAST}/organisms`, '/organisms/1', '/series']) {
+      assert.doesNotMatch(String((await world.get(run + path)).headers['cache-control']), /immutable/)
+    }
+  })
+
   it('does not promise that its last tick stays as it is', async () => {
     const { headers } = await world.get(`${run}/environment/${LAST}`)
     assert.deepEqual([headers['cache-control'], headers.etag], ['no-cache', undefined])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { until } from '../../../testing/until.ts'
+import { tailTopic } from '../src/streams/tail-topic.ts'
 import { serve } from './servers.ts'
 import { Listener } from './streams.ts'
 
@@ -31,11 +32,27 @@ describe('the tail of a topic', () => {
     assert.deepEqual(payloads(tail), [2, 3, 4, 5])
   })
 
+  it('brings what is published while it catches up once', async () => {
+    await using server = await serve()
+    const [first] = await server.tm.publishBatch('work', [1, 2])
+    const ended = new AbortController()
+    const tail = await tailTopic(server.tm, 'work', first?.id)
+    await server.tm.publish('work', 3)
+    const seen: unknown[] = []
+    for await (const { payload } of tail.messages(ended.signal)) {
+      seen.push(payload)
+      if (payload === '3') await server.tm.publish('work', 4)
+      if (payload === '4') ended.abort()
+    }
+    assert.deepEqual(seen, ['2', '3', '4'])
+  })
+
   it('shows that it lives', async () => {
-    await using server = await serve({ limits: { heartbeatMs: 20 } })
+    await using server = await serve({ limits: { heartbeatMs: 20, bodyTimeoutMs: 40 } })
     await server.tm.configureTopic('work')
     await using tail = await Listener.open(server.url, TAIL)
-    await until(() => tail.text.split('\n: \n').length > 2, { what: 'two heartbeats' })
+    await until(() => tail.text.split('\n: \n').length > 10, { what: 'ten heartbeats' })
+    assert.equal(tail.isEnded, false)
   })
 
   it('ends when the server closes, and is refused for a topic that is not there', async () => {
@@ -144,7 +161,7 @@ describe('the stream of events', () => {
   })
 
   it('drops a reader that takes nothing', async () => {
-    await using server = await serve({ limits: { streamBytes: 2_000, heartbeatMs: 20 } })
+    await using server = await serve({ limits: { streamBytes: 2_000, heartbeatMs: 600_000 } })
     const { port, hostname } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     socket.on('error', () => undefined)

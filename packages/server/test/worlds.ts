@@ -36,9 +36,9 @@ const SHAPE = [10, 10]
 const RUN_ID = makeRunId(Date.UTC(2026, 0, 2), '550e8400-e29b-41d4-a716-446655440000')
 
 /** The pipeline without its simulation, and a server: ticks come over HTTP, and so do the answers. */
-export async function startWorld(options: ServerOptions = {}): Promise<World> {
+export async function startWorld(options: ServerOptions = {}, more: PipelineConfig['services'] = {}): Promise<World> {
   const folder = temporaryFolder()
-  const pipeline = await runPipeline(checkConfig(configOf(folder.path), folder.path), { logger: SILENT })
+  const pipeline = await runPipeline(checkConfig(configOf(folder.path, more), folder.path), { logger: SILENT })
   const tm = await open(`sqlite:${join(folder.path, 'topics.db')}`, { logger: SILENT, maintenance: false })
   const server = await startServer({
     port: 0,
@@ -79,7 +79,7 @@ export async function startWorld(options: ServerOptions = {}): Promise<World> {
   }
 }
 
-function configOf(dataFolder: string): PipelineConfig {
+function configOf(dataFolder: string, more: PipelineConfig['services']): PipelineConfig {
   const { services, ...config } = defaultConfig({ dataFolder })
   const { simulation, ...others } = services
   const quick = Object.entries(others).map(([name, service]) => {
@@ -89,7 +89,7 @@ function configOf(dataFolder: string): PipelineConfig {
     if ('batchTimeout' in options) options.batchTimeout = '50ms'
     return [name, { ...service, options }]
   })
-  return { ...config, services: Object.fromEntries(quick) }
+  return { ...config, services: { ...Object.fromEntries(quick), ...more } }
 }
 
 export const metadataOf = (runId: string): SimulationMetadata => ({

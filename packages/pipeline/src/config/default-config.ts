@@ -14,8 +14,9 @@ export type DefaultConfigOptions = {
 
 const MiB = 1024 ** 2
 /**
- * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue and each batch being written
- * have this, so that the whole process stays below 300 MB. A second at the default pace is 3.6 MB.
+ * Counts alone don't bound memory: a thousand ticks of the 100 × 100 world are 36 MB. The queue, each batch being written
+ * and what the indexers share of the batches they read have this, so that the whole process stays below 300 MB. A second at
+ * the default pace is 3.6 MB.
  */
 const BYTES_AT_ONCE = 4 * MiB
 /** There are four indexers. With 4 MiB for each of them the process took 30 MB more at full speed. */
@@ -41,7 +42,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
   return {
     resources: {
       topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
-      storages: { ticks: { root: join(dataFolder, 'storage') } },
+      storages: { ticks: { root: join(dataFolder, 'storage'), sharedReadBytes: BYTES_AT_ONCE } },
       indexes: { runs: { address: `sqlite:${join(dataFolder, 'index')}` } },
       queues: { ticks: { maxBytes: BYTES_AT_ONCE }, metadata: { maxItems: 10 } },
     },

@@ -25,6 +25,11 @@ export const STORAGE_OPTIONS = {
   maxTickBytes: whole({ says: "A single tick's bytes, at most.", min: 1, max: 2 ** 31 - 1, default: 64 * 1024 ** 2 }),
   maxFileBytes: whole({ says: 'What a file may decompress to, at most.', min: 1, default: 4 * 1024 ** 3 }),
   maxBatchBytes: whole({ says: 'What is read into memory at once, at most.', min: 1, default: 512 * 1024 ** 2 }),
+  sharedReadBytes: whole({
+    says: 'What services of one thread that read the same batch share in memory, at most: the file is then read once. `0`: nothing.',
+    min: 0,
+    default: 16 * 1024 ** 2,
+  }),
 } as const satisfies OptionTable
 
 export const INDEX_OPTIONS = {

@@ -18,16 +18,17 @@ export async function writePacked(
   tx: Transaction,
 ): Promise<void> {
   const sorted = ticks.toSorted((a, b) => a.tick - b.tick)
-  let writing: Promise<void> = Promise.resolve()
+  const added: number[] = []
+  let writing: Promise<number[]> = Promise.resolve([])
   for (const slice of packedSlices(sorted, bytesOf, packing)) {
     // A turn for others on this thread: SQLite's writes give them none.
-    await Promise.all([writing, nextTurn()])
+    const [written] = await Promise.all([writing, nextTurn()])
+    added.push(...written)
     writing = blobs.write(slice, tx)
     writing.catch(() => undefined) // Awaited above or below, unless packing the next ones fails first.
   }
-  await writing
-  const numbers = sorted.map(({ tick }) => tick)
-  await blobs.count(numbers, tx)
+  added.push(...(await writing))
+  await blobs.count(added, tx)
 }
 
 function* packedSlices(

@@ -16,14 +16,24 @@ export const BLOCK_TICKS = 256
 export type TickBlobs = {
   /** Makes the tables where they are not there. */
   prepare(tx: Transaction): Promise<void>
-  /** Writing a tick again replaces it. */
-  write(blobs: readonly TickBlob[], tx: Transaction): Promise<void>
-  /** Counts the blocks of these ticks anew. To be called once they are written, as late in the transaction as can be. */
-  count(ticks: readonly number[], tx: Transaction): Promise<void>
+  /** Writing a tick again replaces it. Gives those that were not there before. */
+  write(blobs: readonly TickBlob[], tx: Transaction): Promise<number[]>
+  /** Counts ticks that `write` said are new, in the same transaction, as late in it as can be: others then wait. */
+  count(newTicks: readonly number[], tx: Transaction): Promise<void>
   read(tick: number): Promise<Uint8Array | null>
   /** Those of these ticks that are there, lowest first. */
   readMany(ticks: readonly number[]): Promise<TickBlob[]>
   /** For each of these ticks the first at or after it that is there, lowest first, each once. */
   following(ticks: readonly number[]): Promise<number[]>
   range(): Promise<IndexedRange | null>
+}
+
+/** How many of these ticks are in each block, by block: in that order, so that two who count don't wait for each other. */
+export function countByBlock(ticks: readonly number[]): [block: number, ticks: number][] {
+  const counts = new Map<number, number>()
+  for (const tick of ticks) {
+    const block = Math.floor(tick / BLOCK_TICKS)
+    counts.set(block, (counts.get(block) ?? 0) + 1)
+  }
+  return [...counts].sort(([a], [b]) => a - b)
 }

@@ -1,12 +1,13 @@
 import { type Cells, encodeCells, type Region } from '@tidemark/pipeline'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { accepts } from '../accepts.ts'
 import type { Context } from '../context.ts'
 import { AnswerTooLargeError, NotFoundError } from '../errors.ts'
 import { mapped } from '../inputs.ts'
-import { JSON_TYPE, type Route, route } from '../route.ts'
+import { AS_YOU_HAVE_IT, JSON_TYPE, type Route, route } from '../route.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
+import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, strict } from '../schemas/common.ts'
 import { CellParams, CellSchema, CellsSchema, RegionGiven, RunParams, Tick, TickParams } from '../schemas/runs.ts'
 import { Timing } from '../timing.ts'
@@ -32,7 +33,7 @@ export const environmentRoutes = (context: Context): Route[] => [
         says: 'The cells',
         content: { [CELLS_TYPE]: Type.String({ format: 'binary' }), [JSON_TYPE]: CellsSchema },
       },
-      304: { says: 'As you have it' },
+      304: AS_YOU_HAVE_IT,
     },
     problems: [406, 422],
     async handle({ params: { runId, tick }, query, request, reply }) {
@@ -40,7 +41,8 @@ export const environmentRoutes = (context: Context): Route[] => [
       const region = mapped(query.region, regionOf)
       const timing = new Timing()
       return await context.runs.use(runId, async run => {
-        if (await isKnown(run, tick, request, reply, etagOf(tick, query.region, type))) return reply.code(304).send()
+        if (await isKnown(run, { index: 'environment', tick, form: type }, request, reply))
+          return reply.code(304).send()
         timing.mark('index')
         if (type === JSON_TYPE) {
           const cells = required(await run.index.environment.cells(tick, region), tick)
@@ -63,10 +65,16 @@ export const environmentRoutes = (context: Context): Route[] => [
     name: 'cell',
     summary: 'One cell of a tick',
     params: CellParams,
-    answers: { 200: { says: 'The cell; null: it is empty', content: strict({ cell: nullable(CellSchema) }) } },
-    async handle({ params: { runId, tick, coordinates } }) {
-      const cell = await context.runs.use(runId, ({ index }) => index.environment.cell(tick, numbersOf(coordinates)))
-      return { cell: required(cell, tick) ?? null }
+    answers: {
+      200: { says: 'The cell; null: it is empty', content: strict({ cell: nullable(CellSchema) }) },
+      304: AS_YOU_HAVE_IT,
+    },
+    async handle({ params: { runId, tick, coordinates }, request, reply }) {
+      return await context.runs.use(runId, async run => {
+        const asked = { index: 'environment', tick, form: 'cell' } as const
+        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
+        return { cell: required(await run.index.environment.cell(tick, numbersOf(coordinates)), tick) ?? null }
+      })
     },
   }),
 
@@ -83,36 +91,20 @@ export const environmentRoutes = (context: Context): Route[] => [
         says: 'Cells that are new or other, and those that were emptied',
         content: strict({ set: CellsSchema, emptied: Type.Array(Type.Integer()) }),
       },
+      304: AS_YOU_HAVE_IT,
     },
     problems: [422],
-    async handle({ params: { runId }, query: { from, to } }) {
-      const difference = await context.runs.use(runId, ({ index }) => index.environment.difference(from, to))
-      if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
-      return { set: columnsOf(difference.set, context), emptied: [...difference.emptied] }
+    async handle({ params: { runId }, query: { from, to }, request, reply }) {
+      return await context.runs.use(runId, async run => {
+        const asked = { index: 'environment', tick: Math.max(from, to), form: 'difference' } as const
+        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
+        const difference = await run.index.environment.difference(from, to)
+        if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
+        return { set: columnsOf(difference.set, context), emptied: [...difference.emptied] }
+      })
     },
   }),
 ]
-
-/** Below the end of what is indexed nothing changes any more. True: the client has it. */
-async function isKnown(
-  run: OpenRun,
-  tick: number,
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  etag: string,
-): Promise<boolean> {
-  if (tick >= run.knownEnd) run.knownEnd = (await run.index.environment.range())?.tickEnd ?? -1
-  if (tick >= run.knownEnd) {
-    reply.header('cache-control', 'no-cache')
-    return false
-  }
-  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept' })
-  return headers['if-none-match'] === etag
-}
-
-/** Weak for JSON, which may go out compressed in one way or another. */
-const etagOf = (tick: number, region: string | undefined, type: string): string =>
-  `${type === JSON_TYPE ? 'W/' : ''}"${tick}/${region ?? ''}/${type}"`
 
 /** Whole ticks go out as they were stored: nothing is decoded. */
 async function bytesOf({ index }: OpenRun, tick: number, region: Region | undefined): Promise<Uint8Array> {

@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { given } from '../inputs.ts'
-import { type Route, route } from '../route.ts'
+import { AS_YOU_HAVE_IT, type Route, route } from '../route.ts'
+import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, PageLimit, strict } from '../schemas/common.ts'
 import {
   OrganismFactsSchema,
@@ -39,9 +40,14 @@ export const organismRoutes = (context: Context): Route[] => [
           total: Type.Integer(),
         }),
       },
+      304: AS_YOU_HAVE_IT,
     },
-    async handle({ params: { runId, tick }, query: { after = -1, limit = 10_000 } }) {
-      const all = await context.runs.use(runId, ({ index }) => index.organisms.at(tick))
+    async handle({ params: { runId, tick }, query: { after = -1, limit = 10_000 }, request, reply }) {
+      const asked = { index: 'organisms', tick, form: 'organisms' } as const
+      const all = await context.runs.use(runId, async run => {
+        return (await isKnown(run, asked, request, reply)) ? 'known' : await run.index.organisms.at(tick)
+      })
+      if (all === 'known') return reply.code(304).send()
       if (all === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
       const rest = after < 0 ? [...all] : all.filter(({ id }) => id > after)
       const page = rest.sort((one, other) => one.id - other.id).slice(0, limit)

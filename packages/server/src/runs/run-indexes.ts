@@ -2,8 +2,8 @@ import { type IndexedRange, listIndexedRuns, openRunIndex, type RunIndex, requir
 
 export type OpenRun = {
   readonly index: RunIndex
-  /** The last tick that was known to be indexed, so that a look at an older one needs no question. */
-  knownEnd: number
+  /** The last ticks that were known to be indexed, so that a look at an older one needs no question. */
+  readonly knownEnd: { environment: number; organisms: number }
 }
 
 export type Ranges = {
@@ -72,7 +72,10 @@ export class RunIndexes {
       this.#entries.set(runId, found)
       return found
     }
-    const opened = openRunIndex(this.#address, runId).then(index => ({ index, knownEnd: -1 }))
+    const opened = openRunIndex(this.#address, runId).then(index => ({
+      index,
+      knownEnd: { environment: -1, organisms: -1 },
+    }))
     const entry = { opened, users: 0, isDropped: false }
     this.#entries.set(runId, entry)
     // One that could not be opened is tried again by the next who asks.

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { hasBody } from '../bodies.ts'
 import {
   BadRequestError,
   CrossSiteError,
@@ -28,7 +29,8 @@ export class Guard {
     const role = this.#tokens.roleOf(request.headers.authorization)
     if (role === undefined) throw new UnauthorizedError()
     if (READING.has(request.method)) {
-      refuseBody(request)
+      // Nobody reads it, so nobody would notice how long it takes to come.
+      if (hasBody(request.headers)) throw new BadRequestError(`A ${request.method} takes no body`)
       return
     }
     if (role !== 'admin') throw new ForbiddenError(request.method)
@@ -45,12 +47,6 @@ export class Guard {
     }
     throw new HostNotAllowedError(headers.host)
   }
-}
-
-/** Nobody reads it, so nobody would notice how long it takes to come. */
-function refuseBody({ headers, method }: FastifyRequest): void {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
-  if (length !== '0' || encoding !== undefined) throw new BadRequestError(`A ${method} takes no body`)
 }
 
 /** Browsers name the page that writes; programs name none. Only this server's own pages may. */

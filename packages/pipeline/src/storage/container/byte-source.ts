@@ -13,6 +13,9 @@ export class TooMuchContent extends Error {
   }
 }
 
+/** What is smaller is copied: a view keeps its whole chunk in memory, and a small one would keep too much. */
+const LEAST_VIEWED = 8 * 1024
+
 /** Takes exact pieces from a stream of chunks, and keeps the checksum of what was taken. */
 export class ByteSource {
   checksum = 0
@@ -41,6 +44,15 @@ export class ByteSource {
       return length
     }
     return undefined
+  }
+
+  /** That many bytes: as `take`, or a view of what came where they are all in it and large. Not to be transferred. */
+  async view(count: number): Promise<Uint8Array> {
+    if (count < LEAST_VIEWED || this.#chunk.length - this.#at < count) return await this.take(count)
+    const viewed = this.#chunk.subarray(this.#at, this.#at + count)
+    this.#at += count
+    this.checksum = checksumOf(viewed, this.checksum)
+    return viewed
   }
 
   /** That many bytes, in a buffer of their own. */

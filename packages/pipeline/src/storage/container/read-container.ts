@@ -62,7 +62,7 @@ export class ContainerReader implements AsyncDisposable {
     this.#limits = limits
   }
 
-  async *messages(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  async *messages(): AsyncGenerator<Uint8Array, void, undefined> {
     const { messageCount } = this.header
     for (let number = 1; number <= messageCount; number++) {
       const message = await this.#named(() => this.#message(number))
@@ -81,14 +81,14 @@ export class ContainerReader implements AsyncDisposable {
     await this.#source.close()
   }
 
-  async #message(number: number): Promise<Uint8Array<ArrayBuffer>> {
+  async #message(number: number): Promise<Uint8Array> {
     const length = await this.#source.length()
     if (length === undefined) throw new CorruptFileError(this.#file.name, `has no length before message ${number}`)
     const { maxMessageBytes } = this.#limits
     if (length > maxMessageBytes) {
       throw new LimitError(`Bytes of message ${number} of ${this.#file.name}`, 'maxTickBytes', length, maxMessageBytes)
     }
-    return await this.#source.take(length)
+    return await this.#source.view(length)
   }
 
   async #verifyEnd(): Promise<Footer> {
@@ -139,8 +139,14 @@ async function verifyPlain({ handle, name }: OpenFile, size: number): Promise<vo
 }
 
 async function checksumOfRange(handle: FileHandle, end: number): Promise<number> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end))
   let checksum = 0
-  for await (const chunk of readRange(handle, end)) checksum = checksumOf(chunk, checksum)
+  for (let at = 0; at < end; ) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end - at), at)
+    if (bytesRead === 0) throw new EndOfContent()
+    checksum = checksumOf(buffer.subarray(0, bytesRead), checksum)
+    at += bytesRead
+  }
   return checksum
 }
 

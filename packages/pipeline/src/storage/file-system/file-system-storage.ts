@@ -14,6 +14,7 @@ import { ContainerReader } from '../container/read-container.ts'
 import { writeContainer } from '../container/write-container.ts'
 import { ConflictError, CorruptFileError, FileNotFoundError, InvalidBatchError, StorageError } from '../errors.ts'
 import { batchKey, type Compression, metadataKey, parseBatchKey } from '../keys.ts'
+import { SharedReads } from '../shared-reads.ts'
 import type {
   BatchQuery,
   BatchRef,
@@ -39,6 +40,7 @@ export class FileSystemStorage implements Storage {
   readonly #paths: SafePaths
   readonly #settings: Settings
   readonly #incoming: string
+  readonly #shared: SharedReads | null
 
   static async open(options: FileSystemStorageOptions): Promise<FileSystemStorage> {
     const settings = readOptions(options)
@@ -56,6 +58,7 @@ export class FileSystemStorage implements Storage {
     this.#paths = paths
     this.#settings = settings
     this.#incoming = incoming
+    this.#shared = settings.sharedReadBytes === 0 ? null : new SharedReads(settings.sharedReadBytes)
   }
 
   async writeBatch(batch: TickBatch): Promise<StoredBatch> {
@@ -69,7 +72,11 @@ export class FileSystemStorage implements Storage {
     return { ...info, bytes: stored.bytes, alreadyStored: stored.alreadyStored }
   }
 
-  async *readTicks(key: string): AsyncGenerator<EncodedTick, void, undefined> {
+  readTicks(key: string): AsyncGenerator<EncodedTick, void, undefined> {
+    return this.#shared === null ? this.#readFile(key) : this.#shared.read(key, () => this.#readFile(key))
+  }
+
+  async *#readFile(key: string): AsyncGenerator<EncodedTick, void, undefined> {
     const batch = parseBatchKey(key)
     await using file = await this.#open(key)
     await using reader = await ContainerReader.open(file, this.#limits())

@@ -17,6 +17,8 @@ export type FileSystemStorageOptions = {
   readonly maxFileBytes?: number
   /** What `readBatch` takes into memory, at most; 512 MiB if not said. */
   readonly maxBatchBytes?: number
+  /** What those who read the same batch at about the same time share in memory, at most; 0, nothing, if not said. */
+  readonly sharedReadBytes?: number
 }
 
 export type Settings = CompressionSetting & {
@@ -24,6 +26,7 @@ export type Settings = CompressionSetting & {
   readonly maxTickBytes: number
   readonly maxFileBytes: number
   readonly maxBatchBytes: number
+  readonly sharedReadBytes: number
 }
 
 const DEFAULTS = {
@@ -32,6 +35,7 @@ const DEFAULTS = {
   maxTickBytes: DEFAULT_LIMITS.maxTickBytes,
   maxFileBytes: 4 * 1024 ** 3,
   maxBatchBytes: 512 * 1024 ** 2,
+  sharedReadBytes: 0,
 } as const
 
 export function readOptions(options: FileSystemStorageOptions): Settings {
@@ -52,5 +56,6 @@ export function readOptions(options: FileSystemStorageOptions): Settings {
   wholeNumber('storage.maxTickBytes', settings.maxTickBytes, { min: 1, max: 2 ** 31 - 1 })
   wholeNumber('storage.maxFileBytes', settings.maxFileBytes, { min: 1 })
   wholeNumber('storage.maxBatchBytes', settings.maxBatchBytes, { min: 1 })
+  wholeNumber('storage.sharedReadBytes', settings.sharedReadBytes, { min: 0 })
   return settings
 }

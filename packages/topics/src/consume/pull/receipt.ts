@@ -8,8 +8,6 @@ import type { Lease, SubscriptionRecord, TopicRecord } from '../../stores/store.
  */
 export type Receipt = {
   readonly topic: string
-  /** Of the topic: one that was deleted and made again under the same name is another. */
-  readonly uid: string
   readonly group: string
   readonly subscriptionId: number
   readonly token: string
@@ -28,14 +26,12 @@ export type Receipt = {
 const PREFIX = 'tmr1'
 const CHECK_LENGTH = 10
 const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const HEX = /^[0-9a-f]{1,16}$/
 
 export function receiptOf(lease: Lease, topic: TopicRecord, subscription: SubscriptionRecord): Receipt {
   const { token, size, messages, slots, versions, attempts } = lease
   const hasOwnIds = messages.some(({ messageId }) => messageId !== null)
   return {
     topic: topic.name,
-    uid: topic.uid.toString(16),
     group: subscription.group,
     subscriptionId: subscription.id,
     token,
@@ -49,10 +45,10 @@ export function receiptOf(lease: Lease, topic: TopicRecord, subscription: Subscr
 }
 
 export function encodeReceipt(receipt: Receipt): string {
-  const { topic, uid, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds } = receipt
+  const { topic, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds } = receipt
   // Neighbours in the log have neighbouring ids: as distances a page of a thousand takes 3 kB, not 10.
   const distances = ids.map((id, index) => id - (ids[index - 1] ?? 0))
-  const fields = [topic, uid, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds]
+  const fields = [topic, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds]
   const body = Buffer.from(JSON.stringify(fields)).toString('base64url')
   return `${PREFIX}.${body}.${checkOf(body)}`
 }
@@ -76,10 +72,10 @@ function parse(body: string): unknown {
 }
 
 function toReceipt(fields: unknown): Receipt | undefined {
-  if (!Array.isArray(fields) || fields.length !== 11) return undefined
-  const [topic, uid, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds] = fields
+  if (!Array.isArray(fields) || fields.length !== 10) return undefined
+  const [topic, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds] = fields
   const isNamed = typeof topic === 'string' && typeof group === 'string' && isWhole(subscriptionId, 0)
-  if (!isNamed || !matches(HEX, uid) || !matches(TOKEN, token) || !isWhole(size, 1)) return undefined
+  if (!isNamed || !matches(TOKEN, token) || !isWhole(size, 1)) return undefined
   if (!areWhole(distances, Number.MIN_SAFE_INTEGER) || distances.length === 0 || distances.length > size)
     return undefined
   const { length } = distances
@@ -90,7 +86,7 @@ function toReceipt(fields: unknown): Receipt | undefined {
   if (messageIds !== null && !areTexts(messageIds, length)) return undefined
   let last = 0
   const ids = distances.map(distance => (last += distance))
-  return { topic, uid, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds }
+  return { topic, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds }
 }
 
 const matches = (pattern: RegExp, value: unknown): value is string => typeof value === 'string' && pattern.test(value)

@@ -1,7 +1,6 @@
 import { findTopic } from '../../admin/scope.ts'
 import { type Duration, parseDuration } from '../../duration.ts'
-import { ConfigError, StaleDeliveryError } from '../../errors.ts'
-import { messageIdOf } from '../../message-id.ts'
+import { ConfigError } from '../../errors.ts'
 import { Options } from '../../options.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import type { SubscriptionRecord, TopicRecord } from '../../stores/store.ts'
@@ -59,7 +58,6 @@ export type ExtendedReceipt = { readonly subscriptionId: number; readonly leaseM
 /** The lease as the process that claimed it would have it: settling goes the same way for both. */
 async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
   const topic = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
-  if (topic.uid.toString(16) !== receipt.uid) throw staleError(topic, receipt)
   const { token, size, slots, versions, attempts } = receipt
   const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspect: false }
   return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, performance.now())
@@ -119,9 +117,4 @@ function requireKnown(option: string, { ids }: Receipt, id: unknown): void {
 function refuseTwice(ids: readonly number[]): void {
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) throw new ConfigError('settle', twice, 'each message once: acked or nacked')
-}
-
-function staleError(topic: TopicRecord, { group, ids, versions, messageIds }: Receipt): StaleDeliveryError {
-  const messageId = messageIds?.[0] ?? messageIdOf(topic.uid, ids[0] ?? 0)
-  return new StaleDeliveryError(topic.name, group, messageId, versions?.[0] ?? 1)
 }
