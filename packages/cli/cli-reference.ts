@@ -21,6 +21,7 @@ const INTRODUCTION = `# The command line
   programs that run on it: that is \`migrate\` as well.
 - **\`--json\`** gives one JSON document, or one a line where there is a stream (\`tail\`). Errors are then
   \`{"error":{"code","message"}}\` on standard error. Bytes are \`{"base64": …}\`.
+- **Tokens** of the server (\`start\`, \`serve\`) come from \`TIDEMARK_READ_TOKEN\` and \`TIDEMARK_ADMIN_TOKEN\`, never from arguments.
 - **Colours** are for terminals, and never with \`NO_COLOR\`. Progress is drawn on terminals only.
 - **What can't be undone** asks on a terminal, and needs \`--yes\` elsewhere.
 - **Ctrl-C** ends everything in good order, a second one at once. \`| head\` is fine.
