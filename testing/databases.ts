@@ -10,9 +10,9 @@ export type FreshDatabase = AsyncDisposable & {
   drop(): Promise<void>
 }
 
-/** An empty database on the server of this test run. */
-export async function freshDatabase(): Promise<FreshDatabase> {
-  const server = await serverUrl()
+/** An empty database on the server of this test run, or on another. */
+export async function freshDatabase(url?: string): Promise<FreshDatabase> {
+  const server = url ?? (await serverUrl())
   const name = `tidemark_test_${randomBytes(8).toString('hex')}`
   // template0, because creating from template1 fails while anybody is connected to it.
   await execute(server, `create database ${name} template template0`)

@@ -14,6 +14,8 @@ import { constants } from 'node:os'
 import { startPostgres } from './postgres-server.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
+/** A run starts hundreds of processes; the pipeline's modules took each 0.6 s to load, and take 0.3 s with this. */
+const NODE_COMPILE_CACHE = `${import.meta.dirname}/../node_modules/.cache/tidemark-compile`
 const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
 
 process.chdir(`${import.meta.dirname}/..`)
@@ -63,7 +65,7 @@ async function runTests(url: string): Promise<number> {
   // A test that hangs is a failure, not a run without end.
   const runnerFlags = ['--test', '--test-concurrency=2', '--test-timeout=240000', ...flags]
   const runner = spawn(process.execPath, ['--conditions=tidemark-source', ...runnerFlags, ...files], {
-    env: { ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
+    env: { NODE_COMPILE_CACHE, ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
     stdio: 'inherit',
   })
   process.on('SIGINT', () => runner.kill('SIGINT'))

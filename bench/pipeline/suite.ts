@@ -3,10 +3,12 @@ import { formatLine } from '../report/table.ts'
 import type { Suite, SuiteOptions, SuiteResult } from '../suite.ts'
 import type { PipelineCase } from './bench-case.ts'
 import { cells } from './cases/cells.ts'
+import { indexing } from './cases/indexing.ts'
+import { memory } from './cases/memory.ts'
 import { persistence } from './cases/persistence.ts'
 import { storage } from './cases/storage.ts'
 
-const CASES: readonly PipelineCase[] = [cells, storage, persistence]
+const CASES: readonly PipelineCase[] = [cells, storage, persistence, indexing, memory]
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
@@ -17,7 +19,7 @@ const REMARKS = [
 
 export const pipeline: Suite = {
   name: 'pipeline',
-  about: 'contracts, storage and persistence of the pipeline',
+  about: 'contracts, storage, persistence and indexing of the pipeline',
   cases: CASES,
   run: runPipeline,
 }

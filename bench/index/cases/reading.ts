@@ -1,8 +1,16 @@
-import { type Cells, EnvironmentProperties, environmentIndexer, openRunIndex } from '@tidemark/pipeline'
+import {
+  type Cells,
+  decodeRawTick,
+  EnvironmentProperties,
+  encodeTick,
+  environmentIndexer,
+  openRunIndex,
+} from '@tidemark/pipeline'
 import { figure, ratioAtLeast } from '../../figure.ts'
 import { interleave, rateOf } from '../../interleave.ts'
+import { worldTicks } from '../../pipeline/world.ts'
 import type { IndexCase } from '../bench-case.ts'
-import { indexWith } from '../index-with.ts'
+import { FlushedIndex } from '../flushed-index.ts'
 import { StoredWorld } from '../world.ts'
 
 const TICKS = 200
@@ -13,9 +21,10 @@ export const reading: IndexCase = {
   name: 'reading',
   about: 'a region of 20 × 20, next to the whole tick, both as JSON',
   async run({ engine, rounds, size }) {
-    using world = await StoredWorld.of(1, TICKS)
+    using world = await StoredWorld.of(0, 0)
     await world.freshIndex(engine)
-    await indexWith(world, engine, environmentIndexer())
+    await using index = await FlushedIndex.open(world, engine, environmentIndexer())
+    await index.flush(worldTicks(world.runId, TICKS).map(tick => decodeRawTick(encodeTick(tick).bytes)))
     await using run = await openRunIndex(engine.address, world.runId)
     const properties = new EnvironmentProperties(world.metadata().environment)
     const reads = size(READS)

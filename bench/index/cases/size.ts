@@ -1,10 +1,10 @@
-import { environmentIndexer, type Tick } from '@tidemark/pipeline'
+import { decodeRawTick, encodeTick, environmentIndexer, type Tick } from '@tidemark/pipeline'
 import { createSimulation } from '../../../packages/pipeline/src/sources/simulation/simulation.ts'
 import { type Figure, figure } from '../../figure.ts'
 import { worldTicks } from '../../pipeline/world.ts'
 import type { IndexCase } from '../bench-case.ts'
 import type { IndexEngine } from '../engines/engine.ts'
-import { flushWith } from '../index-with.ts'
+import { FlushedIndex } from '../flushed-index.ts'
 import { StoredWorld } from '../world.ts'
 
 const TICKS = 1_000
@@ -29,7 +29,8 @@ export const size: IndexCase = {
 
 async function measure(engine: IndexEngine, world: StoredWorld, ticks: Tick[], what: string): Promise<Figure> {
   await world.freshIndex(engine)
-  await flushWith(world, engine, environmentIndexer(), ticks)
+  await using index = await FlushedIndex.open(world, engine, environmentIndexer())
+  await index.flush(ticks.map(tick => decodeRawTick(encodeTick(tick).bytes)))
   const perTick = (await engine.environmentBytes(world.runId)) / ticks.length
   const cells = ticks.reduce((sum, tick) => sum + tick.cells.flatIndex.length, 0) / ticks.length
   const megabytes = (perTick * MILLION) / 1e6

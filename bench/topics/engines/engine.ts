@@ -9,6 +9,8 @@ export type BenchEngine = AsyncDisposable & {
   rawTable(name: string): Promise<RawTable>
   /** As autovacuum does about a minute after a table was filled; done at once, it can't fall between two samples. */
   gatherStatistics(): Promise<void>
+  /** As after days: nothing of the files is in memory. Ends all connections. */
+  forgetCaches(): Promise<void>
   /** Begins to count what the database writes. */
   countWrites(): Promise<WriteCounter>
 }

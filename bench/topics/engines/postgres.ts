@@ -2,6 +2,7 @@ import pg from 'pg'
 import { startPostgres } from '../../../testing/postgres-server.ts'
 import { byteaArray } from './bytea-array.ts'
 import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
+import { forgetFiles } from './forget-files.ts'
 import { countPostgresWrites } from './postgres-writes.ts'
 
 /** A server of its own with fsync on: what is measured is what is durable. */
@@ -20,6 +21,11 @@ export async function openPostgresEngine(): Promise<BenchEngine> {
     url: server.url,
     rawTable: async name => await PostgresRawTable.create(server.url, name),
     gatherStatistics: async () => await analyze(server.url),
+    async forgetCaches() {
+      await server.stop()
+      await forgetFiles(server.dataDir)
+      await server.start()
+    },
     countWrites: async () => await countPostgresWrites(server.url),
     [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
   }

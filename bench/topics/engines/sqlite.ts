@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
+import { forgetFiles } from './forget-files.ts'
 import { countSqliteWrites } from './sqlite-writes.ts'
 
 export function openSqliteEngine(): BenchEngine {
@@ -14,6 +15,7 @@ export function openSqliteEngine(): BenchEngine {
     rawTable: async name => new SqliteRawTable(connect(path), name),
     // Its planner needs none: the queries leave it one way only.
     gatherStatistics: async () => {},
+    forgetCaches: () => forgetFiles(folder.path),
     countWrites: async () => countSqliteWrites(path),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }

@@ -75,11 +75,20 @@ export {
   IndexVersionError,
   NestedTransactionError,
 } from './databases/errors.ts'
+export { FolderInUseError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
 export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
-export { dropIndex, type IndexOptions, listIndexedRuns, openIndex } from './databases/open-index.ts'
+export {
+  dropIndex,
+  type IndexOptions,
+  type IndexVersions,
+  indexVersions,
+  listIndexedRuns,
+  migrateIndexes,
+  openIndex,
+} from './databases/open-index.ts'
 export type { PackedBytes, PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
 export { EnvironmentError } from './environment/errors.ts'
@@ -183,6 +192,8 @@ export {
   SimulationService,
   type SimulationServiceOptions,
 } from './services/simulation/simulation-service.ts'
+export { Screen } from './start/screen.ts'
+export { type Started, type StartOptions, start } from './start/start.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   ConflictError,
@@ -194,6 +205,7 @@ export {
   StorageError,
   StorageFullError,
 } from './storage/errors.ts'
+export { BatchFile } from './storage/file-system/batch-file.ts'
 export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
 export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
 export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'

@@ -7,7 +7,7 @@ const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_0
 // setTimeout's limit is 2^31-1 ms; durations that only reach the database may be far longer.
 const LONGEST_MS = 100 * 365 * 86_400_000
 
-/** Milliseconds of a duration; a `ConfigError` that names the option where it isn't one. */
+/** Whole milliseconds of a duration, as databases take them; a `ConfigError` that names the option where it isn't one. */
 export function parseDuration(option: string, value: unknown, { min = 0 }: { min?: number } = {}): number {
   const ms = toMilliseconds(value)
   if (ms === undefined || ms < min || ms > LONGEST_MS) {
@@ -18,7 +18,7 @@ export function parseDuration(option: string, value: unknown, { min = 0 }: { min
       `a duration${atLeast} such as '500ms', '30s', '5m', '24h', '7d', or milliseconds`,
     )
   }
-  return ms
+  return Math.ceil(ms)
 }
 
 function toMilliseconds(value: unknown): number | undefined {

@@ -404,6 +404,32 @@ export class DatabaseVersionError extends DatabaseError {
   }
 }
 
+/** The namespace came from another cluster by a logical restore, and its positions mean nothing here. */
+export class DatabaseRestoredError extends DatabaseError {
+  constructor(where: string) {
+    super(
+      `The namespace at ${where} was restored from another server: its positions are told in that server's transactions, ` +
+        `and messages published here would be skipped. Nothing was changed; run 'tidemark repair', or repair(url), once`,
+      undefined,
+      'TIDEMARK_DATABASE_RESTORED',
+    )
+  }
+}
+
+/** A repair needs the namespace for itself. */
+export class DatabaseInUseError extends DatabaseError {
+  readonly users: readonly string[]
+
+  constructor(where: string, users: readonly string[]) {
+    super(
+      `The namespace at ${where} is in use by ${users.join(', ')}. Stop these processes, and repair it then`,
+      undefined,
+      'TIDEMARK_DATABASE_IN_USE',
+    )
+    this.users = users
+  }
+}
+
 /** The `tx` given to publish can't be used: not open, or of another database. */
 export class TransactionError extends TidemarkError {
   constructor(message: string, cause?: unknown) {

@@ -36,7 +36,7 @@ export function parseHeartbeat(path: string, options: Options | undefined): Part
 export const heartbeatDefaults = (timeoutMs: number): HeartbeatSettings => ({
   ...DEFAULT_HEARTBEAT,
   timeoutMs,
-  intervalMs: Math.min(DEFAULT_HEARTBEAT.intervalMs, timeoutMs / INTERVALS_PER_TIMEOUT),
+  intervalMs: Math.min(DEFAULT_HEARTBEAT.intervalMs, Math.ceil(timeoutMs / INTERVALS_PER_TIMEOUT)),
 })
 
 /** One given alone brings the other along where the default would contradict it. */

@@ -25,15 +25,18 @@ export type { Pulled, PulledMessage, PullOptions } from './consume/pull/puller.t
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
-export type { Duration } from './duration.ts'
+export { type DiagnoseOptions, diagnose } from './diagnose.ts'
+export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
   ClosedError,
   ConfigError,
   DatabaseError,
   DatabaseFullError,
+  DatabaseInUseError,
   DatabaseLockedError,
   DatabaseReadOnlyError,
+  DatabaseRestoredError,
   DatabaseUnreachableError,
   DatabaseVersionError,
   DecodeError,
@@ -69,10 +72,14 @@ export type { MaintenanceOptions, MaintenancePreset } from './maintenance/preset
 export type { Percentiles } from './metrics/histogram.ts'
 export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
 export { type OpenOptions, open } from './open.ts'
+export { migrate, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
 export type { HorizonHolder, JobRecord, Redriven, Resurrected, UnsubscribedTopic } from './stores/fan-out-store.ts'
+export type { Finding } from './stores/finding.ts'
+export type { SchemaVersions } from './stores/operator.ts'
+export type { RepairReport } from './stores/repair-report.ts'
 export type {
   FailedAttempt,
   FailureRecord,

@@ -1,10 +1,8 @@
-import { isAbsolute, parse, resolve } from 'node:path'
 import type { Registry } from '@bufbuild/protobuf'
+import { type Address, parseAddress } from './address.ts'
 import type { Duration } from './duration.ts'
-import { ConfigError } from './errors.ts'
 import { defaultLogger, isLogger, type Logger } from './logger.ts'
 import { type MaintenanceOptions, type MaintenancePreset, parseMaintenance } from './maintenance/presets.ts'
-import { checkNamespace } from './names.ts'
 import { Options } from './options.ts'
 import { Codec } from './payload/codec.ts'
 import { openPostgres } from './stores/postgres/postgres-store.ts'
@@ -44,7 +42,8 @@ export type OpenOptions = {
  */
 export async function open(url: string, given?: OpenOptions): Promise<Tidemark> {
   const options = new Options('open', given)
-  const namespace = checkNamespace(options.value('namespace') ?? 'default')
+  const address = parseAddress('open.url', url, options.value('namespace'))
+  const { namespace } = address
   const registry = options.object<Registry>(
     'registry',
     value => typeof (value as Partial<Registry>).getMessage === 'function',
@@ -60,38 +59,22 @@ export async function open(url: string, given?: OpenOptions): Promise<Tidemark> 
     maintenance: parseMaintenance(options.value('maintenance')),
   }
   const rowCacheBytes = options.integer('rowCacheBytes', 32 * 1024 * 1024, { min: 0, max: Number.MAX_SAFE_INTEGER })
-  const store = await openStore(url, options, { namespace, rowCacheBytes, logger })
+  const store = await openStore(address, options, { namespace, rowCacheBytes, logger })
   return new Tidemark({ ...parts, store })
 }
 
 type Common = { namespace: string; rowCacheBytes: number; logger: Logger }
 
-async function openStore(url: unknown, options: Options, common: Common): Promise<Store> {
-  if (typeof url === 'string' && url.startsWith('sqlite:')) {
-    const path = sqlitePath(url, common.namespace)
+async function openStore(address: Address, options: Options, common: Common): Promise<Store> {
+  if (address.engine === 'sqlite') {
+    const { path } = address
     const durability = options.oneOf('durability', ['full', 'process'], 'full')
     const busyTimeoutMs = options.duration('busyTimeout', 10_000)
     options.done()
     const ownFile = common.namespace !== 'default'
     return await openSqlite({ path, durability, busyTimeoutMs, ownFile, rowCacheBytes: common.rowCacheBytes })
   }
-  if (typeof url === 'string' && /^postgres(ql)?:\/\//.test(url)) {
-    const poolSize = options.integer('poolSize', 10, { min: 2, max: 1_000 })
-    options.done()
-    return await openPostgres({ url, poolSize, ...common })
-  }
-  // The address may hold a password: only its scheme is shown.
-  const shown = typeof url === 'string' ? url.replace(/(:).*$/s, '$1…') : url
-  throw new ConfigError('open.url', shown, "'sqlite:<file>', 'sqlite::memory:' or 'postgres://…'")
-}
-
-/** `app.db` for the default namespace, its sibling `app.<namespace>.db` for another. */
-function sqlitePath(url: string, namespace: string): string {
-  const file = url.slice('sqlite:'.length)
-  if (file === '') throw new ConfigError('open.url', url, "'sqlite:<file>' with a file name")
-  if (file === ':memory:') return file
-  const path = isAbsolute(file) ? file : resolve(file)
-  if (namespace === 'default') return path
-  const { dir, name, ext } = parse(path)
-  return resolve(dir, `${name}.${namespace}${ext}`)
+  const poolSize = options.integer('poolSize', 10, { min: 2, max: 1_000 })
+  options.done()
+  return await openPostgres({ url: address.url, poolSize, ...common })
 }

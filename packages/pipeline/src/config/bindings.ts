@@ -17,8 +17,8 @@ export type BindingRule = {
   readonly kind: Exclude<BindingKind, 'queue'> | 'queue-in' | 'queue-out'
   readonly says: string
   readonly optional?: boolean
-  /** Of a topic: default 'pub-sub'. */
-  readonly semantics?: Semantics
+  /** Of a topic: default 'pub-sub'. 'own': what opens it configures it. */
+  readonly semantics?: Semantics | 'own'
 }
 
 export type BindingTable = { readonly [name: string]: BindingRule }

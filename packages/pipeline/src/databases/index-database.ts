@@ -38,6 +38,8 @@ export type IndexEngine = {
   open(address: string, runId: string, options: IndexSettings): Promise<IndexDatabase>
   /** Oldest first. */
   list(address: string): Promise<string[]>
+  /** The schema's version as it is, without changing it, and the newest that this code knows. */
+  versions(address: string, runId: string): Promise<{ readonly found: number; readonly newest: number }>
   /** False where there was none. */
   drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
 }

@@ -37,6 +37,23 @@ export async function listIndexedRuns(address: string): Promise<string[]> {
   return await engineOf(address).list(address)
 }
 
+export type IndexVersions = { readonly runId: string; readonly found: number; readonly newest: number }
+
+/** The schema versions of every run's index there, as they are. */
+export async function indexVersions(address: string): Promise<IndexVersions[]> {
+  const engine = engineOf(address)
+  const found: IndexVersions[] = []
+  for (const runId of await engine.list(address)) found.push({ runId, ...(await engine.versions(address, runId)) })
+  return found
+}
+
+/** Brings every run's index there up to date, and gives the versions they had. A newer one is refused. */
+export async function migrateIndexes(address: string): Promise<IndexVersions[]> {
+  const versions = await indexVersions(address)
+  for (const { runId } of versions) await (await openIndex(address, runId, { create: false })).close()
+  return versions
+}
+
 /** Removes the index of one run; false where there was none. A SQLite file that somebody has open is refused. */
 export async function dropIndex(address: string, runId: string, options: IndexOptions = {}): Promise<boolean> {
   return await engineOf(address).drop(address, requireRunId(runId), settingsOf(options))

@@ -1,5 +1,9 @@
-import type { Delivery, Tidemark } from 'tidemark'
-import type { DeadLetterMessage } from '../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { fromBinary } from '@bufbuild/protobuf'
+import { type Delivery, type Reader, type Tidemark, TopicConflictError } from 'tidemark'
+import {
+  type DeadLetterMessage,
+  DeadLetterMessageSchema,
+} from '../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { type DeadLetter, deadLetterMessage, deadLetterOf } from '../contracts/notifications.ts'
 import { wholeNumber } from '../options.ts'
 
@@ -9,8 +13,12 @@ export const DEAD_LETTER_TOPIC = 'dead-letters'
 const CHUNK_BYTES = 8 * 1024 ** 2
 /** The most a topic takes; a tick has 64 MiB at most. */
 const MAX_MESSAGE_BYTES = 256 * 1024 ** 2
-/** A look is a claim that is given back, and counts as an attempt. Past this many, the topic's own dead letters keep it. */
-const MAX_LOOKS = 1_000
+/** Kills of those who had a letter in hand; past this many, the topic's own dead letters keep it. */
+const MAX_ATTEMPTS = 1_000
+/** Whose letters they are; everybody who takes one is a member. */
+const GROUP = 'letters'
+/** Nobody need be at work on them for years: the group must not be counted as dead. */
+const NEVER = '36500d'
 
 /** A letter that nobody else gets until it is removed or put back. */
 export type TakenLetter = {
@@ -28,16 +36,12 @@ export class DeadLetterQueue {
   readonly #topics: Tidemark
 
   static async open(topics: Tidemark, { topic = DEAD_LETTER_TOPIC } = {}): Promise<DeadLetterQueue> {
-    await topics.configureTopic(topic, {
-      semantics: 'queue',
-      maxMessageBytes: MAX_MESSAGE_BYTES,
-      maxAttempts: MAX_LOOKS,
-      backoff: { initial: 0, max: 0 },
-    })
-    // Subscribed from the start, so that counting asks one place.
-    await using reader = topics.reader(topic)
+    await configure(topics, topic)
+    const queue = new DeadLetterQueue(topics, topic)
+    // From the start, so that no letter goes before somebody has asked for it.
+    await using reader = queue.#reader()
     await reader.ready()
-    return new DeadLetterQueue(topics, topic)
+    return queue
   }
 
   private constructor(topics: Tidemark, topic: string) {
@@ -67,19 +71,23 @@ export class DeadLetterQueue {
     return groups.reduce((sum, { backlog, inFlight, retries }) => sum + backlog + inFlight + retries, 0)
   }
 
-  /**
-   * Letters that nobody has taken. They stay; while this looks, a take does not see them, and afterwards they stand
-   * behind those that nobody has looked at.
-   */
+  /** Those not yet removed, the oldest first, whether somebody has taken them or not. It takes nothing from anybody. */
   async list({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadLetter[]> {
-    await using taken = await this.take({ limit })
-    return taken.letters.map(({ letter }) => letter)
+    const { admin } = this.#topics
+    const letters: DeadLetter[] = []
+    const waiting = await admin.completion(this.topic, { unfinished: true, limit })
+    // One by one: a letter can have megabytes.
+    for (const { id } of waiting) {
+      const { messages } = await admin.browse(this.topic, { after: id - 1, before: id + 1 })
+      for (const { payload } of messages) letters.push(readLetter(payload))
+    }
+    return letters
   }
 
   /** Letters that nobody has taken, the oldest first. Those neither removed nor put back are put back when this is disposed. */
   async take({ limit = 1 }: { readonly limit?: number } = {}): Promise<TakenLetters> {
     wholeNumber('limit', limit, { min: 1, max: 10_000 })
-    const reader = this.#topics.reader<DeadLetterMessage>(this.topic, { batchSize: limit })
+    const reader = this.#reader(limit)
     const letters: TakenLetter[] = []
     try {
       while (letters.length < limit) {
@@ -93,7 +101,45 @@ export class DeadLetterQueue {
     }
     return { letters, [Symbol.asyncDispose]: () => reader.close() }
   }
+
+  #reader(batchSize = 1): Reader<DeadLetterMessage> {
+    const heartbeat = { timeout: NEVER } as const
+    return this.#topics.reader(this.topic, { group: GROUP, from: 'beginning', heartbeat, batchSize })
+  }
 }
+
+/**
+ * By reference, because that tells of each letter whether it was removed: what an offset does not know without a claim. A
+ * topic that an earlier version made, and that has never had a letter, is made anew.
+ */
+async function configure(topics: Tidemark, topic: string): Promise<void> {
+  const options = {
+    semantics: 'pub-sub',
+    tracking: 'reference',
+    maxRetention: 'none',
+    maxMessageBytes: MAX_MESSAGE_BYTES,
+    maxAttempts: MAX_ATTEMPTS,
+    backoff: { initial: 0, max: 0 },
+  } as const
+  try {
+    await topics.configureTopic(topic, options)
+  } catch (error) {
+    if (!(error instanceof TopicConflictError)) throw error
+    if ((await topics.admin.describeTopic(topic)).messagesPublished > 0) throw inUse(topic)
+    await topics.admin.deleteTopic(topic)
+    await topics.configureTopic(topic, options)
+  }
+}
+
+const inUse = (topic: string): TopicConflictError =>
+  new TopicConflictError(
+    topic,
+    `Topic '${topic}' was made otherwise and has messages, so it can't keep dead letters. Deal with them and delete it ` +
+      `(tm.admin.deleteTopic('${topic}')), or name another topic`,
+  )
+
+const readLetter = (payload: string | Uint8Array): DeadLetter =>
+  deadLetterOf(fromBinary(DeadLetterMessageSchema, Buffer.from(payload)))
 
 export type TakenLetters = AsyncDisposable & { readonly letters: readonly TakenLetter[] }
 

@@ -87,7 +87,7 @@ export class Resources implements AsyncDisposable {
       case 'topic-read':
       case 'topic-write': {
         const tidemark = await required(this.#topics, 'topics').value()
-        await tidemark.configureTopic(name, { semantics })
+        if (semantics !== 'own') await tidemark.configureTopic(name, { semantics })
         const consumerGroup = binding.kind === 'topic-read' ? binding.consumerGroup : ''
         return { kind: 'topic', value: { tidemark, topic: name, consumerGroup } }
       }

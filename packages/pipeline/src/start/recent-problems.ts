@@ -6,13 +6,11 @@ const KEPT = 5
 export class RecentProblems {
   readonly logger: Logger
   #recent: string[] = []
-  #count = 0
 
   constructor(onProblem: (text: string) => void) {
     const note = (fields: object, message: string): void => {
       const text = textOf(fields, message)
       this.#recent = [...this.#recent, `${new Date().toISOString().slice(11, 19)}  ${text}`].slice(-KEPT)
-      this.#count++
       onProblem(text)
     }
     this.logger = { debug() {}, info() {}, warn: note, error: note }
@@ -21,16 +19,12 @@ export class RecentProblems {
   get recent(): readonly string[] {
     return this.#recent
   }
-
-  get count(): number {
-    return this.#count
-  }
 }
 
 function textOf(fields: object, message: string): string {
   const { service, action, err } = fields as { service?: unknown; action?: unknown; err?: unknown }
   const problem = err instanceof Error ? err.message : undefined
-  // A message of several lines would push the screen up.
+  // A message of several lines would push the screen up, and one that quotes a file could move the cursor.
   const text = [service, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
-  return text.replaceAll(/\s+/g, ' ')
+  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
 }

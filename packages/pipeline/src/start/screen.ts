@@ -4,11 +4,17 @@ import type { Progress } from './progress.ts'
 const MB = 1e6
 
 /** What the terminal shows, line by line. */
-export function screenLines(runId: string, progress: Progress, problems: readonly string[]): string[] {
+export function screenLines(
+  runId: string,
+  progress: Progress,
+  problems: readonly string[],
+  address?: string,
+): string[] {
   const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
   const gaps = `${openGaps} open, ${permanentGaps} permanent`
   return [
     `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId)}  Ctrl-C stops`,
+    ...(address === undefined ? [] : [`look at ${styleText('cyan', address)}`]),
     '',
     row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
     row('queue', `${progress.queuedTicks} ticks`, '', megabytes(progress.queuedBytes)),

@@ -1,45 +1,64 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { open } from 'tidemark'
+import { type Logger, open, type Tidemark } from 'tidemark'
 import { checkConfig } from '../config/check-config.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
+import { lockFolder } from '../databases/folder-lock.ts'
 import { openIndex } from '../databases/open-index.ts'
 import { type Pipeline, runPipeline } from '../run-pipeline.ts'
-import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
+import { type DummyTotals, readDummyTotals } from '../services/indexing/dummy-indexer.ts'
 import { withRunId } from '../with-run-id.ts'
-import type { StartArguments } from './arguments.ts'
 import { lastTickAfter } from './last-tick.ts'
 import { ProgressReader } from './progress.ts'
 import { RecentProblems } from './recent-problems.ts'
-import { plainLine, Screen, screenLines } from './screen.ts'
+import { tellerFor } from './tellers.ts'
 
-const FRAME_MS = 200
-const LINE_MS = 2_000
 const ASK_MS = 50
 const NOTHING = { ticks: 0, batches: 0, cells: 0, organisms: 0 }
 
-/** Runs the default pipeline until the signal aborts or its simulation is over. The result is the exit code. */
-export async function start(args: StartArguments, interrupted: AbortSignal): Promise<number> {
-  const isLive = process.stdout.isTTY === true
-  const problems = new RecentProblems(text => isLive || console.error(text))
+/** What runs, for whoever serves it. */
+export type Started = {
+  readonly pipeline: Pipeline
+  readonly topics: Tidemark
+  /** The address of the runs' indexes. */
+  readonly indexes: string
+  readonly logger: Logger
+}
+
+export type StartOptions = {
+  readonly dataFolder: string
+  /** Begins a new run, where it would go on with the newest. */
+  readonly newRun: boolean
+  /** How many more; undefined: until it is interrupted. */
+  readonly ticks: number | undefined
+  readonly format: 'text' | 'json'
+  /** Ends it in good order. */
+  readonly interrupted: AbortSignal
+  /** Makes it seen at an address, until it ends. */
+  readonly serve?: (started: Started) => Promise<AsyncDisposable & { readonly url: string }>
+}
+
+/** Runs the default pipeline until it is interrupted or its simulation is over. False where a service has failed. */
+export async function start(options: StartOptions): Promise<boolean> {
+  const { dataFolder, interrupted } = options
+  const teller = tellerFor(options.format)
+  const problems = new RecentProblems(text => teller.problem(text))
   const { logger } = problems
-  const config = await withRunId(await configOf(args), logger)
+  // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
+  using _lock = await lockFolder(dataFolder)
+  const config = await withRunId(await configOf(options), logger)
   const { runId, indexers, groups } = runOf(config)
   const pipeline = await runPipeline(config, { logger })
   try {
     await using topics = await open(topicsUrl(config), { registry: contractsRegistry, maintenance: false, logger })
+    await using served = await options.serve?.({ pipeline, topics, indexes: indexOf(config).address, logger })
     const reader = new ProgressReader(pipeline, topics, groups)
-    const screen = new Screen()
-    const show = async (): Promise<void> => {
-      const progress = await reader.read()
-      if (isLive) screen.draw(screenLines(runId, progress, problems.recent))
-      else console.log(plainLine(progress))
-    }
-    if (!isLive) console.log(`run ${runId}`)
+    const show = async (): Promise<void> => teller.progress(await reader.read(), problems.recent)
+    teller.begun(runId, served?.url)
     const done = new AbortController()
-    const showing = showAgainAndAgain(show, isLive ? FRAME_MS : LINE_MS, done.signal)
+    const showing = showAgainAndAgain(show, teller.everyMs, done.signal)
     try {
       await simulationOver(pipeline, interrupted)
       await finish(pipeline, indexers, reader, interrupted)
@@ -52,11 +71,11 @@ export async function start(args: StartArguments, interrupted: AbortSignal): Pro
   } finally {
     await pipeline.stop()
   }
-  if (runId !== '') await sayTotals(config, runId)
-  return hasFailed(pipeline) ? 1 : 0
+  if (runId !== '') teller.ended(await totalsOf(config, runId))
+  return !hasFailed(pipeline)
 }
 
-async function configOf({ dataFolder, newRun, ticks }: StartArguments): Promise<CheckedConfig> {
+async function configOf({ dataFolder, newRun, ticks }: StartOptions): Promise<CheckedConfig> {
   const config = (lastTick?: number): CheckedConfig => {
     const given = defaultConfig({ dataFolder, newRun, ...(lastTick !== undefined && { lastTick }) })
     return checkConfig(withOverrides(given, process.env), process.cwd())
@@ -109,13 +128,13 @@ async function showAgainAndAgain(show: () => Promise<void>, everyMs: number, unt
   }
 }
 
-async function sayTotals({ resources }: CheckedConfig, runId: string): Promise<void> {
-  const { address, ...options } = resources.indexes.runs ?? { address: '' }
+const indexOf = ({ resources }: CheckedConfig) => resources.indexes.runs ?? { address: '' }
+
+async function totalsOf(config: CheckedConfig, runId: string): Promise<DummyTotals> {
+  const { address, ...options } = indexOf(config)
   await using index = await openIndex(address, runId, options)
   // Stopped so soon that the indexer had not made its tables: nothing is indexed.
-  const totals = await readDummyTotals(index).catch(() => NOTHING)
-  const { ticks, batches, cells, organisms } = totals
-  console.log(`indexed so far: ${ticks} ticks of ${batches} batches, with ${cells} cells and ${organisms} organisms`)
+  return await readDummyTotals(index).catch(() => NOTHING)
 }
 
 const isRunning = (pipeline: Pipeline, name: string): boolean =>

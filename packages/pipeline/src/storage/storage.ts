@@ -29,7 +29,10 @@ export type BatchRef = {
 export type BatchQuery = {
   /** What keys begin with: a run id and '/', and as much more as you like. */
   readonly prefix: string
-  /** Batches whose first tick is in this range, both ends included. */
+  /**
+   * Batches that have ticks in this range, both ends included; also one that began before it. Batches of a run don't
+   * overlap, so that is one at most, and it is looked for no further back than the folder that has it.
+   */
   readonly fromTick?: number
   readonly toTick?: number
   /** `next` of the page before. */

@@ -14,13 +14,39 @@ import {
 } from '@tidemark/pipeline'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { findFreePort } from '../../../../testing/free-port.ts'
+import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
+import { requireVersion as requirePostgres } from '../../src/databases/postgres/migrate.ts'
+import { requireVersion as requireSqlite } from '../../src/databases/sqlite/connection.ts'
 import { ENGINES, executePostgres, schemaOf } from '../engines.ts'
 
 const script = new URL('scripts/open-index.ts', import.meta.url)
 const [sqlite, postgres] = ENGINES
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
+
+function assertNoSecret(error: unknown): void {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    assert.doesNotMatch(`${each.message} ${each.stack} ${JSON.stringify(each)}`, /s3cret/)
+  }
+}
+
+describe('an engine that is too old', () => {
+  it('is refused: SQLite', () => {
+    for (const version of ['3.51.2', '3.50.9', '2.99.99', '']) {
+      assert.throws(() => requireSqlite(version), { code: 'TIDEMARK_INDEX_VERSION', message: /Update Node/ })
+    }
+    for (const version of ['3.51.3', '3.52.0', '4.0.0']) requireSqlite(version)
+  })
+
+  it('is refused: PostgreSQL', () => {
+    const refusal = { code: 'TIDEMARK_INDEX_VERSION', message: /host:1\/app is version 13; .* 14 or later/ }
+    assert.throws(() => requirePostgres(130_012, 'host:1/app'), refusal)
+    assert.throws(() => requirePostgres(Number.NaN, 'host:1/app'), { code: 'TIDEMARK_INDEX_VERSION' })
+    requirePostgres(140_000, 'host:1/app')
+  })
+})
 
 describe('SQLite', () => {
   it('waits for another writer without blocking the event loop, and gives up after busyTimeout', async () => {
@@ -107,9 +133,7 @@ describe('PostgreSQL', () => {
     await assert.rejects(openIndex(`postgres://me:s3cret@127.0.0.1:${port}/app`, makeRunId()), (error: unknown) => {
       assert.ok(error instanceof IndexUnreachableError)
       assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}/app`))
-      for (let each: unknown = error; each instanceof Error; each = each.cause) {
-        assert.doesNotMatch(`${each.message} ${each.stack} ${JSON.stringify(each)}`, /s3cret/)
-      }
+      assertNoSecret(error)
       return true
     })
   })
@@ -120,6 +144,26 @@ describe('PostgreSQL', () => {
       assert.doesNotMatch(`${error.message} ${error.stack}`, /s3cret/)
       return true
     })
+  })
+
+  it('says that the password is wrong, and does not show it', async () => {
+    await using server = await startPostgres()
+    await executePostgres(server.url, `create role me login superuser password 'right'`)
+    writeFileSync(join(server.dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
+    await executePostgres(server.url, 'select pg_reload_conf()')
+    const opened = (password: string) =>
+      openIndex(`postgres://me:${password}@127.0.0.1:${server.port}/postgres`, makeRunId())
+    const refuses = async (): Promise<Error | false> => {
+      const index = await opened('s3cret').catch((error: Error) => error)
+      if (index instanceof Error) return index
+      await index.close()
+      return false
+    }
+    const error = await until(refuses, { what: 'the server to ask for passwords' })
+    assert.ok(error instanceof IndexDatabaseError)
+    assert.match(error.message, /The password is wrong\. Check the user and password/)
+    assertNoSecret(error)
+    await (await opened('right')).close()
   })
 
   it('says that the database does not exist', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { truncateSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -7,8 +7,10 @@ import { create } from '@bufbuild/protobuf'
 import {
   batchEnvelope,
   type DeadLetter,
+  DeadLetterQueue,
   deadLettersTo,
   dummyIndexer,
+  FileSystemStorage,
   type IndexerDefinition,
   makeRunId,
   storageSource,
@@ -17,6 +19,7 @@ import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
+import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
 import { ENGINES, type Place, schemaOf } from '../engines.ts'
 import { range } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
@@ -188,6 +191,27 @@ for (const engine of ENGINES) {
       assert.equal(await world.unacked(), 0)
     })
 
+    it('kills are not held against the batch that was in hand', async () => {
+      await using world = await World.on(engine, { lease: 50 })
+      await world.indexMetadata()
+      const setup = {
+        insertBatchSize: 10,
+        maxRetries: 1,
+        definition: failing(() => false, { components: ['metadata', 'buffering', 'dlq'] }),
+        deadLetters: async () => assert.fail('Nothing failed'),
+      }
+      await world.produce(1, 10)
+      await configureNotificationTopic(world.tidemark, 'batch-topic')
+      // What a killed process leaves behind is a lease that runs out.
+      const reader = world.tidemark.reader('batch-topic', { group: `dummy.${world.runId}`, from: 'beginning' })
+      for (let attempt = 0; attempt < 10; ) attempt = (await reader.poll(10_000))?.attempt ?? assert.fail('It is gone')
+      await reader.close()
+      const next = await world.started(setup)
+      await ackedAre(next, 0)
+      assert.equal(next.indexer.status().metrics.batchesFailed, 0)
+      await world.assertIndexed({ batches: 1, ticks: 10 })
+    })
+
     it('a success makes the failures before it forgotten', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
@@ -223,8 +247,11 @@ for (const engine of ENGINES) {
         watched.acked.toSorted((a, b) => a - b),
         [0, 10, 30, 40],
       )
-      const letter = await world.tidemark.reader('indexer-dead-letters').poll(5_000)
-      assert.match(letter?.type ?? '', /DeadLetterMessage$/)
+      const letters = await (await DeadLetterQueue.open(world.tidemark, { topic: 'indexer-dead-letters' })).list()
+      assert.deepEqual(
+        letters.map(({ sourceService, messageType }) => [sourceService, messageType.split('.').at(-1)]),
+        [['dummy', 'BatchInfo']],
+      )
     })
 
     it('a corrupt batch file is quarantined and dead-lettered, and the service goes on', async () => {
@@ -249,6 +276,37 @@ for (const engine of ENGINES) {
         [corrupt.storageKey],
       )
       await world.assertIndexed({ batches: 1, ticks: 10 })
+      assert.equal(watched.indexer.state, 'RUNNING')
+    })
+
+    it('a foreign file is quarantined, an oversized one left; both are dead letters, and the others are indexed', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const letters: DeadLetter[] = []
+      const foreign = await world.write(0, 10)
+      writeFileSync(join(world.storageRoot, foreign.storageKey), 'PK\x03\x04 of another program'.repeat(50))
+      const oversized = await world.write(10, 2_000)
+      const watched = await world.started({
+        storage: await FileSystemStorage.open({ root: world.storageRoot, maxFileBytes: 20_000 }),
+        insertBatchSize: 10,
+        maxRetries: 1,
+        definition: { ...dummyIndexer, components: ['metadata', 'buffering', 'dlq'] },
+        deadLetters: async letter => void letters.push(letter),
+      })
+      await world.announce(foreign)
+      await world.announce(oversized)
+      await world.produce(1, 10, 2_010)
+      await ackedAre(watched, 2_010)
+      await until(() => letters.length === 2, { what: 'both dead letters' })
+      const reasons = letters.map(({ failureReason }) => failureReason).sort()
+      assert.match(reasons[0] ?? '', /^CorruptFileError: .*is not a file of this storage/)
+      assert.match(reasons[1] ?? '', /^LimitError: .*20000/)
+      const quarantined = await world.storage.listQuarantined(world.runId)
+      assert.deepEqual(
+        quarantined.map(({ key }) => key),
+        [foreign.storageKey],
+      )
+      assert.equal((await world.storage.describeBatch(oversized.storageKey)).tickCount, 2_000)
       assert.equal(watched.indexer.state, 'RUNNING')
     })
 

@@ -48,6 +48,18 @@ describe('the options of an indexer', () => {
   })
 })
 
+describe('how often a batch may fail', () => {
+  it('is for the dead letters to decide, so a source that gives up before them is refused', async () => {
+    using folder = temporaryFolder()
+    const storage = await FileSystemStorage.open({ root: folder.path })
+    const definition = { ...dummyIndexer, components: ['metadata', 'dlq'] } as const
+    const common = { storage, index: `sqlite:${folder.path}`, deadLetters: async () => {} }
+    const source = storageSource({ maxAttempts: 3 })
+    refuses(() => new BatchIndexer(definition, { ...common, source, maxRetries: 3 }), 'a whole number below 3')
+    assert.ok(new BatchIndexer(definition, { ...common, source, maxRetries: 2 }))
+  })
+})
+
 describe('the options of the storage source', () => {
   for (const options of [{ scanInterval: 0 }, { maxAttempts: 0 }, { retryDelay: 'x' }, { claimers: 'a' }]) {
     it(`can't be ${JSON.stringify(options)}`, () => {

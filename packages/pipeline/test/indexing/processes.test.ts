@@ -67,7 +67,6 @@ for (const engine of ENGINES) {
       await using undisturbed = await World.on(engine)
       await using world = await World.on(engine, { lease: 300 })
       // Kills cost attempts, and this is not about dead letters.
-      await world.tidemark.configureTopic('batch-topic', { maxAttempts: 1_000 })
       for (const each of [undisturbed, world]) {
         await each.indexMetadata()
         await each.produce(60, 10)

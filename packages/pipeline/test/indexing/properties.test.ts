@@ -25,7 +25,6 @@ for (const engine of ENGINES) {
         scenario,
         async ({ sizes, insertBatchSize, failing, isBuffering, maxBufferBytes }) => {
           await using world = await World.on(engine)
-          await world.tidemark.configureTopic('batch-topic', { maxAttempts: 100 })
           await world.indexMetadata()
           let flush = 0
           const definition: IndexerDefinition = {

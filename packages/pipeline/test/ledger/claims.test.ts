@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LedgerConflictError, StaleClaimError } from '@tidemark/pipeline'
+import { BatchLedger, LedgerConflictError, StaleClaimError } from '@tidemark/pipeline'
 import { ConfigError } from 'tidemark'
 import { ENGINES } from '../engines.ts'
 import { batchOf, claim, letTimePass, nth, openLedger, outcomeOf, process } from './batches.ts'
@@ -16,6 +16,18 @@ for (const engine of ENGINES) {
       const outcomes = (await Promise.all(tries)).map(result => result?.outcome)
       assert.equal(outcomes.filter(outcome => outcome === 'claimed').length, 1)
       assert.equal(outcomes.filter(outcome => outcome === 'held').length, 29)
+    })
+
+    it('are kept apart for each indexer, and listed by its name', async () => {
+      await using place = await engine.fresh()
+      const database = await place.open()
+      for (const indexer of ['b', 'A', 'a.b']) await BatchLedger.open(database, { indexer, samplingInterval: 2 })
+      const common = { samplingInterval: 2, firstTick: 0 }
+      assert.deepEqual(await database.ledger.list(), [
+        { indexer: 'A', ...common },
+        { indexer: 'a.b', ...common },
+        { indexer: 'b', ...common },
+      ])
     })
 
     it('says of a batch that is done what became of it', async () => {

@@ -5,7 +5,7 @@ import { until } from '../../../../testing/until.ts'
 import { BoundedQueue, type EncodedTick, makeRunId, tickHeadOf } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
-import { metric, Workbench } from './workbench.ts'
+import { metric, Workbench, withMethods } from './workbench.ts'
 
 describe('a batch', () => {
   it('is written when it has the most ticks', async () => {
@@ -31,6 +31,29 @@ describe('a batch', () => {
       [0, 2],
       [3, 5],
     ])
+  })
+
+  it('is stored while the one before still is, and announced after it', async () => {
+    await using bench = await Workbench.open()
+    const gate = Promise.withResolvers<void>()
+    const storage = withMethods(bench.storage, {
+      writeBatch: async batch => {
+        if (batch.tickStart === 0) await gate.promise
+        return await bench.storage.writeBatch(batch)
+      },
+    })
+    const service = bench.persistence({ maxBatchSize: 10 }, { storage })
+    await service.start()
+    await bench.put(ticksOf(range(0, 20)))
+    await metric(service, 'batchesWritten', 1)
+    assert.deepEqual(await bench.ranges(), [[10, 19]])
+    assert.deepEqual(await bench.announced(), [])
+    gate.resolve()
+    await metric(service, 'notificationsSent', 2)
+    assert.deepEqual(
+      (await bench.announced()).map(({ tickStart }) => tickStart),
+      [0, 10],
+    )
   })
 
   it('is written when its time is up, however small', async () => {

@@ -41,7 +41,7 @@ describe('a tick that comes again', () => {
         return await bench.storage.writeBatch(batch)
       },
     })
-    const first = bench.persistence({ maxBatchSize: 5 }, { storage: slow }, 'first')
+    const first = bench.persistence({ maxBatchSize: 5, concurrentBatches: 1 }, { storage: slow }, 'first')
     await first.start()
     await bench.put(ticksOf(range(0, 5)))
     await until(() => bench.queue.metrics.items === 0, { what: 'the first to take them' })

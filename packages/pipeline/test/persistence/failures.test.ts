@@ -126,7 +126,7 @@ describe('dead letters that fail as well', () => {
   it('make the service hold the batch, unhealthy, until one of the two works', async () => {
     await using bench = await Workbench.open({ busyTimeout: '10ms' })
     const obstacle = block(bench)
-    const service = bench.persistence({ maxBatchSize: 5 })
+    const service = bench.persistence({ maxBatchSize: 5, concurrentBatches: 1 })
     await service.start()
     const lock = lockTopics(bench)
     await bench.put(ticksOf(range(0, 8)))

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { range } from '../storage/ticks.ts'
 import { Workbench } from './workbench.ts'
 
@@ -11,7 +12,9 @@ const TICKS = 700
 const KILLS = 6
 
 describe('persistence killed at any moment, again and again', () => {
-  it('ends with every tick stored once, in ranges that do not overlap, each file announced once', async () => {
+  it('ends with every tick stored once, in ranges that do not overlap, each file announced once', async t => {
+    const random = new SeededRandom()
+    t.diagnostic(`TIDEMARK_TEST_SEED=${random.seed}`)
     const folder = temporaryFolder()
     for (let kill = 0; kill <= KILLS; kill++) {
       // Other batches each time, so that what is sent again does not fit what is there.
@@ -23,7 +26,7 @@ describe('persistence killed at any moment, again and again', () => {
       }
       await script.waitForLine(`sent ${(kill + 1) * 100}`)
       // Not to wait for anything: the moment is what is to differ.
-      await delay(Math.random() * 10)
+      await delay(random.next() * 10)
       script.kill('SIGKILL')
       await script.exited
     }

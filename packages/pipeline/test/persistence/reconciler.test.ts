@@ -69,6 +69,19 @@ describe('what was announced', () => {
     assert.equal((await bench.announced()).length, 25)
   })
 
+  it('is kept, whatever its age: neither retention nor its groups take an announcement away', async () => {
+    await using bench = await Workbench.open()
+    await storeBatches(bench, 3)
+    await bench.topics.configureTopic(BATCH_TOPIC, { semantics: 'pub-sub', lease: 0, retention: 1, maxRetention: 1 })
+    const first = bench.reconciler()
+    await first.start()
+    await metric(first, 'announced', 3)
+    await first.stop()
+    const { removed } = await bench.topics.admin.jobs.messages.runOnce()
+    assert.equal(removed, 0)
+    assert.equal((await bench.announced()).length, 3)
+  })
+
   it('is not read again', async () => {
     await using bench = await Workbench.open()
     const [key = ''] = await storeBatches(bench, 3)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { open, type Tidemark } from 'tidemark'
+import { open, type Tidemark, TopicConflictError } from 'tidemark'
 import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { contractsRegistry, type DeadLetter, DeadLetterQueue } from '../../src/index.ts'
 
@@ -58,12 +58,17 @@ for (const [engine, place] of Object.entries(PLACES)) {
           taken.letters.map(({ letter }) => textOf(letter)),
           ['a', 'b'],
         )
-        assert.deepEqual((await queue.list()).map(textOf), ['c'])
+        await using others = await queue.take({ limit: 10 })
+        assert.deepEqual(
+          others.letters.map(({ letter }) => textOf(letter)),
+          ['c'],
+        )
+        assert.deepEqual((await queue.list()).map(textOf), ['a', 'b', 'c'])
         assert.equal(await queue.count(), 3)
         await taken.letters[0]?.remove()
       }
       assert.equal(await queue.count(), 2)
-      assert.deepEqual((await queue.list()).map(textOf).sort(), ['b', 'c'])
+      assert.deepEqual((await queue.list()).map(textOf), ['b', 'c'])
     })
 
     it('are put back at once', async () => {
@@ -76,12 +81,49 @@ for (const [engine, place] of Object.entries(PLACES)) {
       assert.deepEqual((await queue.list()).map(textOf), ['a'])
     })
 
-    it('stand many looks', async () => {
+    it('are listed without being claimed: a look costs no attempt and hides nothing', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       const queue = await DeadLetterQueue.open(topics)
+      await queue.put(['a', 'b'].map(letterOf))
+      assert.deepEqual((await queue.list()).map(textOf), ['a', 'b'])
+      const reader = topics.reader(queue.topic, { group: 'letters' })
+      const first = await reader.poll(5_000)
+      assert.equal(first?.attempt, 1)
+      await first.ack()
+      await reader.close()
+      assert.deepEqual((await queue.list()).map(textOf), ['b'])
+    })
+
+    it('stay for as long as nobody removes them', async () => {
+      await using at = await place()
+      await using topics = await openAt(at.url)
+      const queue = await DeadLetterQueue.open(topics)
+      await topics.configureTopic(queue.topic, { lease: 1, retention: 1 })
+      await queue.put(['a', 'b'].map(letterOf))
+      const jobs = async (): Promise<void> => {
+        await topics.admin.jobs['dead-groups'].runOnce()
+        await topics.admin.jobs.messages.runOnce()
+      }
+      await jobs()
+      assert.deepEqual((await queue.list()).map(textOf), ['a', 'b'])
+      const [group] = await topics.admin.groups(queue.topic)
+      assert.ok((group?.heartbeatTimeoutMs ?? 0) > 99 * 365 * 86_400_000)
+    })
+
+    it('of a topic that was made as a queue, and never had one, are kept in it all the same', async () => {
+      await using at = await place()
+      await using topics = await openAt(at.url)
+      await topics.configureTopic('old', { semantics: 'queue' })
+      const queue = await DeadLetterQueue.open(topics, { topic: 'old' })
       await queue.put([letterOf('a')])
-      for (let look = 0; look < 12; look++) assert.equal((await queue.list()).length, 1, `look ${look}`)
+      assert.deepEqual((await queue.list()).map(textOf), ['a'])
+      await topics.publish('used', { semantics: 'queue' })
+      await assert.rejects(DeadLetterQueue.open(topics, { topic: 'used' }), (error: unknown) => {
+        assert.ok(error instanceof TopicConflictError)
+        assert.match(error.message, /Deal with them and delete it .*, or name another topic/)
+        return true
+      })
     })
 
     it('can be larger together than one transaction takes', async () => {

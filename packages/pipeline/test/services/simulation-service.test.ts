@@ -12,6 +12,7 @@ import {
   type EncodedMetadata,
   type EncodedTick,
   FileSystemStorage,
+  FolderInUseError,
   isRunId,
   makeRunId,
   SimulationService,
@@ -80,6 +81,22 @@ describe('the simulation as a service', () => {
     assert.ok([...ids].every(isRunId))
   })
 
+  it('has its run for itself: another one can not go on with it before it ends', async () => {
+    using folder = temporaryFolder()
+    const { service: first } = serviceIn(folder.path, { resume: 'newest' })
+    const { service: second } = serviceIn(folder.path, { resume: 'newest' })
+    const { service: other } = serviceIn(folder.path, { runId: makeRunId(), resume: false, maxTicks: 5 })
+    await first.start()
+    await assert.rejects(second.start(), FolderInUseError)
+    await other.start()
+    await other.ended()
+    assert.deepEqual([first.state, second.state, other.state], ['RUNNING', 'ERROR', 'STOPPED'])
+    await first.stop()
+    await second.start()
+    await second.stop()
+    assert.equal(second.state, 'STOPPED')
+  })
+
   it('stands still while it is paused, and can be stopped then', async () => {
     using folder = temporaryFolder()
     const { service } = serviceIn(folder.path)
@@ -87,18 +104,14 @@ describe('the simulation as a service', () => {
     await until(() => (service.status().metrics.tick ?? 0) > 5, { what: 'some ticks' })
     service.pause()
     assert.equal(service.state, 'PAUSED')
-    let seen = -1
-    await until(
-      async () => {
-        const before = seen
-        seen = service.status().metrics.tick ?? 0
-        await new Promise(resolve => setTimeout(resolve, 30))
-        return before === seen
-      },
-      { what: 'it to stand still' },
-    )
+    await until(() => service.status().metrics.standsStill === 1, { what: 'it to stand still' })
+    const seen = service.status().metrics.tick ?? 0
+    // Time in which it could go on: another one makes as many ticks.
+    await wholeRun(folder.path, { maxTicks: 20, resume: false })
+    assert.equal(service.status().metrics.tick, seen)
     service.resume()
     await until(() => (service.status().metrics.tick ?? 0) > seen, { what: 'it to go on' })
+    assert.equal(service.status().metrics.standsStill, 0)
     service.pause()
     await service.stop({ timeoutMs: 5_000 })
     assert.equal(service.state, 'STOPPED')

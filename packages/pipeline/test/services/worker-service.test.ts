@@ -61,16 +61,13 @@ describe('a simulation in a thread', () => {
     await until(() => taken() > 50, { what: 'some ticks' })
     pipeline.services.pause('simulation')
     assert.equal(stateOf(pipeline, 'simulation'), 'PAUSED')
-    let before = -1
-    await until(
-      async () => {
-        const isStill = before === taken()
-        before = taken()
-        await new Promise(resolve => setTimeout(resolve, 50))
-        return isStill && before === taken()
-      },
-      { what: 'it to stand still' },
-    )
+    const made = () => pipeline.services.statusOf('simulation').metrics
+    await until(() => made().standsStill === 1, { what: 'it to stand still' })
+    // All that it made until then, and nothing that it made later.
+    const before = (made().tick ?? 0) + 1
+    await until(() => taken() >= before, { what: 'what was on its way' })
+    assert.equal(taken(), before)
+    assert.equal(made().tick, before - 1)
     pipeline.services.resume('simulation')
     await until(() => taken() > before, { what: 'it to go on' })
     await pipeline.services.restart('simulation')

@@ -25,7 +25,7 @@ describe('a listing', () => {
       fc.asyncProperty(fc.array(batchArbitrary, { maxLength: 25 }), queryArbitrary, async (batches, query) => {
         using folder = temporaryFolder()
         const storage = await FileSystemStorage.open({ root: folder.path })
-        const refs = place(folder.path, batches)
+        const refs = place(folder.path, withoutOverlaps(batches))
         const { limit, ...rest } = query
         assert.deepEqual(await allPages(storage, { ...rest, limit }), model(refs, query))
       }),
@@ -69,11 +69,11 @@ describe('a listing', () => {
     assert.deepEqual(await storage.listBatches({ prefix: `${RUN_ID}/` }), { items: [], next: null })
   })
 
-  it('of a range looks only into the folders of that range', async () => {
+  it('of a range looks only into the folders of that range, and the one in which the batch before it began', async () => {
     using folder = temporaryFolder()
     using outside = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
-    const starts = [100_000, 50_000_000, 200_000_000]
+    const starts = [100_000, 300_000, 50_000_000, 200_000_000]
     place(
       folder.path,
       starts.map(tickStart => ({ runId: RUN_ID, tickStart, ticks: 1, compression: 'zstd' })),
@@ -84,13 +84,33 @@ describe('a listing', () => {
     }
     const count = async (query: Partial<BatchQuery>): Promise<number> =>
       (await storage.listBatches({ prefix: `${RUN_ID}/`, ...query })).items.length
-    assert.equal(await count({ fromTick: 100_000, toTick: 199_999 }), 1)
-    assert.equal(await count({ fromTick: 300_000, toTick: 99_999_999 }), 1)
+    assert.equal(await count({ fromTick: 100_001, toTick: 199_999 }), 0)
+    assert.equal(await count({ fromTick: 400_000, toTick: 99_999_999 }), 1)
     assert.equal(await count({ prefix: `${RUN_ID}/raw/002/`, toTick: 299_999_999 }), 1)
     const first = batchKey(RUN_ID, 100_000, 100_000, 'zstd')
     assert.equal(await count({ after: first, toTick: 199_999 }), 0)
-    assert.equal(await count({ fromTick: 100_000, limit: 1, toTick: 199_999 }), 1)
+    assert.equal(await count({ fromTick: 300_001, limit: 1, toTick: 99_999_999 }), 1)
     await assert.rejects(count({}), OutsideRootError)
+  })
+
+  it('of a range that begins inside a batch has that batch, however far back it began', async () => {
+    using folder = temporaryFolder()
+    const storage = await FileSystemStorage.open({ root: folder.path })
+    const [first, long, next] = place(folder.path, [
+      { runId: RUN_ID, tickStart: 0, ticks: 100, compression: 'zstd' },
+      { runId: RUN_ID, tickStart: 99_990_000, ticks: 300_000_000, compression: 'zstd' },
+      { runId: RUN_ID, tickStart: 399_990_000, ticks: 10, compression: 'none' },
+    ])
+    const listed = async (fromTick: number, toTick: number, more: Partial<BatchQuery> = {}): Promise<BatchRef[]> => [
+      ...(await storage.listBatches({ prefix: `${RUN_ID}/`, fromTick, toTick, ...more })).items,
+    ]
+    assert.deepEqual(await listed(50, 60), [first])
+    assert.deepEqual(await listed(99, 99_989_999), [first])
+    assert.deepEqual(await listed(100, 99_989_999), [])
+    assert.deepEqual(await listed(200_000_000, 200_000_001), [long])
+    assert.deepEqual(await listed(399_989_999, 500_000_000), [long, next])
+    assert.deepEqual(await listed(399_989_999, 500_000_000, { after: long?.key ?? '' }), [next])
+    assert.deepEqual(await listed(399_990_000, 500_000_000), [next])
   })
 
   it('refuses what it can not understand', async () => {
@@ -160,6 +180,16 @@ const queryArbitrary = fc
   )
   .map(query => ({ ...query, prefix: `${RUN_ID}/${query.prefix}` }))
 
+/** As they are stored: the next one begins after the end of the one before. */
+function withoutOverlaps(batches: readonly Placed[]): Placed[] {
+  const placed: Placed[] = []
+  for (const batch of batches.toSorted((a, b) => a.tickStart - b.tickStart)) {
+    const before = placed.findLast(({ runId }) => runId === batch.runId)
+    if (before === undefined || before.tickStart + before.ticks <= batch.tickStart) placed.push(batch)
+  }
+  return placed
+}
+
 /** Empty files under the batches' names: a listing looks at names only. */
 function place(root: string, batches: readonly Placed[]): BatchRef[] {
   const refs = new Map<string, BatchRef>()
@@ -178,7 +208,7 @@ function model(
   { prefix, fromTick = 0, toTick = Number.MAX_SAFE_INTEGER }: BatchQuery,
 ): BatchRef[] {
   return refs
-    .filter(ref => ref.key.startsWith(prefix) && ref.tickStart >= fromTick && ref.tickStart <= toTick)
+    .filter(ref => ref.key.startsWith(prefix) && ref.tickEnd >= fromTick && ref.tickStart <= toTick)
     .sort((a, b) => a.tickStart - b.tickStart || a.tickEnd - b.tickEnd || (a.key < b.key ? -1 : 1))
 }
 

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import type { Script } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RunFolder } from '../../src/services/simulation/run-folder.ts'
 import { StoredTicks } from '../../src/services/stored-ticks.ts'
-import { batchesCover, expectedRows, openRun, simulationOption, startProcess, tickRows } from './world.ts'
+import { batchesCover, expectedRows, MAIN, openRun, simulationOption, startProcess, tickRows } from './world.ts'
 
 async function runOf(script: Script): Promise<string> {
   return (await script.waitForLine(/^run /)).slice('run '.length)
@@ -27,7 +29,7 @@ async function storedUpTo(folder: string, runId: string): Promise<number> {
 describe('npm start', () => {
   it('is this program', () => {
     const { scripts } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
-    assert.match(scripts.start, / packages\/pipeline\/src\/start\/main\.ts$/)
+    assert.match(scripts.start, / packages\/cli\/src\/main\.ts start$/)
   })
 
   it('--ticks: ends by itself with everything indexed, goes on at the next start, and --new begins another run', async () => {
@@ -68,6 +70,24 @@ describe('npm start', () => {
     })
   }
 
+  it('leaves a folder alone that another one is at, says so, and takes it over from one that was killed', async () => {
+    using folder = temporaryFolder()
+    const slow = simulationOption('TICKS_PER_SECOND', 100)
+    await using first = startProcess(folder.path, [], slow)
+    const runId = await runOf(first)
+    for (const args of [[], ['--new'], ['--ticks', '5']]) {
+      await using second = startProcess(folder.path, args)
+      assert.equal((await second.exited).code, 1)
+      assert.match(second.errorLines.join('\n'), /is in use: another process/)
+    }
+    const before = await storedUpTo(folder.path, runId)
+    await until(async () => (await storedUpTo(folder.path, runId)) > before, { what: 'the first to go on' })
+    first.kill('SIGKILL')
+    await first.exited
+    await using third = startProcess(folder.path, ['--ticks', '5'])
+    assert.equal(await endsWell(third), runId)
+  })
+
   it('ends with 1 where its simulation can not start, and says why', async () => {
     using folder = temporaryFolder()
     await using script = startProcess(
@@ -79,17 +99,31 @@ describe('npm start', () => {
     assert.match(script.errorLines.join('\n'), /There is no run 20200101-/)
   })
 
+  it('begins once more with other settings of the allocator, unseen', () => {
+    const main = fileURLToPath(MAIN)
+    const run = (nodeFlags: readonly string[]) =>
+      spawnSync(process.execPath, ['--conditions=tidemark-source', ...nodeFlags, main, 'start', '--help'], {
+        encoding: 'utf8',
+      })
+    const settings = "data:text/javascript,console.log('MALLOC_ARENA_MAX', process.env.MALLOC_ARENA_MAX)"
+    const { status, stdout, stderr } = run(['--import', settings])
+    assert.deepEqual([status, stderr], [0, ''])
+    assert.match(stdout, /tidemark start --ticks 300/)
+    const begun = [...stdout.matchAll(/^MALLOC_ARENA_MAX (.*)$/gm)].map(([, value]) => value)
+    assert.deepEqual(begun, process.platform === 'linux' ? ['undefined', '1'] : ['undefined'])
+  })
+
   it('says what it takes', async () => {
     using folder = temporaryFolder()
     await using help = startProcess(folder.path, ['--help'])
     assert.equal((await help.exited).code, 0)
-    assert.match(help.lines.join('\n'), /--ticks 300/)
+    assert.match(help.lines.join('\n'), /tidemark start --ticks 300/)
     for (const [args, problem] of [
       [['--ticks', 'soon'], /--ticks takes a whole number from 1 on, not 'soon'/],
       [['--tick', '5'], /--tick/],
     ] as const) {
       await using wrong = startProcess(folder.path, args)
-      assert.equal((await wrong.exited).code, 1)
+      assert.equal((await wrong.exited).code, 2)
       assert.match(wrong.errorLines.join('\n'), problem)
     }
   })

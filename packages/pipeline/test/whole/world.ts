@@ -1,7 +1,7 @@
 /** The default pipeline on a small and fast world, in this process or in one of its own. */
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
-import { type IndexDatabase, openIndex, parseBatchKey } from '../../src/index.ts'
+import { type IndexDatabase, openIndex } from '../../src/index.ts'
 import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
@@ -10,9 +10,12 @@ const INDEXERS = ['DUMMY', 'ENVIRONMENT', 'ORGANISM', 'SERIES'].map(
   name => `TIDEMARK_PIPELINE__SERVICES__${name}_INDEXER__`,
 )
 const PERSISTENCE = 'TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__'
-const MAIN = new URL('../../src/start/main.ts', import.meta.url)
+/** `npm start` is the command's `start`; here the pipeline alone. */
+export const MAIN = new URL('../../../cli/src/main.ts', import.meta.url)
 
 export const RUN_ID = '20260101-00000000-00000000-0000-4000-8000-000000000007'
+
+export { SILENT } from '../services/loggers.ts'
 
 export type Settings = { readonly [variable: string]: string }
 
@@ -35,8 +38,16 @@ export const simulationOption = (option: string, value: string | number): Settin
   [`${SIMULATION}${option}`]: String(value),
 })
 
-export function startProcess(folder: string, args: readonly string[], more: Settings = {}): Script {
-  return spawnScript(MAIN, ['--data', folder, ...args], { env: { ...SMALL_AND_FAST, ...more } })
+export function startProcess(
+  folder: string,
+  args: readonly string[],
+  more: Settings = {},
+  nodeFlags: readonly string[] = [],
+): Script {
+  return spawnScript(MAIN, ['start', '--no-server', '--data', folder, ...args], {
+    env: { ...SMALL_AND_FAST, ...more },
+    nodeFlags,
+  })
 }
 
 export const simulationOfRun = (): Simulation => createSimulation(SETTINGS)
@@ -57,10 +68,13 @@ export async function openRun(folder: string, runId = RUN_ID): Promise<IndexData
   return await openIndex(`sqlite:${join(folder, 'index')}`, runId, { create: false })
 }
 
-export const tickRows = async (index: IndexDatabase) =>
-  (await index.read<{ tick: number; cells: number; organisms: number }>('select * from dummy_tick order by tick')).map(
-    row => ({ ...row }),
+export async function tickRows(index: IndexDatabase): Promise<{ tick: number; cells: number; organisms: number }[]> {
+  const schema = index.engine === 'postgres' ? 'run.' : ''
+  const rows = await index.read<{ tick: number; cells: number; organisms: number }>(
+    `select tick, cells, organisms from ${schema}dummy_tick order by tick`,
   )
+  return rows.map(row => ({ ...row }))
+}
 
 /** Where a batch ends and the next begins depends on the clock; that nothing is left out or twice does not. */
 export async function batchesCover(index: IndexDatabase): Promise<{ from: number; to: number; isWhole: boolean }> {
@@ -70,34 +84,3 @@ export async function batchesCover(index: IndexDatabase): Promise<{ from: number
   const isWhole = batches.every(({ tick_start }, at) => at === 0 || tick_start === (batches[at - 1]?.tick_end ?? 0) + 1)
   return { from: batches[0]?.tick_start ?? -1, to: batches.at(-1)?.tick_end ?? -1, isWhole }
 }
-
-const INDEX_TABLES = ['environment_tick', 'environment_tick_block', 'organism_tick', 'organism_tick_block', 'organism']
-
-/** Every row of the indexes, byte for byte. */
-async function indexRows(index: IndexDatabase): Promise<{ readonly [table: string]: object[] }> {
-  const rows = async (table: string, by: string): Promise<[string, object[]]> => {
-    const found = await index.read<object>(`select * from ${table} order by ${by}`)
-    return [table, found.map(row => ({ ...row }))]
-  }
-  const all = [...INDEX_TABLES.map(table => rows(table, '1')), rows('series', 'level, bucket')]
-  return Object.fromEntries(await Promise.all(all))
-}
-
-/** What does not depend on when things happened: all but batches' own rows and times. */
-export async function lastingContents(index: IndexDatabase) {
-  return {
-    ticks: await tickRows(index),
-    indexes: await indexRows(index),
-    metadata: await index.metadata.read(),
-    batches: await batchesCover(index),
-    processed: (await index.read('select indexer, tick_start, tick_end from batch_processed order by 1, 2')).map(
-      row => ({
-        ...(row as object),
-      }),
-    ),
-    unsettled: await index.read("select * from batch_processing where status <> 'completed'"),
-    gaps: await index.read('select * from batch_arrived where gap_since is not null'),
-  }
-}
-
-export const tickEndOf = (key: string): number => parseBatchKey(key).tickEnd

@@ -93,7 +93,7 @@ export async function health(engine: Engine, given?: HealthOptions): Promise<Hea
   return { healthy, checkedAt: new Date(now), ...found, jobs }
 }
 
-function parseLimits(given: unknown): Limits {
+export function parseLimits(given: unknown): Limits {
   const options = new Options('health', given)
   const limits = {
     nearTimeout: options.number('nearTimeout', 0.8, { min: 0, max: 1 }),

@@ -34,7 +34,12 @@ export class Backfills {
 
   /** Runs the group's backfill, if there is one that nobody runs: to its end if it is small, else in the background. */
   async start(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
-    if (topic.config.tracking !== 'reference') return
+    // One that was asked for while this process closes is taken up by another.
+    if (topic.config.tracking !== 'reference' || this.#stopping.signal.aborted) return
+    await this.#track(this.#begin(topic, subscription))
+  }
+
+  async #begin(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
     const token = randomUUID()
     const record = await this.#take(topic, subscription, token)
     if (record === null) return
@@ -59,7 +64,8 @@ export class Backfills {
   /** Waits for the batches that are under way; others may take over at once. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await Promise.allSettled(this.#running)
+    // What is being taken at this moment begins yet, and ends with its first batch.
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
   /** Where it can't be had now, another process will take it; the group itself is started. */
@@ -109,16 +115,18 @@ export class Backfills {
     let at = record
     while (at.status === 'RUNNING') {
       const limit = pace.batch
-      const probe = timed(store.probe())
-      const batch = await timed(store.backfillBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS }))
-      const probeMs = (await probe).ms
+      // Together: a probe that fails beside a batch that does would be a rejection nobody handles.
+      const [probe, batch] = await Promise.all([
+        timed(store.probe()),
+        timed(store.backfillBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS })),
+      ])
       if (batch.value === 'lost') return await this.#lost(at)
       const messages = batch.value.checkpointId - at.checkpointId
       at = batch.value
       wake(topic.id)
       progress.note(at)
       await onBatch?.()
-      const waitMs = pace.next({ messages, batchMs: batch.ms, probeMs })
+      const waitMs = pace.next({ messages, batchMs: batch.ms, probeMs: probe.ms })
       if (at.status !== 'RUNNING') break
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { type Logger, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { startPostgres } from '../../../../testing/postgres-server.ts'
 
 export type TestDatabase = AsyncDisposable & {
   readonly url: string
@@ -82,16 +83,32 @@ const postgres: TestStore = {
   name: 'PostgreSQL',
   async fresh() {
     const { url, drop } = await freshDatabase()
-    return database(url, {
-      execute: statement => executePostgres(url, statement.postgres),
-      lock: () => lockPostgres(url),
-      remove: drop,
-    })
+    return postgresDatabase(url, drop)
   },
+}
+
+/** A whole server: on the shared one a transaction of another test that stays open holds watermarks and clean-up back. */
+const postgresServer: TestStore = {
+  name: 'PostgreSQL',
+  async fresh() {
+    const server = await startPostgres()
+    const { url } = await freshDatabase(server.url)
+    return postgresDatabase(url, () => server[Symbol.asyncDispose]())
+  },
+}
+
+function postgresDatabase(url: string, remove: () => Promise<void>): TestDatabase {
+  return database(url, {
+    execute: statement => executePostgres(url, statement.postgres),
+    lock: () => lockPostgres(url),
+    remove,
+  })
 }
 
 /** Those that several instances and processes share, and that outlive them. */
 export const SHARED_STORES = [sqliteFile, postgres]
+/** Nobody else's transactions are in these. */
+export const SECLUDED_STORES = [sqliteFile, postgresServer]
 export const STORES = [...SHARED_STORES, sqliteMemory]
 
 /** Tests provoke warnings on purpose. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { spawnScript } from '../../../../testing/processes.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { openStore, orphanBackfills, Work } from '../conformance/reference.ts'
 import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
-import { SeededRandom } from './seeded-random.ts'
 
 const MESSAGES = 1_000
 const KILLS = 3

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { type Cleaner, cleanerOf, DAY } from '../conformance/cleaning.ts'
 import { range } from '../conformance/consuming.ts'
 import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
-import { SeededRandom } from './seeded-random.ts'
 
 const TOPIC = 'events'
 const MESSAGES = 800

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
+import type { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
-import type { SeededRandom } from './seeded-random.ts'
 
 export type Post = {
   readonly script: string
@@ -55,7 +55,9 @@ export class Fleet implements AsyncDisposable {
 
   #start(post: Post): void {
     const file = new URL(`scripts/${post.script}.ts`, import.meta.url)
-    this.#running.set(post, spawnScript(file, [JSON.stringify(post.arguments)]))
+    // Each life chooses otherwise, and all of them follow from the seed that a failure names.
+    const env = { TIDEMARK_TEST_SEED: String(this.#random.below(0x7fff_ffff)) }
+    this.#running.set(post, spawnScript(file, [JSON.stringify(post.arguments)], { env }))
   }
 
   async #killLater(post: Post, bytes: number): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/databases.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { open, type Tidemark } from '../../src/index.ts'
 import { findViolations } from './account.ts'
@@ -9,7 +10,6 @@ import { allDeadLetters } from './dead-letters.ts'
 import { ENGINES } from './engines.ts'
 import { Fleet, type Post } from './fleet.ts'
 import { type ConsumerEntry, type PublisherEntry, readJournal } from './journal.ts'
-import { SeededRandom } from './seeded-random.ts'
 
 const TOPIC = 'events'
 const GROUPS = ['email', 'billing']
@@ -17,7 +17,7 @@ const LEASE_MS = 500
 /** How long it may take others to notice that a lease has run out. */
 const LONGEST_SWEEP_MS = 1_250
 const MAX_ATTEMPTS = 20
-const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 16)
+const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 8)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 for (const engine of ENGINES) {

@@ -1,27 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import type { Tidemark } from 'tidemark'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { cleanerOf, DAY } from '../conformance/cleaning.ts'
 import { range } from '../conformance/consuming.ts'
-import { SHARED_STORES } from '../conformance/stores.ts'
+import { SECLUDED_STORES } from '../conformance/stores.ts'
 
 const TOPIC = 'events'
 const PROCESSES = 10
 const RETENTION_MS = 1_000
 const GROUPS = ['a', 'b'] as const
-const SLOW = { timeout: 90_000 }
+const SLOW = { timeout: 200_000 }
 
 type Said = { readonly job: string; readonly busy?: boolean; readonly result?: Record<string, number> }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`ten processes that run every maintenance job at once, on ${store.name}`, () => {
     it('clean nothing twice, remove nothing that is needed, and move no watermark back', SLOW, async t => {
       await using database = await store.fresh()
       await using cleaner = await cleanerOf(database)
       const tm = await database.open({ maintenance: false })
-      const config = { lease: RETENTION_MS, retention: RETENTION_MS, partitionRows: 50 }
+      // A lease no longer than such a retention runs out in a busy machine's hands, and its messages come again.
+      const config = { lease: 0, retention: RETENTION_MS, partitionRows: 50 }
       await tm.configureTopic(TOPIC, { semantics: 'pub-sub', ...config })
       const got = new Map<string, number[]>(GROUPS.map(name => [name, []]))
       for (const name of GROUPS) {
@@ -29,10 +31,10 @@ for (const store of SHARED_STORES) {
         group.addConsumer(name, ({ payload }) => void got.get(name)?.push(payload))
         await group.start({ from: 'beginning' })
       }
-      const traffic = new Traffic(tm)
       const processes = range(1, PROCESSES).map(() =>
         spawnScript(new URL('scripts/maintainer.ts', import.meta.url), [JSON.stringify({ url: database.url })]),
       )
+      const traffic = new Traffic(tm, processes)
       try {
         await traffic.until(() => removedBy(processes) > 100, 'the first messages to be removed')
         await traffic.until(() => processes.every(each => ran(each) > 0), 'every process to have run a job')
@@ -46,14 +48,11 @@ for (const store of SHARED_STORES) {
         await traffic.until(() => removedBy(processes) > before + 200, 'removals to go on')
 
         const all = range(1, traffic.published)
-        await until(() => GROUPS.every(name => got.get(name)?.length === all.length), {
-          what: 'both groups to get everything',
-          timeout: 30_000,
-        })
+        await traffic.wait(() => GROUPS.every(name => got.get(name)?.length === all.length), 'both to get everything')
         for (const name of GROUPS) assert.deepEqual(sorted(got.get(name) ?? []), all)
         // The newest partition is closed a minute after it was begun, at the earliest.
         await cleaner.age(TOPIC, DAY)
-        await until(async () => (await kept(tm)) === 0, { what: 'everything to be removed', timeout: 60_000 })
+        await traffic.wait(async () => (await kept(tm)) === 0, 'everything to be removed')
       } finally {
         for (const each of processes) each.send({ stop: true })
         await Promise.all(processes.map(each => each.exited))
@@ -73,23 +72,31 @@ class Traffic {
   published = 0
   looks = 0
   readonly #tm: Tidemark
+  readonly #processes: readonly Script[]
   readonly #watermarks = new Map<string, bigint>()
 
-  constructor(tm: Tidemark) {
+  constructor(tm: Tidemark, processes: readonly Script[]) {
     this.#tm = tm
+    this.#processes = processes
   }
 
   async until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    await until(
-      async () => {
-        const first = this.published + 1
-        this.published += 10
-        await this.#tm.publishBatch(TOPIC, range(first, this.published))
-        await this.#look()
-        return await condition()
-      },
-      { what, timeout: 60_000 },
-    )
+    const step = async (): Promise<boolean> => {
+      const first = this.published + 1
+      this.published += 10
+      await this.#tm.publishBatch(TOPIC, range(first, this.published))
+      await this.#look()
+      return await condition()
+    }
+    await this.wait(step, what)
+  }
+
+  async wait(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+    await until(condition, { what, timeout: 60_000 }).catch(async error => {
+      const [topic, health] = [await this.#tm.admin.describeTopic(TOPIC), await this.#tm.admin.health()]
+      const facts = { topic, health, errors: this.#processes.flatMap(({ errorLines }) => errorLines).slice(0, 3) }
+      throw new Error(`${error.message}: ${inspect(facts, { depth: 6 })}`, { cause: error })
+    })
   }
 
   async #look(): Promise<void> {

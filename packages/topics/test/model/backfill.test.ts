@@ -30,7 +30,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 ) as fc.Arbitrary<Step>
 
-const RUNS = Number(process.env.TIDEMARK_TEST_RUNS || 25)
+const RUNS = Number(process.env.TIDEMARK_TEST_RUNS || 12)
 
 for (const engine of SHARED_STORES) {
   describe(`a late joiner on ${engine.name}, whatever happens`, () => {

@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('switch', 'compare', 'compare') }) },
 ) as fc.Arbitrary<Step>
 
-const RUNS = Number(process.env.TIDEMARK_TEST_RUNS || 20)
+const RUNS = Number(process.env.TIDEMARK_TEST_RUNS || 10)
 
 for (const engine of SHARED_STORES) {
   describe(`the bitmaps on ${engine.name}, whatever groups do`, () => {

@@ -5,7 +5,7 @@ import { runScenario } from './run-scenario.ts'
 import { postgresTestStore, sqliteTestStore } from './test-store.ts'
 
 const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED } = process.env
-const DEFAULT_RUNS = 50
+const DEFAULT_RUNS = 25
 const LONGEST_SECONDS = 120
 
 describe('any commands, on every store', () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../testing/databases.ts'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { open, type Tidemark } from '../../src/index.ts'
-import { SeededRandom } from '../crash/seeded-random.ts'
 import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'
 const WRITERS = 8
-const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 400)
+const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 200)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 describe('writers that commit out of order and roll back at random, on postgres', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import type { SubscriptionRecord } from '../../src/stores/store.ts'
 import { ackAll, admin, claimLease, drain, group, message, messages, open, payloads, request } from './store-bench.ts'
 
@@ -23,7 +24,9 @@ async function explainAsClaim(schema: string, text: string): Promise<string> {
 }
 
 describe('the snapshot cursor', () => {
-  it('delivers what many writers commit, in whatever order, once and nothing else', async () => {
+  it('delivers what many writers commit, in whatever order, once and nothing else', async t => {
+    const random = new SeededRandom()
+    t.diagnostic(`TIDEMARK_TEST_SEED=${random.seed}`)
     await using bench = await open({ partitionRows: 200 })
     const groups = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
     const committed = new Set<number>()
@@ -34,14 +37,14 @@ describe('the snapshot cursor', () => {
       for (let n = 0; n < 60; n++) {
         await client.query('begin')
         const mine: number[] = []
-        for (let k = 0; k < 1 + Math.random() * 3; k++) {
-          const batch = messages(1 + Math.floor(Math.random() * 4), next)
+        for (let k = 0; k < 1 + random.next() * 3; k++) {
+          const batch = messages(1 + Math.floor(random.next() * 4), next)
           next += batch.length
           mine.push(...batch.map(({ payload }) => Number(payload)))
           await bench.store.publish(bench.topic, batch, client)
-          if (Math.random() < 0.3) await delay(Math.random() * 20)
+          if (random.next() < 0.3) await delay(random.next() * 20)
         }
-        const keep = Math.random() < 0.75
+        const keep = random.next() < 0.75
         await client.query(keep ? 'commit' : 'rollback')
         if (keep) for (const value of mine) committed.add(value)
       }
@@ -58,8 +61,8 @@ describe('the snapshot cursor', () => {
       const seen: unknown[] = []
       for (;;) {
         const wasWriting = isWriting
-        const limit = 1 + Math.floor(Math.random() * 30)
-        const { lease } = await bench.store.claim(request(bench, subscription, { limit, shared: Math.random() < 0.7 }))
+        const limit = 1 + Math.floor(random.next() * 30)
+        const { lease } = await bench.store.claim(request(bench, subscription, { limit, shared: random.next() < 0.7 }))
         if (lease) {
           seen.push(...payloads(lease))
           await bench.store.settle([ackAll(lease)])

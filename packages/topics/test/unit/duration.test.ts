@@ -12,6 +12,8 @@ describe('a duration', () => {
       ['24h', 86_400_000],
       ['7d', 604_800_000],
       [42, 42],
+      [0.2, 1],
+      ['1.5ms', 2],
       [0, 0],
     ]
     for (const [given, expected] of cases) assert.equal(parseDuration('lease', given), expected)

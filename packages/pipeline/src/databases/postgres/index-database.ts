@@ -1,18 +1,31 @@
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
 import { indexName } from '../index-name.ts'
+import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
+import { StoredLedger } from '../stored-ledger.ts'
+import { StoredMetadata } from '../stored-metadata.ts'
+import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { Connection } from './connection.ts'
-import { PostgresIdempotencyTracker } from './idempotency-tracker.ts'
-import { PostgresLedgerStore } from './ledger-store.ts'
-import { PostgresMetadata } from './metadata.ts'
-import { checkVersion, migrate, schemaExists } from './migrate.ts'
+import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { LEDGER } from './ledger-store.ts'
+import { METADATA } from './metadata.ts'
+import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { PostgresOrganismRows } from './organism-rows.ts'
-import { PostgresRetryTracker } from './retry-tracker.ts'
-import { dropRun, listRuns } from './runs.ts'
+import { RETRIES } from './retry-tracker.ts'
+import { dropRun, LISTING, listRuns } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
 import { PostgresTickBlobs } from './tick-blobs.ts'
 
-export const postgres: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const postgres: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  const connection = new Connection(address, indexName(runId), LISTING)
+  try {
+    return await versionsOf(connection)
+  } finally {
+    await connection.close()
+  }
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const connection = new Connection(address, indexName(runId), settings)
@@ -30,10 +43,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'postgres',
     runId,
     location: connection.location,
-    metadata: new PostgresMetadata(connection, runId),
-    ledger: new PostgresLedgerStore(connection),
-    idempotency: new PostgresIdempotencyTracker(connection),
-    retries: new PostgresRetryTracker(connection),
+    metadata: new StoredMetadata(connection, METADATA, runId),
+    ledger: new StoredLedger(connection, LEDGER),
+    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
+    retries: new StoredRetryTracker(connection, RETRIES),
     environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
     organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
     organisms: new PostgresOrganismRows(connection),

@@ -1,5 +1,4 @@
-import type { ArrivedRange, BatchRow, BatchStatus, GapRow, LedgerRows, TickRange } from '../ledger-store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { LedgerRowStatements } from '../stored-ledger-rows.ts'
 
 export const BATCH_COLUMNS = `
   batch_key as key, tick_start as "tickStart", tick_end as "tickEnd", status, version, claimer,
@@ -116,101 +115,20 @@ const ADD_COUNTS = `
     gap_pending = gap_pending + $5, ready = ready + $6, recorded = recorded + $7
   where indexer = $1`
 
-export class PostgresLedgerRows implements LedgerRows {
-  readonly now: number
-  readonly #tx: Transaction
-  readonly #indexer: string
-  /** What this change adds to the counts, written once at its end. */
-  readonly #added = { claimed: 0, completed: 0, failed: 0, gap_pending: 0, ready: 0, recorded: 0 }
-
-  constructor(tx: Transaction, indexer: string, now: number) {
-    this.#tx = tx
-    this.#indexer = indexer
-    this.now = now
-  }
-
-  async batch(key: string): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(BATCH, key)
-  }
-
-  async saveBatch(row: BatchRow, before: BatchRow | null): Promise<void> {
-    const { key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error } = row
-    const values = [key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error]
-    await this.#tx.run(SAVE_BATCH, this.#indexer, ...values)
-    if (before !== null) this.#count(before.status, -1)
-    this.#count(status, 1)
-  }
-
-  async stuckBatch(claimedAt: number): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(STUCK, claimedAt)
-  }
-
-  async readyBatch(): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(READY)
-  }
-
-  async releaseWaiting({ tickStart, tickEnd }: TickRange): Promise<number> {
-    const released = await this.#tx.run(RELEASE, this.#indexer, tickStart, tickEnd)
-    this.#count('gap_pending', -released)
-    this.#count('ready', released)
-    return released
-  }
-
-  async countRecorded(): Promise<void> {
-    this.#added.recorded++
-  }
-
-  async arrivedIn({ tickStart, tickEnd }: TickRange): Promise<ArrivedRange[]> {
-    return await this.#tx.rows<ArrivedRange>(ARRIVED_IN, this.#indexer, tickStart, tickEnd)
-  }
-
-  async arrivedAfter(tick: number): Promise<ArrivedRange | null> {
-    return await this.#first<ArrivedRange>(ARRIVED_AFTER, tick)
-  }
-
-  async arrivedBefore(tick: number): Promise<ArrivedRange | null> {
-    return await this.#first<ArrivedRange>(ARRIVED_BEFORE, tick)
-  }
-
-  async replaceArrived(parts: readonly TickRange[], whole: ArrivedRange): Promise<void> {
-    await this.#removeOthers(REMOVE_ARRIVED, parts, whole)
-    const { tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped } = whole
-    const values = [tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped]
-    await this.#tx.run(SAVE_ARRIVED, this.#indexer, ...values)
-  }
-
-  async processedIn({ tickStart, tickEnd }: TickRange): Promise<TickRange[]> {
-    return await this.#tx.rows<TickRange>(PROCESSED_IN, this.#indexer, tickStart, tickEnd)
-  }
-
-  async replaceProcessed(parts: readonly TickRange[], whole: TickRange): Promise<void> {
-    await this.#removeOthers(REMOVE_PROCESSED, parts, whole)
-    await this.#tx.run(SAVE_PROCESSED, this.#indexer, whole.tickStart, whole.tickEnd)
-  }
-
-  async overdueGaps(since: number, withHeld: boolean): Promise<GapRow[]> {
-    return await this.#tx.rows<GapRow>(OVERDUE, this.#indexer, since, withHeld)
-  }
-
-  async writeCounts(): Promise<void> {
-    const { claimed, completed, failed, gap_pending, ready, recorded } = this.#added
-    const added = [claimed, completed, failed, gap_pending, ready, recorded]
-    if (added.some(count => count !== 0)) await this.#tx.run(ADD_COUNTS, this.#indexer, ...added)
-  }
-
-  #count(status: BatchStatus, added: number): void {
-    this.#added[status] += added
-  }
-
-  async #first<T>(sql: string, ...values: (string | number)[]): Promise<T | null> {
-    const [row] = await this.#tx.rows<T>(sql, this.#indexer, ...values)
-    return row ?? null
-  }
-
-  /** The part that starts where the whole does is overwritten, and need not be removed. */
-  async #removeOthers(sql: string, parts: readonly TickRange[], whole: TickRange): Promise<void> {
-    const others = parts.filter(({ tickStart }) => tickStart !== whole.tickStart)
-    const [first, last] = [others[0], others.at(-1)]
-    if (first && last) await this.#tx.run(sql, this.#indexer, first.tickStart, last.tickStart)
-  }
+export const LEDGER_ROWS: LedgerRowStatements = {
+  batch: BATCH,
+  saveBatch: SAVE_BATCH,
+  stuck: STUCK,
+  ready: READY,
+  release: RELEASE,
+  arrivedIn: ARRIVED_IN,
+  processedIn: PROCESSED_IN,
+  arrivedAfter: ARRIVED_AFTER,
+  arrivedBefore: ARRIVED_BEFORE,
+  removeArrived: REMOVE_ARRIVED,
+  removeProcessed: REMOVE_PROCESSED,
+  saveArrived: SAVE_ARRIVED,
+  saveProcessed: SAVE_PROCESSED,
+  overdue: OVERDUE,
+  addCounts: ADD_COUNTS,
 }

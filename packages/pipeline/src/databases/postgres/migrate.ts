@@ -18,7 +18,9 @@ export async function migrate(connection: Connection): Promise<void> {
   await checkServer(connection)
   const migrations = readMigrations()
   const newest = migrations.at(-1)?.version ?? 0
-  if ((await schemaVersion(connection, newest)) === newest) return
+  const found = await schemaVersion(connection)
+  refuseNewer(connection, found, newest)
+  if (found === newest) return
   await connection.transaction(async tx => {
     await tx.rows('select pg_advisory_xact_lock($1)', lockKey(connection.schema))
     // "if not exists" alone asks for the right to create even where an administrator has made the schema.
@@ -44,28 +46,36 @@ export async function schemaExists(connection: Connection): Promise<boolean> {
 
 /** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
 export async function checkVersion(connection: Connection): Promise<void> {
-  await schemaVersion(connection, readMigrations().at(-1)?.version ?? 0)
+  const { found, newest } = await versionsOf(connection)
+  refuseNewer(connection, found, newest)
 }
 
 async function checkServer(connection: Connection): Promise<void> {
   const [row] = await connection.read<{ server_version_num: string }>('show server_version_num')
-  const version = Number(row?.server_version_num)
+  requireVersion(Number(row?.server_version_num), connection.location)
+}
+
+export function requireVersion(version: number, location: string): void {
   if (version >= OLDEST_SERVER) return
   throw new IndexVersionError(
-    `PostgreSQL at ${connection.location} is version ${Math.floor(version / 10_000)}; the index needs 14 or later. ` +
+    `PostgreSQL at ${location} is version ${Math.floor(version / 10_000)}; the index needs 14 or later. ` +
       `Upgrade the server, or use a SQLite index`,
   )
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-async function schemaVersion(connection: Connection, newest: number): Promise<number> {
+async function schemaVersion(connection: Connection): Promise<number> {
   if (!(await schemaExists(connection))) return 0
   const [row] = await connection.read<{ version: number }>(
     'select coalesce(max(version), 0) as version from run.index_migration',
   )
-  const version = row?.version ?? 0
-  refuseNewer(connection, version, newest)
-  return version
+  return row?.version ?? 0
+}
+
+/** Looks only. */
+export async function versionsOf(connection: Connection): Promise<{ found: number; newest: number }> {
+  const newest = readMigrations().at(-1)?.version ?? 0
+  return { found: await schemaVersion(connection), newest }
 }
 
 function refuseNewer(connection: Connection, version: number, newest: number): void {

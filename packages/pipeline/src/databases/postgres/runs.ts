@@ -3,7 +3,7 @@ import { indexName, runOfIndex } from '../index-name.ts'
 import { Connection } from './connection.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
-const LISTING: IndexSettings = {
+export const LISTING: IndexSettings = {
   create: false,
   readOnly: true,
   busyTimeoutMs: 30_000,

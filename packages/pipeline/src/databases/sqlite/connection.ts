@@ -188,7 +188,7 @@ class Statements {
 /** SQLite has no booleans. */
 const bound = (value: SqlValue): Exclude<SqlValue, boolean> => (typeof value === 'boolean' ? Number(value) : value)
 
-function requireVersion(version: string): void {
+export function requireVersion(version: string): void {
   const parts = version.split('.').map(Number)
   const differs = OLDEST_SQLITE.findIndex((least, index) => parts[index] !== least)
   if (differs === -1 || (parts[differs] ?? 0) > (OLDEST_SQLITE[differs] ?? 0)) return

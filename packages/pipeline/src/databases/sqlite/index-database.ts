@@ -1,18 +1,26 @@
 import { existsSync } from 'node:fs'
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
+import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
+import { StoredLedger } from '../stored-ledger.ts'
+import { StoredMetadata } from '../stored-metadata.ts'
+import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { Connection } from './connection.ts'
-import { SqliteIdempotencyTracker } from './idempotency-tracker.ts'
-import { SqliteLedgerStore } from './ledger-store.ts'
-import { SqliteMetadata } from './metadata.ts'
-import { checkVersion, migrate } from './migrate.ts'
+import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { LEDGER } from './ledger-store.ts'
+import { METADATA } from './metadata.ts'
+import { checkVersion, migrate, versionsOf } from './migrate.ts'
 import { SqliteOrganismRows } from './organism-rows.ts'
-import { SqliteRetryTracker } from './retry-tracker.ts'
+import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
 import { SqliteTickBlobs } from './tick-blobs.ts'
 
-export const sqlite: IndexEngine = { open, list: listRuns, drop: dropRun }
+export const sqlite: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+
+async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
+  return versionsOf(pathOf(address, runId))
+}
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const path = pathOf(address, runId)
@@ -30,10 +38,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'sqlite',
     runId,
     location: path,
-    metadata: new SqliteMetadata(connection, runId),
-    ledger: new SqliteLedgerStore(connection),
-    idempotency: new SqliteIdempotencyTracker(connection),
-    retries: new SqliteRetryTracker(connection),
+    metadata: new StoredMetadata(connection, METADATA, runId),
+    ledger: new StoredLedger(connection, LEDGER),
+    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
+    retries: new StoredRetryTracker(connection, RETRIES),
     environmentTicks: new SqliteTickBlobs(connection, 'environment_tick'),
     organismTicks: new SqliteTickBlobs(connection, 'organism_tick'),
     organisms: new SqliteOrganismRows(connection),

@@ -1,18 +1,5 @@
-import { IndexDatabaseError } from '../errors.ts'
-import type {
-  BatchRow,
-  GapRow,
-  KeyPage,
-  LedgerCounts,
-  LedgerRows,
-  LedgerStart,
-  LedgerStore,
-  Page,
-  TickRange,
-} from '../ledger-store.ts'
-import type { SqlValue, Transaction } from '../transaction.ts'
-import type { Connection } from './connection.ts'
-import { BATCH_COLUMNS, GAP_COLUMNS, gapOf, SqliteLedgerRows, type StoredGap } from './ledger-rows.ts'
+import type { LedgerStatements } from '../stored-ledger.ts'
+import { BATCH_COLUMNS, GAP_COLUMNS, LEDGER_ROWS } from './ledger-rows.ts'
 
 const CREATE = `
   insert into batch_ledger (indexer, sampling_interval, first_tick)
@@ -73,69 +60,16 @@ const ARRIVED_BEFORE = `
   order by tick_start desc
   limit 1`
 
-export class SqliteLedgerStore implements LedgerStore {
-  readonly #connection: Connection
-
-  constructor(connection: Connection) {
-    this.#connection = connection
-  }
-
-  async open(indexer: string, { samplingInterval, firstTick }: LedgerStart): Promise<LedgerStart> {
-    await this.#connection.transaction(tx => tx.run(CREATE, indexer, samplingInterval, firstTick))
-    return await this.#required<LedgerStart>(START, indexer)
-  }
-
-  async change<T>(indexer: string, work: (rows: LedgerRows) => Promise<T>, tx?: Transaction): Promise<T> {
-    if (tx === undefined) return await this.#connection.transaction(own => this.change(indexer, work, own))
-    const [row] = await tx.rows<{ now: number }>(LOCK, indexer)
-    if (row === undefined) throw missing(indexer)
-    const rows = new SqliteLedgerRows(tx, indexer, row.now)
-    const result = await work(rows)
-    await rows.writeCounts()
-    return result
-  }
-
-  async list(): Promise<(LedgerStart & { readonly indexer: string })[]> {
-    return await this.#read(LIST)
-  }
-
-  async batch(indexer: string, key: string): Promise<BatchRow | null> {
-    const [row] = await this.#read<BatchRow>(BATCH, indexer, key)
-    return row ?? null
-  }
-
-  async counts(indexer: string): Promise<LedgerCounts> {
-    return await this.#required<LedgerCounts>(COUNTS, indexer)
-  }
-
-  async failed(indexer: string, { after, limit }: KeyPage): Promise<BatchRow[]> {
-    return await this.#read<BatchRow>(FAILED, indexer, after, limit)
-  }
-
-  async processed(indexer: string, { after, limit }: Page): Promise<TickRange[]> {
-    return await this.#read<TickRange>(PROCESSED, indexer, after, limit)
-  }
-
-  async gaps(indexer: string, { after, limit }: Page): Promise<GapRow[]> {
-    return (await this.#connection.read<StoredGap>(GAPS, indexer, after, limit)).map(gapOf)
-  }
-
-  async arrivedBefore(indexer: string, tick: number): Promise<GapRow | null> {
-    const [row] = await this.#connection.read<StoredGap>(ARRIVED_BEFORE, indexer, tick)
-    return row === undefined ? null : gapOf(row)
-  }
-
-  async #required<T>(sql: string, indexer: string, ...values: SqlValue[]): Promise<T> {
-    const [row] = await this.#read<T>(sql, indexer, ...values)
-    if (row === undefined) throw missing(indexer)
-    return row
-  }
-
-  /** SQLite's rows have no prototype; what callers get should not depend on the engine. */
-  async #read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
-    return (await this.#connection.read<T>(sql, ...values)).map(row => ({ ...row }))
-  }
+export const LEDGER: LedgerStatements = {
+  rows: LEDGER_ROWS,
+  create: CREATE,
+  start: START,
+  list: LIST,
+  lock: LOCK,
+  counts: COUNTS,
+  batch: BATCH,
+  failed: FAILED,
+  processed: PROCESSED,
+  gaps: GAPS,
+  arrivedBefore: ARRIVED_BEFORE,
 }
-
-const missing = (indexer: string): IndexDatabaseError =>
-  new IndexDatabaseError(`The ledger of indexer '${indexer}' is gone. Was this index dropped meanwhile? Open it again`)

@@ -1,8 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { IndexNotFoundError, IndexVersionError } from '../errors.ts'
 import type { Connection } from './connection.ts'
+import { mapError } from './engine-errors.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
+
+const READ_TIMEOUT_MS = 5_000
 
 const CREATE_MIGRATION = `
   create table if not exists index_migration (version integer primary key, applied_at integer not null)`
@@ -22,6 +26,20 @@ export async function migrate(connection: Connection): Promise<void> {
       await tx.run('insert into index_migration (version, applied_at) values (?1, ?2)', version, Date.now())
     }
   })
+}
+
+/** 0 where there is none. Reads only. */
+export function versionsOf(path: string): { found: number; newest: number } {
+  const newest = readMigrations().at(-1)?.version ?? 0
+  if (!existsSync(path)) return { found: 0, newest }
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: READ_TIMEOUT_MS })
+    const there = db.prepare("select 1 from sqlite_schema where name = 'index_migration'").get()
+    const row = there && db.prepare('select coalesce(max(version), 0) as version from index_migration').get()
+    return { found: Number(row?.version ?? 0), newest }
+  } catch (error) {
+    throw mapError(error, path)
+  }
 }
 
 /** Of an index that is only read: its schema is left as it is, unless this version can't know it. */

@@ -1,6 +1,4 @@
-import type { RetryState, RetryTracker } from '../../trackers/retry-tracker.ts'
-import { checkScopedKey } from '../../trackers/scoped-key.ts'
-import type { Connection } from './connection.ts'
+import type { RetryStatements } from '../stored-retry-tracker.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
@@ -25,38 +23,12 @@ const PRUNE = `
   delete from retry_count
   where last_at < ${NOW} - ?1`
 
-export class SqliteRetryTracker implements RetryTracker {
-  readonly #connection: Connection
+const RESET = 'delete from retry_count where scope = ?1 and item_key = ?2'
 
-  constructor(connection: Connection) {
-    this.#connection = connection
-  }
-
-  async increment(scope: string, key: string): Promise<number> {
-    checkScopedKey(scope, key)
-    const [row] = await this.#connection.transaction(tx => tx.rows<{ attempts: number }>(INCREMENT, scope, key))
-    return row?.attempts ?? 0
-  }
-
-  async state(scope: string, key: string): Promise<RetryState | null> {
-    checkScopedKey(scope, key)
-    type Row = Omit<RetryState, 'isDeadLettered'> & { readonly isDeadLettered: number }
-    const [row] = await this.#connection.read<Row>(STATE, scope, key)
-    return row === undefined ? null : { ...row, isDeadLettered: row.isDeadLettered === 1 }
-  }
-
-  async markDeadLettered(scope: string, key: string): Promise<boolean> {
-    checkScopedKey(scope, key)
-    return (await this.#connection.transaction(tx => tx.run(MARK, scope, key))) === 1
-  }
-
-  async reset(scope: string, key: string): Promise<void> {
-    checkScopedKey(scope, key)
-    const sql = 'delete from retry_count where scope = ?1 and item_key = ?2'
-    await this.#connection.transaction(tx => tx.run(sql, scope, key))
-  }
-
-  async prune(olderThanMs: number): Promise<number> {
-    return await this.#connection.transaction(tx => tx.run(PRUNE, olderThanMs))
-  }
+export const RETRIES: RetryStatements = {
+  increment: INCREMENT,
+  state: STATE,
+  mark: MARK,
+  reset: RESET,
+  prune: PRUNE,
 }

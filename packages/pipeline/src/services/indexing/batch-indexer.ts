@@ -99,6 +99,11 @@ export class BatchIndexer extends Indexer {
     if (this.#has('dlq') && typeof options.deadLetters !== 'function') {
       throw new ConfigError('deadLetters', options.deadLetters, "a function, where the component 'dlq' is used")
     }
+    const { maxAttempts } = options.source
+    if (this.#has('dlq') && this.#maxRetries >= maxAttempts) {
+      const why = `its source gives a batch up after ${maxAttempts} attempts, dead letter or not`
+      throw new ConfigError('maxRetries', maxRetries, `a whole number below ${maxAttempts}: ${why}`)
+    }
     if (options.source.kind === 'storage' && !this.#has('metadata')) {
       throw new ConfigError('components', checked.components, "with 'metadata', which the storage source needs")
     }

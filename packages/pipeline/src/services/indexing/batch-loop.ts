@@ -107,8 +107,8 @@ export class BatchLoop {
   /** Indexed before, and its ack was lost. */
   async #skip(batch: SourceBatch): Promise<boolean> {
     const { idempotency, counts } = this.#parts
-    if (idempotency === null || !(await idempotency.isIndexed(batch.key))) return false
-    await batch.complete()
+    if (!batch.isIndexed && !(await idempotency?.isIndexed(batch.key))) return false
+    if (!batch.isIndexed) await batch.complete()
     await batch.ack()
     counts.add('batchesSkipped')
     return true

@@ -4,9 +4,10 @@ import { metadataInfoOf } from '../../contracts/notifications.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { refuseUnknown } from '../../options.ts'
 import { FileNotFoundError } from '../../storage/errors.ts'
+import { configureNotificationTopic } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
-import { openRunReader } from './sources/topic-source.ts'
+import { openRunReader, removeReplacedGroups } from './sources/run-groups.ts'
 import { pauseFor, untilAborted } from './until-aborted.ts'
 
 export type MetadataIndexerOptions = IndexerOptions & {
@@ -43,8 +44,10 @@ export class MetadataIndexer extends Indexer {
     database: IndexDatabase,
     { signal, report, unpaused }: ServiceContext,
   ): Promise<void> {
-    await this.#tidemark.configureTopic(this.#topic, { semantics: 'pub-sub' })
-    await using reader = openRunReader(this.#tidemark, this.#topic, this.#group, database.runId)
+    await configureNotificationTopic(this.#tidemark, this.#topic)
+    const ofGroup = [this.#tidemark, this.#topic, this.#group, database.runId] as const
+    await removeReplacedGroups(...ofGroup).catch(error => report('remove groups of earlier runs', error))
+    await using reader = openRunReader(...ofGroup)
     await reader.ready()
     while (!signal.aborted) {
       await unpaused()

@@ -33,6 +33,8 @@ export type PersistenceResources = {
 
 const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, LimitError]
 const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
+/** Remembered as stored: 2 MB of them. Of older ones the storage tells. */
+const TRACKED_TICKS = 10_000
 /** Of latencies: in a few seconds there may be no batch at all. */
 const WINDOW_MS = 60_000
 
@@ -59,11 +61,14 @@ export class PersistenceService extends Service {
     deadLetters: 0,
   }
   #report: ServiceContext['report'] = () => {}
-  #isHolding = false
+  /** Batches that neither the storage nor the dead letters take. */
+  readonly #held = new Set<object>()
+  /** Of the batch before. */
+  #announced: Promise<void> = Promise.resolve()
 
   constructor(name: string, resources: PersistenceResources, options: PersistenceOptions = {}) {
     super(name, resources.logger)
-    const { queue, storage, topics, tracker = new MemoryIdempotencyTracker() } = resources
+    const { queue, storage, topics, tracker = new MemoryIdempotencyTracker({ maxEntries: TRACKED_TICKS }) } = resources
     this.#resources = resources
     this.#settings = persistenceSettings(options)
     this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry)
@@ -76,20 +81,33 @@ export class PersistenceService extends Service {
   }
 
   protected override async run(context: ServiceContext): Promise<void> {
-    const { signal } = context
     const { queue } = this.#resources
-    const { maxBatchSize, maxBatchBytes: maxBytes, batchTimeoutMs: timeout } = this.#settings
+    const { maxBatchSize, maxBatchBytes: maxBytes, concurrentBatches } = this.#settings
     this.#report = context.report
-    while (!signal.aborted && !queue.isEnded) {
-      await context.unpaused()
-      await this.#persist(await queue.drain(maxBatchSize, { timeout, maxBytes, signal }), context)
-    }
+    const lanes = Array.from({ length: concurrentBatches }, () => this.#drainAndPersist(context))
+    // What the others have in hand is stored before the failure of one is told.
+    const failed = (await Promise.allSettled(lanes)).find(lane => lane.status === 'rejected')
+    if (failed) throw failed.reason
     // What is in the queue is in memory only. Its producer may go on, so no more than there is now.
     for (let left = queue.metrics.items + queue.metrics.waitingPuts; left > 0; ) {
       const ticks = await queue.drain(maxBatchSize, { timeout: 0, maxBytes })
       if (ticks.length === 0) return
       await this.#persist(ticks, context)
       left -= ticks.length
+    }
+  }
+
+  /** Two of these: while the disk has one batch, the next is compressed. Announced is in the order of the ticks. */
+  async #drainAndPersist(context: ServiceContext): Promise<void> {
+    const { queue } = this.#resources
+    const { maxBatchSize, maxBatchBytes: maxBytes, batchTimeoutMs: timeout } = this.#settings
+    while (!context.signal.aborted && !queue.isEnded) {
+      await context.unpaused()
+      const ticks = await queue.drain(maxBatchSize, { timeout, maxBytes, signal: context.signal })
+      const before = this.#announced
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#announced = promise
+      await this.#persist(ticks, context, before).finally(resolve)
     }
   }
 
@@ -108,10 +126,14 @@ export class PersistenceService extends Service {
   }
 
   protected override isHealthy(): boolean {
-    return !this.#isHolding
+    return this.#held.size === 0
   }
 
-  async #persist(drained: readonly EncodedTick[], context: ServiceContext): Promise<void> {
+  async #persist(
+    drained: readonly EncodedTick[],
+    context: ServiceContext,
+    before: Promise<void> = this.#announced,
+  ): Promise<void> {
     if (drained.length === 0) return
     const runIds = [...new Set(drained.map(({ runId }) => runId))]
     if (runIds.length > 1) {
@@ -126,23 +148,24 @@ export class PersistenceService extends Service {
       const sifted = await this.#storeOrBury(claimed, () => this.#duplicates.sift(claimed), context)
       if (!('value' in sifted)) return
       this.#counts.duplicateTicks += sifted.value.duplicates
-      for (const batch of sifted.value.batches) await this.#write(batch, context)
+      for (const batch of sifted.value.batches) await this.#write(batch, context, before)
     } finally {
       this.#duplicates.release(claimed)
     }
   }
 
-  async #write(ticks: readonly EncodedTick[], context: ServiceContext): Promise<void> {
+  async #write(ticks: readonly EncodedTick[], context: ServiceContext, before: Promise<void>): Promise<void> {
     const outcome = await this.#storeOrBury(ticks, () => this.#timedWrite(ticks), context, misfitsOf)
     if ('value' in outcome) {
       await this.#duplicates.mark(ticks)
       this.#countWritten(outcome.value)
+      await before
       await this.#announcer.announce(outcome.value.storageKey, batchEnvelope(outcome.value), context)
       return
     }
     const misfits = new Set(misfitsOf(ticks, outcome.failure.error))
     const others = ticks.filter(tick => !misfits.has(tick))
-    if (misfits.size > 0 && others.length > 0) await this.#write(others, context)
+    if (misfits.size > 0 && others.length > 0) await this.#write(others, context, before)
   }
 
   async #timedWrite(ticks: readonly EncodedTick[]): Promise<StoredBatch> {
@@ -168,7 +191,8 @@ export class PersistenceService extends Service {
         return this.#bury(blamed.length > 0 ? blamed : ticks, failure)
       },
       onHeld: (isHeld: boolean) => {
-        this.#isHolding = isHeld
+        if (isHeld) this.#held.add(ticks)
+        else this.#held.delete(ticks)
       },
     }
     return await storeOrBury(storing, this.#settings.retry, context)

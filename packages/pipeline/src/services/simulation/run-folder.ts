@@ -4,9 +4,11 @@
  *   <folder>/<run id>/run.json            what it was begun with; written before anything else of the run
  *   <folder>/<run id>/state_<tick>.bin    the simulation as it was at that tick; the newest few are kept
  *                    /state_<tick>_open.bin    the same, but the tick itself was not handed over yet
+ *                    /in-use.lock         held by the process that is at it
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lockFolder } from '../../databases/folder-lock.ts'
 import { isRunId, requireRunId } from '../../run-id.ts'
 import type { SimulationSettings } from '../../sources/simulation/settings.ts'
 import { IncomingFile, syncFolder } from '../../storage/file-system/durable-file.ts'
@@ -59,6 +61,11 @@ export class RunFolder {
   private constructor(path: string, record: RunRecord) {
     this.#path = path
     this.record = record
+  }
+
+  /** Two that make the same ticks would store them twice, and save over each other. */
+  async lock(): Promise<Disposable> {
+    return await lockFolder(this.#path)
   }
 
   /** Durable when it resolves. */

@@ -41,6 +41,7 @@ export class SimulationService extends Service {
   readonly #options: SimulationServiceOptions
   readonly #saveIntervalMs: number
   #run: RunFolder | undefined
+  #lock: Disposable | undefined
   #simulation: Simulation | undefined
   #source: SimulationSource | undefined
   #stored: StoredTicks | undefined
@@ -70,9 +71,13 @@ export class SimulationService extends Service {
     const { simulation, samplingInterval = 1, stateFolder, runId, resume = 'newest', storage } = this.#options
     const choice = { folder: stateFolder, simulation, samplingInterval, runId, resume }
     const run = await chooseRun(choice)
-    this.#run = run
+    using stack = new DisposableStack()
+    const lock = stack.use(await run.lock())
     this.#stored = storage && (await StoredTicks.of(storage, run.record.runId, samplingInterval))
     this.#simulation = await this.#restore(run)
+    stack.move()
+    this.#run = run
+    this.#lock = lock
     // An open state is saved anew once its tick is handed over.
     this.#savedTick = this.#openTick === null ? this.#simulation.tick : -1
     this.#savedAt = performance.now()
@@ -115,6 +120,8 @@ export class SimulationService extends Service {
   protected override async release(): Promise<void> {
     await this.#saving
     this.#source = undefined
+    this.#lock?.[Symbol.dispose]()
+    this.#lock = undefined
   }
 
   override pause(): void {
@@ -137,6 +144,7 @@ export class SimulationService extends Service {
       bytes: this.#bytes,
       passedOver: this.#passedOver,
       savedTick: this.#savedTick,
+      standsStill: Number(this.#source?.state === 'PAUSED'),
     }
   }
 

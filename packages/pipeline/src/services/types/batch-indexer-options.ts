@@ -7,6 +7,7 @@ import type { IndexerDefinition } from '../indexing/definition.ts'
 import type { BatchSource } from '../indexing/sources/batch-source.ts'
 import { storageSource } from '../indexing/sources/storage-source.ts'
 import { topicSource } from '../indexing/sources/topic-source.ts'
+import { ANNOUNCEMENT_ATTEMPTS } from '../notification-topics.ts'
 import type { ServiceBuild } from '../service-type.ts'
 import { indexerOptions, RUN_OPTIONS } from './indexer-options.ts'
 
@@ -30,7 +31,12 @@ export const BATCH_INDEXER_OPTIONS = {
   maxBufferBytes: whole({ says: 'Bytes of ticks in memory, at most.', min: 1, default: 64 * 1024 ** 2 }),
   flushTimeout: duration({ says: 'How long a tick waits for others, at most.', min: 1, default: '5s' }),
   metadataTimeout: duration({ says: "How long to wait for the run's metadata.", default: '5m' }),
-  maxRetries: whole({ says: 'Of a batch, over all instances, before it is a dead letter.', min: 0, default: 3 }),
+  maxRetries: whole({
+    says: 'Of a batch that fails, over all instances, before it is a dead letter. Kills are not counted.',
+    min: 0,
+    max: ANNOUNCEMENT_ATTEMPTS - 1,
+    default: 3,
+  }),
   gapWarningTimeout: duration({ says: 'After which missing ticks are reported.', default: '1m' }),
   afterPermanentGap: choice(['wait', 'release'], {
     says: 'Source `storage`: whether what follows a gap goes on waiting then.',
@@ -47,7 +53,7 @@ export const BATCH_INDEXER_BINDINGS = {
   deadLetters: {
     kind: 'topic-write',
     says: 'Gets batches that fail again and again.',
-    semantics: 'queue',
+    semantics: 'own',
     optional: true,
   },
 } as const
@@ -105,8 +111,10 @@ function settingsOf(
 }
 
 async function sourceOf({ name, options, resources }: Build): Promise<{ source: BatchSource; identity: string }> {
-  const { source, scanInterval, lease } = options
-  if (source === 'storage') return { source: storageSource({ scanInterval }), identity: name }
+  const { source, scanInterval, lease, maxRetries } = options
+  if (source === 'storage') {
+    return { source: storageSource({ scanInterval, maxAttempts: maxRetries + 1 }), identity: name }
+  }
   if (!resources.has('batches')) {
     const allowed = "topicRead('<topic>', { consumerGroup: '<group>' }), or the source 'storage'"
     throw new ConfigError(`services.${name}.bindings.batches`, undefined, allowed)

@@ -12,7 +12,7 @@ export const metadataPersistence = defineService({
     metadata: { kind: 'queue-in', says: 'Where the metadata come from.' },
     storage: { kind: 'storage-write', says: 'Gets them.' },
     announcements: { kind: 'topic-write', says: `Always '${METADATA_TOPIC}': gets word of them.` },
-    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'queue' },
+    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'own' },
   },
   async create({ name, options, resources, logger }) {
     const { tidemark, topic } = resources.topic('deadLetters')

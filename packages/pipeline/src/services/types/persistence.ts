@@ -15,16 +15,17 @@ export const persistence = defineService({
     maxBatchSize: whole({ says: 'Ticks of a batch, at most.', min: 1, max: 1_000_000, default: 1_000 }),
     maxBatchBytes: whole({ says: "Bytes of a batch's encoded ticks, at most.", min: 1, default: 64 * 1024 ** 2 }),
     batchTimeout: duration({ says: 'A batch is written when it is this old.', min: 1, default: '5s' }),
+    concurrentBatches: whole({ says: 'Batches in hand at the same time.', min: 1, max: 64, default: 2 }),
     ...RETRY_OPTIONS,
   },
   bindings: {
     ticks: { kind: 'queue-in', says: 'Where the ticks come from.' },
     storage: { kind: 'storage-write', says: 'Gets the batches.' },
     batches: { kind: 'topic-write', says: `Always '${BATCH_TOPIC}': gets word of each batch.` },
-    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'queue' },
+    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'own' },
   },
   async create({ name, options, resources, logger }) {
-    const { maxBatchSize, maxBatchBytes, batchTimeout } = options
+    const { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches } = options
     const { tidemark, topic } = resources.topic('deadLetters')
     return new PersistenceService(
       name,
@@ -35,7 +36,7 @@ export const persistence = defineService({
         deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
         logger,
       },
-      { maxBatchSize, maxBatchBytes, batchTimeout, retry: retryOf(options) },
+      { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches, retry: retryOf(options) },
     )
   },
 })

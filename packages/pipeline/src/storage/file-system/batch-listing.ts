@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { ConfigError } from 'tidemark'
+import { wholeNumber } from '../../options.ts'
 import { isRunId } from '../../run-id.ts'
 import { parseBatchKey, parseBatchName, parseLevel, TICKS_PER_L0, TICKS_PER_L1 } from '../keys.ts'
 import type { BatchQuery, BatchRef, Page } from '../storage.ts'
@@ -35,22 +36,48 @@ function understand(query: BatchQuery): Wanted {
   const runId = String(prefix).split('/', 1)[0]
   if (!isRunId(runId) || !prefix.startsWith(`${runId}/`))
     throw new ConfigError('prefix', prefix, "a run id and '/', and more")
-  requireInteger('fromTick', fromTick, 0, Number.MAX_SAFE_INTEGER)
-  requireInteger('toTick', toTick, 0, Number.MAX_SAFE_INTEGER)
-  requireInteger('limit', limit, 1, MAX_LIMIT)
+  wholeNumber('fromTick', fromTick, { min: 0 })
+  wholeNumber('toTick', toTick, { min: 0 })
+  wholeNumber('limit', limit, { min: 1, max: MAX_LIMIT })
   const after = query.after === undefined ? undefined : parseBatchKey(query.after)
   if (after && after.runId !== runId) throw new ConfigError('after', query.after, `a key of run ${runId}`)
-  return { runId, prefix, from: Math.max(fromTick, after?.tickStart ?? 0), to: toTick, after, limit }
+  return { runId, prefix, from: fromTick, to: toTick, after, limit }
 }
 
 async function* batchesOf(paths: SafePaths, wanted: Wanted): AsyncGenerator<BatchRef, void, undefined> {
-  const raw = `${wanted.runId}/raw`
-  for (const l0 of await levels(paths, raw, wanted, 0, TICKS_PER_L0)) {
-    for (const l1 of await levels(paths, l0.key, wanted, l0.firstTick, TICKS_PER_L1)) {
-      yield* await batchesIn(paths, l1.key, wanted)
-    }
+  // What comes after a key begins no earlier than it; else the batch in which the range begins has to be found.
+  const first = wanted.after?.tickStart ?? (await startOf(paths, wanted))
+  for await (const l1 of foldersOf(paths, wanted, { from: first, to: wanted.to })) {
+    yield* await batchesIn(paths, l1.key, wanted)
   }
 }
+
+/** The first tick of the folder that has the last batch to begin before the range; where there is none, of the range. */
+async function startOf(paths: SafePaths, wanted: Wanted): Promise<number> {
+  if (wanted.from === 0) return 0
+  for await (const { key, firstTick } of foldersOf(paths, wanted, { from: 0, to: wanted.from }, 'last first')) {
+    const names = (await entries(paths, key)).map(({ name }) => parseBatchName(name))
+    if (names.some(range => range !== undefined && range.tickStart < wanted.from)) return firstTick
+  }
+  return wanted.from
+}
+
+type Ticks = { readonly from: number; readonly to: number }
+type Order = 'first first' | 'last first'
+
+async function* foldersOf(
+  paths: SafePaths,
+  { runId, prefix }: Wanted,
+  ticks: Ticks,
+  order: Order = 'first first',
+): AsyncGenerator<Level, void, undefined> {
+  const top = await levels(paths, `${runId}/raw`, prefix, ticks, 0, TICKS_PER_L0)
+  for (const l0 of inTurn(top, order)) {
+    yield* inTurn(await levels(paths, l0.key, prefix, ticks, l0.firstTick, TICKS_PER_L1), order)
+  }
+}
+
+const inTurn = (levels: Level[], order: Order): Level[] => (order === 'first first' ? levels : levels.reverse())
 
 type Level = { readonly key: string; readonly firstTick: number }
 
@@ -58,7 +85,8 @@ type Level = { readonly key: string; readonly firstTick: number }
 async function levels(
   paths: SafePaths,
   parent: string,
-  wanted: Wanted,
+  prefix: string,
+  { from, to }: Ticks,
   start: number,
   ticks: number,
 ): Promise<Level[]> {
@@ -68,8 +96,8 @@ async function levels(
     if (level === undefined) continue
     const key = `${parent}/${entry.name}`
     const firstTick = start + level * ticks
-    const canMatch = `${key}/`.startsWith(wanted.prefix) || wanted.prefix.startsWith(`${key}/`)
-    if (canMatch && firstTick <= wanted.to && firstTick + ticks > wanted.from) found.push({ key, firstTick })
+    const canMatch = `${key}/`.startsWith(prefix) || prefix.startsWith(`${key}/`)
+    if (canMatch && firstTick <= to && firstTick + ticks > from) found.push({ key, firstTick })
   }
   return found.sort((a, b) => a.firstTick - b.firstTick)
 }
@@ -81,7 +109,7 @@ async function batchesIn(paths: SafePaths, folder: string, wanted: Wanted): Prom
     const key = `${folder}/${entry.name}`
     if (range === undefined || !key.startsWith(wanted.prefix) || !isInPlace(key)) continue
     const batch = { key, runId: wanted.runId, ...range }
-    if (batch.tickStart < wanted.from || batch.tickStart > wanted.to) continue
+    if (batch.tickEnd < wanted.from || batch.tickStart > wanted.to) continue
     if (wanted.after === undefined || inOrder(batch, wanted.after) > 0) found.push(batch)
   }
   return found.sort(inOrder)
@@ -109,9 +137,4 @@ async function entries(paths: SafePaths, folder: string): Promise<Dirent[]> {
     if (isMissing(error)) return []
     throw error
   }
-}
-
-export function requireInteger(option: string, value: unknown, min: number, max: number): void {
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw new ConfigError(option, value, `a whole number from ${min} to ${max}`)
 }

@@ -6,6 +6,7 @@ import type { BatchInfo, MetadataInfo } from '../../contracts/notifications.ts'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
 import { LimitError } from '../../errors.ts'
+import { wholeNumber } from '../../options.ts'
 import { isRunId, requireRunId } from '../../run-id.ts'
 import { BatchOrder } from '../batch.ts'
 import { type ContainerHeader, type Footer, isProvenBy } from '../container/format.ts'
@@ -24,7 +25,7 @@ import type {
   StoredBatch,
   TickBatch,
 } from '../storage.ts'
-import { listBatches, requireInteger } from './batch-listing.ts'
+import { listBatches } from './batch-listing.ts'
 import { IncomingFile, removeStaleFiles, writeError } from './durable-file.ts'
 import { isMissing } from './missing.ts'
 import { type FileSystemStorageOptions, readOptions, type Settings } from './options.ts'
@@ -92,7 +93,7 @@ export class FileSystemStorage implements Storage {
   }
 
   async readBatch(key: string, { maxBytes = this.#settings.maxBatchBytes } = {}): Promise<readonly EncodedTick[]> {
-    requireInteger('maxBytes', maxBytes, 1, Number.MAX_SAFE_INTEGER)
+    wholeNumber('maxBytes', maxBytes, { min: 1 })
     const ticks: EncodedTick[] = []
     let bytes = 0
     for await (const tick of this.readTicks(key)) {
@@ -118,7 +119,7 @@ export class FileSystemStorage implements Storage {
   }
 
   async listRuns({ after = '', limit = 1_000 }: RunQuery = {}): Promise<Page<string>> {
-    requireInteger('limit', limit, 1, 100_000)
+    wholeNumber('limit', limit, { min: 1, max: 100_000 })
     const names = await readdir(this.#paths.root)
     const runs = names.filter(name => name > after && isRunId(name)).sort()
     const items = runs.slice(0, limit)

@@ -1,8 +1,8 @@
 import { ConfigError } from 'tidemark'
 import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
+import { wholeNumber } from '../../options.ts'
 import type { CompressionSetting } from '../container/write-container.ts'
 import type { Compression } from '../keys.ts'
-import { requireInteger } from './batch-listing.ts'
 
 export type FileSystemStorageOptions = {
   /** The folder; it is made if it isn't there. */
@@ -52,10 +52,10 @@ export function readOptions(options: FileSystemStorageOptions): Settings {
   if (!['none', 'zstd'].includes(settings.compression)) {
     throw new ConfigError('storage.compression', settings.compression, "'none' or 'zstd'")
   }
-  requireInteger('storage.level', settings.level, 1, 19)
-  requireInteger('storage.maxTickBytes', settings.maxTickBytes, 1, 2 ** 31 - 1)
-  requireInteger('storage.maxFileBytes', settings.maxFileBytes, 1, Number.MAX_SAFE_INTEGER)
-  requireInteger('storage.maxBatchBytes', settings.maxBatchBytes, 1, Number.MAX_SAFE_INTEGER)
-  requireInteger('storage.sharedReadBytes', settings.sharedReadBytes, 0, Number.MAX_SAFE_INTEGER)
+  wholeNumber('storage.level', settings.level, { min: 1, max: 19 })
+  wholeNumber('storage.maxTickBytes', settings.maxTickBytes, { min: 1, max: 2 ** 31 - 1 })
+  wholeNumber('storage.maxFileBytes', settings.maxFileBytes, { min: 1 })
+  wholeNumber('storage.maxBatchBytes', settings.maxBatchBytes, { min: 1 })
+  wholeNumber('storage.sharedReadBytes', settings.sharedReadBytes, { min: 0 })
   return settings
 }

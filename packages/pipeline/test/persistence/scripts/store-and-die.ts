@@ -24,5 +24,5 @@ const deadly = withMethods(storage, {
   },
 })
 const resources = { queue, storage: deadly, topics, deadLetters, logger: SILENT }
-await new PersistenceService('persistence', resources, { maxBatchSize: BATCH }).start()
+await new PersistenceService('persistence', resources, { maxBatchSize: BATCH, concurrentBatches: 1 }).start()
 for (const tick of ticksOf(range(0, 100))) await queue.put(tick)

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Database } from './database.ts'
-import { quoteIdentifier } from './schema-name.ts'
+import { lockKey, quoteIdentifier } from './schema-name.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 const PROOF_TIMEOUT_MS = 2_000
 const BACKOFF_MS = { initial: 100, max: 5_000 }
+
+/** Held, shared, by every process that has the namespace open; a repair asks for it alone. */
+export const usersLock = (schema: string): string => lockKey(schema, 'users')
 
 /**
  * Hears other processes' wake-ups, on one connection of its own.
@@ -22,6 +25,7 @@ export class Listener {
   #connecting: Promise<void> | undefined
   #onProof: ((token: string) => void) | undefined
   #failures = 0
+  #keepsSession = false
   #closed = false
 
   constructor(database: Database, wakeUps: WakeUps) {
@@ -36,7 +40,12 @@ export class Listener {
   /** False where notifications don't arrive, as behind a pooler that gives every transaction another connection. */
   async start(): Promise<boolean> {
     await this.#connect()
-    if (await this.#isProven()) return true
+    if (await this.#isProven()) {
+      // Not before the proof: behind a pooler the lock would stay on a connection that is given to somebody else.
+      this.#keepsSession = true
+      if (this.#client) await this.#beSeen(this.#client)
+      return true
+    }
     await this.close()
     this.#database.logger.warn(
       { location: this.#database.location },
@@ -67,6 +76,7 @@ export class Listener {
     try {
       await client.connect()
       await client.query(`listen ${quoteIdentifier(this.#database.schema)}`)
+      if (this.#keepsSession) await this.#beSeen(client)
     } catch (error) {
       isLost = true
       await client.end().catch(() => {})
@@ -75,6 +85,10 @@ export class Listener {
     client.on('end', lost)
     this.#client = client
     this.#failures = 0
+  }
+
+  async #beSeen(client: pg.Client): Promise<void> {
+    await client.query('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
   }
 
   #reconnect(): void {

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 
-const OLDEST_SERVER = 140_000
+export const OLDEST_SERVER = 140_000
 
 /** Each file is a version of the schema, in this order. A file that was released is never edited. */
 const MIGRATIONS = [
@@ -20,13 +20,21 @@ const MIGRATIONS = [
   '011_tracking.sql',
   '012_backfill.sql',
   '013_admin.sql',
+  '014_restore.sql',
 ]
 
-/** Brings the namespace's schema up to date. Processes that start at once wait for the first, and find it done. */
-export async function migrate(database: Database): Promise<void> {
+export const NEWEST = MIGRATIONS.length
+
+/**
+ * Brings the namespace's schema up to date, and gives the version it had. Processes that start at once wait for the
+ * first, and find it done.
+ */
+export async function migrate(database: Database): Promise<number> {
   await checkServer(database)
-  if ((await schemaVersion(database)) === MIGRATIONS.length) return
-  await database.transaction(async client => {
+  const found = await schemaVersion(database)
+  refuseNewer(database, found)
+  if (found === NEWEST) return found
+  return await database.transaction(async client => {
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'migrate')])
     // "if not exists" alone asks for the right to create even where an administrator has made the schema.
     const schema = quoteIdentifier(database.schema)
@@ -47,6 +55,7 @@ export async function migrate(database: Database): Promise<void> {
       await client.query(database.sql(sqlFile(`./migrations/${file}`)))
       await client.query(database.sql('insert into tidemark.migration (version) values ($1)'), [index + 1])
     }
+    return version
   })
 }
 
@@ -61,7 +70,7 @@ async function checkServer(database: Database): Promise<void> {
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-async function schemaVersion(database: Database): Promise<number> {
+export async function schemaVersion(database: Database): Promise<number> {
   const [there] = await database.query('select to_regclass($1) is not null as there', [
     `${quoteIdentifier(database.schema)}.migration`,
   ])
@@ -69,15 +78,13 @@ async function schemaVersion(database: Database): Promise<number> {
   const [row] = await database.query(
     database.sql('select coalesce(max(version), 0) as version from tidemark.migration'),
   )
-  const version = Number(row?.version)
-  refuseNewer(database, version)
-  return version
+  return Number(row?.version)
 }
 
 function refuseNewer(database: Database, version: number): void {
-  if (version <= MIGRATIONS.length) return
+  if (version <= NEWEST) return
   throw new DatabaseVersionError(
     `Schema ${database.schema} at ${database.location} was written by a newer Tidemark (schema version ${version}, ` +
-      `this one knows ${MIGRATIONS.length}). Upgrade this process`,
+      `this one knows ${NEWEST}). Upgrade this process`,
   )
 }

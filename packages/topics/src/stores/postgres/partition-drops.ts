@@ -15,8 +15,11 @@ type State = 'attached' | 'half detached' | 'detached' | 'gone'
  * another's doing.
  */
 export async function finishDrop(database: Database, topic: TopicRecord, number: number): Promise<number | null> {
+  const tables = ['log', 'track'].map(table => database.sql(`tidemark.${table}_${topic.id}`))
+  const partitions = tables.map(parent => ({ parent, partition: `${parent}_p${number}` }))
   try {
-    for (const table of ['log', 'track']) await dropPartition(database, `${table}_${topic.id}`, number)
+    if (database.keepsSessions) await database.session(client => dropConcurrently(client, partitions))
+    else await database.transaction(client => dropAtOnce(client, partitions))
   } catch (error) {
     if (!(error instanceof Error) || !NOT_NOW.has(codeOf(error.cause))) throw error
     database.logger.debug({ topic: topic.name, partition: number, err: error }, 'a partition can not be dropped now')
@@ -27,43 +30,38 @@ export async function finishDrop(database: Database, topic: TopicRecord, number:
   return row ? Number(row.rows) : null
 }
 
-async function dropPartition(database: Database, table: string, number: number): Promise<void> {
-  const parent = database.sql(`tidemark.${table}`)
-  const partition = `${parent}_p${number}`
-  const state = await stateOf(database, partition)
-  if (state === 'gone') return
-  if (!database.keepsSessions) return await dropAtOnce(database, parent, partition, state)
-  await database.session(async client => {
-    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await detach(client, parent, partition, state)
-    await client.query(`drop table if exists ${partition}`)
-  })
-}
+type Part = { readonly parent: string; readonly partition: string }
 
-async function detach(client: PoolClient, parent: string, partition: string, state: State): Promise<void> {
-  if (state === 'detached') return
-  const how = state === 'attached' ? 'concurrently' : 'finalize'
-  await client.query(`alter table ${parent} detach partition ${partition} ${how}`)
+async function dropConcurrently(client: PoolClient, parts: readonly Part[]): Promise<void> {
+  // PostgreSQL flushes a drop by itself; what a crash takes of the rest is simply done again.
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set synchronous_commit = off`)
+  for (const part of parts) await drop(client, part, 'concurrently')
 }
 
 /** Behind a pooler nothing but a transaction is ours for long. It locks the log, so it waits for that very shortly. */
-async function dropAtOnce(database: Database, parent: string, partition: string, state: State): Promise<void> {
-  await database.transaction(async client => {
-    await client.query("set local lock_timeout = '500ms'")
-    if (state === 'attached') await client.query(`alter table ${parent} detach partition ${partition}`)
-    if (state === 'half detached') await client.query(`alter table ${parent} detach partition ${partition} finalize`)
-    await client.query(`drop table if exists ${partition}`)
-  })
+async function dropAtOnce(client: PoolClient, parts: readonly Part[]): Promise<void> {
+  await client.query("set local lock_timeout = '500ms'")
+  for (const part of parts) await drop(client, part, '')
 }
 
-async function stateOf(database: Database, partition: string): Promise<State> {
-  const [row] = await database.query(
+async function drop(client: PoolClient, { parent, partition }: Part, how: 'concurrently' | ''): Promise<void> {
+  const state = await stateOf(client, partition)
+  if (state === 'gone') return
+  const detach = `alter table ${parent} detach partition ${partition}`
+  if (state === 'attached') await client.query(`${detach} ${how}`)
+  if (state === 'half detached') await client.query(`${detach} finalize`)
+  await client.query(`drop table if exists ${partition}`)
+}
+
+async function stateOf(client: PoolClient, partition: string): Promise<State> {
+  const { rows } = await client.query<{ attached: boolean; pending: boolean }>(
     `select i.inhrelid is not null as attached, coalesce(i.inhdetachpending, false) as pending
      from pg_class as c left join pg_inherits as i on i.inhrelid = c.oid
      where c.oid = to_regclass($1)`,
     [partition],
   )
-  if (!row) return 'gone'
-  if (row.pending === 't') return 'half detached'
-  return row.attached === 't' ? 'attached' : 'detached'
+  const [row] = rows
+  if (row === undefined) return 'gone'
+  if (row.pending) return 'half detached'
+  return row.attached ? 'attached' : 'detached'
 }

@@ -48,6 +48,7 @@ import { clearBits } from './bits.ts'
 import { browse, find, tail } from './browse.ts'
 import { Claimer } from './claim.ts'
 import { cleanUp } from './clean-up.ts'
+import { requireOwnCluster } from './cluster.ts'
 import { completeOrphans, completion } from './completion.ts'
 import { Database, type Logger } from './database.ts'
 import { mapError } from './database-errors.ts'
@@ -97,6 +98,7 @@ export async function openPostgres({
   const listener = new Listener(database, wakeUps)
   try {
     await migrate(database)
+    await requireOwnCluster(database)
     const notifies = await listener.start()
     // Notifications arrive where sessions are kept: the one proof serves both.
     database.keepsSessions = notifies

@@ -12,11 +12,12 @@ import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 import { resurrect } from './resurrect.ts'
 
-const SUBSCRIBE =
-  'select * from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)'
-
 export const SUBSCRIPTION_COLUMNS =
   'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
+
+const SUBSCRIBE = `
+  select created, full_up, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
+  from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)`
 
 export async function subscribe(
   database: Database,
@@ -26,13 +27,10 @@ export async function subscribe(
   settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
   // Who only wants to go on need not have the first message still there.
-  const existing = await findSubscription(database, topic, group)
-  const created = existing === undefined && (await create(database, topic, group, from, settings))
-  const subscription = existing ?? (await findSubscription(database, topic, group))
-  if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
+  const existing = isMessage(from) ? await findSubscription(database, topic, group) : undefined
+  const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  if (created) return { ...subscription, created }
-  return await goOn(database, topic, subscription, settings)
+  return subscription.created ? subscription : await goOn(database, topic, subscription, settings)
 }
 
 const GO_ON = `
@@ -90,13 +88,15 @@ export const toSubscription = (row: Row): SubscriptionRecord => ({
   resurrected: null,
 })
 
-async function create(
+const isMessage = (from: StartPosition): boolean => typeof from === 'object' && 'messageId' in from
+
+async function findOrCreate(
   database: Database,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
   settings: SubscriptionSettings,
-): Promise<boolean> {
+): Promise<SubscriptionRecord> {
   const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
   // What a queue holds is there to be done, whoever comes first.
   const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
@@ -109,7 +109,8 @@ async function create(
   const plan = [scope, maxMessages, JSON.stringify(rest)]
   const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
   if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
-  return row?.created === 't'
+  if (!row?.id) throw new SubscriptionGoneError(topic.name, group)
+  return { ...toSubscription(row), created: row.created === 't' }
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }

@@ -7,7 +7,7 @@ import { isBusy, mapError } from './sqlite-errors.ts'
 import { WalSync } from './wal-sync.ts'
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
-const OLDEST_SQLITE = [3, 51, 3] as const
+export const OLDEST_SQLITE = [3, 51, 3] as const
 
 export type ConnectionOptions = {
   readonly path: string
@@ -168,7 +168,7 @@ export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]):
 export const nowBy = (prepare: (sql: string) => StatementSync): number =>
   requiredRow<{ now: number }>(prepare("select cast(round(unixepoch('subsec') * 1000) as integer) as now")).now
 
-function isAtLeast(version: string, oldest: readonly number[]): boolean {
+export function isAtLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map(Number)
   for (const [index, least] of oldest.entries()) {
     const part = parts[index] ?? 0

@@ -7,11 +7,14 @@ const FOLDER = new URL('./migrations/', import.meta.url)
 const CREATE_MIGRATION = `
   create table if not exists tidemark_migration (version integer primary key, applied_at integer not null)`
 
-/** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
-export async function migrate(connection: Connection): Promise<void> {
+/**
+ * Brings the file to this version's schema, and gives the version it had. Processes that start together queue up behind
+ * the write lock.
+ */
+export async function migrate(connection: Connection): Promise<number> {
   const migrations = readMigrations()
-  const newest = migrations.at(-1)?.version ?? 0
-  await connection.write(true, () => {
+  const newest = newestVersion(migrations)
+  return await connection.write(true, () => {
     connection.exec(CREATE_MIGRATION)
     const { current } = requiredRow<{ current: number }>(
       connection.prepare('select coalesce(max(version), 0) as current from tidemark_migration'),
@@ -29,8 +32,11 @@ export async function migrate(connection: Connection): Promise<void> {
         .prepare('insert into tidemark_migration (version, applied_at) values (?, ?)')
         .run(version, connection.now())
     }
+    return current
   })
 }
+
+export const newestVersion = (migrations = readMigrations()): number => migrations.at(-1)?.version ?? 0
 
 function readMigrations(): { version: number; sql: string }[] {
   return readdirSync(FOLDER)

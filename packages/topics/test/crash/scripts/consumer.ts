@@ -1,5 +1,6 @@
 /** Reads without end, a few acks under way at a time; nacks what is bad, and now and then what is not. */
 import { setTimeout as delay } from 'node:timers/promises'
+import { SeededRandom } from '../../../../../testing/seeded-random.ts'
 import { type Delivery, open, StaleDeliveryError } from '../../../src/index.ts'
 import { type ConsumerEntry, Journal } from '../journal.ts'
 
@@ -18,6 +19,7 @@ export type ConsumerArguments = {
 
 const { url, topic, group, journal: path, batchSize } = JSON.parse(process.argv[2] ?? '') as ConsumerArguments
 const journal = new Journal<ConsumerEntry>(path)
+const random = new SeededRandom()
 const pending = new Set<Promise<void>>()
 
 const tm = await open(url)
@@ -34,8 +36,8 @@ await tm.close()
 process.disconnect()
 
 async function settle(delivery: Delivery<{ key: string }>): Promise<void> {
-  const isBad = delivery.payload.key.startsWith('bad') || Math.random() * NACK_ONE_IN < 1
-  await delay(Math.random() * LONGEST_WORK_MS)
+  const isBad = delivery.payload.key.startsWith('bad') || random.next() * NACK_ONE_IN < 1
+  await delay(random.next() * LONGEST_WORK_MS)
   try {
     note(isBad ? 'nacking' : 'acking', delivery)
     if (isBad) await reader.nack(delivery, new Error('It is bad'))

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { SeededRandom } from '../../../../../testing/seeded-random.ts'
 import { open } from '../../../src/index.ts'
 import { Journal, type PublisherEntry, readJournal } from '../journal.ts'
 
@@ -15,6 +16,7 @@ export type PublisherArguments = { readonly url: string; readonly topic: string;
 
 const { url, topic, journal: path } = JSON.parse(process.argv[2] ?? '') as PublisherArguments
 const journal = new Journal<PublisherEntry>(path)
+const random = new SeededRandom()
 let stopping = false
 process.on('message', () => {
   stopping = true
@@ -24,8 +26,8 @@ const tm = await open(url)
 await Promise.all(unanswered().map(({ key, messageId }) => publish(key, messageId)))
 while (!stopping) {
   await backlogToShrink()
-  const count = 1 + Math.floor(Math.random() * 10)
-  if (Math.random() < 0.3) await publishBatch(Array.from({ length: count }, newKey))
+  const count = 1 + Math.floor(random.next() * 10)
+  if (random.next() < 0.3) await publishBatch(Array.from({ length: count }, newKey))
   else await Promise.all(Array.from({ length: count }, () => publishNew()))
 }
 await tm.close()
@@ -42,7 +44,7 @@ function unanswered(): { key: string; messageId: string }[] {
 
 async function publishNew(): Promise<void> {
   const key = newKey()
-  const messageId = Math.random() < 0.5 ? randomUUID() : undefined
+  const messageId = random.next() < 0.5 ? randomUUID() : undefined
   journal.write({ kind: 'intended', key, ...(messageId !== undefined && { messageId }) })
   await publish(key, messageId)
 }
@@ -63,7 +65,7 @@ async function publishBatch(keys: string[]): Promise<void> {
 }
 
 function newKey(): string {
-  return `${Math.random() * BAD_ONE_IN < 1 ? 'bad' : 'good'}-${randomUUID()}`
+  return `${random.next() * BAD_ONE_IN < 1 ? 'bad' : 'good'}-${randomUUID()}`
 }
 
 async function backlogToShrink(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Tidemark } from 'tidemark'
-import { batchEnvelope, type DeadLetter, deadLetterMessage } from '../../../contracts/notifications.ts'
+import { batchEnvelope, type DeadLetter } from '../../../contracts/notifications.ts'
+import { DeadLetterQueue } from '../../../queues/dead-letter-queue.ts'
 import { CorruptFileError } from '../../../storage/errors.ts'
 import type { RetryTracker } from '../../../trackers/retry-tracker.ts'
 import type { SourceBatch } from '../sources/batch-source.ts'
@@ -43,10 +44,16 @@ export class DeadLetterComponent {
   }
 }
 
-/** Letters as messages of a queue topic. */
+/** Letters in a queue of their own, opened with the first. */
 export function deadLettersTo(tidemark: Tidemark, topic = 'indexer-dead-letters'): DeadLetterSink {
+  let queue: Promise<DeadLetterQueue> | undefined
   return async letter => {
-    await tidemark.publish(topic, deadLetterMessage(letter))
+    queue ??= DeadLetterQueue.open(tidemark, { topic })
+    const opened = await queue.catch(error => {
+      queue = undefined
+      throw error
+    })
+    await opened.put([letter])
   }
 }
 

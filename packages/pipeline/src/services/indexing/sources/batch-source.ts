@@ -7,6 +7,8 @@ import type { Storage } from '../../../storage/storage.ts'
 /** Where an indexer's batches come from, and who is told what became of them. */
 export type BatchSource = {
   readonly kind: 'topic' | 'storage'
+  /** After so many it gives a batch up by itself. */
+  readonly maxAttempts: number
   open(run: SourceRun): Promise<OpenBatchSource>
 }
 
@@ -34,6 +36,8 @@ export type OpenBatchSource = {
 export type SourceBatch = Batch & {
   /** 1 at first. A batch that failed before is flushed by itself, so that it can't take others down with it. */
   readonly attempt: number
+  /** The ledger knew all of it as processed before the source was opened: it was delivered again. */
+  readonly isIndexed: boolean
   /** What the topic said of it, or would have said. */
   readonly info: BatchInfo
   /** Notes in the ledger that all of it is indexed: with `tx` if and only if that commits. */

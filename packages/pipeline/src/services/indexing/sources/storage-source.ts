@@ -45,6 +45,7 @@ export function storageSource(options: StorageSourceOptions = {}): BatchSource {
   }
   return {
     kind: 'storage',
+    maxAttempts: settings.maxAttempts,
     async open(run) {
       if (run.ledger === null) throw new ConfigError('source', 'storage', "one with the component 'metadata' beside it")
       return new StorageBatches(run, run.ledger, settings)
@@ -149,6 +150,8 @@ class StorageBatches implements OpenBatchSource {
 class StorageBatch implements SourceBatch {
   readonly claim: Claim
   readonly info: BatchInfo
+  /** Such a batch can't be claimed. */
+  readonly isIndexed = false
   /** When it is to be tried again, on the monotonic clock. The claim is kept until then. */
   againAt = Number.POSITIVE_INFINITY
   attempt: number

@@ -1,12 +1,14 @@
 import type { Delivery, Reader, Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { type BatchInfo, batchInfoOf } from '../../../contracts/notifications.ts'
+import type { TickRange } from '../../../databases/ledger-store.ts'
 import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
-import { parseRunId } from '../../../run-id.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
+import { ANNOUNCEMENT_ATTEMPTS, configureNotificationTopic } from '../../notification-topics.ts'
 import { untilAborted } from '../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
+import { openRunReader, removeReplacedGroups } from './run-groups.ts'
 
 export type TopicSourceOptions = {
   /** Default 'batch-topic'. */
@@ -15,8 +17,6 @@ export type TopicSourceOptions = {
   readonly group?: string
 }
 
-/** How far apart the clocks of a simulation and of the topics' database may be. */
-const CLOCK_SKEW_MS = 3_600_000
 /** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
 const LONGEST_EXTEND_MS = 60_000
 
@@ -26,34 +26,31 @@ export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}
   const { topic = 'batch-topic', group } = options
   return {
     kind: 'topic',
+    maxAttempts: ANNOUNCEMENT_ATTEMPTS,
     async open(run) {
-      const { leaseMs } = await tidemark.configureTopic(topic, { semantics: 'pub-sub' })
-      const reader = openRunReader(tidemark, topic, group ?? run.indexer, run.runId)
+      const { leaseMs } = await configureNotificationTopic(tidemark, topic)
+      const ofGroup = [tidemark, topic, group ?? run.indexer, run.runId] as const
+      await removeReplacedGroups(...ofGroup).catch(error => run.report('remove groups of earlier runs', error))
+      const reader = openRunReader(...ofGroup)
       await reader.ready()
+      const indexed = (await run.ledger?.processedRanges()) ?? []
       const extendEveryMs = leaseMs === 0 ? LONGEST_EXTEND_MS : Math.min(LONGEST_EXTEND_MS, leaseMs / 3)
-      return new TopicBatches(reader, run, extendEveryMs)
+      return new TopicBatches(reader, run, indexed, extendEveryMs)
     },
   }
-}
-
-/**
- * A group of its own for each run: the topic carries all runs, and what one run's indexer passes over must still reach
- * another's. Nothing of a run is announced before it starts, so the group need not begin with the topic.
- */
-export function openRunReader(tidemark: Tidemark, topic: string, group: string, runId: string): Reader<TopicEnvelope> {
-  const { startedAt } = parseRunId(runId)
-  const timestamp = Math.max(0, Math.min(startedAt, Date.now()) - CLOCK_SKEW_MS)
-  return tidemark.reader<TopicEnvelope>(topic, { group: `${group}.${runId}`, from: { timestamp } })
 }
 
 class TopicBatches implements OpenBatchSource {
   readonly extendEveryMs: number
   readonly #reader: Reader<TopicEnvelope>
   readonly #run: SourceRun
+  /** What was in the index when this began; the first thousand ranges, and as a rule there is one. */
+  readonly #indexed: readonly TickRange[]
 
-  constructor(reader: Reader<TopicEnvelope>, run: SourceRun, extendEveryMs: number) {
+  constructor(reader: Reader<TopicEnvelope>, run: SourceRun, indexed: readonly TickRange[], extendEveryMs: number) {
     this.#reader = reader
     this.#run = run
+    this.#indexed = indexed
     this.extendEveryMs = extendEveryMs
   }
 
@@ -83,19 +80,25 @@ class TopicBatches implements OpenBatchSource {
       await delivery.nack(error)
       return null
     }
-    if (info.runId === this.#run.runId) return new TopicBatch(delivery, info, this.#run)
+    if (info.runId === this.#run.runId) return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info))
     await delivery.ack()
     return null
+  }
+
+  #isIndexed({ tickStart, tickEnd }: BatchInfo): boolean {
+    return this.#indexed.some(range => range.tickStart <= tickStart && tickEnd <= range.tickEnd)
   }
 }
 
 class TopicBatch implements SourceBatch {
   readonly info: BatchInfo
+  readonly isIndexed: boolean
   readonly #delivery: Delivery<TopicEnvelope>
   readonly #run: SourceRun
 
-  constructor(delivery: Delivery<TopicEnvelope>, info: BatchInfo, run: SourceRun) {
+  constructor(delivery: Delivery<TopicEnvelope>, info: BatchInfo, run: SourceRun, isIndexed: boolean) {
     this.info = info
+    this.isIndexed = isIndexed
     this.#delivery = delivery
     this.#run = run
   }

@@ -8,7 +8,7 @@
 create function tidemark.subscribe(
   p_topic int, p_group text, p_from text, p_since timestamptz, p_xid xid8, p_id bigint,
   p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
-  out id int, out created boolean, out full_up boolean
+  out subscription tidemark.subscription, out created boolean, out full_up boolean
 )
 language plpgsql volatile as $$
 declare
@@ -22,7 +22,7 @@ declare
 begin
   created := false;
   full_up := false;
-  select s.id into id from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
   if found then
     return;
   end if;
@@ -52,12 +52,12 @@ begin
     coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since, start, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0),
     p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
   on conflict (topic_id, group_name) do nothing
-  returning s.id into id;
+  returning s.* into subscription;
   created := found;
   if not created then
-    select s.id into id from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+    select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
   elsif by_reference and p_from <> 'now' then
-    perform tidemark.begin_backfill(id, start, case when p_xid is null then start else until end,
+    perform tidemark.begin_backfill((subscription).id, start, case when p_xid is null then start else until end,
       coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since, first_id, p_scope, p_limit, p_settings, false);
   end if;
 end

@@ -290,6 +290,8 @@ declare
   taken bigint;
 begin
   lost := '[]';
+  -- A decision that a crash takes away is simply made again; what follows it is flushed with it.
+  perform set_config('synchronous_commit', 'off', true);
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', p_topic));
   select * into t from tidemark.topic as x where x.id = p_topic;
   select * into p from tidemark.partition as x where x.topic_id = p_topic order by x.number limit 1;

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { TidemarkError } from 'tidemark'
+import type { Command, Surroundings } from './command.ts'
+import { COMMANDS, GROUPS } from './commands.ts'
+import { UnconfirmedError, UnexpectedError, UsageError } from './errors.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+import { commandHelp, groupHelp, overview } from './help.ts'
+import { parseFor } from './parse.ts'
+import { didYouMean } from './suggest.ts'
+
+/** From the words of the command line to an exit code. `onCommand` hears which command it is, before it begins. */
+export async function run(
+  words: readonly string[],
+  surroundings: Surroundings,
+  onCommand: (command: Command) => void = () => undefined,
+): Promise<ExitCode> {
+  const { output } = surroundings
+  try {
+    if (words[0] === '--version') {
+      const { version } = manifest()
+      output.result({ version }, () => [version])
+      return EXIT.done
+    }
+    const found = find(commandFirst(words))
+    if (Array.isArray(found)) {
+      output.result({ help: found.join('\n') }, () => found)
+      return EXIT.done
+    }
+    const { command, rest } = found
+    const given = parseFor(command, rest)
+    if (given.flag('help')) {
+      const text = commandHelp(command)
+      output.result({ help: text.join('\n') }, () => text)
+      return EXIT.done
+    }
+    onCommand(command)
+    return await command.run(given, surroundings)
+  } catch (error) {
+    if (surroundings.interrupted.aborted) return EXIT.interrupted
+    const told = error instanceof TidemarkError ? error : new UnexpectedError(error)
+    output.complain(told)
+    return exitCodeOf(told)
+  }
+}
+
+const manifest = (): { readonly version: string } =>
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** `tidemark --json topics list` means what `tidemark topics list --json` does. */
+function commandFirst(words: readonly string[]): readonly string[] {
+  return words[0] === '--json' ? [...words.slice(1), '--json'] : words
+}
+
+type Found = { readonly command: Command; readonly rest: readonly string[] }
+
+/** The command, or the help that was asked for. */
+function find(words: readonly string[]): Found | string[] {
+  const [first, second, ...rest] = words
+  if (first === undefined || ['help', '--help', '-h', '--json'].includes(first)) return overview(COMMANDS, GROUPS)
+  const alone = COMMANDS.find(({ name }) => name === first)
+  if (alone) return { command: alone, rest: words.slice(1) }
+  const group = GROUPS.find(({ name }) => name === first)
+  if (group === undefined) {
+    const known = [...GROUPS, ...COMMANDS].map(({ name }) => name).filter(name => !name.includes(' '))
+    throw new UsageError(`There is no command '${first}'.${didYouMean(first, known)} 'tidemark --help' lists all`)
+  }
+  const members = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
+  if (second === undefined || second.startsWith('-')) {
+    if (words.includes('--help') || words.includes('-h')) return groupHelp(group, members)
+    throw new UsageError(`'tidemark ${first}' does what? ${verbsOf(members).join(', ')}`)
+  }
+  const command = members.find(({ name }) => name === `${first} ${second}`)
+  if (command) return { command, rest }
+  const verbs = verbsOf(members)
+  throw new UsageError(`There is no '${first} ${second}'.${didYouMean(second, verbs)} There is ${verbs.join(', ')}`)
+}
+
+const verbsOf = (members: readonly Command[]): string[] => members.map(({ name }) => name.split(' ')[1] ?? '')
+
+function exitCodeOf(error: TidemarkError): ExitCode {
+  if (error instanceof UsageError || error.code === 'TIDEMARK_CONFIG' || error.code === 'TIDEMARK_INVALID_NAME') {
+    return EXIT.usage
+  }
+  if (error instanceof UnconfirmedError) return EXIT.unconfirmed
+  return error.code === 'TIDEMARK_CORRUPT_FILE' ? EXIT.found : EXIT.failed
+}

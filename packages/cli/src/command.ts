@@ -1,0 +1,45 @@
+import type { ExitCode } from './exit-codes.ts'
+import type { Given } from './given.ts'
+import type { Output } from './output/output.ts'
+
+export type OptionRule = {
+  /** What stands for its value in the help; a rule without one is a flag. */
+  readonly value?: string
+  readonly help: string
+  /** May be given more than once. */
+  readonly many?: true
+}
+export type OptionTable = { readonly [name: string]: OptionRule }
+
+export type ArgumentRule = { readonly name: string; readonly optional?: true; readonly many?: true }
+
+export type Example = { readonly run: string; readonly what: string }
+
+export type Surroundings = {
+  readonly output: Output
+  readonly environment: NodeJS.ProcessEnv
+  /** Aborted by Ctrl-C, by a signal, or when nobody reads the output any more. */
+  readonly interrupted: AbortSignal
+}
+
+/** One command, as `tidemark <name> …` runs it. Help, docs/cli.md and the check of the arguments come from this table. */
+export type Command = {
+  /** With its group: 'topics list'. */
+  readonly name: string
+  readonly summary: string
+  readonly arguments: readonly ArgumentRule[]
+  readonly options: OptionTable
+  readonly examples: readonly [Example, ...Example[]]
+  /** It sees to `interrupted` itself, and ends in good order. */
+  readonly endsItself?: true
+  /** What was given is read, and refused, before anything is opened. */
+  run(given: Given, surroundings: Surroundings): Promise<ExitCode>
+}
+
+/** Every command has these. */
+export const COMMON_OPTIONS: OptionTable = {
+  json: { help: 'one JSON document instead of text; one a line where there is a stream' },
+  help: { help: 'shows the help of the command' },
+}
+
+export const YES: OptionTable = { yes: { help: 'does it without asking' } }

@@ -1,0 +1,55 @@
+import type { Command } from './command.ts'
+import * as backfill from './commands/backfill.ts'
+import * as deadLetters from './commands/dead-letters.ts'
+import { doctor } from './commands/doctor.ts'
+import * as groups from './commands/groups.ts'
+import { inspect } from './commands/inspect.ts'
+import { migrate } from './commands/migrate.ts'
+import { publish } from './commands/publish.ts'
+import { repair } from './commands/repair.ts'
+import { runs } from './commands/runs.ts'
+import { serve } from './commands/serve.ts'
+import { start } from './commands/start.ts'
+import { tail } from './commands/tail.ts'
+import * as topics from './commands/topics.ts'
+import type { CommandGroup } from './help.ts'
+
+export const GROUPS: readonly CommandGroup[] = [
+  { name: 'topics', summary: 'list, describe, configure and delete topics' },
+  { name: 'groups', summary: 'see and steer the groups that consume: pause, resume, reset, remove, …' },
+  { name: 'dead-letters', summary: 'see what failed for good; redrive or discard it' },
+  { name: 'backfill', summary: 'bring a late group what was published before it came' },
+]
+
+/** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */
+export const COMMANDS: readonly Command[] = [
+  start,
+  serve,
+  publish,
+  tail,
+  topics.list,
+  topics.describe,
+  topics.configure,
+  topics.remove,
+  groups.list,
+  groups.pause,
+  groups.resume,
+  groups.cancel,
+  groups.resurrect,
+  groups.reset,
+  groups.remove,
+  groups.forceComplete,
+  deadLetters.list,
+  deadLetters.inspect,
+  deadLetters.redrive,
+  deadLetters.discard,
+  backfill.start,
+  backfill.progress,
+  backfill.cancel,
+  backfill.resume,
+  runs,
+  inspect,
+  doctor,
+  migrate,
+  repair,
+]

@@ -1,0 +1,156 @@
+import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
+import { type Command, type OptionTable, YES } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { DATABASE, withTopics } from '../database.ts'
+import { NotFoundError, UsageError } from '../errors.ts'
+import { EXIT } from '../exit-codes.ts'
+import { type Given, present } from '../given.ts'
+import { messageValue, payloadText } from '../output/message.ts'
+import { facts, table } from '../output/table.ts'
+
+const TOPIC = { name: 'topic' } as const
+const SHOWN_ERROR = 60
+
+const WHICH: OptionTable = {
+  group: { value: '<group>', help: 'those of one group' },
+  error: { value: '<name>', help: "those of one error: 'SmtpError'" },
+  key: { value: '<key>', help: 'those of one key' },
+  limit: { value: '<n>', help: 'at most so many, the oldest first' },
+  all: { help: 'every dead letter of the topic' },
+}
+
+export const list: Command = {
+  name: 'dead-letters list',
+  summary: 'Lists the messages that ran out of attempts, the oldest first',
+  arguments: [TOPIC],
+  options: {
+    group: { value: '<group>', help: 'those of one group' },
+    after: { value: '<id>', help: 'those after this one, for the next page' },
+    limit: { value: '<n>', help: 'at most so many; 100 if not said' },
+    ...DATABASE,
+  },
+  examples: [{ run: 'tidemark dead-letters list orders --group email', what: 'what failed, how often, and why' }],
+  run: (given, surroundings) => {
+    const query = present({
+      group: given.text('group'),
+      after: given.whole('after', { min: 0 }),
+      limit: given.whole('limit', { max: 1_000 }),
+    })
+    return withTopics(given, surroundings, async tm => {
+      const letters = await tm.admin.deadLetters(given.argument('topic'), query)
+      surroundings.output.result(letters.map(messageValue), () =>
+        table(
+          ['id', 'group', 'message', 'attempts', 'dead since', 'error'],
+          letters.map(letter => [
+            letter.id,
+            letter.group,
+            letter.messageId,
+            letter.attempts,
+            letter.deadAt.toISOString(),
+            payloadText(`${letter.error.name}: ${letter.error.message}`).slice(0, SHOWN_ERROR),
+          ]),
+        ),
+      )
+      return EXIT.done
+    })
+  },
+}
+
+export const inspect: Command = {
+  name: 'dead-letters inspect',
+  summary: 'Shows one dead letter: payload, error, and every attempt',
+  arguments: [TOPIC, { name: 'id' }],
+  options: DATABASE,
+  examples: [{ run: 'tidemark dead-letters inspect orders 17', what: 'its id is in the list' }],
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const id = given.wholeArgument('id')
+    return withTopics(given, surroundings, async tm => {
+      const letter = await tm.admin.deadLetter(topic, id)
+      if (letter === undefined) throw new NotFoundError(`Topic '${topic}' has no dead letter ${id}`)
+      surroundings.output.result(messageValue(letter), () => letterText(letter))
+      return EXIT.done
+    })
+  },
+}
+
+export const redrive: Command = {
+  name: 'dead-letters redrive',
+  summary: 'Puts dead letters back into delivery, with all their attempts',
+  arguments: [TOPIC, { name: 'id', optional: true, many: true }],
+  options: { ...WHICH, ...DATABASE },
+  examples: [{ run: 'tidemark dead-letters redrive orders --error SmtpError', what: 'what can succeed now' }],
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const filter = filterOf(given)
+    return withTopics(given, surroundings, async tm => {
+      const done = await tm.admin.redrive(topic, filter)
+      surroundings.output.result({ topic, ...done }, () => [
+        `${done.redriven} are delivered again`,
+        ...(done.gone > 0 ? [`${done.gone} stay: their messages were cleaned up`] : []),
+        ...(done.orphaned > 0 ? [`${done.orphaned} stay: their groups are not live`] : []),
+      ])
+      return EXIT.done
+    })
+  },
+}
+
+export const discard: Command = {
+  name: 'dead-letters discard',
+  summary: 'Deletes dead letters',
+  arguments: [TOPIC, { name: 'id', optional: true, many: true }],
+  options: { ...WHICH, ...YES, ...DATABASE },
+  examples: [{ run: 'tidemark dead-letters discard orders 17 18 --yes', what: 'these two, without asking' }],
+  run: (given, surroundings) => {
+    const topic = given.argument('topic')
+    const filter = filterOf(given)
+    return withTopics(given, surroundings, async tm => {
+      const which = given.flag('all') ? 'all dead letters' : 'these dead letters'
+      await confirm(given, `Discarding ${which} of '${topic}'`, surroundings.interrupted)
+      const discarded = await tm.admin.discard(topic, filter)
+      surroundings.output.result({ topic, discarded }, () => [`${discarded} are gone`])
+      return EXIT.done
+    })
+  },
+}
+
+function filterOf(given: Given): DeadLetterFilter {
+  const ids = given.list('id').map(text => {
+    if (/^\d+$/.test(text)) return Number(text)
+    throw new UsageError(`<id> takes whole numbers, not '${text}'`)
+  })
+  const filter = present({
+    ids: ids.length === 0 ? undefined : ids,
+    group: given.text('group'),
+    errorName: given.text('error'),
+    key: given.text('key'),
+  })
+  const isAll = given.flag('all')
+  if (isAll && Object.keys(filter).length > 0) throw new UsageError('--all means all: leave out the ids and filters')
+  if (!isAll && Object.keys(filter).length === 0) throw new UsageError('Which? Give ids, a filter, or --all')
+  const limit = given.whole('limit')
+  return { ...filter, ...(isAll && { all: true as const }), ...(limit !== undefined && { limit }) }
+}
+
+const letterText = (letter: DeadLetterMessage): string[] => [
+  ...facts([
+    ['id', letter.id],
+    ['message', letter.messageId],
+    ['group', letter.group],
+    ['key', letter.key ?? ''],
+    ['type', letter.type],
+    ['headers', JSON.stringify(letter.headers)],
+    ['published', letter.createdAt.toISOString()],
+    ['dead since', letter.deadAt.toISOString()],
+    ['payload', payloadText(letter.payload)],
+  ]),
+  '',
+  ...table(
+    ['attempt', 'at', 'error'],
+    letter.history.map(({ attempt, at, name, message }) => [
+      attempt,
+      new Date(at).toISOString(),
+      payloadText(`${name}: ${message}`),
+    ]),
+  ),
+]

@@ -1,0 +1,105 @@
+import { createInterface } from 'node:readline'
+import type { PublishedRef, Tidemark } from 'tidemark'
+import type { Command, Surroundings } from '../command.ts'
+import { DATABASE, withTopics } from '../database.ts'
+import { UsageError } from '../errors.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { type Given, present } from '../given.ts'
+
+/** Lines of one transaction. */
+const BATCH = 500
+
+export const publish: Command = {
+  name: 'publish',
+  summary: 'Publishes a message, or every line of standard input',
+  arguments: [{ name: 'topic' }, { name: 'payload', optional: true }],
+  options: {
+    text: { help: 'the payload, or each line, is text and not JSON' },
+    key: { value: '<key>', help: 'messages of one key meet the same consumer' },
+    header: { value: '<name=value>', help: 'a header', many: true },
+    'message-id': { value: '<id>', help: 'the same id again is stored once' },
+    ...DATABASE,
+  },
+  examples: [
+    { run: `tidemark publish orders '{"orderId": 7}' --key customer-3`, what: 'one message' },
+    {
+      run: 'tidemark publish orders < orders.jsonl',
+      what: 'one a line, 500 in a transaction; empty lines are left out',
+    },
+  ],
+  endsItself: true,
+  run: (given, surroundings) => {
+    const publishAll = given.list('payload').length > 0 ? one(given, surroundings) : lines(given, surroundings)
+    return withTopics(given, surroundings, publishAll)
+  },
+}
+
+type Work = (tm: Tidemark) => Promise<ExitCode>
+
+function one(given: Given, { output }: Surroundings): Work {
+  const payload = payloadOf(given, given.argument('payload'), 'The payload')
+  const options = present({ key: given.text('key'), headers: headersOf(given), messageId: given.text('message-id') })
+  return async tm => {
+    const ref = await tm.publish(given.argument('topic'), payload, options)
+    output.result(ref, () => [`${ref.messageId}${ref.duplicate ? ' (was stored before)' : ''}`])
+    return EXIT.done
+  }
+}
+
+function lines(given: Given, surroundings: Surroundings): Work {
+  if (process.stdin.isTTY) throw new UsageError('Publish what? Give the payload, or lines on standard input')
+  for (const option of ['key', 'header', 'message-id']) {
+    if (given.text(option) !== undefined) throw new UsageError(`--${option} is for a payload given as an argument`)
+  }
+  return tm => publishLines(tm, given, surroundings)
+}
+
+async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundings): Promise<ExitCode> {
+  const topic = given.argument('topic')
+  await tm.admin.describeTopic(topic)
+  let published = 0
+  let number = 0
+  let batch: unknown[] = []
+  const flush = async (): Promise<void> => {
+    const refs: PublishedRef[] = await tm.publishBatch(topic, batch)
+    published += refs.length
+    batch = []
+  }
+  const input = createInterface({ input: process.stdin })
+  surroundings.interrupted.addEventListener('abort', () => input.close(), { once: true })
+  try {
+    for await (const line of input) {
+      number++
+      if (line.trim() === '') continue
+      batch.push(payloadOf(given, line, `Line ${number}`))
+      if (batch.length === BATCH) await flush()
+    }
+    if (batch.length > 0) await flush()
+  } finally {
+    // Also where a line is wrong: how far it came says where to go on.
+    surroundings.output.result({ topic, published }, () => [`${published} messages published to '${topic}'`])
+    process.stdin.destroy()
+  }
+  return surroundings.interrupted.aborted ? EXIT.interrupted : EXIT.done
+}
+
+function payloadOf(given: Given, text: string, what: string): unknown {
+  if (given.flag('text')) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`${what} is not JSON. Quote it as JSON, or give --text to publish it as text`)
+  }
+}
+
+function headersOf(given: Given): Record<string, string> | undefined {
+  const headers = given.texts('header')
+  if (headers.length === 0) return undefined
+  return Object.fromEntries(
+    headers.map(header => {
+      const at = header.indexOf('=')
+      if (at < 1) throw new UsageError(`--header takes name=value, not '${header}'`)
+      return [header.slice(0, at), header.slice(at + 1)]
+    }),
+  )
+}

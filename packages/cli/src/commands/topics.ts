@@ -1,0 +1,164 @@
+import type { TopicConfig, TopicOptions } from 'tidemark'
+import { type Command, type OptionTable, YES } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { DATABASE, withTopics } from '../database.ts'
+import { EXIT } from '../exit-codes.ts'
+import { type Given, present } from '../given.ts'
+import { facts, table } from '../output/table.ts'
+import { span } from '../output/units.ts'
+import { GROUP_HEADINGS, groupRow } from './group-rows.ts'
+
+const TOPIC = { name: 'topic' } as const
+
+const SETTINGS: OptionTable = {
+  semantics: { value: '<kind>', help: 'queue or pub-sub' },
+  tracking: { value: '<kind>', help: 'offset or reference; of a topic that exists, it is switched while groups run' },
+  retention: { value: '<duration>', help: "how long a message is kept once every group has it: '24h', forever" },
+  'max-retention': { value: '<duration>', help: "after this it goes whatever the groups do: '30d', none" },
+  'zero-subscription-retention': { value: '<duration>', help: 'how long messages are kept while nobody is subscribed' },
+  'block-publish-without-subscription': {
+    value: '<true|false>',
+    help: 'true: publishing fails while nobody is subscribed',
+  },
+  'zombie-ttl': {
+    value: '<duration>',
+    help: 'a group with messages waiting that does not move for so long is reported',
+  },
+  'advance-zombies': { value: '<true|false>', help: 'true: such a group is moved on' },
+  lease: { value: '<duration>', help: 'how long a claim holds; 0s for ever' },
+  'max-attempts': { value: '<n>', help: 'then a message becomes a dead letter' },
+  'backoff-initial': { value: '<duration>', help: 'the wait before the second attempt' },
+  'backoff-max': { value: '<duration>', help: 'the longest wait' },
+  'dedupe-window': { value: '<duration>', help: 'how long a message id is remembered' },
+  'max-message-bytes': { value: '<n>', help: 'the size limit of one message' },
+  'partition-rows': { value: '<n>', help: 'PostgreSQL: rows per partition of the log; fixed when it is made' },
+}
+
+export const list: Command = {
+  name: 'topics list',
+  summary: 'Lists the topics',
+  arguments: [],
+  options: DATABASE,
+  examples: [{ run: 'tidemark topics list --database sqlite:./data/topics.db', what: 'every topic with its settings' }],
+  run: (given, surroundings) =>
+    withTopics(given, surroundings, async tm => {
+      const topics = await tm.admin.topics()
+      surroundings.output.result(topics, () =>
+        table(
+          ['topic', 'semantics', 'tracking', 'retention', 'at most', 'lease', 'attempts'],
+          topics.map(({ topic, config }) => [
+            topic,
+            config.semantics,
+            config.tracking,
+            span(config.retentionMs, 'forever'),
+            span(config.maxRetentionMs, 'none'),
+            config.leaseMs === 0 ? 'forever' : span(config.leaseMs, ''),
+            config.maxAttempts,
+          ]),
+        ),
+      )
+      return EXIT.done
+    }),
+}
+
+export const describe: Command = {
+  name: 'topics describe',
+  summary: 'Shows one topic, its settings and its groups',
+  arguments: [TOPIC],
+  options: DATABASE,
+  examples: [{ run: 'tidemark topics describe orders --json', what: 'all that is known of it, for a program' }],
+  run: (given, surroundings) =>
+    withTopics(given, surroundings, async tm => {
+      const name = given.argument('topic')
+      const { messagesPublished } = await tm.admin.describeTopic(name)
+      const groups = await tm.admin.groups(name)
+      const config = (await tm.admin.topics()).find(({ topic }) => topic === name)?.config
+      surroundings.output.result({ topic: name, messagesPublished, config, groups }, () => [
+        ...facts([
+          ['topic', name],
+          ['published', messagesPublished],
+          ...Object.entries(config ?? {}).map(
+            ([setting, value]) => [setting, typeof value === 'object' ? JSON.stringify(value) : String(value)] as const,
+          ),
+        ]),
+        '',
+        ...table(GROUP_HEADINGS, groups.map(groupRow)),
+      ])
+      return EXIT.done
+    }),
+}
+
+export const configure: Command = {
+  name: 'topics configure',
+  summary: 'Makes a topic, or changes the settings given of one that exists',
+  arguments: [TOPIC],
+  options: { ...SETTINGS, ...DATABASE },
+  examples: [
+    {
+      run: 'tidemark topics configure orders --semantics pub-sub --retention 7d --max-attempts 3',
+      what: 'every group gets every message, three times at most',
+    },
+  ],
+  run: (given, surroundings) => {
+    const name = given.argument('topic')
+    const options = settingsOf(given)
+    return withTopics(given, surroundings, async tm => {
+      const existing = (await tm.admin.topics()).find(({ topic }) => topic === name)
+      const { tracking, ...others } = options
+      const isSwitch = existing !== undefined && tracking !== undefined && tracking !== existing.config.tracking
+      let config: TopicConfig = await tm.admin.configureTopic(name, isSwitch ? others : options)
+      if (isSwitch) {
+        await tm.admin.setTracking(name, tracking)
+        config = { ...config, tracking }
+      }
+      const verb = existing === undefined ? 'made' : 'changed'
+      surroundings.output.result({ topic: name, created: existing === undefined, config }, () => [
+        `topic '${name}' is ${verb}`,
+      ])
+      return EXIT.done
+    })
+  },
+}
+
+export const remove: Command = {
+  name: 'topics delete',
+  summary: 'Deletes a topic with its messages, groups and dead letters',
+  arguments: [TOPIC],
+  options: { ...YES, ...DATABASE },
+  examples: [{ run: 'tidemark topics delete orders --yes', what: 'without asking' }],
+  run: (given, surroundings) =>
+    withTopics(given, surroundings, async tm => {
+      const name = given.argument('topic')
+      await tm.admin.describeTopic(name)
+      await confirm(given, `Deleting topic '${name}' with all its messages`, surroundings.interrupted)
+      await tm.admin.deleteTopic(name)
+      surroundings.output.result({ topic: name, deleted: true }, () => [`topic '${name}' is deleted`])
+      return EXIT.done
+    }),
+}
+
+function settingsOf(given: Given): TopicOptions {
+  const initial = given.duration('backoff-initial')
+  const max = given.duration('backoff-max')
+  return present({
+    semantics: given.oneOf('semantics', ['queue', 'pub-sub']),
+    tracking: given.oneOf('tracking', ['offset', 'reference']),
+    retention: given.durationOr('retention', 'forever'),
+    maxRetention: given.durationOr('max-retention', 'none'),
+    zeroSubscriptionRetention: given.duration('zero-subscription-retention'),
+    blockPublishWithoutSubscription: truth(given, 'block-publish-without-subscription'),
+    zombieTtl: given.duration('zombie-ttl'),
+    advanceZombies: truth(given, 'advance-zombies'),
+    lease: given.duration('lease'),
+    maxAttempts: given.whole('max-attempts'),
+    backoff: initial === undefined && max === undefined ? undefined : present({ initial, max }),
+    dedupeWindow: given.durationOr('dedupe-window', 'forever'),
+    maxMessageBytes: given.whole('max-message-bytes'),
+    partitionRows: given.whole('partition-rows'),
+  })
+}
+
+function truth(given: Given, name: string): boolean | undefined {
+  const word = given.oneOf(name, ['true', 'false'])
+  return word === undefined ? undefined : word === 'true'
+}

@@ -1,0 +1,39 @@
+import { TidemarkError } from 'tidemark'
+
+/** The command line is wrong. */
+export class UsageError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_USAGE', message)
+  }
+}
+
+/** What can't be undone was not confirmed. */
+export class UnconfirmedError extends TidemarkError {
+  constructor(what: string) {
+    super(
+      'TIDEMARK_UNCONFIRMED',
+      `${what} can't be undone, and was not confirmed. Nothing was changed; give --yes to do it`,
+    )
+  }
+}
+
+/** There is no namespace at the address, or not one that this command may use as it is. */
+export class NamespaceError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_NAMESPACE', message)
+  }
+}
+
+export class NotFoundError extends TidemarkError {
+  constructor(message: string) {
+    super('TIDEMARK_NOT_FOUND', message)
+  }
+}
+
+/** What nobody thought of: a defect. Where it came from is told with it, and like all that is shown without passwords. */
+export class UnexpectedError extends TidemarkError {
+  constructor(cause: unknown) {
+    const what = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    super('TIDEMARK_UNEXPECTED', `This should not happen; please report it. ${what}`, cause)
+  }
+}

@@ -1,0 +1,85 @@
+import type { Duration, From } from 'tidemark'
+import { UsageError } from './errors.ts'
+
+export type Values = { readonly [name: string]: readonly string[] | true | undefined }
+
+/** The arguments and options of one call, read by what they should be. */
+export class Given {
+  readonly #arguments: { readonly [name: string]: readonly string[] | undefined }
+  readonly #options: Values
+
+  constructor(args: { readonly [name: string]: readonly string[] | undefined }, options: Values) {
+    this.#arguments = args
+    this.#options = options
+  }
+
+  /** '' where an optional one is left out. */
+  argument(name: string): string {
+    return this.#arguments[name]?.[0] ?? ''
+  }
+
+  list(name: string): readonly string[] {
+    return this.#arguments[name] ?? []
+  }
+
+  flag(name: string): boolean {
+    return this.#options[name] === true
+  }
+
+  text(name: string): string | undefined {
+    return this.texts(name).at(-1)
+  }
+
+  texts(name: string): readonly string[] {
+    const value = this.#options[name]
+    return value === undefined || value === true ? [] : value
+  }
+
+  whole(name: string, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}): number | undefined {
+    const text = this.text(name)
+    return text === undefined ? undefined : wholeOf(`--${name}`, text, { min, max })
+  }
+
+  wholeArgument(name: string): number {
+    return wholeOf(`<${name}>`, this.argument(name), { min: 0, max: Number.MAX_SAFE_INTEGER })
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+    const text = this.text(name)
+    if (text === undefined || allowed.includes(text as T)) return text as T | undefined
+    throw new UsageError(`--${name} takes ${allowed.join(' or ')}, not '${text}'`)
+  }
+
+  /** Tidemark itself checks durations, and names the option. */
+  duration(name: string): Duration | undefined {
+    return this.text(name) as Duration | undefined
+  }
+
+  /** Or the word that means "without end". */
+  durationOr<Word extends string>(name: string, word: Word): Duration | Word | undefined {
+    return this.text(name) === word ? word : this.duration(name)
+  }
+
+  /** 'now', 'beginning', a time, or a messageId. */
+  position(name: string): From | undefined {
+    const text = this.text(name)
+    if (text === undefined || text === 'now' || text === 'beginning') return text
+    if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text)) return { messageId: text }
+    const timestamp = new Date(text)
+    if (!Number.isNaN(timestamp.getTime())) return { timestamp }
+    throw new UsageError(`--${name} takes a time such as 2026-05-01T12:00:00Z, not '${text}'`)
+  }
+}
+
+function wholeOf(what: string, text: string, { min, max }: { min: number; max: number }): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`
+  throw new UsageError(`${what} takes a whole number ${range}, not '${text}'`)
+}
+
+/** Those of an object's entries that were given. */
+export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

@@ -1,0 +1,79 @@
+import { COMMON_OPTIONS, type Command, type OptionTable } from './command.ts'
+import { EXIT, EXIT_MEANINGS } from './exit-codes.ts'
+
+export type CommandGroup = { readonly name: string; readonly summary: string }
+
+/** `tidemark --help`: every command in a line. */
+export function overview(commands: readonly Command[], groups: readonly CommandGroup[]): string[] {
+  return [
+    'tidemark: durable topics, and the pipeline built on them.',
+    '',
+    'tidemark <command> [arguments] [options]',
+    '',
+    ...listed(topLevel(commands, groups)),
+    '',
+    'Of all of them:',
+    ...listed(optionLines(COMMON_OPTIONS)),
+    '',
+    'Exit codes:',
+    ...listed(exitLines()),
+    '',
+    "'tidemark <command> --help' says more, with examples; 'tidemark --version' says which this is. Colours are for terminals, and never with NO_COLOR.",
+  ]
+}
+
+/** `tidemark topics --help`: the commands of one group. */
+export function groupHelp(group: CommandGroup, commands: readonly Command[]): string[] {
+  return [
+    `tidemark ${group.name}: ${group.summary}`,
+    '',
+    ...listed(commands.map(command => [usageOf(command), command.summary] as const)),
+    '',
+    `'tidemark ${commands[0]?.name ?? group.name} --help' says more.`,
+  ]
+}
+
+export function commandHelp(command: Command): string[] {
+  return [
+    `${command.summary}.`,
+    '',
+    `tidemark ${usageOf(command)} [options]`,
+    '',
+    ...listed(optionLines({ ...command.options, ...COMMON_OPTIONS })),
+    '',
+    ...command.examples.flatMap(({ run, what }) => [`  ${run}`, `      ${what}`]),
+    '',
+    `Exit codes: ${exitLines()
+      .map(([code, meaning]) => `${code} ${meaning.split(':')[0]?.split(' (')[0] ?? ''}`)
+      .join(', ')}`,
+  ]
+}
+
+export const usageOf = ({ name, arguments: rules }: Command): string =>
+  [
+    name,
+    ...rules.map(({ name: argument, optional, many }) => {
+      const shown = `<${argument}>${many ? '…' : ''}`
+      return optional ? `[${shown}]` : shown
+    }),
+  ].join(' ')
+
+export const optionLines = (table: OptionTable): (readonly [string, string])[] =>
+  Object.entries(table).map(([name, { value, help, many }]) => [
+    `--${name}${value === undefined ? '' : ` ${value}`}`,
+    many ? `${help} (more than once if you like)` : help,
+  ])
+
+export const exitLines = (): (readonly [string, string])[] =>
+  (Object.keys(EXIT) as (keyof typeof EXIT)[]).map(name => [String(EXIT[name]), EXIT_MEANINGS[name]])
+
+/** One line a group, one a command that stands alone. */
+export function topLevel(commands: readonly Command[], groups: readonly CommandGroup[]): (readonly [string, string])[] {
+  const alone = commands.filter(({ name }) => !name.includes(' '))
+  return [...groups, ...alone].map(({ name, summary }) => [name, summary] as const)
+}
+
+function listed(pairs: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs.map(([name, what]) => `  ${name.padEnd(width)}  ${what}`)
+}

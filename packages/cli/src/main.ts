@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/** The process: `tidemark …`. */
+import { run } from './cli.ts'
+import { EXIT } from './exit-codes.ts'
+import { Output } from './output/output.ts'
+import { beginWithLeanAllocator } from './start/lean-allocator.ts'
+
+/** npm hands a Ctrl-C on to what has had it already; only one that comes later means that somebody will not wait. */
+const SAME_SIGNAL_MS = 1_000
+
+const { stdout, stderr, env: environment } = process
+const words = process.argv.slice(2)
+if (words[0] === 'start') beginWithLeanAllocator()
+
+const interrupted = new AbortController()
+const output = new Output({ json: words.includes('--json'), stdout, stderr, environment })
+let endsItself = false
+let interruptedAt = Number.POSITIVE_INFINITY
+let isUnread = false
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    const isAgain = performance.now() - interruptedAt > SAME_SIGNAL_MS
+    interruptedAt = Math.min(interruptedAt, performance.now())
+    interrupted.abort()
+    // What it was about is undone or done as a whole by the database.
+    if (!endsItself || isAgain) process.exit(EXIT.interrupted)
+  })
+}
+
+// `tidemark tail orders | head`: whoever read has had enough.
+for (const stream of [stdout, stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    isUnread = true
+    interrupted.abort()
+    if (!endsItself) process.exit(EXIT.done)
+  })
+}
+
+const code = await run(words, { output, environment, interrupted: interrupted.signal }, command => {
+  endsItself = command.endsItself === true
+})
+process.exitCode = isUnread ? EXIT.done : code

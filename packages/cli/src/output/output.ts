@@ -1,0 +1,60 @@
+import { styleText } from 'node:util'
+import { redact } from '../redact.ts'
+import { toJson } from './json.ts'
+
+export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+export type OutputOptions = {
+  readonly json: boolean
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** Where results go: text for people or JSON for programs on standard output, all else on standard error. */
+export class Output {
+  readonly json: boolean
+  /** Somebody looks at the results as they come. */
+  readonly isLive: boolean
+  readonly #options: OutputOptions
+
+  constructor(options: OutputOptions) {
+    this.json = options.json
+    this.isLive = options.stdout.isTTY === true && !options.json && options.environment.TERM !== 'dumb'
+    this.#options = options
+  }
+
+  /** The whole result. `text` is asked for only where people read it. */
+  result(value: unknown, text: () => readonly string[]): void {
+    this.#options.stdout.write(this.json ? `${toJson(value)}\n` : lines(text()))
+  }
+
+  /** One of a stream of results. */
+  next(value: unknown, text: () => string): void {
+    this.result(value, () => [text()])
+  }
+
+  /** For people, on standard error, so that it is in nobody's way. */
+  note(text: string): void {
+    this.#options.stderr.write(`${redact(text)}\n`)
+  }
+
+  complain(error: { readonly code: string; readonly message: string }): void {
+    const { code } = error
+    const message = redact(error.message)
+    if (this.json) this.#options.stderr.write(`${toJson({ error: { code, message } })}\n`)
+    else this.#options.stderr.write(`${this.#paint('red', 'error', this.#options.stderr)} ${message}\n`)
+  }
+
+  paint(colour: Colour, text: string): string {
+    return this.#paint(colour, text, this.#options.stdout)
+  }
+
+  #paint(colour: Colour, text: string, stream: NodeJS.WriteStream): string {
+    const { NO_COLOR, TERM } = this.#options.environment
+    const isWanted = stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
+    return isWanted ? styleText(colour, text, { validateStream: false }) : text
+  }
+}
+
+const lines = (text: readonly string[]): string => text.map(line => `${line}\n`).join('')

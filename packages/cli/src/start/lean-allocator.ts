@@ -1,0 +1,23 @@
+/**
+ * glibc gives each thread a heap of its own, up to eight for each core. A tick's bytes are made by one thread and freed by
+ * another, so every one of those heaps grows to hold a share of them and stays that large: at full speed the process
+ * took 347 MB after two minutes. With one heap, and what is large (a tick is 36 kB) given back to the system as soon as it
+ * is freed, it took 252 MB at most.
+ *
+ * The settings are read when a process begins, so this one begins once more, in its place and under its number. Elsewhere
+ * than on Linux, or where somebody has set them, nothing happens.
+ */
+const SETTINGS = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '16384' }
+
+export function beginWithLeanAllocator(): void {
+  const { platform, env, execPath, execArgv, argv, channel } = process
+  const isSet = Object.keys(SETTINGS).some(name => env[name] !== undefined)
+  // A channel to the parent process would be lost.
+  if (platform !== 'linux' || isSet || channel || process.execve === undefined) return
+  process.execve(execPath, [execPath, ...withSmallYoungGeneration(execArgv), ...argv.slice(1)], { ...env, ...SETTINGS })
+}
+
+/** Ticks are short-lived typed arrays: with V8's default the process grows past 300 MB before they are collected. */
+function withSmallYoungGeneration(flags: readonly string[]): readonly string[] {
+  return flags.some(flag => flag.startsWith('--max-semi-space-size')) ? flags : [...flags, '--max-semi-space-size=2']
+}

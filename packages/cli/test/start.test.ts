@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { open } from 'tidemark'
+import { temporaryFolder } from '../../../testing/folders.ts'
+import { until } from '../../../testing/until.ts'
+import { RUN_ID, SMALL_AND_FAST, simulationOption } from '../../pipeline/test/whole/world.ts'
+import { EXIT } from '../src/exit-codes.ts'
+import { type RunningCommand, startTidemark, tidemark } from './command.ts'
+import { ENGINES, QUIET } from './engines.ts'
+
+const SETTINGS = {
+  ...SMALL_AND_FAST,
+  ...simulationOption('RUN_ID', RUN_ID),
+  ...simulationOption('TICKS_PER_SECOND', 100),
+}
+
+const addressOf = async (command: RunningCommand): Promise<string> =>
+  (await command.waitFor(/(http:\/\/[\d.:]+)/))[1] ?? ''
+
+async function answer(address: string, path: string, token?: string): Promise<{ status: number; body: unknown }> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(`${address}${path}`, { headers })
+  return { status: response.status, body: await response.json() }
+}
+
+describe('tidemark start', () => {
+  it('runs the pipeline and serves it at the address it prints, until Ctrl-C', async () => {
+    using folder = temporaryFolder()
+    const args = ['start', '--data', folder.path, '--port', '0', '--json']
+    await using command = startTidemark(args, { environment: SETTINGS })
+    const address = await addressOf(command)
+    assert.deepEqual(JSON.parse(command.out.split('\n')[0] ?? ''), { event: 'begun', runId: RUN_ID, url: address })
+    assert.equal((await answer(address, '/api/v1/topics')).status, 200)
+    await until(
+      async () => {
+        const { status, body } = await answer(address, '/api/v1/runs')
+        return status === 200 && JSON.stringify(body).includes(RUN_ID)
+      },
+      { what: 'the run to be indexed and served', timeout: 60_000 },
+    )
+    const services = JSON.stringify((await answer(address, '/api/v1/pipeline')).body)
+    assert.match(services, /"simulation"/)
+    command.kill('SIGINT')
+    const { code, out } = await command.ended
+    assert.equal(code, 0)
+    assert.equal(JSON.parse(out.trim().split('\n').at(-1) ?? '').event, 'ended')
+    await assert.rejects(fetch(address))
+
+    // What is left is served without the pipeline.
+    await using served = startTidemark(['serve', '--data', folder.path, '--port', '0'])
+    const again = await addressOf(served)
+    assert.match(JSON.stringify((await answer(again, '/api/v1/runs')).body), new RegExp(RUN_ID))
+    assert.notEqual((await answer(again, '/api/v1/pipeline')).status, 200)
+    served.kill('SIGTERM')
+    assert.equal((await served.ended).code, 0)
+  })
+})
+
+describe('the usual port', () => {
+  it('is another where it is taken, and the address says which', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await (await open(database.url, { maintenance: false, logger: QUIET })).close()
+    const other = createServer()
+    // Somebody else's, if it is not ours: taken is taken.
+    await new Promise<void>(resolve => other.once('error', () => resolve()).listen(4680, '127.0.0.1', resolve))
+    await using command = startTidemark(['serve'], { database: database.url })
+    const address = await addressOf(command)
+    assert.doesNotMatch(address, /:4680$/)
+    assert.equal((await answer(address, '/api/v1/topics')).status, 200)
+    other.close()
+  })
+})
+
+describe('tidemark serve', () => {
+  it('wants the tokens of the environment, and shows them nowhere', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await (await open(database.url, { maintenance: false, logger: QUIET })).close()
+    const token = 'a-token-for-administrators'
+    const environment = { TIDEMARK_ADMIN_TOKEN: token }
+    await using command = startTidemark(['serve', '--port', '0'], { database: database.url, environment })
+    const address = await addressOf(command)
+    assert.equal((await answer(address, '/api/v1/topics')).status, 401)
+    assert.equal((await answer(address, '/api/v1/topics', token)).status, 200)
+    command.kill('SIGINT')
+    const { code, out, err } = await command.ended
+    assert.equal(code, 0)
+    assert.ok(!`${out}${err}`.includes(token))
+    const short = await tidemark(['serve'], {
+      database: database.url,
+      environment: { TIDEMARK_ADMIN_TOKEN: 'hunter2' },
+    })
+    assert.equal(short.code, EXIT.usage)
+    assert.doesNotMatch(short.err, /hunter2/)
+  })
+
+  it('says so where a port that was asked for is taken, or there is nothing to serve', async () => {
+    using folder = temporaryFolder()
+    const database = `sqlite:${join(folder.path, 'app.db')}`
+    assert.equal((await tidemark(['serve'], { database })).code, EXIT.failed)
+    const nothing = await tidemark(['serve', '--data', folder.path])
+    assert.equal(nothing.code, EXIT.failed)
+    assert.match(nothing.err, /There is nothing to serve in/)
+    await (await open(database, { maintenance: false, logger: QUIET })).close()
+    const other = createServer()
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as { port: number }
+    const taken = await tidemark(['serve', '--port', String(port)], { database })
+    other.close()
+    assert.equal(taken.code, EXIT.failed)
+    assert.match(taken.err, new RegExp(`${port}`))
+    const exposed = await tidemark(['serve', '--host', '0.0.0.0'], { database })
+    assert.equal(exposed.code, EXIT.usage)
+    assert.match(exposed.err, /without tokens only 127\.0\.0\.1/)
+  })
+})

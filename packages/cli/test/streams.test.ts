@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { open } from 'tidemark'
+import { until } from '../../../testing/until.ts'
+import { EXIT } from '../src/exit-codes.ts'
+import { type CommandOptions, MAIN, NODE_FLAGS, RunningCommand, startTidemark, tidemark } from './command.ts'
+import { ENGINES, QUIET } from './engines.ts'
+
+const COMMAND = [process.execPath, ...NODE_FLAGS, MAIN].map(word => `'${word}'`).join(' ')
+const ESCAPE = String.fromCharCode(27)
+/** util-linux's; others of that name take other options. */
+const hasTerminals = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
+
+/** In a terminal, with these answers typed into it. */
+const inTerminal = (args: string, options: CommandOptions): RunningCommand =>
+  new RunningCommand('script', ['-qec', `${COMMAND} ${args}`, '/dev/null'], { input: '', ...options })
+
+for (const { engine, fresh } of ENGINES) {
+  describe(`a stream, on ${engine}`, () => {
+    it('goes on until Ctrl-C, and ends with 130', async () => {
+      await using database = await fresh()
+      await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+      await tm.configureTopic('orders', { semantics: 'pub-sub' })
+      await tm.publish('orders', 'before')
+      await using tail = startTidemark(['tail', 'orders', '--last', '1', '--json'], { database: database.url })
+      await tail.waitFor(/"before"/)
+      await tm.publish('orders', 'after')
+      await tail.waitFor(/"after"/)
+      tail.kill('SIGINT')
+      const { code, err } = await tail.ended
+      assert.equal(code, EXIT.interrupted)
+      assert.equal(err, '')
+    })
+  })
+}
+
+describe('a stream', () => {
+  it('ends in good order when nobody reads it any more', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+    await tm.publishBatch(
+      'orders',
+      Array.from({ length: 900 }, (_, at) => ({ at, text: 'x'.repeat(1_000) })),
+    )
+    const line = `${COMMAND} tail orders --last 900 --json | head -n 1; echo "ended with \${PIPESTATUS[0]}"`
+    await using both = new RunningCommand('bash', ['-c', line], { database: database.url })
+    const publishing = setInterval(() => void tm.publish('orders', 'more').catch(() => undefined), 50)
+    try {
+      await both.waitFor(/ended with 0/)
+    } finally {
+      clearInterval(publishing)
+    }
+    assert.equal((await both.ended).err, '')
+  })
+})
+
+describe('a backfill', () => {
+  it('is left by Ctrl-C, cancelled, and resumed to its end', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+    await tm.configureTopic('orders', { semantics: 'pub-sub', tracking: 'reference', retention: 'forever' })
+    await tm.publishBatch(
+      'orders',
+      Array.from({ length: 60 }, (_, at) => at),
+    )
+    await tm.reader('orders', { group: 'late', from: 'now' }).poll(0)
+    const options = { database: database.url }
+    const slowly = ['--batch-size', '10', '--max-per-second', '10']
+    await using filling = startTidemark(['backfill', 'start', 'orders', 'late', ...slowly], options)
+    const status = async () => (await tm.admin.backfill('orders', 'late'))?.status
+    await until(async () => (await status()) === 'RUNNING', { what: 'the backfill to run' })
+    filling.kill('SIGINT')
+    const { code, err } = await filling.ended
+    assert.equal(code, EXIT.interrupted, err)
+    assert.match(err, /It is not done/)
+    const cancelled = await tidemark(['backfill', 'cancel', 'orders', 'late'], options)
+    assert.equal(cancelled.code, 0, cancelled.err)
+    assert.equal(await status(), 'CANCELLED')
+    const resumed = await tidemark(['backfill', 'resume', 'orders', 'late'], options)
+    assert.equal(resumed.code, 0)
+    assert.match(resumed.out, /100 % {2}COMPLETED {2}60 messages/)
+  })
+})
+
+describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linux here' }, () => {
+  it('has colours, and asks before what can not be undone', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+    await tm.configureTopic('orders')
+    const options = { database: database.url, environment: { NO_COLOR: undefined, TERM: 'xterm' } }
+    const coloured = await inTerminal('doctor', options).ended
+    assert.ok(coloured.out.includes(`${ESCAPE}[32mok`))
+    const plain = await inTerminal('doctor', { ...options, environment: { NO_COLOR: '1', TERM: 'xterm' } }).ended
+    assert.equal(plain.out, stripVTControlCharacters(plain.out))
+    assert.match(plain.out, /^ok /m)
+
+    const unsure = await inTerminal('topics delete orders', { ...options, input: 'n\n' }).ended
+    assert.equal(unsure.code, EXIT.unconfirmed)
+    assert.match(unsure.out, /can't be undone\. Do it\? \[y\/N\]/)
+    assert.equal((await tm.admin.topics()).length, 1)
+    assert.equal((await inTerminal('topics delete orders', { ...options, input: 'y\n' }).ended).code, 0)
+    assert.deepEqual(await tm.admin.topics(), [])
+  })
+})

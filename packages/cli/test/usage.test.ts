@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder } from '../../../testing/folders.ts'
+import { COMMANDS, GROUPS } from '../src/commands.ts'
+import { EXIT, EXIT_MEANINGS } from '../src/exit-codes.ts'
+import { commandHelp } from '../src/help.ts'
+import { redact } from '../src/redact.ts'
+import { nearest } from '../src/suggest.ts'
+import { tidemark } from './command.ts'
+
+describe('the help', () => {
+  it('names every command and every exit code', async () => {
+    const { code, out } = await tidemark(['--help'])
+    assert.equal(code, 0)
+    for (const { name } of [...GROUPS, ...COMMANDS])
+      if (!name.includes(' ')) assert.match(out, new RegExp(`^  ${name} `, 'm'))
+    for (const [name, number] of Object.entries(EXIT)) {
+      assert.ok(out.includes(`${number}`.padEnd(3)))
+      assert.ok(out.includes(EXIT_MEANINGS[name as keyof typeof EXIT]))
+    }
+  })
+
+  it('of a group and of a command has an example', async () => {
+    assert.match((await tidemark(['groups', '--help'])).out, /groups reset <topic> \[<group>\]/)
+    const { code, out } = await tidemark(['groups', 'reset', '--help'])
+    assert.equal(code, 0)
+    assert.match(out, /--to <position> +now, beginning/)
+    for (const command of COMMANDS) {
+      const text = commandHelp(command).join('\n')
+      for (const { run } of command.examples) assert.ok(text.includes(run))
+      for (const { run } of command.examples) assert.ok(run.includes(`tidemark ${command.name}`), run)
+      for (const option of Object.keys(command.options)) assert.ok(text.includes(`--${option}`))
+    }
+  })
+})
+
+describe('the version', () => {
+  it("is the package's", async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    assert.equal((await tidemark(['--version'])).out, `${version}\n`)
+  })
+})
+
+describe('a wrong command line', () => {
+  for (const [args, problem] of [
+    [['topcs', 'list'], /There is no command 'topcs'\. Did you mean 'topics'\?/],
+    [['groups', 'pasue', 'orders'], /Did you mean 'pause'\?/],
+    [['groups'], /'tidemark groups' does what\? list, pause/],
+    [['topics', 'list', '--databse', 'sqlite:x.db'], /There is no option --databse\. Did you mean '--database'\?/],
+    [['topics', 'describe'], /needs <topic>/],
+    [['topics', 'list', 'twice'], /has no use for 'twice'/],
+    [['tail', 'orders', '--last', 'few'], /--last takes a whole number from 1 to 1000, not 'few'/],
+    [['topics', 'list'], /Which database\? Give --database/],
+    [['topics', 'list', '--database', 'mysql://root:hunter2@host/db'], /allowed: 'sqlite:<file>'/],
+    [['topics', 'list', 'postgres://root:hunter2@host/db'], /has no use for 'postgres:\/\/…@host\/db'/],
+  ] as const) {
+    it(`ends with 2: ${args.join(' ').replace(/:hunter2/, '')}`, async () => {
+      const { code, out, err } = await tidemark(args)
+      assert.equal(code, EXIT.usage)
+      assert.equal(out, '')
+      assert.match(err, problem)
+      assert.doesNotMatch(err, /hunter2/)
+    })
+  }
+
+  it('is told in JSON to those who want JSON', async () => {
+    const { code, out, err } = await tidemark(['--json', 'topics', 'lst'])
+    assert.equal(code, EXIT.usage)
+    assert.equal(out, '')
+    assert.equal(JSON.parse(err).error.code, 'TIDEMARK_USAGE')
+  })
+})
+
+describe('a database that can not be used', () => {
+  it('is an error without the password, and nothing is made', async () => {
+    using folder = temporaryFolder()
+    const missing = await tidemark(['topics', 'list'], { database: `sqlite:${folder.path}/none.db` })
+    assert.equal(missing.code, EXIT.failed)
+    assert.match(missing.err, /There is no namespace 'default' at .*none\.db\. .*tidemark migrate/)
+    const unreachable = 'postgres://root:hunter2@127.0.0.1:1/db'
+    for (const args of [
+      ['topics', 'list'],
+      ['migrate'],
+      ['doctor'],
+      ['repair', '--yes'],
+      ['migrate', '--index', unreachable],
+    ]) {
+      const { code, out, err } = await tidemark(args, { database: unreachable })
+      assert.equal(code, args[0] === 'doctor' ? EXIT.found : EXIT.failed, err)
+      assert.match(out + err, /127\.0\.0\.1:1/)
+      assert.doesNotMatch(out + err, /hunter2/)
+    }
+  })
+})
+
+describe('what is shown', () => {
+  it('never has the password of an address in it', () => {
+    const secret = fc.stringMatching(/^[A-Za-z0-9:@/%!$&*_-]{4,12}$/).map(text => `S${text}S`)
+    fc.assert(
+      fc.property(secret, fc.constantFrom('postgres', 'postgresql', 'https'), (password, scheme) => {
+        const shown = redact(`Can't reach '${scheme}://user:${password}@host:5432/db?password=${password}' now`)
+        assert.ok(!shown.includes(password), shown)
+        assert.match(shown, /^Can't reach '.*' now$/)
+      }),
+    )
+  })
+
+  it('suggests a word that is near, and none that is not', () => {
+    assert.equal(nearest('tpoics', ['topics', 'tail']), 'topics')
+    assert.equal(nearest('migr', ['migrate', 'repair']), 'migrate')
+    assert.equal(nearest('frobnicate', ['topics', 'tail']), undefined)
+  })
+})

@@ -1,0 +1,28 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { TidemarkError } from 'tidemark'
+import { lockFile } from './sqlite/file-lock.ts'
+
+const NAME = 'in-use.lock'
+
+export class FolderInUseError extends TidemarkError {
+  readonly folder: string
+
+  constructor(folder: string) {
+    super(
+      'TIDEMARK_FOLDER_IN_USE',
+      `${folder} is in use: another process, or another service of this one, works in it. Stop that one first, or ` +
+        `give this one a folder of its own`,
+    )
+    this.folder = folder
+  }
+}
+
+/** The folder is this caller's until it lets go; one that is killed lets go too. */
+export async function lockFolder(given: string): Promise<Disposable> {
+  const folder = resolve(given)
+  await mkdir(folder, { recursive: true })
+  const lock = lockFile(join(folder, NAME))
+  if (lock === null) throw new FolderInUseError(folder)
+  return lock
+}

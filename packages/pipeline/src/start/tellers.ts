@@ -1,0 +1,62 @@
+import type { DummyTotals } from '../services/indexing/dummy-indexer.ts'
+import type { Progress } from './progress.ts'
+import { plainLine, Screen, screenLines } from './screen.ts'
+
+/** Who tells of a start as it goes: to people at a terminal, to a log, or to a program. */
+export type Teller = {
+  readonly everyMs: number
+  begun(runId: string, url: string | undefined): void
+  progress(progress: Progress, problems: readonly string[]): void
+  problem(text: string): void
+  ended(totals: DummyTotals): void
+}
+
+const FRAME_MS = 200
+const LINE_MS = 2_000
+
+export function tellerFor(format: 'text' | 'json'): Teller {
+  if (format === 'json') return jsonTeller()
+  return process.stdout.isTTY ? screenTeller() : lineTeller()
+}
+
+function screenTeller(): Teller {
+  const screen = new Screen()
+  let run = ''
+  let address: string | undefined
+  return {
+    everyMs: FRAME_MS,
+    begun: (runId, url) => {
+      run = runId
+      address = url
+    },
+    progress: (progress, problems) => screen.draw(screenLines(run, progress, problems, address)),
+    // They are on the screen.
+    problem: () => undefined,
+    ended: totals => console.log(totalsText(totals)),
+  }
+}
+
+const lineTeller = (): Teller => ({
+  everyMs: LINE_MS,
+  begun: (runId, url) => {
+    console.log(`run ${runId}`)
+    if (url !== undefined) console.log(`serving ${url}`)
+  },
+  progress: progress => console.log(plainLine(progress)),
+  problem: text => console.error(text),
+  ended: totals => console.log(totalsText(totals)),
+})
+
+function jsonTeller(): Teller {
+  const tell = (event: object): void => console.log(JSON.stringify(event))
+  return {
+    everyMs: LINE_MS,
+    begun: (runId, url) => tell({ event: 'begun', runId, url: url ?? null }),
+    progress: progress => tell({ event: 'progress', ...progress }),
+    problem: text => console.error(JSON.stringify({ event: 'problem', text })),
+    ended: totals => tell({ event: 'ended', ...totals }),
+  }
+}
+
+const totalsText = ({ ticks, batches, cells, organisms }: DummyTotals): string =>
+  `indexed so far: ${ticks} ticks of ${batches} batches, with ${cells} cells and ${organisms} organisms`

@@ -1,0 +1,74 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { TidemarkError } from 'tidemark'
+import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
+import { BatchOrder } from '../batch.ts'
+import type { ContainerHeader } from '../container/format.ts'
+import { ContainerReader } from '../container/read-container.ts'
+import { CorruptFileError, FileNotFoundError, StorageError } from '../errors.ts'
+import { isMissing } from './missing.ts'
+import { readOptions } from './options.ts'
+
+/** One batch file, wherever it lies: in a storage, in quarantine, or copied from either. Verified before it opens. */
+export class BatchFile implements AsyncDisposable {
+  readonly path: string
+  readonly runId: string
+  readonly tickStart: number
+  readonly tickEnd: number
+  readonly tickCount: number
+  /** As it is on the disk. */
+  readonly bytes: number
+  readonly #handle: FileHandle
+  readonly #reader: ContainerReader
+
+  static async open(path: string): Promise<BatchFile> {
+    const handle = await open(path, 'r').catch(error => {
+      throw isMissing(error) ? new FileNotFoundError(path) : new StorageError('Opening', path, error)
+    })
+    try {
+      const { maxFileBytes, maxTickBytes } = readOptions({ root: path })
+      const { size } = await handle.stat()
+      const reader = await ContainerReader.open({ handle, name: path }, { maxFileBytes, maxMessageBytes: maxTickBytes })
+      if (reader.header.kind !== 'batch') throw new CorruptFileError(path, 'holds metadata, not ticks')
+      return new BatchFile(path, size, handle, reader, reader.header)
+    } catch (error) {
+      await handle.close()
+      throw error instanceof TidemarkError ? error : new StorageError('Reading', path, error)
+    }
+  }
+
+  private constructor(path: string, bytes: number, handle: FileHandle, reader: ContainerReader, said: ContainerHeader) {
+    this.path = path
+    this.bytes = bytes
+    this.runId = said.runId
+    this.tickStart = said.tickStart
+    this.tickEnd = said.tickEnd
+    this.tickCount = said.messageCount
+    this.#handle = handle
+    this.#reader = reader
+  }
+
+  /** One at a time, and once. A loop that ends without an error has had the whole batch. */
+  async *ticks(): AsyncGenerator<EncodedTick, void, undefined> {
+    const order = this.#checked(() => new BatchOrder(this))
+    for await (const bytes of this.#reader.messages()) {
+      const { runId, tick } = this.#checked(() => tickHeadOf(bytes))
+      this.#checked(() => order.next({ runId, tick }))
+      yield { runId, tick, bytes }
+    }
+    this.#checked(() => order.end())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reader[Symbol.asyncDispose]()
+    await this.#handle.close()
+  }
+
+  /** Ticks that are not what the header says make the file corrupt, whatever its checksums say. */
+  #checked<T>(check: () => T): T {
+    try {
+      return check()
+    } catch (error) {
+      throw new CorruptFileError(this.path, 'holds ticks that are not what it says', error)
+    }
+  }
+}

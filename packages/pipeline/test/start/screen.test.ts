@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+import { temporaryFolder } from '../../../../testing/folders.ts'
+import { until } from '../../../../testing/until.ts'
+import { unwatchProcess, watchProcess } from '../../../../testing/watchdog.ts'
+import type { Progress } from '../../src/start/progress.ts'
+import { Rate } from '../../src/start/rate.ts'
+import { RecentProblems } from '../../src/start/recent-problems.ts'
+import { plainLine, screenLines } from '../../src/start/screen.ts'
+import { MAIN, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
+
+const PROGRESS: Progress = {
+  services: [
+    { name: 'persistence', state: 'RUNNING', healthy: true },
+    { name: 'dummy-indexer', state: 'ERROR', healthy: false },
+  ],
+  tick: 1_234,
+  ticksPerSecond: 99.6,
+  alive: 77,
+  queuedTicks: 12,
+  queuedBytes: 400_000,
+  storedTicks: 1_200,
+  storedBatches: 11,
+  storedBytes: 5_500_000,
+  bytesPerSecond: 700_000,
+  indexedTicks: 1_100,
+  indexedBatches: 10,
+  indexedPerSecond: 98,
+  waitingBatches: 3,
+  waitingMs: 1_500,
+  openGaps: 2,
+  permanentGaps: 1,
+  deadLetters: 4,
+}
+
+describe('the screen', () => {
+  it('shows ticks, batches, lag, rates, gaps, services and the last problems', () => {
+    const lines = screenLines('some-run', PROGRESS, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
+    const text = lines.map(line => line.replaceAll(/\s+/g, ' ').trim())
+    for (const expected of [
+      'Tidemark run some-run Ctrl-C stops',
+      'simulation tick 1234 100/s 77 organisms alive',
+      'queue 12 ticks 0.4 MB',
+      'stored 1200 ticks 0.7 MB/s 11 batches, 5.5 MB',
+      'indexed 1100 ticks 98/s 10 batches',
+      'lag 3 batches the oldest waits 1.5 s',
+      'gaps 2 open, 1 permanent',
+      'dead letters 4',
+      'persistence dummy-indexer',
+      '12:00:00 persistence: store: no',
+    ]) {
+      assert.ok(text.includes(expected), `${expected} in ${text.join('\n')}`)
+    }
+    assert.ok(screenLines('some-run', PROGRESS, []).some(line => line.includes('no errors')))
+    const served = screenLines('some-run', PROGRESS, [], 'http://127.0.0.1:4680').map(stripVTControlCharacters)
+    assert.ok(served.includes('look at http://127.0.0.1:4680'))
+  })
+
+  it('is one line where there is no terminal, and names who is unwell', () => {
+    const line = 'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  dummy-indexer: ERROR'
+    assert.equal(plainLine(PROGRESS), line)
+  })
+})
+
+describe('problems', () => {
+  it('are one line each, without what would move the cursor, and only the newest are kept', () => {
+    const told: string[] = []
+    const problems = new RecentProblems(text => told.push(text))
+    for (let n = 0; n < 9; n++) {
+      problems.logger.warn({ service: 's', action: `act ${n}`, err: new Error('two\nlines \x1b[2J\x07 and more') }, 'm')
+    }
+    problems.logger.info({}, 'not a problem')
+    assert.equal(told.length, 9)
+    assert.equal(told[8], 's: act 8: two lines [2J and more')
+    assert.equal(problems.recent.length, 5)
+    assert.match(problems.recent[4] ?? '', /^\d\d:\d\d:\d\d {2}s: act 8: /)
+  })
+})
+
+describe('a rate', () => {
+  it('is that of the last five seconds', () => {
+    const rate = new Rate()
+    assert.equal(rate.of(0, 0), 0)
+    assert.equal(rate.of(100, 1_000), 100)
+    assert.equal(rate.of(100, 5_000), 20)
+    assert.equal(rate.of(100, 6_000), 0)
+  })
+})
+
+const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
+
+describe('npm start in a terminal', { skip: hasScript ? false : 'needs the command script of util-linux' }, () => {
+  it('draws one screen over and over, and Ctrl-C stops it cleanly', async () => {
+    using folder = temporaryFolder()
+    const main = fileURLToPath(MAIN)
+    const command = `'${process.execPath}' --conditions=tidemark-source '${main}' start --no-server --data '${folder.path}'`
+    const settings = { ...SMALL_AND_FAST, ...simulationOption('TICKS_PER_SECOND', 100), NODE_TEST_CONTEXT: undefined }
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...settings } })
+    watchProcess(terminal.pid ?? 0, 'SIGKILL')
+    const ended = new Promise<number | null>(resolve => terminal.once('exit', resolve))
+    let output = ''
+    for (const stream of [terminal.stdout, terminal.stderr]) stream.on('data', chunk => (output += chunk))
+    const frames = () => output.split('\x1b[?7l').slice(1)
+    const isIndexing = () => /indexed\s+[1-9]\d* ticks/.test(stripVTControlCharacters(frames().at(-1) ?? ''))
+    await until(() => frames().length > 3 && isIndexing(), {
+      what: `a screen with indexed ticks: ${output.slice(-900)}`,
+    })
+    terminal.stdin.write('\x03')
+    assert.equal(await ended, 0, output.slice(-900))
+    unwatchProcess(terminal.pid ?? 0)
+    const heights = frames().map(frame => frame.split('\n').length)
+    // Each frame goes up by as many lines as the one before it drew.
+    for (const [at, frame] of frames().entries()) {
+      if (at > 0) assert.match(frame, new RegExp(`^\x1b\\[${(heights[at - 1] ?? 0) - 1}A`))
+    }
+    assert.match(stripVTControlCharacters(output), /indexed so far: \d+ ticks/)
+  })
+})

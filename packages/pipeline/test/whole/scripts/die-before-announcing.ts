@@ -1,0 +1,11 @@
+/** Loaded before the program itself: kills it when so many batches are stored and the last of them is not announced. */
+import { BATCH_TOPIC } from '../../../src/index.ts'
+import { Announcer } from '../../../src/services/persistence/announcer.ts'
+
+const { announce } = Announcer.prototype
+let left = Number(process.env.TIDEMARK_TEST_ANNOUNCEMENTS)
+
+Announcer.prototype.announce = async function (...args) {
+  if (this.topic === BATCH_TOPIC && left-- === 0) process.kill(process.pid, 'SIGKILL')
+  return await announce.apply(this, args)
+}

@@ -1,0 +1,133 @@
+import type { GroupHealth } from './admin/group-health.ts'
+import { type Health, type HealthOptions, parseLimits } from './admin/health.ts'
+import { TidemarkError } from './errors.ts'
+import { open } from './open.ts'
+import { addressOf, type NamespaceOptions } from './operate.ts'
+import { bad, type Finding, ok, warn } from './stores/finding.ts'
+import { operatorOf } from './stores/operators.ts'
+
+export type DiagnoseOptions = NamespaceOptions & {
+  /** From when on something needs somebody, as `tm.admin.health` takes it. */
+  health?: HealthOptions
+}
+
+const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
+
+/**
+ * Everything that can be looked at from outside: the database itself first and, where it can be opened as it is, what
+ * needs somebody in its topics. Writes nothing. What is wrong is a finding, with what to do about it.
+ */
+export async function diagnose(url: string, given?: DiagnoseOptions): Promise<Finding[]> {
+  const { health, ...options } = given ?? {}
+  const address = addressOf('diagnose', url, options)
+  parseLimits(health)
+  const { findings, usable } = await operatorOf(address).diagnose()
+  if (!usable) return [...findings]
+  return [...findings, ...(await topicFindings(url, address.namespace, health))]
+}
+
+async function topicFindings(url: string, namespace: string, limits: HealthOptions | undefined): Promise<Finding[]> {
+  try {
+    await using tm = await open(url, { namespace, maintenance: false, autoCreate: false, logger: QUIET })
+    const topics = await tm.admin.topics()
+    const groups: GroupHealth[] = []
+    for (const { topic } of topics) groups.push(...(await tm.admin.groups(topic)))
+    return [
+      ok('topics', `${topics.length}, with ${groups.length} groups`),
+      ...groupFindings(groups),
+      ...healthFindings(await tm.admin.health(limits)),
+    ]
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error
+    return [bad('topics', error.message, 'see what the message says')]
+  }
+}
+
+function groupFindings(groups: readonly GroupHealth[]): Finding[] {
+  const letters = groups.filter(({ deadLetters }) => deadLetters > 0)
+  const lost = groups.filter(({ lost }) => lost > 0)
+  return [
+    ...each('dead letters', letters, 'none', group =>
+      warn(
+        'dead letters',
+        `${group.deadLetters} of ${nameOf(group)}`,
+        `look at them with 'tidemark dead-letters list ${group.topic}'; then redrive or discard them`,
+      ),
+    ),
+    ...each('lost messages', lost, 'none', group =>
+      warn(
+        'lost messages',
+        `${group.lost} of ${nameOf(group)}, last ${group.lostAt?.toISOString() ?? ''}`,
+        'raise maxRetention, or see to the group before its lag comes near it',
+      ),
+    ),
+  ]
+}
+
+function healthFindings(health: Health): Finding[] {
+  const { cleanUp } = health
+  return [
+    ...each('heartbeats', health.nearTimeout, 'all in time', group =>
+      warn(
+        'heartbeats',
+        `${nameOf(group)} is silent for ${seconds(group.sinceHeartbeatMs)}`,
+        'see whether its process runs',
+      ),
+    ),
+    ...each('dead groups', health.dead, 'none', group =>
+      warn(
+        'dead groups',
+        `${nameOf(group)} is dead since it was last heard of at ${group.lastHeartbeatAt.toISOString()}`,
+        `start it again, or 'tidemark groups resurrect' or 'tidemark groups remove' it`,
+      ),
+    ),
+    ...each('stuck messages', health.stuck, 'none', ({ topic, since }) =>
+      warn(
+        'stuck messages',
+        `in ${topic}, since ${since.toISOString()}`,
+        `'tidemark groups list ${topic}' tells which group`,
+      ),
+    ),
+    ...each('zombies', health.zombies, 'none', ({ topic, group, waiting }) =>
+      warn('zombies', `group ${group} of ${topic} does not move, and ${waiting} wait`, 'resume it, or remove it'),
+    ),
+    ...each('subscriptions', health.unsubscribed, 'every pub-sub topic with messages has one', ({ topic, messages }) =>
+      warn(
+        'subscriptions',
+        `nobody is subscribed to ${topic}, which keeps ${messages} messages`,
+        'start a group, or delete it',
+      ),
+    ),
+    cleanUp.overdue
+      ? warn(
+          'clean-up',
+          `last ran at ${cleanUp.lastRunAt?.toISOString() ?? ''}`,
+          'open one process with maintenance on',
+        )
+      : ok(
+          'clean-up',
+          cleanUp.lastRunAt === null ? 'has not run yet' : `last ran at ${cleanUp.lastRunAt.toISOString()}`,
+        ),
+    ...cleanUp.removable.map(({ topic, messages }) =>
+      warn('clean-up', `${messages} messages of ${topic} could be gone`, "choose maintenance: 'high' in open()"),
+    ),
+    ...each('open transactions', health.horizonHolders, 'none is old', ({ pid, ageMs, state, application, query }) =>
+      warn(
+        'open transactions',
+        `pid ${pid} (${application || 'unnamed'}) is ${state} for ${seconds(ageMs)}: ${query}`,
+        `it holds watermarks and clean-up back; end it: select pg_terminate_backend(${pid})`,
+      ),
+    ),
+    ...each('consistency', health.inconsistencies, 'nothing that must never be', ({ topic, what }) =>
+      bad('consistency', `${topic}: ${what}`, 'keep a copy of the database, and report this sentence'),
+    ),
+  ]
+}
+
+/** One line for each, or one that says that there is none. */
+const each = <T>(check: string, list: readonly T[], none: string, finding: (one: T) => Finding): Finding[] =>
+  list.length === 0 ? [ok(check, none)] : list.map(finding)
+
+const nameOf = ({ topic, group }: GroupHealth): string =>
+  group === '' ? `queue ${topic}` : `group ${group} of ${topic}`
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`

@@ -1,0 +1,23 @@
+/** One thing that was looked at. */
+export type Finding = {
+  /** A few words: 'server version'. */
+  readonly check: string
+  readonly state: 'ok' | 'warn' | 'bad'
+  /** What was found, a sentence or less. */
+  readonly found: string
+  /** What to do about it; null where nothing is to be done. */
+  readonly advice: string | null
+}
+
+export const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, advice: null })
+export const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
+export const bad = (check: string, found: string, advice: string): Finding => ({ check, state: 'bad', found, advice })
+
+/** The schema's version, compared with the newest that this code knows. */
+export function schemaFinding(found: number, newest: number): Finding {
+  if (found === newest) return ok('schema version', `${found}, the newest`)
+  if (found === 0) return warn('schema version', 'there is no namespace here yet', "make it with 'tidemark migrate'")
+  if (found < newest)
+    return warn('schema version', `${found} of ${newest}`, "bring it up to date with 'tidemark migrate'")
+  return bad('schema version', `${found}, and this Tidemark knows ${newest}`, 'update this Tidemark')
+}

@@ -1,0 +1,27 @@
+import type { Finding } from './finding.ts'
+import type { RepairReport } from './repair-report.ts'
+
+/** Versions of a namespace's schema. */
+export type SchemaVersions = {
+  readonly location: string
+  /** 0: there was none. */
+  readonly found: number
+  readonly newest: number
+}
+
+export type Diagnosis = {
+  readonly findings: readonly Finding[]
+  /** It can be opened as it is, without a migration. */
+  readonly usable: boolean
+}
+
+/** What an engine does for a namespace that nobody needs to have open. */
+export type Operator = {
+  /** Looks only. */
+  versions(): Promise<SchemaVersions>
+  /** Brings the schema up to date; `found` is the version it had. */
+  migrate(): Promise<SchemaVersions>
+  repair(): Promise<RepairReport>
+  /** Looks only. What is wrong is a finding, never an error. */
+  diagnose(): Promise<Diagnosis>
+}

@@ -1,0 +1,106 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { bad, type Finding, ok, schemaFinding, warn } from '../finding.ts'
+import type { Diagnosis } from '../operator.ts'
+import { isAtLeast, OLDEST_SQLITE } from './connection.ts'
+import { integrityProblems } from './integrity.ts'
+import { newestVersion } from './migrate.ts'
+import { mapError } from './sqlite-errors.ts'
+
+const MB = 1e6
+const LOW_DISK = 1_000 * MB
+const NO_DISK = 50 * MB
+const LONG_WAL = 1_000 * MB
+
+/** Looks at the file and into it, without writing. */
+export function diagnose(path: string): Diagnosis {
+  const findings = [...fileFindings(path), diskFinding(path)]
+  if (findings.some(({ state }) => state === 'bad')) return { findings, usable: false }
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    const version = schemaVersion(db)
+    findings.push(versionFinding(db), walFinding(db, path), schemaFinding(version, newestVersion()), integrity(db))
+    const isSound = !findings.some(({ state }) => state === 'bad')
+    return { findings, usable: isSound && version === newestVersion() }
+  } catch (error) {
+    const { message } = mapError(error, path) as Error
+    findings.push(bad('integrity', message, 'restore the file from a backup, or name another one'))
+    return { findings, usable: false }
+  }
+}
+
+function fileFindings(path: string): Finding[] {
+  const folder = dirname(path)
+  if (!existsSync(path)) {
+    const advice = existsSync(folder)
+      ? "make it with 'tidemark migrate', or correct the address"
+      : 'correct the address'
+    return [bad('file', `there is no ${path}`, advice)]
+  }
+  const rights = constants.R_OK | constants.W_OK
+  return [
+    may(path, rights)
+      ? ok('file', `${path}, ${(statSync(path).size / MB).toFixed(1)} MB`)
+      : bad('file', `${path} can't be read and written`, 'give this user the right to'),
+    may(folder, rights | constants.X_OK)
+      ? ok('folder', `${folder} can be written to`)
+      : bad(
+          'folder',
+          `${folder} can't be written to`,
+          'give this user the right to: SQLite keeps its log beside the file',
+        ),
+  ]
+}
+
+function diskFinding(path: string): Finding {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    const free = bavail * bsize
+    const found = `${(free / MB).toFixed(0)} MB free`
+    if (free < NO_DISK) return bad('disk', found, 'free some: a publish that finds none fails')
+    return free < LOW_DISK ? warn('disk', found, 'free some before it runs out') : ok('disk', found)
+  } catch (error) {
+    return warn('disk', (error as Error).message, 'see whether the folder exists')
+  }
+}
+
+function versionFinding(db: DatabaseSync): Finding {
+  const { version } = db.prepare('select sqlite_version() as version').get() as { version: string }
+  if (isAtLeast(version, OLDEST_SQLITE)) return ok('SQLite version', version)
+  return bad('SQLite version', `${version} has a bug that can corrupt a database`, 'update Node')
+}
+
+function walFinding(db: DatabaseSync, path: string): Finding {
+  const { journal_mode: mode } = db.prepare('pragma journal_mode').get() as { journal_mode: string }
+  if (mode !== 'wal')
+    return warn('journal', `${mode}, not wal`, 'opening it selects wal where the file system can do that')
+  const log = `${path}-wal`
+  const size = existsSync(log) ? statSync(log).size : 0
+  const found = `wal, ${(size / MB).toFixed(1)} MB`
+  if (size < LONG_WAL) return ok('journal', found)
+  return warn('journal', found, 'a reader holds it: end the process whose transaction has been open for long')
+}
+
+export function schemaVersion(db: DatabaseSync): number {
+  const there = db.prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
+  if (there === undefined) return 0
+  const row = db.prepare('select coalesce(max(version), 0) as version from tidemark_migration').get()
+  return (row as { version: number }).version
+}
+
+function integrity(db: DatabaseSync): Finding {
+  const [first, ...more] = integrityProblems(sql => db.prepare(sql), 'quick_check')
+  if (first === undefined) return ok('integrity', 'the quick check finds nothing')
+  const found = more.length === 0 ? first : `${first} (and ${more.length} more)`
+  return bad('integrity', found, "keep a copy, and try 'tidemark repair'; else restore the file from a backup")
+}
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
