@@ -210,6 +210,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
     const subscription = await this.#engine.store.subscribe(topic, this.#group, from, settings)
+    // A close() that has begun meanwhile does not know of this group, and would not stop it.
+    this.#engine.assertOpen()
     this.#takeIds()
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
