@@ -2,6 +2,7 @@ import type { Figure } from '../figure.ts'
 import { formatLine } from '../report/table.ts'
 import { ENGINES, type EngineName, type Suite, type SuiteOptions, type SuiteResult } from '../suite.ts'
 import type { IndexCase } from './bench-case.ts'
+import { http } from './cases/http.ts'
 import { indexing, otherIndexes } from './cases/indexing.ts'
 import { reading } from './cases/reading.ts'
 import { size } from './cases/size.ts'
@@ -9,7 +10,7 @@ import type { IndexEngine } from './engines/engine.ts'
 import { openPostgresEngine } from './engines/postgres.ts'
 import { openSqliteEngine } from './engines/sqlite.ts'
 
-const CASES: readonly IndexCase[] = [indexing, otherIndexes, reading, size]
+const CASES: readonly IndexCase[] = [indexing, otherIndexes, reading, http, size]
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
