@@ -10,6 +10,8 @@ import { PAGE } from '../../topics/log-filling.ts'
 import { orders } from '../../topics/payloads.ts'
 
 const TOPIC = 'partition-drop'
+const TABLES = ['raw_batches', 'raw_delete', 'raw_drop']
+const DELETE_BATCH = 10_000
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
@@ -27,7 +29,7 @@ export const partitionDrop: BenchCase = {
       // It reads the partition once, when that is full: long before its retention is over.
       const sealing = await measured(client, () => stepUntil(step, ({ more, removed }) => more && removed === 0))
       progress('copying the partition')
-      for (const table of ['raw_delete', 'raw_drop']) await copyPartition(client, `tidemark.log_${topic.id}_p0`, table)
+      for (const table of TABLES) await copyPartition(client, `tidemark.log_${topic.id}_p0`, table)
       await client.query('vacuum analyze')
       return sealing
     })
@@ -35,20 +37,22 @@ export const partitionDrop: BenchCase = {
     return await within(engine.url, async ({ client, step, topic, store }) => {
       // So that neither side pays for what a session reads first.
       await store.describeTopic(topic)
-      const deleted = await measured(client, () => client.query('delete from raw_delete'))
-      const vacuumed = await measured(client, () => client.query('vacuum raw_delete'))
+      const deleted = await measured(client, () => deleteInBatches(client, 'raw_batches'))
+      const vacuumed = await measured(client, () => client.query('vacuum raw_batches'))
+      const deletedAtOnce = await measured(client, () => deleteAtOnce(client))
       await client.query('checkpoint')
       const rawDrop = await measured(client, () => client.query('drop table raw_drop'))
       const dropped = await measured(client, () => stepUntil(step, ({ removed }) => removed > 0))
-      return toFigures(count, { sealed, deleted, vacuumed, rawDrop, dropped })
+      return toFigures(count, { sealed, deleted, vacuumed, deletedAtOnce, rawDrop, dropped })
     })
   },
 }
 
 type Cost = { readonly ms: number; readonly walBytes: number }
-type Costs = { readonly [name in 'sealed' | 'deleted' | 'vacuumed' | 'rawDrop' | 'dropped']: Cost }
+type Costs = { readonly [name in 'sealed' | 'deleted' | 'vacuumed' | 'deletedAtOnce' | 'rawDrop' | 'dropped']: Cost }
 
-function toFigures(count: number, { sealed, deleted, vacuumed, rawDrop, dropped }: Costs): Figure[] {
+function toFigures(count: number, costs: Costs): Figure[] {
+  const { sealed, deleted, vacuumed, deletedAtOnce, rawDrop, dropped } = costs
   const perSecond = (ms: number): number => (count * 1_000) / ms
   const ours = { engine: 'postgres', unit: '/s', ours: perSecond(dropped.ms) } as const
   return [
@@ -59,8 +63,15 @@ function toFigures(count: number, { sealed, deleted, vacuumed, rawDrop, dropped 
       target: ratioAtLeast(100),
       note:
         `decided, detached concurrently and dropped: ${dropped.ms.toFixed(0)} ms; ` +
-        `raw: delete ${deleted.ms.toFixed(0)} ms and vacuum ${vacuumed.ms.toFixed(0)} ms. ` +
+        `raw: as the specification's job deletes, 10 000 at a time, ${deleted.ms.toFixed(0)} ms, and vacuum ` +
+        `${vacuumed.ms.toFixed(0)} ms. ` +
         `Sealing reads a partition once in its life: ${sealed.ms.toFixed(0)} ms`,
+    }),
+    figure({
+      case: 'messages removed, next to one DELETE of all of them and VACUUM',
+      ...ours,
+      raw: perSecond(deletedAtOnce.ms),
+      note: `raw: ${deletedAtOnce.ms.toFixed(0)} ms in one transaction, which nobody would do to a table in use`,
     }),
     figure({
       case: 'messages removed, next to a bare DROP TABLE of the same rows',
@@ -116,6 +127,17 @@ async function fill(url: string, count: number, progress: (text: string) => void
   progress(`publishing ${count} messages`)
   const batch = orders(PAGE)
   for (let published = 0; published <= count; published += batch.length) await tidemark.publishBatch(TOPIC, batch)
+}
+
+async function deleteAtOnce(client: Client): Promise<void> {
+  await client.query('delete from raw_delete')
+  await client.query('vacuum raw_delete')
+}
+
+/** Short transactions, the oldest first, as a clean-up beside live traffic has to. */
+async function deleteInBatches(client: Client, table: string): Promise<void> {
+  const text = `delete from ${table} where id in (select id from ${table} order by id limit ${DELETE_BATCH})`
+  while (((await client.query(text)).rowCount ?? 0) > 0);
 }
 
 async function measured(client: Client, work: () => Promise<unknown>): Promise<Cost> {
