@@ -13,7 +13,7 @@ const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
 const REMARKS = [
-  'A world of 100 × 100 with 5000 occupied cells and 100 organisms a tick. Each figure is the median of runs that take ' +
+  'Ticks of the reference simulation: 100 × 100 with 5000 occupied cells and 130 organisms. Each figure is the median of runs that take ' +
     'turns with what it is compared with.',
 ]
 

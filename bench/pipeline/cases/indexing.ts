@@ -6,10 +6,8 @@ import { zstdDecompress } from 'node:zlib'
 import {
   BatchIndexer,
   batchEnvelope,
-  batchOf,
   contractsRegistry,
   dummyIndexer,
-  encodeTick,
   FileSystemStorage,
   makeRunId,
   openIndex,
@@ -22,9 +20,9 @@ import { temporaryFolder } from '../../../testing/folders.ts'
 import { figure, ratioAtLeast } from '../../figure.ts'
 import { interleave, rateOf } from '../../interleave.ts'
 import type { PipelineCase } from '../bench-case.ts'
-import { worldTicks } from '../world.ts'
+import { storedBatches } from '../made-world.ts'
 
-const BATCHES = 4
+const BATCHES = 10
 const BATCH = 1_000
 const decompress = promisify(zstdDecompress)
 /** Node's own 16 kB make it thirty times slower: each piece is a trip to another thread. */
@@ -40,21 +38,18 @@ export const indexing: PipelineCase = {
     const root = join(folder.path, 'storage')
     const storage = await FileSystemStorage.open({ root })
     const batch = size(BATCH)
-    const ticks = worldTicks(makeRunId(), batch * BATCHES)
-    const stored: StoredBatch[] = []
-    for (let at = 0; at < ticks.length; at += batch) {
-      stored.push(await storage.writeBatch(batchOf(ticks.slice(at, at + batch).map(encodeTick))))
-    }
+    const count = batch * BATCHES
+    const stored = await storedBatches({ runId: makeRunId(), batches: BATCHES, ticksOfABatch: batch }, root)
     const { medians, samples } = await interleave(rounds, {
       raw: () =>
-        rateOf(ticks.length, async () => {
+        rateOf(count, async () => {
           for (const { storageKey } of stored) await decompress(await readFile(join(root, storageKey)), LARGE_PIECES)
         }),
       ours: () => indexAll(storage, stored),
     })
     return [
       figure({
-        case: `dummy index of ${ticks.length} ticks in batches of ${batch}`,
+        case: `dummy index of ${count} ticks in batches of ${batch}`,
         engine: 'sqlite',
         unit: '/s',
         target: ratioAtLeast(0.6),

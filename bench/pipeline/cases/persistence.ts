@@ -7,7 +7,6 @@ import {
   contractsRegistry,
   DeadLetterQueue,
   type EncodedTick,
-  encodeTick,
   FileSystemStorage,
   makeRunId,
   PersistenceService,
@@ -18,10 +17,10 @@ import { temporaryFolder } from '../../../testing/folders.ts'
 import { figure, ratioAtLeast } from '../../figure.ts'
 import { interleave, rateOf } from '../../interleave.ts'
 import type { PipelineCase } from '../bench-case.ts'
+import { encodedBatches } from '../made-world.ts'
 import type { EncodingWork } from '../scripts/encoding-worker.ts'
-import { worldTicks } from '../world.ts'
 
-const BATCHES = 4
+const BATCHES = 10
 /** As the service has it by default. */
 const BATCH = 1_000
 const compress = promisify(zstdCompress)
@@ -35,22 +34,20 @@ export const persistence: PipelineCase = {
   async run({ rounds, size }) {
     const batch = size(BATCH)
     const runId = makeRunId()
-    const ticks = worldTicks(runId, batch * BATCHES)
-    const buffers = Array.from({ length: BATCHES }, (_, slot) =>
-      Buffer.concat(ticks.slice(slot * batch, (slot + 1) * batch).map(tick => encodeTick(tick).bytes)),
-    )
+    const count = batch * BATCHES
+    const buffers = await encodedBatches({ runId, batches: BATCHES, ticksOfABatch: batch })
     const { medians, samples } = await interleave(rounds, {
       raw: () =>
-        rateOf(ticks.length, async () => {
+        rateOf(count, async () => {
           for (const buffer of buffers) await compress(buffer, LEVEL_3)
         }),
-      ours: () => persistAll(runId, ticks.length, batch),
+      ours: () => persistAll(runId, count, batch),
     })
     const megabytes = (buffers.reduce((sum, { length }) => sum + length, 0) / 1e6).toFixed(0)
     const measured = { engine: 'sqlite', unit: '/s', target: ratioAtLeast(0.6) } as const
     return [
       figure({
-        case: `persist ${ticks.length} ticks in batches of ${batch}`,
+        case: `persist ${count} ticks in batches of ${batch}`,
         ...measured,
         ...medians,
         samples,

@@ -18,8 +18,9 @@ import {
   recognise,
   SEAL_BYTES,
 } from './format.ts'
+import { oneAhead } from './one-ahead.ts'
 
-const READ_BYTES = 256 * 1024
+const READ_BYTES = 2 * 1024 * 1024
 /** Level 19, the highest that is written, needs a window of 2^23; a file that asks for more is not ours. */
 const LARGEST_WINDOW_LOG = 23
 
@@ -171,7 +172,7 @@ function decompress(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
     chunkSize: READ_BYTES,
   })
   // Errors reach whoever reads the output; there is nothing else to tell.
-  return pipeline(Readable.from(bytes, { highWaterMark: 1 }), zstd, () => {})
+  return oneAhead(pipeline(Readable.from(bytes, { highWaterMark: 1 }), zstd, () => {}))
 }
 
 /** What goes wrong in reading is the file's fault unless it is known to be something else. */
