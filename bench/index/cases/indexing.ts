@@ -95,7 +95,7 @@ async function readTicks({ storage, batches }: StoredWorld): Promise<RawTick[]> 
 
 const numbered = (ticks: readonly RawTick[], batch: number): RawTick[] =>
   ticks.map(({ runId, tick, capturedAt, cells }) => {
-    return { runId, tick: tick + batch * ticks.length, capturedAt, cells, organisms: [] }
+    return { runId, tick: tick + batch * ticks.length, capturedAt, cells, organisms: [], organismCount: 0 }
   })
 
 async function insertAll(ticks: readonly RawTick[], engine: IndexEngine): Promise<number> {

@@ -18,7 +18,12 @@ export type EncodedTick = {
 export type TickHead = { readonly runId: string; readonly tick: number; readonly capturedAt: number }
 
 /** A tick of which the cells (a CellStateList) and the organisms (each an OrganismState) are left undecoded. */
-export type RawTick = TickHead & { readonly cells: Uint8Array; readonly organisms: readonly Uint8Array[] }
+export type RawTick = TickHead & {
+  readonly cells: Uint8Array
+  readonly organisms: readonly Uint8Array[]
+  /** Without a view of each. */
+  readonly organismCount: number
+}
 
 const TYPE = 'TickData'
 const RUN_ID = tagOf(1, DELIMITED)
@@ -55,11 +60,12 @@ export function decodeTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_L
 
 /** Views into `bytes`, not copies. */
 export function decodeRawTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): RawTick {
-  const { head, cells } = walk(bytes, limits)
+  const { head, cells, organismCount } = walk(bytes, limits)
   let organisms: Uint8Array[] | undefined
   return {
     ...head,
     cells: bytes.subarray(cells.start, cells.end),
+    organismCount,
     // Once somebody asks: a hundred views a tick were most of what the garbage collector had to do.
     get organisms() {
       organisms ??= organismsOf(bytes, limits)
@@ -98,9 +104,9 @@ export function tickHeadOf(bytes: Uint8Array): { readonly runId: string; readonl
 }
 
 type Span = { readonly start: number; readonly end: number }
-type Parts = { readonly head: TickHead; readonly cells: Span }
+type Parts = { readonly head: TickHead; readonly cells: Span; readonly organismCount: number }
 
-function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism: (span: Span) => unknown = () => {}): Parts {
+function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism?: (span: Span) => unknown): Parts {
   if (bytes.length > limits.maxTickBytes) {
     throw new LimitError('Bytes of a tick', 'maxTickBytes', bytes.length, limits.maxTickBytes)
   }
@@ -109,7 +115,7 @@ function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism: (span: Sp
   let tick = 0
   let capturedAt = 0
   let cells: Span | undefined
-  let organisms = 0
+  let organismCount = 0
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === RUN_ID) runId = reader.text()
     else if (tag === TICK_NUMBER) tick = reader.varint()
@@ -119,12 +125,14 @@ function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism: (span: Sp
       if (cells !== undefined) throw reader.error('it has cells twice')
       cells = reader.delimited()
     } else if (tag === ORGANISMS) {
-      eachOrganism(reader.delimited())
-      if (++organisms > limits.maxOrganisms) {
-        throw new LimitError('Organisms of a tick', 'maxOrganisms', organisms, limits.maxOrganisms)
+      if (eachOrganism === undefined) reader.skip(tag)
+      else eachOrganism(reader.delimited())
+      if (++organismCount > limits.maxOrganisms) {
+        throw new LimitError('Organisms of a tick', 'maxOrganisms', organismCount, limits.maxOrganisms)
       }
     } else if (tag >>> 3 <= 5) throw reader.error(`field ${tag >>> 3} has wire type ${tag & 7}`)
     else reader.skip(tag)
   }
-  return { head: { runId: requireRunId(runId), tick, capturedAt }, cells: cells ?? { start: 0, end: 0 } }
+  const head = { runId: requireRunId(runId), tick, capturedAt }
+  return { head, cells: cells ?? { start: 0, end: 0 }, organismCount }
 }

@@ -8,6 +8,8 @@ export const FIXED32 = 5
 /** A field's place on the wire: its number and how it is written. */
 export const tagOf = (field: number, wireType: number): number => (field << 3) | wireType
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 /** Walks through one message in protobuf's wire format. Whatever is not in order is a `ContractError`. */
 export class WireReader {
   readonly bytes: Uint8Array
@@ -79,7 +81,7 @@ export class WireReader {
   text(): string {
     const { start, end } = this.delimited()
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(this.bytes.subarray(start, end))
+      return utf8.decode(this.bytes.subarray(start, end))
     } catch {
       throw this.error('a text is not UTF-8')
     }
@@ -91,7 +93,7 @@ export class WireReader {
     if (wireType === VARINT) this.#skipVarint()
     else if (wireType === FIXED64) this.#advance(8)
     else if (wireType === FIXED32) this.#advance(4)
-    else if (wireType === DELIMITED) this.delimited()
+    else if (wireType === DELIMITED) this.#advance(this.varint())
     else throw this.error(`field ${tag >>> 3} has wire type ${wireType}`)
   }
 

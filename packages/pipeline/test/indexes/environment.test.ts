@@ -247,7 +247,9 @@ describe('an environment indexer', () => {
     await prepareIndex(database, metadataOf(place.runId), [definition])
     // Three indexes and two types.
     const cells = Uint8Array.of(0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)
-    await flushRaw(database, definition, [{ runId: place.runId, tick: 3, capturedAt: 0, cells, organisms: [] }])
+    await flushRaw(database, definition, [
+      { runId: place.runId, tick: 3, capturedAt: 0, cells, organisms: [], organismCount: 0 },
+    ])
     await using run = await openRunIndex(place.address, place.runId)
     assert.deepEqual(await run.environment.bytes(3), cells)
     await assert.rejects(run.environment.cells(3), ContractError)

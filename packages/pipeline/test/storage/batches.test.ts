@@ -34,7 +34,7 @@ for (const compression of ['zstd', 'none'] as const) {
       assert.deepEqual(readdirSync(join(folder.path, '.incoming')), [])
     })
 
-    it('streams in and out, and larger ticks than any buffer pass too', async () => {
+    it('streams in and out, also ticks that lie across the borders of its buffers', async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path, compression })
       async function* ticks(): AsyncGenerator<EncodedTick> {
@@ -47,7 +47,8 @@ for (const compression of ['zstd', 'none'] as const) {
         const [organism] = decodeTick(bytes).organisms
         assert.equal(organism?.genome.at(-1), tick)
         sizes.push(organism?.genome.length ?? 0)
-        assert.equal(bytes.buffer.byteLength, bytes.length, 'each tick has a buffer of its own')
+        if (bytes.length < 8_192)
+          assert.equal(bytes.buffer.byteLength, bytes.length, 'a small one keeps no large buffer')
       }
       assert.deepEqual(sizes, [900_000, 10, 900_000, 10, 900_000, 10, 900_000, 10, 900_000, 10])
     })

@@ -73,6 +73,6 @@ async function writeTicks(ticks: readonly RawTick[], tx: Transaction, run: Index
       values ${valueRows(ticks.length, 3)}
       on conflict (tick) do update set cells = excluded.cells, organisms = excluded.organisms`,
     ),
-    ...ticks.flatMap(({ tick, cells, organisms }) => [tick, countCells(cells), organisms.length]),
+    ...ticks.flatMap(({ tick, cells, organismCount }) => [tick, countCells(cells), organismCount]),
   )
 }

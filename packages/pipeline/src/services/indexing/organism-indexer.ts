@@ -32,7 +32,7 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
     },
 
     flushed(ticks) {
-      for (const { organisms } of ticks) organismsIndexed += organisms.length
+      for (const { organismCount } of ticks) organismsIndexed += organismCount
     },
 
     metrics: () => ({ organismsIndexed }),
