@@ -15,7 +15,7 @@ const ROUNDS = 5
 const QUICK_ROUNDS = 3
 
 const REMARKS = [
-  'A world of 100 × 100 with 5000 occupied cells and 100 organisms a tick. Each figure is the median of runs that take ' +
+  'Ticks of the reference simulation: 100 × 100 with 5000 occupied cells and 130 organisms. Each figure is the median of runs that take ' +
     'turns with what it is compared with.',
   'Raw limit of indexing: a table of its own in the same database, prepared statements, durable as the index is. ' +
     'SQLite: WAL, synchronous = full. PostgreSQL: fsync on, 100 rows a statement (faster than one bytea[] of all).',

@@ -38,7 +38,7 @@ export const reading: IndexCase = {
         raw: medians.whole,
         samples: { ours: samples.region, raw: samples.whole },
         target: ratioAtLeast(3),
-        note: 'from the index to JSON, as the server answers; raw: the whole tick likewise',
+        note: 'from the index to JSON, as the server answers; raw: the whole tick likewise; both with 8 MiB of recent ticks kept',
       }),
       figure({ case: 'read a whole tick as bytes', ...common, ours: medians.bytes, samples: { ours: samples.bytes } }),
     ]

@@ -10,7 +10,11 @@ import { EnvironmentProperties } from '../environment/properties.ts'
 import { boundsOf, cellsIn } from '../environment/region.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { wholeNumber } from '../options.ts'
+import { RecentTicks } from './recent-ticks.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
+
+/** Three hundred ticks of the 100 × 100 world. */
+const RECENT_BYTES = 8 * 1024 ** 2
 
 type ReadMetadata = () => Promise<SimulationMetadata | null>
 
@@ -19,6 +23,7 @@ export class IndexedEnvironment implements EnvironmentReader {
   readonly #database: IndexDatabase
   readonly #strategy: EnvironmentStrategy
   readonly #metadata: ReadMetadata
+  readonly #recent = new RecentTicks(RECENT_BYTES)
   #world: EnvironmentProperties | undefined
 
   constructor(database: IndexDatabase, strategy: EnvironmentStrategy, metadata: ReadMetadata) {
@@ -32,7 +37,11 @@ export class IndexedEnvironment implements EnvironmentReader {
   }
 
   async bytes(tick: number): Promise<Uint8Array | null> {
-    return await this.#strategy.read(wholeNumber('tick', tick, { min: 0 }), await this.#run())
+    const recent = this.#recent.get(wholeNumber('tick', tick, { min: 0 }))
+    if (recent !== undefined) return recent
+    const bytes = await this.#strategy.read(tick, await this.#run())
+    if (bytes !== null) this.#recent.set(tick, bytes)
+    return bytes
   }
 
   async packed(tick: number): Promise<PackedBytes | null> {

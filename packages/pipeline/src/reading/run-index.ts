@@ -20,7 +20,7 @@ export type CellsDifference = { readonly set: Cells; readonly emptied: Int32Arra
 
 export type EnvironmentReader = {
   range(): Promise<IndexedRange | null>
-  /** The cells' bytes (a CellStateList), as the simulation wrote them; null where the tick is not indexed. */
+  /** The cells' bytes (a CellStateList), as the simulation wrote them; null where the tick is not indexed. To be read only. */
   bytes(tick: number): Promise<Uint8Array | null>
   /** The same as the index has them: compressed, where the indexer compresses. */
   packed(tick: number): Promise<PackedBytes | null>
