@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import {
   batchEnvelope,
-  batchOf,
   contractsRegistry,
   dropIndex,
-  encodeTick,
   FileSystemStorage,
   makeRunId,
   openIndex,
@@ -13,27 +11,32 @@ import {
 } from '@tidemark/pipeline'
 import { open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../testing/folders.ts'
-import { worldTicks } from '../pipeline/world.ts'
+import { storedBatches } from '../pipeline/made-world.ts'
 import type { IndexEngine } from './engines/engine.ts'
 
 /** A run of the 100 × 100 world, stored in batches; what is made of them is up to the case. */
 export class StoredWorld implements Disposable {
-  readonly runId = makeRunId()
+  readonly runId: string
   readonly storage: FileSystemStorage
   readonly batches: readonly StoredBatch[]
   readonly #folder: ReturnType<typeof temporaryFolder>
 
   static async of(batches: number, ticksOfBatch: number): Promise<StoredWorld> {
     const folder = temporaryFolder()
-    const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
-    const world = new StoredWorld(folder, storage, [])
-    const stored: StoredBatch[] = []
-    for (let batch = 0; batch < batches; batch++) stored.push(await world.#store(batch * ticksOfBatch, ticksOfBatch))
-    return Object.assign(world, { batches: stored })
+    const root = join(folder.path, 'storage')
+    const runId = makeRunId()
+    const stored = batches === 0 ? [] : await storedBatches({ runId, batches, ticksOfABatch: ticksOfBatch }, root)
+    return new StoredWorld(folder, runId, await FileSystemStorage.open({ root }), stored)
   }
 
-  private constructor(folder: ReturnType<typeof temporaryFolder>, storage: FileSystemStorage, batches: StoredBatch[]) {
+  private constructor(
+    folder: ReturnType<typeof temporaryFolder>,
+    runId: string,
+    storage: FileSystemStorage,
+    batches: readonly StoredBatch[],
+  ) {
     this.#folder = folder
+    this.runId = runId
     this.storage = storage
     this.batches = batches
   }
@@ -63,10 +66,5 @@ export class StoredWorld implements Disposable {
 
   [Symbol.dispose](): void {
     this.#folder[Symbol.dispose]()
-  }
-
-  async #store(first: number, count: number): Promise<StoredBatch> {
-    const ticks = worldTicks(this.runId, count).map(tick => encodeTick({ ...tick, tick: first + tick.tick }))
-    return await this.storage.writeBatch(batchOf(ticks))
   }
 }

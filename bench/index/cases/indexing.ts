@@ -17,7 +17,7 @@ import type { IndexEngine } from '../engines/engine.ts'
 import { FlushedIndex } from '../flushed-index.ts'
 import { StoredWorld } from '../world.ts'
 
-const BATCHES = 3
+const BATCHES = 6
 const BATCH = 1_000
 const LEVEL_3 = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 const SILENT = { debug() {}, info() {}, warn() {}, error: console.error }
@@ -37,11 +37,12 @@ export const indexing: IndexCase = {
     })
     const megabytes = ((BATCHES * ticks.reduce((sum, { cells }) => sum + cells.length, 0)) / 1e6).toFixed(0)
     const raw = `raw: ${megabytes} MB of cells copied, zstd 3, inserted ${batch} rows a transaction`
-    const common = { engine: engine.name, unit: '/s', raw: medians.raw, target: ratioAtLeast(0.6) } as const
+    const common = { engine: engine.name, unit: '/s', raw: medians.raw } as const
     return [
       figure({
         case: `write the environment of ${BATCHES * batch} ticks`,
         ...common,
+        target: ratioAtLeast(0.6),
         ours: medians.flushed,
         samples: { ours: samples.flushed, raw: samples.raw },
         note: `ticks in memory: zstd 3, upserted, counted; ${raw}`,
@@ -51,7 +52,7 @@ export const indexing: IndexCase = {
         ...common,
         ours: medians.indexed,
         samples: { ours: samples.indexed, raw: samples.raw },
-        note: 'ticks from announced batches: read, decompressed, verified, written as above, acked; raw: the same',
+        note: 'ticks from announced batches: read, decompressed, verified, written as above, acked; raw: the same, which reads nothing',
       }),
     ]
   },
