@@ -6,6 +6,7 @@ import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
 import { RUN_ID, SMALL_AND_FAST, simulationOption } from '../../pipeline/test/whole/world.ts'
+import { delimited, metadataOf, ticksOf } from '../../server/test/worlds.ts'
 import { EXIT } from '../src/exit-codes.ts'
 import { type RunningCommand, startTidemark, tidemark } from './command.ts'
 import { ENGINES, QUIET } from './engines.ts'
@@ -55,6 +56,39 @@ describe('tidemark start', () => {
     assert.notEqual((await answer(again, '/api/v1/pipeline')).status, 200)
     served.kill('SIGTERM')
     assert.equal((await served.ended).code, 0)
+  })
+})
+
+describe('tidemark start --ingest', () => {
+  it('indexes and serves the ticks that come over HTTP', async () => {
+    using folder = temporaryFolder()
+    const args = ['start', '--data', folder.path, '--port', '0', '--json', '--ingest', RUN_ID]
+    await using command = startTidemark(args)
+    const address = await addressOf(command)
+    const send = async (path: string, type: string, body: Uint8Array | string): Promise<number> =>
+      (await fetch(`${address}${path}`, { method: 'POST', headers: { 'content-type': type }, body })).status
+    const metadata = JSON.stringify(metadataOf(RUN_ID))
+    assert.equal(await send('/api/v1/ingest/metadata', 'application/json', metadata), 202)
+    const ticks = delimited(ticksOf(RUN_ID, 0, 29))
+    assert.equal(await send('/api/v1/ingest', 'application/x-protobuf', ticks), 202)
+    await until(
+      async () => {
+        const { body } = await answer(address, `/api/v1/runs/${RUN_ID}`)
+        return (body as { indexed?: { environment?: { ticks: number } } }).indexed?.environment?.ticks === 30
+      },
+      { what: 'the ticks to be indexed', timeout: 60_000 },
+    )
+    command.kill('SIGINT')
+    assert.equal((await command.ended).code, 0)
+  })
+
+  it('says what it does not go with', async () => {
+    const wrong = await tidemark(['start', '--ingest', 'a-run'])
+    assert.equal(wrong.code, EXIT.usage)
+    assert.match(wrong.err, /takes a run's id, or 'new'/)
+    const both = await tidemark(['start', '--ingest', 'new', '--ticks', '5'])
+    assert.equal(both.code, EXIT.usage)
+    assert.match(both.err, /leave --ticks out/)
   })
 })
 

@@ -11,12 +11,17 @@ export const start: Command = {
     ...DATA,
     new: { help: 'begins a new run; else it goes on with the newest' },
     ticks: { value: '<n>', help: 'makes so many more, indexes them and ends; else Ctrl-C ends it' },
+    ingest: {
+      value: '<run>',
+      help: "takes this run's ticks over HTTP (docs/http.md) in place of a simulation's; 'new' makes an id and prints it",
+    },
     'no-server': { help: 'the pipeline alone' },
     ...SERVER,
   },
   examples: [
     { run: 'tidemark start', what: 'goes on with the newest run in ./data, and prints the address to look at' },
     { run: 'tidemark start --ticks 300 --new', what: '300 ticks of a new run' },
+    { run: 'tidemark start --ingest new', what: 'your own simulation, in any language, sends its ticks' },
     {
       run: 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__TICKS_PER_SECOND=20 tidemark start',
       what: 'every option of docs/configuration.md can be set by the environment',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../services/notification-topics.ts'
 import { index, queue, storageRead, storageWrite, topicRead, topicWrite } from './bindings.ts'
-import type { PipelineConfig } from './config.ts'
+import type { PipelineConfig, ServiceConfig } from './config.ts'
 
 export type DefaultConfigOptions = {
   /** Topics, storage, index and the simulation's states are there. Default './data'. */
@@ -10,6 +10,8 @@ export type DefaultConfigOptions = {
   readonly newRun?: boolean
   /** The tick after which the run is over. Default: it goes on until stopped. */
   readonly lastTick?: number
+  /** A run whose ticks are put into the queues from outside, in place of the simulation's. */
+  readonly ingestedRun?: string
 }
 
 const MiB = 1024 ** 2
@@ -28,7 +30,8 @@ const LEASE = '5s'
 
 /** The whole pipeline on one machine, with nothing to install: SQLite topics and index, and files. */
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
-  const { dataFolder = './data', newRun = false, lastTick } = options
+  const { dataFolder = './data', newRun = false, lastTick, ingestedRun } = options
+  const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }
   const deadLetters = topicWrite('dead-letters')
   const indexer = (consumerGroup: string) => ({
     bindings: {
@@ -37,7 +40,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
       index: index('runs'),
       deadLetters: topicWrite('indexer-dead-letters'),
     },
-    options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_OF_A_BUFFER } as const,
+    options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_OF_A_BUFFER, ...ofRun } as const,
   })
   return {
     resources: {
@@ -55,7 +58,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
           storage: storageRead('ticks'),
           index: index('runs'),
         },
-        options: { lease: LEASE },
+        options: { lease: LEASE, ...ofRun },
       },
       'dummy-indexer': { type: 'dummy-indexer', ...indexer('dummy') },
       'environment-indexer': { type: 'environment-indexer', ...indexer('environment') },
@@ -88,17 +91,21 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
           metadata: topicWrite(METADATA_TOPIC),
         },
       },
-      simulation: {
-        type: 'simulation',
-        thread: true,
-        bindings: { ticks: queue('ticks'), metadata: queue('metadata'), storage: storageRead('ticks') },
-        options: {
-          ticksPerSecond: TICKS_PER_SECOND,
-          stateFolder: join(dataFolder, 'simulation'),
-          resume: newRun ? false : 'newest',
-          ...(lastTick !== undefined && { maxTicks: lastTick }),
-        },
-      },
+      ...(ingestedRun === undefined && { simulation: simulationOf(dataFolder, newRun, lastTick) }),
+    },
+  }
+}
+
+function simulationOf(dataFolder: string, newRun: boolean, lastTick: number | undefined): ServiceConfig {
+  return {
+    type: 'simulation',
+    thread: true,
+    bindings: { ticks: queue('ticks'), metadata: queue('metadata'), storage: storageRead('ticks') },
+    options: {
+      ticksPerSecond: TICKS_PER_SECOND,
+      stateFolder: join(dataFolder, 'simulation'),
+      resume: newRun ? false : 'newest',
+      ...(lastTick !== undefined && { maxTicks: lastTick }),
     },
   }
 }

@@ -4,7 +4,7 @@ import { BATCH_TOPIC } from '../services/notification-topics.ts'
 import type { ServiceState } from '../services/service.ts'
 import { Rate } from './rate.ts'
 
-/** The pipeline at one moment. Counts are those of this start; `tick` is the run's. */
+/** The pipeline at one moment. Counts are those of this start; `tick` is the run's, or how many were stored where there is no simulation. */
 export type Progress = {
   readonly services: readonly { readonly name: string; readonly state: ServiceState; readonly healthy: boolean }[]
   readonly tick: number
@@ -48,7 +48,8 @@ export class ProgressReader {
     const groups = await this.#health()
     const metric = (service: string, name: string): number =>
       services.find(each => each.name === service)?.metrics[name] ?? 0
-    const tick = metric('simulation', 'tick')
+    const isSimulated = services.some(({ name }) => name === 'simulation')
+    const tick = isSimulated ? metric('simulation', 'tick') : metric('persistence', 'ticksWritten')
     const storedBytes = metric('persistence', 'bytesWritten')
     const indexedTicks = metric('dummy-indexer', 'ticksIndexed')
     return {

@@ -5,10 +5,13 @@ import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
+import type { EncodedTick } from '../contracts/tick-codec.ts'
 import { lockFolder } from '../databases/folder-lock.ts'
 import { openIndex } from '../databases/open-index.ts'
+import type { Outlet } from '../resources/bound-resources.ts'
 import { type Pipeline, runPipeline } from '../run-pipeline.ts'
 import { type DummyTotals, readDummyTotals } from '../services/indexing/dummy-indexer.ts'
+import type { EncodedMetadata } from '../services/simulation/simulation-service.ts'
 import { withRunId } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
 import { ProgressReader } from './progress.ts'
@@ -24,6 +27,8 @@ export type Started = {
   readonly topics: Tidemark
   /** The address of the runs' indexes. */
   readonly indexes: string
+  /** Where the ticks of an ingested run go. */
+  readonly ingest?: { readonly ticks: Outlet<EncodedTick>; readonly metadata: Outlet<EncodedMetadata> }
   readonly logger: Logger
 }
 
@@ -33,6 +38,8 @@ export type StartOptions = {
   readonly newRun: boolean
   /** How many more; undefined: until it is interrupted. */
   readonly ticks: number | undefined
+  /** A run whose ticks come through whoever serves it, in place of a simulation. */
+  readonly ingestedRun?: string | undefined
   readonly format: 'text' | 'json'
   /** Ends it in good order. */
   readonly interrupted: AbortSignal
@@ -53,7 +60,8 @@ export async function start(options: StartOptions): Promise<boolean> {
   const pipeline = await runPipeline(config, { logger })
   try {
     await using topics = await open(topicsUrl(config), { registry: contractsRegistry, maintenance: false, logger })
-    await using served = await options.serve?.({ pipeline, topics, indexes: indexOf(config).address, logger })
+    const indexes = indexOf(config).address
+    await using served = await options.serve?.({ pipeline, topics, indexes, logger, ...ingestOf(options, pipeline) })
     const reader = new ProgressReader(pipeline, topics, groups)
     const show = async (): Promise<void> => teller.progress(await reader.read(), problems.recent)
     teller.begun(runId, served?.url)
@@ -75,9 +83,10 @@ export async function start(options: StartOptions): Promise<boolean> {
   return !hasFailed(pipeline)
 }
 
-async function configOf({ dataFolder, newRun, ticks }: StartOptions): Promise<CheckedConfig> {
+async function configOf({ dataFolder, newRun, ticks, ingestedRun }: StartOptions): Promise<CheckedConfig> {
   const config = (lastTick?: number): CheckedConfig => {
-    const given = defaultConfig({ dataFolder, newRun, ...(lastTick !== undefined && { lastTick }) })
+    const ends = { ...(lastTick !== undefined && { lastTick }), ...(ingestedRun !== undefined && { ingestedRun }) }
+    const given = defaultConfig({ dataFolder, newRun, ...ends })
     return checkConfig(withOverrides(given, process.env), process.cwd())
   }
   return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
@@ -100,8 +109,15 @@ function runOf({ services }: CheckedConfig): IndexedBy {
 
 const topicsUrl = ({ resources }: CheckedConfig): string => resources.topics?.url ?? ''
 
+function ingestOf({ ingestedRun }: StartOptions, pipeline: Pipeline): Pick<Started, 'ingest'> {
+  if (ingestedRun === undefined) return {}
+  return { ingest: { ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') } }
+}
+
+/** Ticks from elsewhere have no end that could be known here. */
 async function simulationOver(pipeline: Pipeline, interrupted: AbortSignal): Promise<void> {
-  while (!interrupted.aborted && isRunning(pipeline, 'simulation')) await pause(ASK_MS, interrupted)
+  const isIngested = !pipeline.services.status().some(({ name }) => name === 'simulation')
+  while (!interrupted.aborted && (isIngested || isRunning(pipeline, 'simulation'))) await pause(ASK_MS, interrupted)
 }
 
 /** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */

@@ -43,6 +43,10 @@ export class Codec {
   #encodeProtobuf(value: Message): EncodedPayload {
     if (value.$typeName === 'google.protobuf.Any') {
       const any = value as Any
+      // Foreign JSON can look like one; copying what only claims to have a length could take for ever.
+      if (typeof any.typeUrl !== 'string' || !(any.value instanceof Uint8Array)) {
+        throw new PayloadError("It has the $typeName of an Any, and isn't one: its value must be a Uint8Array")
+      }
       if (any.typeUrl === BYTES || !isStorable(any.typeUrl)) {
         throw new PayloadError(`'${any.typeUrl}' is not a type URL that can be stored. Pack the Any with anyPack()`)
       }

@@ -121,6 +121,9 @@ for (const store of STORES) {
           return true
         })
         await assert.rejects(tm.publish('work', create(AnySchema)), PayloadError)
+        // As it comes out of foreign JSON: the length is only a word.
+        const claimed = { $typeName: 'google.protobuf.Any', typeUrl: 'a/b', value: { length: 1e9 } }
+        await assert.rejects(tm.publish('work', claimed), PayloadError)
       })
 
       it('needs a type URL that every store can keep', async () => {
