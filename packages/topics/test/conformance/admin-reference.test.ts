@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BackfillError, MessageNotFoundError, TopicConflictError } from 'tidemark'
 import { consume, range, receive } from './consuming.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { SECLUDED_STORES, STORES } from './stores.ts'
 
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference', maxAttempts: 1 } as const
 
@@ -126,7 +126,7 @@ for (const store of STORES) {
   })
 }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`${store.name}, shared`, () => {
     it('reports a message that waits for a group that does not exist', async () => {
       await using database = await store.fresh()

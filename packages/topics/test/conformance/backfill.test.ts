@@ -7,7 +7,7 @@ import { Instrumentation } from '../../src/instrumentation.ts'
 import { BackfillTakeOver } from '../../src/maintenance/backfills.ts'
 import { collect, consume, eventsOf, happened, payloadsOf, range } from './consuming.ts'
 import { openStore } from './reference.ts'
-import { SHARED_STORES, SILENT, STORES } from './stores.ts'
+import { SECLUDED_STORES, SILENT, STORES } from './stores.ts'
 
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference' } as const
 
@@ -99,7 +99,7 @@ for (const engine of STORES) {
   })
 }
 
-for (const engine of SHARED_STORES) {
+for (const engine of SECLUDED_STORES) {
   describe(`a backfill of more than 100 000 messages, on ${engine.name}`, () => {
     it('runs in the background, and the job of another process finishes what a closed one left', async () => {
       await using database = await engine.fresh()

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
 import { consume, range } from './consuming.ts'
-import { SHARED_STORES, type TestDatabase } from './stores.ts'
+import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 /** The sign bit: the one that arithmetic gets wrong. */
 const BIT = 63
 const MASK = '-9223372036854775808'
 const MESSAGES = 9
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`retention by bitmaps on ${store.name}`, () => {
     it('keeps what a live group has not completed, though its watermark is past it', async () => {
       await using test = await tracked(store)
@@ -53,7 +53,7 @@ for (const store of SHARED_STORES) {
 }
 
 /** A topic tracked by reference with messages that are old and read; their bits are set by hand. */
-async function tracked(store: (typeof SHARED_STORES)[number]) {
+async function tracked(store: (typeof SECLUDED_STORES)[number]) {
   const database: TestDatabase = await store.fresh()
   const cleaner: Cleaner = await cleanerOf(database)
   const tm = await database.open()

@@ -4,11 +4,11 @@ import type { Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
 import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
 import { letDie, MISSES, openStore, TIMEOUT_MS } from './dying.ts'
-import { SHARED_STORES } from './stores.ts'
+import { SECLUDED_STORES } from './stores.ts'
 
 const DETECT = 'dead-groups'
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(store.name, () => {
     describe('a group that falls silent', () => {
       it('misses once per timeout, however often the detector runs, and dies at its last miss', async () => {

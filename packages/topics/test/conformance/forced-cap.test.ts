@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Delivery, Tidemark, TopicOptions } from 'tidemark'
 import { type Cleaner, cleanerOf, DAY } from './cleaning.ts'
 import { consume, groupOf, range, receive } from './consuming.ts'
-import { SHARED_STORES, type TestDatabase } from './stores.ts'
+import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 const CAPPED: TopicOptions = {
   semantics: 'pub-sub',
@@ -17,7 +17,7 @@ const CAPPED: TopicOptions = {
 /** The messages up to here are 11 days old, the later ones are new; they stand in other partitions. */
 const OLD = 9
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`the forced cap on ${store.name}`, () => {
     const test = (name: string, body: (database: TestDatabase, cleaner: Cleaner) => Promise<void>): void => {
       it(name, async () => {

@@ -4,9 +4,9 @@ import { BackfillError, InvalidTransitionError, TooManyGroupsError } from 'tidem
 import { until } from '../../../../testing/until.ts'
 import { range } from './consuming.ts'
 import { die, openStore, orphanBackfills, remove, Work } from './reference.ts'
-import { SHARED_STORES } from './stores.ts'
+import { SECLUDED_STORES } from './stores.ts'
 
-for (const engine of SHARED_STORES) {
+for (const engine of SECLUDED_STORES) {
   describe(engine.name, () => {
     describe('a message of a topic with reference tracking', () => {
       it('is required of the groups that are live when it is published, and completed by those that acked it', async () => {

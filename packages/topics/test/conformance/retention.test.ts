@@ -4,12 +4,12 @@ import type { TopicOptions } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
 import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
 import { consume, groupOf, range, receive } from './consuming.ts'
-import { SHARED_STORES, type TestDatabase } from './stores.ts'
+import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 /** Small partitions: what is removed by the partition goes in several. */
 const PUB_SUB: TopicOptions = { semantics: 'pub-sub', retention: '24h', maxRetention: '30d', partitionRows: 10 }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`retention on ${store.name}`, () => {
     const test = (name: string, body: (database: TestDatabase, cleaner: Cleaner) => Promise<void>): void => {
       it(name, async () => {

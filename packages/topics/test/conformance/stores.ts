@@ -87,13 +87,18 @@ const postgres: TestStore = {
   },
 }
 
-/** A whole server: on the shared one a transaction of another test that stays open holds watermarks and clean-up back. */
-const postgresServer: TestStore = {
+let ownServer: Promise<string> | undefined
+
+/**
+ * On a server of the test file's own, which ends with its process: on the shared one a transaction of another test holds
+ * watermarks and clean-up back while it is open.
+ */
+const secludedPostgres: TestStore = {
   name: 'PostgreSQL',
   async fresh() {
-    const server = await startPostgres()
-    const { url } = await freshDatabase(server.url)
-    return postgresDatabase(url, () => server[Symbol.asyncDispose]())
+    ownServer ??= startPostgres().then(server => server.url)
+    const { url, drop } = await freshDatabase(await ownServer)
+    return postgresDatabase(url, drop)
   },
 }
 
@@ -108,7 +113,7 @@ function postgresDatabase(url: string, remove: () => Promise<void>): TestDatabas
 /** Those that several instances and processes share, and that outlive them. */
 export const SHARED_STORES = [sqliteFile, postgres]
 /** Nobody else's transactions are in these. */
-export const SECLUDED_STORES = [sqliteFile, postgresServer]
+export const SECLUDED_STORES = [sqliteFile, secludedPostgres]
 export const STORES = [...SHARED_STORES, sqliteMemory]
 
 /** Tests provoke warnings on purpose. */

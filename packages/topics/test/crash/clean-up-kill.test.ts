@@ -6,7 +6,7 @@ import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { type Cleaner, cleanerOf, DAY } from '../conformance/cleaning.ts'
 import { range } from '../conformance/consuming.ts'
-import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
+import { SECLUDED_STORES, type TestDatabase } from '../conformance/stores.ts'
 
 const TOPIC = 'events'
 const MESSAGES = 800
@@ -14,7 +14,7 @@ const KILLS = 5
 
 type Said = { readonly removed: number; readonly lost: number }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`clean-up processes killed with SIGKILL, on ${store.name}`, () => {
     it('leave a log that the next one goes on with: nothing needed is removed, and all of the rest is', async t => {
       await using database = await store.fresh()

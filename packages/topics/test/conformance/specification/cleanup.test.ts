@@ -6,11 +6,11 @@ import { until } from '../../../../../testing/until.ts'
 import type { SubscriptionRecord } from '../../../src/stores/store.ts'
 import { type Cleaner, cleanerOf, DAY } from '../cleaning.ts'
 import { consume, groupOf, range, receive } from '../consuming.ts'
-import { SHARED_STORES, type TestDatabase, type TestStore } from '../stores.ts'
+import { SECLUDED_STORES, type TestDatabase, type TestStore } from '../stores.ts'
 
 const PUB_SUB: TopicOptions = { semantics: 'pub-sub', retention: '24h', maxRetention: '30d', partitionRows: 20 }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(`${store.name}: Message Cleanup Job`, () => {
     scenario(store, 'deletes in batches, and goes on until none is full', async (database, _, tm) => {
       await using cleaner = await cleanerOf(database, 10)

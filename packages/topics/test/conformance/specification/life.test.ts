@@ -13,7 +13,7 @@ import { spawnScript } from '../../../../../testing/processes.ts'
 import { until } from '../../../../../testing/until.ts'
 import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, range, receive } from '../consuming.ts'
 import { letDie, MISSES, openStore, TIMEOUT_MS } from '../dying.ts'
-import { SHARED_STORES, STORES } from '../stores.ts'
+import { SECLUDED_STORES, STORES } from '../stores.ts'
 
 const HOUR = 3_600_000
 
@@ -85,7 +85,7 @@ for (const store of STORES) {
   })
 }
 
-for (const store of SHARED_STORES) {
+for (const store of SECLUDED_STORES) {
   describe(store.name, () => {
     it('testDeadConsumerGroupDetection', async () => {
       await using database = await store.fresh()

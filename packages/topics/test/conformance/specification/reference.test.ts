@@ -6,9 +6,9 @@ import { BackfillError } from 'tidemark'
 import { until } from '../../../../../testing/until.ts'
 import { range } from '../consuming.ts'
 import { die, openStore, orphanBackfills, resurrect, Work } from '../reference.ts'
-import { SHARED_STORES, type TestDatabase } from '../stores.ts'
+import { SECLUDED_STORES, type TestDatabase } from '../stores.ts'
 
-for (const engine of SHARED_STORES) {
+for (const engine of SECLUDED_STORES) {
   describe(engine.name, () => {
     describe('Critical Gap 1: message completion logic for fan-out', () => {
       it('scenario 1: a group that dies after a message was published no longer holds it', async () => {
