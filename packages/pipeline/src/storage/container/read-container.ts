@@ -20,7 +20,7 @@ import {
 } from './format.ts'
 import { oneAhead } from './one-ahead.ts'
 
-const READ_BYTES = 2 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
 /** Level 19, the highest that is written, needs a window of 2^23; a file that asks for more is not ours. */
 const LARGEST_WINDOW_LOG = 23
 
