@@ -110,9 +110,12 @@ for (const store of SHARED_STORES) {
           for (let n = 1; changing; n++) await there.configureTopic('events', { maxAttempts: 5 + (n % 2) })
         }
         const changes = change()
-        for (const n of range(1, 100)) await here.publish('events', n)
-        changing = false
-        await changes
+        try {
+          for (const n of range(1, 100)) await here.publish('events', n)
+        } finally {
+          changing = false
+          await changes
+        }
         assert.deepEqual(await consume(reader, 100), range(1, 100))
         assert.equal(await reader.poll(0), null)
       })

@@ -45,7 +45,7 @@ const NO_SCHEMA = '3F000'
 const NOT_TEXT = '22021'
 const PARTITION_ATTEMPTS = 20
 /** How often a topic may be configured anew under one publish. */
-const CONFIG_ATTEMPTS = 20
+const CONFIG_ATTEMPTS = 200
 
 export class Publisher {
   readonly #database: Database
