@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { open } from 'tidemark'
+import { temporaryFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
 import { EXIT } from '../src/exit-codes.ts'
 import { type CommandOptions, MAIN, NODE_FLAGS, RunningCommand, startTidemark, tidemark } from './command.ts'
@@ -102,5 +105,23 @@ describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linu
     assert.equal((await tm.admin.topics()).length, 1)
     assert.equal((await inTerminal('topics delete orders', { ...options, input: 'y\n' }).ended).code, 0)
     assert.deepEqual(await tm.admin.topics(), [])
+  })
+
+  it('sees how far a long work is, and nothing of that is left when it is done', async () => {
+    await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+    await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+    await tm.configureTopic('orders')
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'orders.jsonl')
+    writeFileSync(file, '{"orderId": 7}\n'.repeat(1_500))
+    const options = { database: database.url, environment: { NO_COLOR: undefined, TERM: 'xterm' } }
+    const published = await inTerminal(`publish orders < ${file}`, options).ended
+    assert.match(published.out, /█░* +33 % {2}500 messages/)
+    assert.ok(published.out.includes(`${ESCAPE}[2K1500 messages published`))
+    assert.match((await inTerminal('migrate', options).ended).out, /migrating {2}0 s/)
+
+    // Where nobody looks it is not drawn.
+    const piped = await tidemark(['publish', 'orders'], { ...options, input: '1\n2\n' })
+    assert.deepEqual([piped.out, piped.err], ["2 messages published to 'orders'\n", ''])
   })
 })

@@ -21,7 +21,8 @@ export class Context {
     this.settings = settings
     this.streams = new Places('event streams', limits.streams, 'streams')
     this.pulls = new Places('waiting pulls', limits.pulls, 'pulls')
-    this.#runs = indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns)
+    this.#runs =
+      indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategy)
     this.events = new EventHub(settings, this.#runs)
   }
 

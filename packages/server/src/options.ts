@@ -3,6 +3,7 @@ import {
   defaultLogger,
   type EncodedMetadata,
   type EncodedTick,
+  type EnvironmentStrategy,
   type Outlet,
   type Pipeline,
   rule,
@@ -34,6 +35,8 @@ export type ServerOptions = {
   readonly pipeline?: Pipeline
   /** The address of the runs' indexes: `sqlite:<folder>` or `postgres://…`. */
   readonly indexes?: string
+  /** The one that the runs' environment indexer has, where it is one of your own (`loadEnvironmentStrategy`). */
+  readonly environmentStrategy?: EnvironmentStrategy
   readonly ingest?: IngestTarget
   /** A pino logger, or anything of its shape. Default: warnings and errors to standard error. */
   readonly logger?: Logger
@@ -48,6 +51,7 @@ export type Settings = {
   readonly topics: Tidemark | undefined
   readonly pipeline: Pipeline | undefined
   readonly indexes: string | undefined
+  readonly environmentStrategy: EnvironmentStrategy | undefined
   readonly ingest: IngestTarget | undefined
   readonly logger: Logger
   readonly limits: Limits
@@ -91,6 +95,7 @@ const OPTIONS = {
   topics: made<Tidemark>('an open Tidemark', 'publish'),
   pipeline: made<Pipeline>('a running pipeline', 'status'),
   indexes: text({ says: '', secret: true }),
+  environmentStrategy: made<EnvironmentStrategy>('an environment strategy', 'read'),
   ingest: rule<IngestTarget, object>(about, '{ ticks: pipeline.outlet(…) }', (path, value) => checkIngest(path, value)),
   logger: made<Logger>('a pino logger', 'warn'),
   limits: rule(about, 'an object of limits', (path, value) => checkOptions(path, value, LIMITS)),
@@ -123,6 +128,7 @@ export function checkServerOptions(given: ServerOptions): Settings {
     topics: options.topics,
     pipeline: options.pipeline,
     indexes: options.indexes,
+    environmentStrategy: options.environmentStrategy,
     ingest: options.ingest,
     logger,
     limits: limits ?? checkOptions('server.limits', {}, LIMITS),

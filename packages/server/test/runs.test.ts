@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { zstdDecompressSync } from 'node:zlib'
-import { DEFAULT_LIMITS, decodeCells, encodeCells } from '@tidemark/pipeline'
-import { metadataOf, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
+import {
+  BATCH_TOPIC,
+  DEFAULT_LIMITS,
+  decodeCells,
+  encodeCells,
+  index,
+  loadEnvironmentStrategy,
+  storageRead,
+  topicRead,
+} from '@tidemark/pipeline'
+import { metadataOf, RUN_ID, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
 
 const LAST = 20
 const NOBODY = '20260101-00000000-00000000-0000-4000-8000-000000000000'
@@ -171,5 +181,27 @@ describe('a limit on JSON', () => {
     assert.deepEqual([refused.status, refused.body.code], [422, 'TIDEMARK_ANSWER_TOO_LARGE'])
     assert.equal((await world.get(`${path}?region=0,0:1,1`, { accept: 'application/json' })).status, 200)
     assert.equal((await world.get(path)).status, 200)
+  })
+})
+
+describe("a run indexed by a strategy of one's own", () => {
+  it('is read through it', async () => {
+    const strategy = fileURLToPath(import.meta.resolve('../../pipeline/test/indexes/strategies/row-per-cell.ts'))
+    const environmentStrategy = await loadEnvironmentStrategy(strategy, { compression: 'none', level: 3 }, '.')
+    const bindings = {
+      batches: topicRead(BATCH_TOPIC, { consumerGroup: 'environment' }),
+      storage: storageRead('ticks'),
+      index: index('runs'),
+    }
+    const options = { strategy, runId: RUN_ID, flushTimeout: 50 }
+    await using world = await startWorld(
+      { environmentStrategy },
+      { 'environment-indexer': { type: 'environment-indexer', bindings, options } },
+    )
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 3))
+    await world.indexed(3)
+    const { bytes } = await world.get(`/api/v1/runs/${world.runId}/environment/2`)
+    assert.deepEqual(decodeCells(bytes, DEFAULT_LIMITS), tickOf(world.runId, 2).cells)
   })
 })

@@ -100,7 +100,7 @@ describe('streams', () => {
     await using server = await serve({ limits: { streams: 50 } })
     await server.tm.configureTopic('work')
     const answers = await Promise.all(
-      Array.from({ length: 1_000 }, async () => {
+      Array.from({ length: 2_000 }, async () => {
         const listener = await Listener.open(server.url, '/api/v1/events').catch(() => undefined)
         return { listener, status: listener?.response.statusCode }
       }),

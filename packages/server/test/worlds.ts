@@ -33,7 +33,7 @@ export type World = AsyncDisposable & {
 }
 
 const SHAPE = [10, 10]
-const RUN_ID = makeRunId(Date.UTC(2026, 0, 2), '550e8400-e29b-41d4-a716-446655440000')
+export const RUN_ID = makeRunId(Date.UTC(2026, 0, 2), '550e8400-e29b-41d4-a716-446655440000')
 
 /** The pipeline without its simulation, and a server: ticks come over HTTP, and so do the answers. */
 export async function startWorld(options: ServerOptions = {}, more: PipelineConfig['services'] = {}): Promise<World> {
@@ -80,11 +80,9 @@ export async function startWorld(options: ServerOptions = {}, more: PipelineConf
 }
 
 function configOf(dataFolder: string, more: PipelineConfig['services']): PipelineConfig {
-  const { services, ...config } = defaultConfig({ dataFolder })
-  const { simulation, ...others } = services
-  const quick = Object.entries(others).map(([name, service]) => {
+  const { services, ...config } = defaultConfig({ dataFolder, ingestedRun: RUN_ID })
+  const quick = Object.entries(services).map(([name, service]) => {
     const options = { ...service.options } as Record<string, unknown>
-    if (name.endsWith('-indexer')) options.runId = RUN_ID
     if ('flushTimeout' in options) options.flushTimeout = '50ms'
     if ('batchTimeout' in options) options.batchTimeout = '50ms'
     return [name, { ...service, options }]

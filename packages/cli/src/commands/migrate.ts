@@ -25,10 +25,9 @@ export const migrate: Command = {
   run: async (given, surroundings) => {
     const looksOnly = given.flag('check')
     const address = given.text('index')
-    const versions =
-      address === undefined
-        ? await topics(databaseOf(given, surroundings), looksOnly)
-        : await indexes(address, looksOnly)
+    const looking =
+      address === undefined ? topics(databaseOf(given, surroundings), looksOnly) : indexes(address, looksOnly)
+    const versions = await surroundings.output.liveLine().during(looksOnly ? 'looking' : 'migrating', looking)
     const isBehind = versions.some(({ found, newest }) => found !== newest)
     const didSomething = isBehind && !looksOnly
     surroundings.output.result({ migrated: didSomething, versions }, () => [

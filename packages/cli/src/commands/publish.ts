@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { PublishedRef, Tidemark } from 'tidemark'
 import type { Command, Surroundings } from '../command.ts'
@@ -5,6 +6,7 @@ import { DATABASE, withTopics } from '../database.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { progressBar } from '../output/progress-bar.ts'
 
 /** Lines of one transaction. */
 const BATCH = 500
@@ -60,27 +62,39 @@ async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundin
   let published = 0
   let number = 0
   let batch: unknown[] = []
+  let bytes = 0
+  const total = inputBytes()
+  const line = surroundings.output.liveLine()
   const flush = async (): Promise<void> => {
     const refs: PublishedRef[] = await tm.publishBatch(topic, batch)
     published += refs.length
     batch = []
+    line.draw(() => `${total > 0 ? `${progressBar(bytes / total)}  ` : ''}${published} messages`)
   }
   const input = createInterface({ input: process.stdin })
   surroundings.interrupted.addEventListener('abort', () => input.close(), { once: true })
   try {
-    for await (const line of input) {
+    for await (const text of input) {
       number++
-      if (line.trim() === '') continue
-      batch.push(payloadOf(given, line, `Line ${number}`))
+      bytes += Buffer.byteLength(text) + 1
+      if (text.trim() === '') continue
+      batch.push(payloadOf(given, text, `Line ${number}`))
       if (batch.length === BATCH) await flush()
     }
     if (batch.length > 0) await flush()
   } finally {
+    line.clear()
     // Also where a line is wrong: how far it came says where to go on.
     surroundings.output.result({ topic, published }, () => [`${published} messages published to '${topic}'`])
     process.stdin.destroy()
   }
   return surroundings.interrupted.aborted ? EXIT.interrupted : EXIT.done
+}
+
+/** 0: it is no file, and nobody knows how much is to come. */
+function inputBytes(): number {
+  const input = fstatSync(process.stdin.fd)
+  return input.isFile() ? input.size : 0
 }
 
 function payloadOf(given: Given, text: string, what: string): unknown {

@@ -18,8 +18,9 @@ export const repair: Command = {
   run: async (given, surroundings) => {
     const { url, namespace } = databaseOf(given, surroundings)
     await confirm(given, `Repairing namespace '${namespace}'`, surroundings.interrupted)
-    const report = await repairNamespace(url, { namespace })
-    surroundings.output.result(report, () => [
+    const { output } = surroundings
+    const report = await output.liveLine().during('repairing', repairNamespace(url, { namespace }))
+    output.result(report, () => [
       ...(report.problems.length === 0 ? ['nothing is wrong'] : report.problems.map(problem => `found: ${problem}`)),
       ...report.changes.map(change => `done: ${change}`),
       ...(report.mended ? [] : ['it could not be mended: restore it from a backup']),

@@ -108,7 +108,7 @@ export const configure: Command = {
       const isSwitch = existing !== undefined && tracking !== undefined && tracking !== existing.config.tracking
       let config: TopicConfig = await tm.admin.configureTopic(name, isSwitch ? others : options)
       if (isSwitch) {
-        await tm.admin.setTracking(name, tracking)
+        await surroundings.output.liveLine().during(`switching to ${tracking}`, tm.admin.setTracking(name, tracking))
         config = { ...config, tracking }
       }
       const verb = existing === undefined ? 'made' : 'changed'

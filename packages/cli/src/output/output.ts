@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { redact } from '../redact.ts'
 import { toJson } from './json.ts'
+import { LiveLine } from './live-line.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -32,6 +33,12 @@ export class Output {
   /** One of a stream of results. */
   next(value: unknown, text: () => string): void {
     this.result(value, () => [text()])
+  }
+
+  /** Tells how far something is, on standard error where that is a terminal. */
+  liveLine(): LiveLine {
+    const { stderr, environment } = this.#options
+    return new LiveLine(stderr, stderr.isTTY === true && !this.json && environment.TERM !== 'dumb')
   }
 
   /** For people, on standard error, so that it is in nobody's way. */

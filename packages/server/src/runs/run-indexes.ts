@@ -1,4 +1,11 @@
-import { type IndexedRange, listIndexedRuns, openRunIndex, type RunIndex, requireRunId } from '@tidemark/pipeline'
+import {
+  type EnvironmentStrategy,
+  type IndexedRange,
+  listIndexedRuns,
+  openRunIndex,
+  type RunIndex,
+  requireRunId,
+} from '@tidemark/pipeline'
 
 export type OpenRun = {
   readonly index: RunIndex
@@ -18,12 +25,14 @@ type Entry = { readonly opened: Promise<OpenRun>; users: number; isDropped: bool
 export class RunIndexes {
   readonly #address: string
   readonly #most: number
+  readonly #strategy: EnvironmentStrategy | undefined
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>()
 
-  constructor(address: string, most: number) {
+  constructor(address: string, most: number, strategy?: EnvironmentStrategy) {
     this.#address = address
     this.#most = most
+    this.#strategy = strategy
   }
 
   /** Oldest first. */
@@ -72,7 +81,8 @@ export class RunIndexes {
       this.#entries.set(runId, found)
       return found
     }
-    const opened = openRunIndex(this.#address, runId).then(index => ({
+    const options = { ...(this.#strategy && { environmentStrategy: this.#strategy }) }
+    const opened = openRunIndex(this.#address, runId, options).then(index => ({
       index,
       knownEnd: { environment: -1, organisms: -1 },
     }))

@@ -1,0 +1,39 @@
+const ERASE_LINE = '\r\u001b[2K'
+const EVERY_MS = 200
+
+/** One line on standard error that is drawn over and over, where somebody looks; nothing elsewhere. */
+export class LiveLine {
+  readonly #stream: NodeJS.WriteStream
+  readonly #isWanted: boolean
+  #drawnAt = Number.NEGATIVE_INFINITY
+
+  constructor(stream: NodeJS.WriteStream, isWanted: boolean) {
+    this.#stream = stream
+    this.#isWanted = isWanted
+  }
+
+  /** `text` is asked for only when it is drawn, a few times a second. */
+  draw(text: () => string): void {
+    if (!this.#isWanted || performance.now() - this.#drawnAt < EVERY_MS) return
+    this.#drawnAt = performance.now()
+    this.#stream.write(`${ERASE_LINE}${text()}`)
+  }
+
+  clear(): void {
+    if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#stream.write(ERASE_LINE)
+  }
+
+  /** For work that can't say how far it is: how long it has been at it. */
+  async during<T>(what: string, work: Promise<T>): Promise<T> {
+    const started = performance.now()
+    const draw = (): void => this.draw(() => `${what}  ${Math.floor((performance.now() - started) / 1_000)} s`)
+    draw()
+    const timer = setInterval(draw, EVERY_MS)
+    try {
+      return await work
+    } finally {
+      clearInterval(timer)
+      this.clear()
+    }
+  }
+}
