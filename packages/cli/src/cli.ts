@@ -36,12 +36,15 @@ export async function run(
     onCommand(command)
     return await command.run(given, surroundings)
   } catch (error) {
-    if (surroundings.interrupted.aborted) return EXIT.interrupted
+    if (surroundings.interrupted.aborted && isAbort(error)) return EXIT.interrupted
     const told = error instanceof TidemarkError ? error : new UnexpectedError(error)
     output.complain(told)
     return exitCodeOf(told)
   }
 }
+
+/** Of what was interrupted; what fails while it ends is told like any failure. */
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
 const manifest = (): { readonly version: string } =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))

@@ -16,9 +16,9 @@ const ESCAPE = String.fromCharCode(27)
 /** util-linux's; others of that name take other options. */
 const hasTerminals = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 
-/** In a terminal, with these answers typed into it. */
+/** In a terminal, with these answers typed into it; in the place of the shell, which would have a Ctrl-C too. */
 const inTerminal = (args: string, options: CommandOptions): RunningCommand =>
-  new RunningCommand('script', ['-qec', `${COMMAND} ${args}`, '/dev/null'], { input: '', ...options })
+  new RunningCommand('script', ['-qec', `exec ${COMMAND} ${args}`, '/dev/null'], { input: '', ...options })
 
 for (const { engine, fresh } of ENGINES) {
   describe(`a stream, on ${engine}`, () => {

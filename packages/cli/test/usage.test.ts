@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../../testing/folders.ts'
+import { run } from '../src/cli.ts'
 import { COMMANDS, GROUPS } from '../src/commands.ts'
 import { EXIT, EXIT_MEANINGS } from '../src/exit-codes.ts'
 import { commandHelp } from '../src/help.ts'
+import { Output } from '../src/output/output.ts'
 import { redact } from '../src/redact.ts'
 import { nearest } from '../src/suggest.ts'
 import { tidemark } from './command.ts'
@@ -40,6 +43,16 @@ describe('the version', () => {
   it("is the package's", async () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
     assert.equal((await tidemark(['--version'])).out, `${version}\n`)
+  })
+})
+
+describe('a command that was interrupted', () => {
+  it('still tells what failed while it ended', async () => {
+    const stderr = new PassThrough() as PassThrough & NodeJS.WriteStream
+    const output = new Output({ json: false, stdout: stderr, stderr, environment: {} })
+    const code = await run(['topcs'], { output, environment: {}, interrupted: AbortSignal.abort() })
+    assert.equal(code, EXIT.usage)
+    assert.match(String(stderr.read()), /There is no command 'topcs'/)
   })
 })
 

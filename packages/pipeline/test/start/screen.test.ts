@@ -96,7 +96,8 @@ describe('npm start in a terminal', { skip: hasScript ? false : 'needs the comma
   it('draws one screen over and over, and Ctrl-C stops it cleanly', async () => {
     using folder = temporaryFolder()
     const main = fileURLToPath(MAIN)
-    const command = `'${process.execPath}' --conditions=tidemark-source '${main}' start --no-server --data '${folder.path}'`
+    // In the place of the shell, which would have the Ctrl-C too and end by it.
+    const command = `exec '${process.execPath}' --conditions=tidemark-source '${main}' start --no-server --data '${folder.path}'`
     const settings = { ...SMALL_AND_FAST, ...simulationOption('TICKS_PER_SECOND', 100), NODE_TEST_CONTEXT: undefined }
     const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...settings } })
     watchProcess(terminal.pid ?? 0, 'SIGKILL')
