@@ -11,14 +11,14 @@ import { PostgresProcess } from './postgres-process.ts'
 import { until } from './until.ts'
 
 export type PostgresOptions = {
-  /** Keeps fsync on, for tests of what survives a crash. */
+  /** On the disk, with fsync on: for tests of what survives a crash. */
   durable?: boolean
 }
 
 const PORT_ATTEMPTS = 3
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const cluster = await createCluster()
+  const cluster = await createCluster(options.durable === true)
   try {
     return await startOnFreePort(cluster, options)
   } catch (error) {
@@ -59,11 +59,10 @@ export class PostgresServer {
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
       'max_connections=200',
-      'max_wal_size=8GB',
       'autovacuum=on',
       // The default leaves segments in /dev/shm behind when the server is killed; these are files in the data folder.
       'dynamic_shared_memory_type=mmap',
-      ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+      ...(durable ? ['max_wal_size=8GB'] : ['fsync=off', 'full_page_writes=off', 'max_wal_size=2GB']),
     ]
   }
 
