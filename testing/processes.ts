@@ -78,6 +78,11 @@ export class Script {
     }
   }
 
+  /** Hears what it sends from now on. */
+  onMessage(listener: (message: unknown) => void): void {
+    this.#child.on('message', listener)
+  }
+
   /** Reaches the script as process.on('message'). */
   send(message: object): void {
     this.#child.send(message)

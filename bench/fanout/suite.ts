@@ -9,7 +9,7 @@ import { backfillContention } from './cases/backfill-contention.ts'
 import { partitionDrop } from './cases/partition-drop.ts'
 import { tracking } from './cases/tracking.ts'
 
-const CASES: readonly BenchCase[] = [tracking, backfillContention, partitionDrop]
+const CASES: readonly BenchCase<BenchEngine>[] = [tracking, backfillContention, partitionDrop]
 
 const ROUNDS = 3
 const QUICK_ROUNDS = 2
@@ -42,7 +42,11 @@ async function openEngine(name: EngineName): Promise<BenchEngine> {
   return name === 'sqlite' ? openSqliteEngine() : await openPostgresEngine()
 }
 
-async function runCase(each: BenchCase, engine: BenchEngine, { quick, progress }: SuiteOptions): Promise<Figure[]> {
+async function runCase(
+  each: BenchCase<BenchEngine>,
+  engine: BenchEngine,
+  { quick, progress }: SuiteOptions,
+): Promise<Figure[]> {
   const say = (text: string): void => progress(`${engine.name.padEnd(8)}  ${each.name}${text && `: ${text}`}`)
   say('')
   const size = (full: number): number => (quick ? Math.ceil(full / 10) : full)

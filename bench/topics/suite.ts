@@ -1,40 +1,17 @@
 import type { Figure } from '../figure.ts'
 import { formatLine } from '../report/table.ts'
 import { ENGINES, type EngineName, type Suite, type SuiteOptions, type SuiteResult } from '../suite.ts'
-import type { BenchCase } from './bench-case.ts'
-import { databaseCost } from './cases/database-cost.ts'
-import { deadTuples } from './cases/dead-tuples.ts'
-import { drain } from './cases/drain.ts'
-import { groups } from './cases/groups.ts'
-import { latency } from './cases/latency.ts'
-import { latencyAcross } from './cases/latency-across.ts'
-import { memory } from './cases/memory.ts'
-import { publishBatch } from './cases/publish-batch.ts'
-import { publishConcurrent } from './cases/publish-concurrent.ts'
+import { CASES } from './cases.ts'
 import type { BenchEngine } from './engines/engine.ts'
 import { openPostgresEngine } from './engines/postgres.ts'
 import { openSqliteEngine } from './engines/sqlite.ts'
-
-/** In this order: the last looks at what the others left behind. */
-const CASES: readonly BenchCase[] = [
-  publishBatch,
-  publishConcurrent,
-  drain,
-  groups,
-  databaseCost,
-  latency,
-  latencyAcross,
-  memory,
-  deadTuples,
-]
-
-const ROUNDS = 5
-const QUICK_ROUNDS = 3
+import { runInProcess } from './run-in-process.ts'
 
 const REMARKS = [
   'Payloads are JSON objects of 200 bytes. Each figure is the median of runs that take turns with the raw limit.',
   'Raw limits: plain table in the same database, prepared statements, the payloads encoded beforehand. SQLite: WAL, ' +
     'synchronous = full. PostgreSQL: fsync on, pg, one connection, one binary bytea[] a batch, default parsing of results.',
+  'Each case runs in a process of its own, all of them on one database.',
   'Drains are timed from start() of the groups (subscribing included) to the last ack stored, with an async handler.',
   'PostgreSQL is told to ANALYZE after a log was filled, as autovacuum would within a minute; "just published" is without.',
   'Peers (pg-boss, graphile-worker) are left out: they are no dependencies of this repository.',
@@ -68,8 +45,7 @@ async function runOn(engine: BenchEngine, { only, quick, progress }: SuiteOption
     if (!each.engines.includes(engine.name) || (only !== undefined && !each.name.includes(only))) continue
     const say = (text: string): void => progress(`${engine.name.padEnd(8)}  ${each.name}${text && `: ${text}`}`)
     say('')
-    const size = (full: number): number => (quick ? Math.ceil(full / 10) : full)
-    const measured = await each.run({ engine, rounds: quick ? QUICK_ROUNDS : ROUNDS, size, progress: say })
+    const measured = await runInProcess({ case: each.name, engine: engine.name, url: engine.url, quick }, say)
     for (const one of measured) progress(`${engine.name.padEnd(8)}    ${formatLine(one)}`)
     figures.push(...measured)
   }

@@ -5,6 +5,7 @@ import { openPostgres } from '../../../packages/topics/src/stores/postgres/postg
 import type { Store, TopicRecord } from '../../../packages/topics/src/stores/store.ts'
 import { type Figure, figure, ratioAtLeast } from '../../figure.ts'
 import type { BenchCase } from '../../topics/bench-case.ts'
+import type { BenchEngine } from '../../topics/engines/engine.ts'
 import { connect } from '../../topics/engines/postgres.ts'
 import { PAGE } from '../../topics/log-filling.ts'
 import { orders } from '../../topics/payloads.ts'
@@ -18,7 +19,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
  * Messages past their retention are old: neither the server nor the system has them in memory any more, so both sides begin
  * without. (Memory makes deleting quicker, and dropping slower: the system gives a file's cached pages back one by one.)
  */
-export const partitionDrop: BenchCase = {
+export const partitionDrop: BenchCase<BenchEngine> = {
   name: 'partition-drop',
   about: 'removing 1 000 000 old messages by dropping their partition, next to deleting the rows',
   engines: ['postgres'],

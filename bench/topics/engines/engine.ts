@@ -1,19 +1,24 @@
 import type { EngineName } from '../../suite.ts'
 
 /** A database to measure on, with Tidemark's door (`url`) and the raw one beside it. */
-export type BenchEngine = AsyncDisposable & {
+export type BenchDatabase = {
   readonly name: EngineName
-  readonly version: string
   readonly url: string
   /** A plain table in the same database, over a connection of its own. */
   rawTable(name: string): Promise<RawTable>
   /** As autovacuum does about a minute after a table was filled; done at once, it can't fall between two samples. */
   gatherStatistics(): Promise<void>
-  /** As after days: nothing of the files is in memory. Ends all connections. */
-  forgetCaches(): Promise<void>
   /** Begins to count what the database writes. */
   countWrites(): Promise<WriteCounter>
 }
+
+/** The same, and the server or folder that it is in. */
+export type BenchEngine = BenchDatabase &
+  AsyncDisposable & {
+    readonly version: string
+    /** As after days: nothing of the files is in memory. Ends all connections. */
+    forgetCaches(): Promise<void>
+  }
 
 /** The engine's raw limit: the least that a program must do to store and read the same rows. */
 export type RawTable = AsyncDisposable & {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { startPostgres } from '../../../testing/postgres-server.ts'
 import { byteaArray } from './bytea-array.ts'
-import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
+import type { BenchDatabase, BenchEngine, RawBatch, RawTable } from './engine.ts'
 import { forgetFiles } from './forget-files.ts'
 import { countPostgresWrites } from './postgres-writes.ts'
 
@@ -16,20 +16,24 @@ export async function openPostgresEngine(): Promise<BenchEngine> {
   if (rows[0]?.fsync !== 'on')
     throw new Error('PostgreSQL runs with fsync off: nothing it does would be worth measuring')
   return {
-    name: 'postgres',
+    ...postgresDatabase(server.url),
     version: rows[0].server_version,
-    url: server.url,
-    rawTable: async name => await PostgresRawTable.create(server.url, name),
-    gatherStatistics: async () => await analyze(server.url),
     async forgetCaches() {
       await server.stop()
       await forgetFiles(server.dataDir)
       await server.start()
     },
-    countWrites: async () => await countPostgresWrites(server.url),
     [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
   }
 }
+
+export const postgresDatabase = (url: string): BenchDatabase => ({
+  name: 'postgres',
+  url,
+  rawTable: async name => await PostgresRawTable.create(url, name),
+  gatherStatistics: async () => await analyze(url),
+  countWrites: async () => await countPostgresWrites(url),
+})
 
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })

@@ -1,23 +1,31 @@
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { temporaryFolder } from '../../../testing/databases.ts'
-import type { BenchEngine, RawBatch, RawTable } from './engine.ts'
+import type { BenchDatabase, BenchEngine, RawBatch, RawTable } from './engine.ts'
 import { forgetFiles } from './forget-files.ts'
 import { countSqliteWrites } from './sqlite-writes.ts'
 
+const SCHEME = 'sqlite:'
+
 export function openSqliteEngine(): BenchEngine {
   const folder = temporaryFolder()
-  const path = join(folder.path, 'bench.db')
+  return {
+    ...sqliteDatabase(SCHEME + join(folder.path, 'bench.db')),
+    version: versionOf(),
+    forgetCaches: () => forgetFiles(folder.path),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+}
+
+export function sqliteDatabase(url: string): BenchDatabase {
+  const path = url.slice(SCHEME.length)
   return {
     name: 'sqlite',
-    version: versionOf(),
-    url: `sqlite:${path}`,
+    url,
     rawTable: async name => new SqliteRawTable(connect(path), name),
     // Its planner needs none: the queries leave it one way only.
     gatherStatistics: async () => {},
-    forgetCaches: () => forgetFiles(folder.path),
     countWrites: async () => countSqliteWrites(path),
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }
 }
 
