@@ -1,19 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseError, LeaseExpiredError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
+import { withTimeout } from '../../with-timeout.ts'
 import type { ClaimRequest, ClaimResult, Lease } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { decodeIds, decodePage } from './page.ts'
-import { SharedRows } from './shared-rows.ts'
+import { type KnownPage, placeOf, SharedRows } from './shared-rows.ts'
 
-const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)'
+const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
 const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
 
 /** The server can't turn a payload into text. */
 const NOT_TEXT = '22021'
 /** The server puts the consumer's name in. */
 const EXPIRED = new LeaseExpiredError('{consumer}').message
+
+/** Longer than a claim takes; one that waits for a lock is not waited for. */
+const PATIENCE_MS = 50
+
+/** What a claim need not read: rows of which it needs only the keys, or a page that another group has read. */
+type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined }
+
+const EVERYTHING: Reading = { keysOnly: false, known: undefined }
 
 export class Claimer {
   readonly #database: Database
@@ -27,15 +36,26 @@ export class Claimer {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const { topic, subscription, shared } = request
+    if (!shared) return await this.#claim(request, EVERYTHING)
+    const fetch = this.#rows.fetchAt(topic.id, subscription.id)
+    // At the end of the log there is little to be spared by waiting, and time to be lost.
+    if (fetch !== undefined && this.#busy.has(subscription.id)) await withTimeout(fetch, PATIENCE_MS)
+    const known = this.#rows.nextPage(topic.id, subscription.id)
+    const keysOnly = this.#rows.isAhead(topic.id, subscription.id)
+    if (known || keysOnly) return await this.#claim(request, { known, keysOnly })
+    return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, EVERYTHING))
+  }
+
+  async #claim(request: ClaimRequest, reading: Reading): Promise<ClaimResult> {
     const id = randomUUID()
-    const keysOnly = request.shared && this.#rows.isAhead(request.topic.id, request.subscription.id)
-    const row = await this.#send(request, id, keysOnly)
+    const row = await this.#send(request, id, { ...reading, asBytes: false })
     const size = Number(row.size)
     if (size >= request.limit) this.#busy.add(request.subscription.id)
     else this.#busy.delete(request.subscription.id)
     return {
       status: row.status as ClaimResult['status'],
-      lease: size === 0 ? null : toLease(row, id, size, await this.#messages(request, row, id, keysOnly)),
+      lease: size === 0 ? null : toLease(row, id, size, await this.#messages(request, row, id, reading)),
       takenOver: Number(row.taken_over),
       deadLettered: Number(row.dead_lettered),
       conflict: row.conflict === 't',
@@ -44,8 +64,9 @@ export class Claimer {
     }
   }
 
-  async #send(request: ClaimRequest, id: string, keysOnly: boolean, asBytes = false): Promise<Row> {
-    const { topic, subscription, consumer, limit, suspects, sweep, forget } = request
+  async #send(request: ClaimRequest, id: string, how: Reading & { readonly asBytes: boolean }): Promise<Row> {
+    const { topic, subscription, consumer, limit, suspects, sweep, forget, shared } = request
+    const { keysOnly, known, asBytes } = how
     const isBusy = this.#busy.has(subscription.id)
     const values = [
       topic.id,
@@ -60,6 +81,8 @@ export class Claimer {
       asBytes,
       forget,
       EXPIRED,
+      shared,
+      known?.text ?? null,
     ]
     try {
       const [row] = await this.#database.queryAgain(this.#database.sql(CLAIM), values, 'tidemark_claim')
@@ -67,40 +90,45 @@ export class Claimer {
     } catch (error) {
       const isText = error instanceof DatabaseError && codeOf(error.cause) === NOT_TEXT
       // Someone wrote to the log by hand. The claim was undone; as bytes it goes through.
-      if (isText && !asBytes) return await this.#send(request, id, keysOnly, true)
+      if (isText && !asBytes) return await this.#send(request, id, { ...how, asBytes: true })
       throw error
     }
   }
 
-  async #messages(request: ClaimRequest, row: Row, id: string, keysOnly: boolean): Promise<readonly RawMessage[]> {
+  async #messages(
+    request: ClaimRequest,
+    row: Row,
+    id: string,
+    { keysOnly, known }: Reading,
+  ): Promise<readonly RawMessage[]> {
+    if (known !== undefined && row.is_known === 't') {
+      this.#rows.moved(request.subscription.id, { lastId: known.lastId, place: known.end })
+      return known.messages
+    }
     if (keysOnly) return await this.#fromCache(request, row, id)
     const messages = decodePage(row) ?? (await this.#readLease(id, true))
-    return request.shared ? this.#share(request, messages, false) : messages
+    return request.shared ? this.#share(request, row, messages) : messages
   }
 
   /** The keys of the page are claimed; its rows are cached, or fetched together. */
   async #fromCache(request: ClaimRequest, row: Row, id: string): Promise<readonly RawMessage[]> {
-    const { topic, subscription } = request
     const ids = decodeIds(row)
     const rows: RawMessage[] = []
     for (const each of ids) {
-      const cached = this.#rows.get(topic.id, each)
+      const cached = this.#rows.get(request.topic.id, each)
       if (cached === undefined) break
       rows.push(cached)
     }
-    const isComplete = rows.length === ids.length
-    if (!isComplete) return this.#share(request, await this.#readLease(id, false), true)
-    this.#rows.moved(subscription.id, ids.at(-1) ?? 0, false)
-    return rows
+    if (rows.length === ids.length) return this.#share(request, row, rows)
+    return this.#share(request, row, await this.#readLease(id, false))
   }
 
-  #share(
-    { topic, subscription }: ClaimRequest,
-    messages: readonly RawMessage[],
-    missed: boolean,
-  ): readonly RawMessage[] {
-    this.#rows.moved(subscription.id, messages.at(-1)?.id ?? 0, missed)
-    return this.#rows.put(topic.id, messages)
+  #share({ topic, subscription }: ClaimRequest, row: Row, messages: readonly RawMessage[]): readonly RawMessage[] {
+    const place = row.last_xid ? placeOf(row.last_xid, row.last_id) : null
+    this.#rows.moved(subscription.id, { lastId: messages.at(-1)?.id ?? 0, place })
+    const shared = this.#rows.put(topic.id, messages)
+    if (row.page && shared.length === Number(row.size)) this.#rows.putPage(topic.id, row.page, shared)
+    return shared
   }
 
   async #readLease(id: string, asBytes: boolean): Promise<RawMessage[]> {

@@ -1,12 +1,32 @@
-import type { RawMessage } from '../../raw-message.ts'
+import { type RawMessage, rawMessageBytes } from '../../raw-message.ts'
 import { RowCache } from '../../row-cache.ts'
 
-type TopicRows = { readonly cache: RowCache; highest: number }
-type Reader = { lastId: number; missed: boolean }
+/** A page that one group has read, for those that come to the place where it begins. */
+export type KnownPage = {
+  /** As the server wrote it, and is to read it again. */
+  readonly text: string
+  readonly messages: readonly RawMessage[]
+  readonly lastId: number
+  /** The place after it. */
+  readonly end: string
+}
+
+type TopicRows = {
+  readonly cache: RowCache
+  readonly pages: PageCache
+  /** By the places where they begin. */
+  readonly fetches: Map<string, Promise<unknown>>
+}
+type Reader = {
+  readonly lastId: number
+  /** Where it stands; null where that is not known. */
+  readonly place: string | null
+}
 
 /**
- * Decides, for topics that several groups of this process read, whether a claim should fetch rows or only their keys:
- * a group behind what another has fetched finds the rows in the cache.
+ * Decides, for topics that several groups of this process read, what a claim should fetch: rows, or only their keys, because
+ * the group is behind what another has fetched and finds the rows in the cache; or nothing, because another group has
+ * read the very page.
  */
 export class SharedRows {
   readonly #maxBytes: number
@@ -17,34 +37,98 @@ export class SharedRows {
     this.#maxBytes = maxBytes
   }
 
-  /** The keys alone are enough: the cache is ahead of this group, and served it last time. */
+  /** The keys alone are enough: rows that this group has yet to come to are there. */
   isAhead(topicId: number, subscriptionId: number): boolean {
-    const topic = this.#topics.get(topicId)
     const reader = this.#readers.get(subscriptionId)
-    return topic !== undefined && reader !== undefined && !reader.missed && reader.lastId < topic.highest
+    return reader !== undefined && this.get(topicId, reader.lastId + 1) !== undefined
   }
 
   get(topicId: number, id: number): RawMessage | undefined {
     return this.#topics.get(topicId)?.cache.get(id)
   }
 
+  /** What another group found where this one stands. */
+  nextPage(topicId: number, subscriptionId: number): KnownPage | undefined {
+    const place = this.#readers.get(subscriptionId)?.place
+    return place ? this.#topics.get(topicId)?.pages.get(place) : undefined
+  }
+
+  /** Groups that drain a topic together come to a place at once: one fetches, and the others had better wait for it. */
+  fetchAt(topicId: number, subscriptionId: number): Promise<unknown> | undefined {
+    const place = this.#readers.get(subscriptionId)?.place
+    return place ? this.#topics.get(topicId)?.fetches.get(place) : undefined
+  }
+
+  /** What `claim` does at this group's place is what others may wait for. */
+  async fetch<T>(topicId: number, subscriptionId: number, claim: () => Promise<T>): Promise<T> {
+    const place = this.#readers.get(subscriptionId)?.place
+    const { fetches } = this.#topic(topicId)
+    if (!place || fetches.has(place)) return await claim()
+    const claiming = claim()
+    fetches.set(
+      place,
+      claiming.catch(() => undefined),
+    )
+    return await claiming.finally(() => fetches.delete(place))
+  }
+
   /** Gives the rows that are now shared: those that another group fetched first stay. */
   put(topicId: number, rows: readonly RawMessage[]): RawMessage[] {
-    let topic = this.#topics.get(topicId)
-    if (!topic) {
-      topic = { cache: new RowCache(this.#maxBytes), highest: 0 }
-      this.#topics.set(topicId, topic)
-    }
-    const { cache } = topic
-    topic.highest = rows.reduce((highest, { id }) => Math.max(highest, id), topic.highest)
+    const { cache } = this.#topic(topicId)
     return rows.map(row => {
       cache.put(row)
       return cache.get(row.id) ?? row
     })
   }
 
-  /** `missed`: most rows had left the cache, so that fetching them at once would have been better. */
-  moved(subscriptionId: number, lastId: number, missed: boolean): void {
-    this.#readers.set(subscriptionId, { lastId, missed })
+  /** `text`: a `known_page` of migrations/004_claim.sql. */
+  putPage(topicId: number, text: string, messages: readonly RawMessage[]): void {
+    const [atXid = '', atId = '', , , lastXid = '', lastId = ''] = text.slice(1, -1).split(',')
+    const page = { text, messages, lastId: messages.at(-1)?.id ?? 0, end: placeOf(lastXid, lastId) }
+    this.#topic(topicId).pages.put(placeOf(atXid, atId), page)
+  }
+
+  moved(subscriptionId: number, reader: Reader): void {
+    this.#readers.set(subscriptionId, reader)
+  }
+
+  #topic(topicId: number): TopicRows {
+    let topic = this.#topics.get(topicId)
+    if (!topic) {
+      // Mostly they hold the same rows, but need not.
+      const half = this.#maxBytes / 2
+      topic = { cache: new RowCache(half), pages: new PageCache(half), fetches: new Map() }
+      this.#topics.set(topicId, topic)
+    }
+    return topic
+  }
+}
+
+export const placeOf = (xid: string, id: string | null | undefined): string => `${xid},${id}`
+
+/** By the places where they begin; the oldest goes first. */
+class PageCache {
+  readonly #maxBytes: number
+  readonly #pages = new Map<string, KnownPage & { readonly bytes: number }>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get(place: string): KnownPage | undefined {
+    return this.#pages.get(place)
+  }
+
+  put(place: string, page: KnownPage): void {
+    if (this.#pages.has(place)) return
+    const bytes = page.messages.reduce((sum, message) => sum + rawMessageBytes(message), 0)
+    this.#pages.set(place, { ...page, bytes })
+    this.#bytes += bytes
+    for (const [oldest, { bytes: freed }] of this.#pages) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.#pages.delete(oldest)
+      this.#bytes -= freed
+    }
   }
 }

@@ -1,6 +1,21 @@
 -- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
 -- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
 
+-- A page that was read, in terms of which another group may claim the same: the place after which it begins, its rows, and
+-- the id above which it was looked for.
+create type tidemark.known_page as (
+  at_xid xid8,
+  at_id bigint,
+  first_xid xid8,
+  first_id bigint,
+  last_xid xid8,
+  last_id bigint,
+  low_id bigint,
+  high_id bigint,
+  from_id bigint,
+  size int
+);
+
 create type tidemark.claim_result as (
   status text,
   conflict boolean,
@@ -26,7 +41,11 @@ create type tidemark.claim_result as (
   created bytea,
   extras bytea,
   texts text,
-  payloads bytea
+  payloads bytea,
+  -- It is the page that the caller knew; its rows were not read.
+  is_known boolean,
+  -- What others may know it by, where that is for ever the same.
+  page tidemark.known_page
 );
 
 -- What few messages have.
@@ -167,9 +186,24 @@ begin
 end
 $$;
 
+-- Nothing up to this transaction was in progress when the window was taken, and none before the window is still to come:
+-- whoever stands at the same place and sees as far, sees the same rows up to it.
+create function tidemark.is_complete(s tidemark.subscription, last_xid xid8) returns boolean
+language sql immutable as $$
+  select s.since is null and s.at_xid >= pg_snapshot_xmax(s.window_from) and last_xid < pg_snapshot_xmin(s.window_to)
+$$;
+
+-- The page is what this group would read next, or the beginning of it.
+create function tidemark.is_next(k tidemark.known_page, s tidemark.subscription, page_limit int) returns boolean
+language sql immutable as $$
+  select k.at_xid = s.at_xid and k.at_id = s.at_id and k.size <= page_limit
+    and k.from_id <= s.from_id and s.from_id < k.low_id and k.high_id <= s.to_id
+    and tidemark.is_complete(s, k.last_xid)
+$$;
+
 create function tidemark.claim(
   p_topic int, p_subscription int, p_token uuid, p_consumer text, p_limit int, p_suspects boolean, p_sweep boolean, p_eager boolean,
-  p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text
+  p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text, p_shared boolean, p_known tidemark.known_page
 ) returns tidemark.claim_result
 language plpgsql volatile
 -- Only the (xid, id) index gives a page without reading the whole window, and statistics lag behind a growing partition:
@@ -293,8 +327,14 @@ begin
   end if;
 
   if r.kind is null then
-    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
-      tidemark.window_query(columns, s, p_limit)) into page;
+    r.is_known := coalesce(tidemark.is_next(p_known, s, p_limit), false);
+    if r.is_known then
+      select p_known.*, null::bytea as ids, null::bytea as created, null::bytea as extras, null::text as texts,
+        null::bytea as payloads into page;
+    else
+      execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
+        tidemark.window_query(columns, s, p_limit)) into page;
+    end if;
     if page.size = 0 then
       s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(s.topic_id));
       execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes),
@@ -306,6 +346,14 @@ begin
         first_xid, first_id, last_xid, last_id, low_id, high_id, deadline)
       values (p_token, s.id, p_consumer, 'page', page.size, s.window_from, s.window_to,
         page.first_xid, page.first_id, page.last_xid, page.last_id, page.low_id, page.high_id, due_at);
+      if p_shared then
+        r.last_xid := page.last_xid;
+        r.last_id := page.last_id;
+        if not r.is_known and tidemark.is_complete(s, page.last_xid) then
+          r.page := row(s.at_xid, s.at_id, page.first_xid, page.first_id, page.last_xid, page.last_id,
+            page.low_id, page.high_id, s.from_id, page.size);
+        end if;
+      end if;
       s.at_xid := page.last_xid;
       s.at_id := page.last_id;
     end if;
