@@ -1,4 +1,4 @@
-import { type RawMessage, rawMessageBytes } from '../../raw-message.ts'
+import type { RawMessage } from '../../raw-message.ts'
 import { RowCache } from '../../row-cache.ts'
 
 /** A page that one group has read, for those that come to the place where it begins. */
@@ -13,7 +13,8 @@ export type KnownPage = {
 
 type TopicRows = {
   readonly cache: RowCache
-  readonly pages: PageCache
+  /** By the places where they begin, as long as their rows are in the cache. */
+  readonly pages: Map<string, KnownPage>
   /** By the places where they begin. */
   readonly fetches: Map<string, Promise<unknown>>
 }
@@ -74,18 +75,25 @@ export class SharedRows {
 
   /** Gives the rows that are now shared: those that another group fetched first stay. */
   put(topicId: number, rows: readonly RawMessage[]): RawMessage[] {
-    const { cache } = this.#topic(topicId)
-    return rows.map(row => {
+    const { cache, pages } = this.#topic(topicId)
+    const shared = rows.map(row => {
       cache.put(row)
       return cache.get(row.id) ?? row
     })
+    for (const [place, { lastId }] of pages) {
+      if (cache.get(lastId) !== undefined) break
+      pages.delete(place)
+    }
+    return shared
   }
 
   /** `text`: a `known_page` of migrations/004_claim.sql. */
   putPage(topicId: number, text: string, messages: readonly RawMessage[]): void {
     const [atXid = '', atId = '', , , lastXid = '', lastId = ''] = text.slice(1, -1).split(',')
     const page = { text, messages, lastId: messages.at(-1)?.id ?? 0, end: placeOf(lastXid, lastId) }
-    this.#topic(topicId).pages.put(placeOf(atXid, atId), page)
+    const { pages } = this.#topic(topicId)
+    const place = placeOf(atXid, atId)
+    if (!pages.has(place)) pages.set(place, page)
   }
 
   moved(subscriptionId: number, reader: Reader): void {
@@ -95,9 +103,7 @@ export class SharedRows {
   #topic(topicId: number): TopicRows {
     let topic = this.#topics.get(topicId)
     if (!topic) {
-      // Mostly they hold the same rows, but need not.
-      const half = this.#maxBytes / 2
-      topic = { cache: new RowCache(half), pages: new PageCache(half), fetches: new Map() }
+      topic = { cache: new RowCache(this.#maxBytes), pages: new Map(), fetches: new Map() }
       this.#topics.set(topicId, topic)
     }
     return topic
@@ -105,30 +111,3 @@ export class SharedRows {
 }
 
 export const placeOf = (xid: string, id: string | null | undefined): string => `${xid},${id}`
-
-/** By the places where they begin; the oldest goes first. */
-class PageCache {
-  readonly #maxBytes: number
-  readonly #pages = new Map<string, KnownPage & { readonly bytes: number }>()
-  #bytes = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  get(place: string): KnownPage | undefined {
-    return this.#pages.get(place)
-  }
-
-  put(place: string, page: KnownPage): void {
-    if (this.#pages.has(place)) return
-    const bytes = page.messages.reduce((sum, message) => sum + rawMessageBytes(message), 0)
-    this.#pages.set(place, { ...page, bytes })
-    this.#bytes += bytes
-    for (const [oldest, { bytes: freed }] of this.#pages) {
-      if (this.#bytes <= this.#maxBytes) return
-      this.#pages.delete(oldest)
-      this.#bytes -= freed
-    }
-  }
-}
