@@ -8,7 +8,8 @@ import { openSqliteEngine } from './engines/sqlite.ts'
 import { runInProcess } from './run-in-process.ts'
 
 const REMARKS = [
-  'Payloads are JSON objects of 200 bytes. Each figure is the median of runs that take turns with the raw limit.',
+  'Payloads are JSON objects of 200 bytes. Each figure is the median of runs that take turns with the raw limit, ' +
+    'and each ratio the median of the ratios of such turns.',
   'Raw limits: plain table in the same database, prepared statements, the payloads encoded beforehand. SQLite: WAL, ' +
     'synchronous = full. PostgreSQL: fsync on, pg, one connection, one binary bytea[] a batch, default parsing of results.',
   'Each case runs in a process of its own, all of them on one database.',

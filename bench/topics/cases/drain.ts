@@ -42,9 +42,9 @@ export const drain: BenchCase = {
 async function measure({ engine, rounds }: Bench, tidemark: Tidemark, table: RawTable, messages: number) {
   const { medians, samples } = await interleave(rounds, {
     raw: () => rateOf(messages, () => table.readAll(PAGE)),
+    ours: () => consumeAll(tidemark, { topic: TOPIC, messages, groups: 1, batchSize: PAGE }),
     payloads: () => rateOf(messages, () => table.readPayloads(PAGE)),
     parsed: () => rateOf(messages, () => table.readAndParse(PAGE)),
-    ours: () => consumeAll(tidemark, { topic: TOPIC, messages, groups: 1, batchSize: PAGE }),
     byDefault: () => consumeAll(tidemark, { topic: TOPIC, messages, groups: 1 }),
   })
   const measured = { engine: engine.name, unit: '/s', raw: medians.raw } as const

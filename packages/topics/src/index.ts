@@ -19,8 +19,8 @@ export type {
   StartOptions,
   StopOptions,
 } from './consume/consumer-group.ts'
-export type { Delivery } from './consume/delivery.ts'
-export type { Filter, Handler, HandlerContext } from './consume/member.ts'
+export type { Delivery, HandlerContext } from './consume/delivery.ts'
+export type { Filter, Handler } from './consume/member.ts'
 export type { Pulled, PulledMessage, PullOptions } from './consume/pull/puller.ts'
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions } from './consume/reader.ts'

@@ -34,7 +34,15 @@ export type Delivery<T = unknown> = {
   extend(duration?: Duration): Promise<void>
 }
 
-export class LeasedDelivery<T = unknown> implements Delivery<T> {
+export type HandlerContext = {
+  /** Aborts when the lease runs out or is lost, or when the group stops and its time is up. */
+  readonly signal: AbortSignal
+  /** Keeps the lease while the handler needs longer. */
+  readonly extend: Delivery['extend']
+}
+
+/** It is also what a handler is given beside it, so that nothing more is made for a message. */
+export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext {
   readonly payload: T
   readonly lease: HeldLease
   /** When its handler began: whole milliseconds of the monotonic clock, which V8 keeps without a box. */
@@ -108,7 +116,16 @@ export class LeasedDelivery<T = unknown> implements Delivery<T> {
     await this.#settle(this.fail(error, delayMs))
   }
 
-  async extend(duration?: Duration): Promise<void> {
+  get signal(): AbortSignal {
+    return this.lease.signal
+  }
+
+  /** Bound, for those who take it out of the context. */
+  get extend(): Delivery['extend'] {
+    return duration => this.#extend(duration)
+  }
+
+  async #extend(duration?: Duration): Promise<void> {
     const { leaseMs } = this.lease.topic.config
     const ms = duration === undefined ? leaseMs : parseDuration('extend', duration, { min: 1 })
     if (ms === 0) return

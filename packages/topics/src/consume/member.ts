@@ -1,12 +1,5 @@
-import type { Delivery, LeasedDelivery } from './delivery.ts'
+import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
 import { RunningSet } from './running-set.ts'
-
-export type HandlerContext = {
-  /** Aborts when the lease runs out or is lost, or when the group stops and its time is up. */
-  readonly signal: AbortSignal
-  /** Keeps the lease while the handler needs longer. */
-  readonly extend: Delivery['extend']
-}
 
 export type Handler<T> = (message: Delivery<T>, context: HandlerContext) => unknown
 export type Filter<T> = (message: Delivery<T>) => boolean
@@ -18,8 +11,10 @@ export type MemberEvents<T> = {
   expired(delivery: LeasedDelivery<T>): void
 }
 
-/** Handlers are timed one in so many: the clock would cost as much as a small handler. */
-const TIMED_ONE_IN = 16
+/** Of handlers that take next to nothing, one in so many is timed: looking at the clock would cost a tenth of a delivery. */
+const QUICK_ONES = 16
+/** What so many of them take at most. */
+const QUICK_MS = 1
 
 /**
  * One consumer of a group: a queue, and as many workers as its concurrency. A worker takes from the queue until it is
@@ -36,7 +31,9 @@ export class Member<T> {
   #queue: LeasedDelivery<T>[] = []
   #head = 0
   #workers = 0
-  #started = 0
+  /** The time as it was last looked at, and how many may begin before the next look. */
+  #now = 0
+  #unlooked = 0
 
   constructor(
     id: string,
@@ -76,10 +73,11 @@ export class Member<T> {
   /** Never rejects: what the handler throws is the message's failure. */
   async #work(): Promise<void> {
     this.#workers++
+    this.#unlooked = 0
     for (let delivery = this.#next(); delivery !== undefined; delivery = this.#next()) {
       let error: Error | undefined
       try {
-        const outcome = this.#handler(delivery, new Context(delivery))
+        const outcome = this.#handler(delivery, delivery)
         if (isThenable(outcome)) {
           this.running.add(delivery)
           await outcome
@@ -100,35 +98,26 @@ export class Member<T> {
       const delivery = this.#queue[this.#head]
       if (delivery === undefined) break
       this.#head++
-      const now = performance.now()
-      if (delivery.lease.isExpiredAt(now)) {
+      const isTimed = this.#unlooked === 0
+      if (isTimed) this.#look()
+      else this.#unlooked--
+      if (delivery.lease.isExpiredAt(this.#now)) {
         this.#events.expired(delivery)
         continue
       }
-      delivery.startedAt = Math.floor(now)
-      if (this.#started++ % TIMED_ONE_IN === 0) delivery.timedFrom = now
+      delivery.startedAt = Math.floor(this.#now)
+      if (isTimed) delivery.timedFrom = this.#now
       return delivery
     }
     this.#queue = []
     this.#head = 0
     return undefined
   }
-}
 
-/** Made for every message, so it makes nothing itself until it is asked. */
-class Context implements HandlerContext {
-  readonly #delivery: LeasedDelivery<unknown>
-
-  constructor(delivery: LeasedDelivery<unknown>) {
-    this.#delivery = delivery
-  }
-
-  get signal(): AbortSignal {
-    return this.#delivery.lease.signal
-  }
-
-  get extend(): Delivery['extend'] {
-    return duration => this.#delivery.extend(duration)
+  #look(): void {
+    const before = this.#now
+    this.#now = performance.now()
+    if (this.#now - before < QUICK_MS) this.#unlooked = QUICK_ONES - 1
   }
 }
 
