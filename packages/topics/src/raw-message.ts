@@ -10,7 +10,7 @@ export type RawMessage = {
   readonly messageId: string | null
   readonly createdAt: number
   /** The decoded payload, where groups share it (`sharedPayloads`). */
-  decoded?: { readonly value: unknown }
+  decoded?: { readonly value: unknown } | undefined
 }
 
 /** About what a row costs in memory, for the caches' limits. */

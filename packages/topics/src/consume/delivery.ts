@@ -45,13 +45,6 @@ export type HandlerContext = {
 export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext {
   readonly payload: T
   readonly lease: HeldLease
-  /** When its handler began: whole milliseconds of the monotonic clock, which V8 keeps without a box. */
-  startedAt = 0
-  /** The same to the microsecond, for the few whose handlers are timed. */
-  timedFrom: number | null = null
-  place = -1
-  /** Its handler was given up while it ran. */
-  abandoned = false
   readonly #engine: Engine
   readonly #raw: RawMessage
   /** Its place among the lease's messages. */

@@ -44,7 +44,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     if (member === undefined) return
     // What it had not begun goes to the others.
     for (const delivery of member.takeQueued()) this.#assign(delivery)
-    if (member.running.size > 0) this.#retired.add(member)
+    if (member.running.length > 0) this.#retired.add(member)
     this.#pumpAll()
   }
 
@@ -86,9 +86,9 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
   abortRunning(reason: Error): void {
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const delivery of member.running.all()) {
-        delivery.abandoned = true
-        member.abandon(delivery)
+      for (const worker of member.running) {
+        const { delivery } = worker
+        member.abandon(worker)
         delivery.lease.abort(reason)
         delivery.giveBack(reason)
         this.#leave(delivery.lease)
@@ -100,8 +100,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
   leasesRunningFor(ms: number): Set<HeldLease> {
     const leases = new Set<HeldLease>()
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const delivery of member.running.all()) {
-        if (performance.now() - delivery.startedAt < ms) leases.add(delivery.lease)
+      for (const { delivery, startedAt } of member.running) {
+        if (performance.now() - startedAt < ms) leases.add(delivery.lease)
       }
     }
     return leases
@@ -131,12 +131,12 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return this.#stuckUntil === 0 ? 0 : this.#stuckUntil - performance.now()
   }
 
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined): void {
+  finished(delivery: LeasedDelivery<T>, error: Error | undefined, timedFrom: number | undefined): void {
     if (this.#stuckUntil > 0) {
       this.#stuckUntil = 0
       this.onMoving?.()
     }
-    if (delivery.timedFrom !== null) this.#time(performance.now() - delivery.timedFrom)
+    if (timedFrom !== undefined) this.#time(performance.now() - timedFrom)
     if (error !== undefined) delivery.fail(error)
     else delivery.done()
     this.#leave(delivery.lease)

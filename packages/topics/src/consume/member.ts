@@ -1,12 +1,12 @@
 import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
-import { RunningSet } from './running-set.ts'
 
 export type Handler<T> = (message: Delivery<T>, context: HandlerContext) => unknown
 export type Filter<T> = (message: Delivery<T>) => boolean
 
 /** What a member tells its group. */
 export type MemberEvents<T> = {
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined): void
+  /** `timedFrom`: when its handler began, of the few that are timed. */
+  finished(delivery: LeasedDelivery<T>, error: Error | undefined, timedFrom: number | undefined): void
   /** Its lease ran out while it waited: it is not started. */
   expired(delivery: LeasedDelivery<T>): void
 }
@@ -16,6 +16,16 @@ const QUICK_ONES = 16
 /** What so many of them take at most. */
 const QUICK_MS = 1
 
+/** Kept by the worker and not by the message: a delivery is made for every message, and is as small as can be. */
+export type Worker<T> = {
+  /** What it waits for; undefined while it waits for no handler. */
+  delivery: LeasedDelivery<T> | undefined
+  /** When that handler began. */
+  startedAt: number
+  /** It was given up, and is to end with that handler. */
+  isAbandoned: boolean
+}
+
 /**
  * One consumer of a group: a queue, and as many workers as its concurrency. A worker takes from the queue until it is
  * empty; awaiting the handler in its loop costs a message less than callbacks of its own would.
@@ -24,16 +34,16 @@ export class Member<T> {
   readonly id: string
   readonly filter: Filter<T> | undefined
   readonly concurrency: number
-  /** Handlers under way. */
-  readonly running = new RunningSet<LeasedDelivery<T>>()
   readonly #handler: Handler<T>
   readonly #events: MemberEvents<T>
   #queue: LeasedDelivery<T>[] = []
   #head = 0
-  #workers = 0
+  readonly #workers = new Set<Worker<T>>()
   /** The time as it was last looked at, and how many may begin before the next look. */
   #now = 0
   #unlooked = 0
+  /** It was looked at for the message that was taken last. */
+  #isTimed = false
 
   constructor(
     id: string,
@@ -54,7 +64,7 @@ export class Member<T> {
 
   /** Starts workers while there is work for them. */
   pump(): void {
-    while (this.#workers < this.concurrency && this.#head < this.#queue.length) void this.#work()
+    while (this.#workers.size < this.concurrency && this.#head < this.#queue.length) void this.#work()
   }
 
   /** Takes back what has not been started and `which` selects. */
@@ -65,31 +75,40 @@ export class Member<T> {
     return waiting.filter(which)
   }
 
+  /** Who wait for handlers that run. */
+  get running(): readonly (Worker<T> & { readonly delivery: LeasedDelivery<T> })[] {
+    return [...this.#workers].filter(worker => worker.delivery !== undefined) as never
+  }
+
   /** Gives up on a handler that runs: its worker ends with it, and another takes its place. */
-  abandon(delivery: LeasedDelivery<T>): void {
-    if (this.running.delete(delivery)) this.#workers--
+  abandon(worker: Worker<T>): void {
+    worker.isAbandoned = true
+    this.#workers.delete(worker)
   }
 
   /** Never rejects: what the handler throws is the message's failure. */
   async #work(): Promise<void> {
-    this.#workers++
+    const worker: Worker<T> = { delivery: undefined, startedAt: 0, isAbandoned: false }
+    this.#workers.add(worker)
     this.#unlooked = 0
     for (let delivery = this.#next(); delivery !== undefined; delivery = this.#next()) {
+      const timedFrom = this.#isTimed ? this.#now : undefined
       let error: Error | undefined
       try {
         const outcome = this.#handler(delivery, delivery)
         if (isThenable(outcome)) {
-          this.running.add(delivery)
+          worker.delivery = delivery
+          worker.startedAt = this.#now
           await outcome
         }
       } catch (thrown) {
         error = toError(thrown)
       }
-      if (delivery.place >= 0) this.running.delete(delivery)
-      else if (delivery.abandoned) return
-      this.#events.finished(delivery, error)
+      if (worker.isAbandoned) return
+      worker.delivery = undefined
+      this.#events.finished(delivery, error, timedFrom)
     }
-    this.#workers--
+    this.#workers.delete(worker)
   }
 
   /** The next delivery whose lease is still good. */
@@ -98,15 +117,13 @@ export class Member<T> {
       const delivery = this.#queue[this.#head]
       if (delivery === undefined) break
       this.#head++
-      const isTimed = this.#unlooked === 0
-      if (isTimed) this.#look()
+      this.#isTimed = this.#unlooked === 0
+      if (this.#isTimed) this.#look()
       else this.#unlooked--
       if (delivery.lease.isExpiredAt(this.#now)) {
         this.#events.expired(delivery)
         continue
       }
-      delivery.startedAt = Math.floor(this.#now)
-      if (isTimed) delivery.timedFrom = this.#now
       return delivery
     }
     this.#queue = []

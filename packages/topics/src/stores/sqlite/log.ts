@@ -47,9 +47,30 @@ function readPlainPage(connection: Connection, topicId: number, first: number, l
   return rows.map(([payload], index) => {
     const id = first + index
     const at = id < turn ? firstAt : lastAt
-    return { id, createdAt: at, key: null, type: null, headers: null, messageId: null, payload }
+    return new PlainMessage(id, at, payload)
   })
 }
+
+/** Nearly every message: what it has not is told by its class, and takes no room in a page of them. */
+class PlainMessage implements RawMessage {
+  declare readonly key: null
+  declare readonly type: null
+  declare readonly headers: null
+  declare readonly messageId: null
+  decoded: RawMessage['decoded']
+  readonly id: number
+  readonly createdAt: number
+  readonly payload: string | Uint8Array
+
+  constructor(id: number, createdAt: number, payload: string | Uint8Array) {
+    this.id = id
+    this.createdAt = createdAt
+    this.payload = payload
+    this.decoded = undefined
+  }
+}
+
+Object.assign(PlainMessage.prototype, { key: null, type: null, headers: null, messageId: null })
 
 export const createdAt = (connection: Connection, topicId: number, id: number): number | undefined =>
   rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)
