@@ -86,8 +86,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
   abortRunning(reason: Error): void {
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const worker of member.running) {
-        const { delivery } = worker
+      for (const { delivery, worker } of member.running) {
         member.abandon(worker)
         delivery.lease.abort(reason)
         delivery.giveBack(reason)
@@ -100,8 +99,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
   leasesRunningFor(ms: number): Set<HeldLease> {
     const leases = new Set<HeldLease>()
     for (const member of [...this.#memberList, ...this.#retired]) {
-      for (const { delivery, startedAt } of member.running) {
-        if (performance.now() - startedAt < ms) leases.add(delivery.lease)
+      for (const { delivery, worker } of member.running) {
+        if (performance.now() - worker.startedAt < ms) leases.add(delivery.lease)
       }
     }
     return leases

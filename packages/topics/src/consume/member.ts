@@ -11,10 +11,14 @@ export type MemberEvents<T> = {
   expired(delivery: LeasedDelivery<T>): void
 }
 
-/** Of handlers that take next to nothing, one in so many is timed: looking at the clock would cost a tenth of a delivery. */
+/**
+ * Looking at the clock would cost a tenth of a delivery. Of handlers that wait for nothing, and of which so many take less than
+ * QUICK_MS together, one in so many is timed.
+ */
 const QUICK_ONES = 16
-/** What so many of them take at most. */
 const QUICK_MS = 1
+/** While a lease holds for less than this, every look counts. */
+const SOON_MS = 10_000
 
 /** Kept by the worker and not by the message: a delivery is made for every message, and is as small as can be. */
 export type Worker<T> = {
@@ -44,6 +48,7 @@ export class Member<T> {
   #unlooked = 0
   /** It was looked at for the message that was taken last. */
   #isTimed = false
+  #isTurnWatched = false
 
   constructor(
     id: string,
@@ -75,9 +80,9 @@ export class Member<T> {
     return waiting.filter(which)
   }
 
-  /** Who wait for handlers that run. */
-  get running(): readonly (Worker<T> & { readonly delivery: LeasedDelivery<T> })[] {
-    return [...this.#workers].filter(worker => worker.delivery !== undefined) as never
+  /** Handlers that run, and who wait for them. */
+  get running(): readonly { readonly delivery: LeasedDelivery<T>; readonly worker: Worker<T> }[] {
+    return [...this.#workers].flatMap(worker => (worker.delivery ? [{ delivery: worker.delivery, worker }] : []))
   }
 
   /** Gives up on a handler that runs: its worker ends with it, and another takes its place. */
@@ -117,7 +122,7 @@ export class Member<T> {
       const delivery = this.#queue[this.#head]
       if (delivery === undefined) break
       this.#head++
-      this.#isTimed = this.#unlooked === 0
+      this.#isTimed = this.#unlooked === 0 || delivery.lease.deadline - this.#now < SOON_MS
       if (this.#isTimed) this.#look()
       else this.#unlooked--
       if (delivery.lease.isExpiredAt(this.#now)) {
@@ -134,7 +139,15 @@ export class Member<T> {
   #look(): void {
     const before = this.#now
     this.#now = performance.now()
-    if (this.#now - before < QUICK_MS) this.#unlooked = QUICK_ONES - 1
+    if (this.#now - before >= QUICK_MS) return
+    this.#unlooked = QUICK_ONES - 1
+    if (this.#isTurnWatched) return
+    // A handler that waits for anything outlasts this turn of the event loop, and nobody knows by how much.
+    this.#isTurnWatched = true
+    setImmediate(() => {
+      this.#isTurnWatched = false
+      this.#unlooked = 0
+    })
   }
 }
 

@@ -300,20 +300,20 @@ for (const store of SHARED_STORES) {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { lease: '200ms', maxAttempts: 100 })
-        await tm.publishBatch('work', [1, 2, 3])
+        await tm.publishBatch('work', range(1, 40))
         const begun: string[] = []
         const group = tm.consumerGroup('work').addConsumer('slow', ({ payload, version }) => {
           begun.push(`${payload} at version ${version}`)
-          if (begun.length > 1) return
+          if (begun.length !== 30) return
           // The whole process stands still past the term: no timer can give anything back.
           const term = performance.now() + 300
           while (performance.now() < term);
         })
         await group.start()
-        for (const payload of [2, 3]) {
+        for (const payload of range(31, 40)) {
           await until(() => begun.some(each => each.startsWith(`${payload} at`)), { what: `message ${payload}` })
+          assert.ok(!begun.includes(`${payload} at version 1`), begun.join(', '))
         }
-        assert.ok(!begun.includes('2 at version 1') && !begun.includes('3 at version 1'), begun.join(', '))
       })
 
       it('is never handed out by a reader', async () => {
