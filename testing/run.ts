@@ -10,13 +10,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
-import { constants } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { startPostgres } from './postgres-server.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 /** A run starts hundreds of processes; the pipeline's modules took each 0.6 s to load, and take 0.3 s with this. */
 const NODE_COMPILE_CACHE = `${import.meta.dirname}/../node_modules/.cache/tidemark-compile`
 const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
+
+/** One more than there are processors, because tests also wait; four at most share the server's connections. */
+const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 4)
 
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()
@@ -63,7 +66,7 @@ async function runWithPostgres(url: string | undefined): Promise<number> {
 /** Until here a signal ends this process, and the watchdog clears up. From here on it ends the runner first. */
 async function runTests(url: string): Promise<number> {
   // A test that hangs is a failure, not a run without end.
-  const runnerFlags = ['--test', '--test-concurrency=2', '--test-timeout=240000', ...flags]
+  const runnerFlags = ['--test', `--test-concurrency=${FILES_AT_ONCE}`, '--test-timeout=240000', ...flags]
   const runner = spawn(process.execPath, ['--conditions=tidemark-source', ...runnerFlags, ...files], {
     env: { NODE_COMPILE_CACHE, ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
     stdio: 'inherit',
