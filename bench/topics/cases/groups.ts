@@ -39,7 +39,8 @@ export const groups: BenchCase = {
     const [one, ...more] = SIZES
     const figures: Figure[] = []
     for (const size of more) {
-      const { medians, samples } = await interleave(bench.rounds, {
+      // A round takes as long as two of the other cases.
+      const { medians, samples } = await interleave(Math.ceil(bench.rounds / 2), {
         one: side(one, false),
         each: side(size, false),
         shared: side(size, true),

@@ -4,7 +4,7 @@ import { postgresDatabase } from '../engines/postgres.ts'
 import { sqliteDatabase } from '../engines/sqlite.ts'
 import type { CaseMessage, WantedCase } from '../run-in-process.ts'
 
-const ROUNDS = 7
+const ROUNDS = 15
 const QUICK_ROUNDS = 3
 
 const wanted = JSON.parse(process.argv[2] ?? '') as WantedCase
