@@ -14,9 +14,8 @@ export type FreshDatabase = AsyncDisposable & {
 export async function freshDatabase(url?: string): Promise<FreshDatabase> {
   const server = url ?? (await serverUrl())
   const name = `tidemark_test_${randomBytes(8).toString('hex')}`
-  // template0, because creating from template1 fails while anybody is connected to it. Without fsync, copying its files
-  // takes less than writing them to the log.
-  await execute(server, `create database ${name} template template0 strategy file_copy`)
+  // template0, because creating from template1 fails while anybody is connected to it.
+  await execute(server, `create database ${name} template template0`)
   const drop = () => execute(server, `drop database if exists ${name} with (force)`)
   return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
 }

@@ -13,7 +13,7 @@ export type PostgresCluster = PostgresBinaries & {
   readonly logFile: string
 }
 
-/** A database has 300 files: a test that makes one of its own waits 130 ms for a disk, and 9 ms for memory. */
+/** A database has 300 files: a test that makes one of its own waits 130 ms for a disk, and 24 ms for memory. */
 export async function createCluster(durable: boolean): Promise<PostgresCluster> {
   const folder = createFolder('tidemark-postgres')
   // Nothing can be run in some folders in memory, so the binaries stay here.

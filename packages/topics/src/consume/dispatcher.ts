@@ -43,7 +43,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     this.#memberList = [...this.members.values()]
     if (member === undefined) return
     // What it had not begun goes to the others.
-    for (const delivery of member.takeQueued()) this.#assign(delivery)
+    for (const delivery of member.takeQueued()) this.#accept(delivery)
     if (member.running.length > 0) this.#retired.add(member)
     this.#pumpAll()
   }

@@ -17,7 +17,7 @@ export type MemberEvents<T> = {
  */
 const QUICK_ONES = 16
 const QUICK_MS = 1
-/** While a lease holds for less than this, every look counts. */
+/** Of a lease that holds for less than this, every message is looked at the clock for. */
 const SOON_MS = 10_000
 
 /** Kept by the worker and not by the message: a delivery is made for every message, and is as small as can be. */

@@ -87,7 +87,7 @@ export class SharedRows {
     return shared
   }
 
-  /** `text`: a `known_page` of migrations/004_claim.sql. */
+  /** `text`: a `known_page` of migrations/002_cursor.sql. */
   putPage(topicId: number, text: string, messages: readonly RawMessage[]): void {
     const [atXid = '', atId = '', , , lastXid = '', lastId = ''] = text.slice(1, -1).split(',')
     const page = { text, messages, lastId: messages.at(-1)?.id ?? 0, end: placeOf(lastXid, lastId) }

@@ -1,21 +1,6 @@
 -- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
 -- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
 
--- A page that was read, in terms of which another group may claim the same: the place after which it begins, its rows, and
--- the id above which it was looked for.
-create type tidemark.known_page as (
-  at_xid xid8,
-  at_id bigint,
-  first_xid xid8,
-  first_id bigint,
-  last_xid xid8,
-  last_id bigint,
-  low_id bigint,
-  high_id bigint,
-  from_id bigint,
-  size int
-);
-
 create type tidemark.claim_result as (
   status text,
   conflict boolean,
@@ -184,21 +169,6 @@ begin
   into ids, xids, attempts, versions
   from leased as l;
 end
-$$;
-
--- Nothing up to this transaction was in progress when the window was taken, and none before the window is still to come:
--- whoever stands at the same place and sees as far, sees the same rows up to it.
-create function tidemark.is_complete(s tidemark.subscription, last_xid xid8) returns boolean
-language sql immutable as $$
-  select s.since is null and s.at_xid >= pg_snapshot_xmax(s.window_from) and last_xid < pg_snapshot_xmin(s.window_to)
-$$;
-
--- The page is what this group would read next, or the beginning of it.
-create function tidemark.is_next(k tidemark.known_page, s tidemark.subscription, page_limit int) returns boolean
-language sql immutable as $$
-  select k.at_xid = s.at_xid and k.at_id = s.at_id and k.size <= page_limit
-    and k.from_id <= s.from_id and s.from_id < k.low_id and k.high_id <= s.to_id
-    and tidemark.is_complete(s, k.last_xid)
 $$;
 
 create function tidemark.claim(

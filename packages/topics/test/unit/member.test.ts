@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { LeasedDelivery } from '../../src/consume/delivery.ts'
+import type { Engine } from '../../src/consume/engine.ts'
+import { HeldLease } from '../../src/consume/held-lease.ts'
+import { Member } from '../../src/consume/member.ts'
+import type { RawMessage } from '../../src/raw-message.ts'
+import type { SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+
+const MESSAGES = 40
+const SLOW = 20
+
+describe('a member', () => {
+  it('looks at the clock after a handler that waited, however quick those before it were', async () => {
+    const messages = Array.from({ length: MESSAGES }, (_, id): RawMessage => {
+      return { id, payload: '1', type: null, key: null, headers: null, messageId: null, createdAt: 0 }
+    })
+    const page = { token: '', size: MESSAGES, messages, slots: null, versions: null, attempts: null, suspect: false }
+    // Nothing of the engine, the topic or the group is asked for while messages are only handled.
+    const topic = { config: { leaseMs: 300_000 } } as TopicRecord
+    const lease = new HeldLease(page, topic, {} as SubscriptionRecord, { forget() {} }, performance.now())
+    let waitedUntil = 0
+    const timed = new Map<number, number | undefined>()
+    const done = Promise.withResolvers<void>()
+    const handler = async ({ id }: { id: number }) => {
+      if (id !== SLOW) return
+      await delay(20)
+      waitedUntil = performance.now()
+    }
+    const member = new Member<unknown>(
+      'm',
+      handler,
+      { filter: undefined, concurrency: 1 },
+      {
+        finished: ({ id }, _error, timedFrom) => {
+          timed.set(id, timedFrom)
+          if (timed.size === MESSAGES) done.resolve()
+        },
+        expired: () => done.reject(new Error('the lease holds')),
+      },
+    )
+    for (const [at, raw] of messages.entries()) member.enqueue(new LeasedDelivery({} as Engine, lease, at, raw, 1))
+    member.pump()
+    await done.promise
+    assert.ok((timed.get(SLOW + 1) ?? 0) >= waitedUntil)
+    assert.ok([...timed.values()].filter(from => from === undefined).length > MESSAGES / 2, 'few are timed')
+  })
+})
