@@ -64,6 +64,67 @@ for (const store of STORES) {
         assert.deepEqual(group.consumers, ['quick'])
       })
 
+      it('go on with those a removed member had not begun, though a filter throws at one', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { maxAttempts: 1 })
+        const group = tm.consumerGroup<number>('work')
+        const gate = new Gate()
+        const begun: Delivery[] = []
+        group.addConsumer('slow', async message => {
+          begun.push(message)
+          await gate.passed
+        })
+        await group.start()
+        await tm.publishBatch('work', range(1, 5))
+        await happened(begun, 1, 'the slow one to begin')
+        const rest: unknown[] = []
+        const filter = ({ payload }: Delivery<number>): boolean => {
+          if (payload === 3) throw new Error('not that one')
+          return true
+        }
+        group.addConsumer('quick', ({ payload }) => rest.push(payload), { filter })
+        group.removeConsumer('slow')
+        await until(() => rest.length === 3, { what: 'the others' })
+        gate.open()
+        await until(async () => (await tm.admin.deadLetters('work')).length === 1, {
+          what: 'the dead letter',
+        })
+        assert.deepEqual(rest, [2, 4, 5])
+      })
+
+      it('handle as many at once as they are to, though a handler that was given up ends later', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const [hung, held] = [new Gate(), new Gate()]
+        let begun = 0
+        let running = 0
+        let most = 0
+        const group = tm.consumerGroup('work').addConsumer('one', async () => {
+          if (begun++ === 0) return await hung.passed
+          most = Math.max(most, ++running)
+          await held.passed
+          running--
+        })
+        await group.start()
+        await tm.publishBatch('work', range(1, 5))
+        await until(() => begun === 1, { what: 'the first to hang' })
+        await group.stop({ timeout: 1 })
+        let received = 0
+        tm.on('received', ({ count }) => {
+          received += count
+        })
+        await group.start()
+        await until(() => received === 5 && running === 1, { what: 'all to come again' })
+        hung.open()
+        for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
+        held.open()
+        await until(async () => (await groupOf(tm, 'work')).inFlight === 0 && begun === 6, {
+          what: 'all to be handled',
+        })
+        assert.equal(most, 1)
+      })
+
       it('are at least one in a started group', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
