@@ -33,7 +33,7 @@ export async function claim(
   { cache, lookFirst }: { cache: RowCache | undefined; lookFirst: boolean },
 ): Promise<ClaimResult> {
   if (lookFirst) {
-    const looked = await connection.retryWhileBusy(() => look(connection, request))
+    const looked = await connection.retryWhileBusy(() => connection.read(() => look(connection, request)))
     if (!looked.work) return looked.result
   }
   const busyBefore = connection.busyCount
@@ -41,7 +41,7 @@ export async function claim(
   return {
     ...result,
     conflict: connection.busyCount > busyBefore,
-    lease: claimed && toLease(connection, request, claimed, cache),
+    lease: claimed && connection.read(() => toLease(connection, request, claimed, cache)),
   }
 }
 

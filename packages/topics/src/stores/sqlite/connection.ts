@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError, DatabaseVersionError } from '../../errors.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
 import { WalSync } from './wal-sync.ts'
+import { WriteQueue } from './write-queue.ts'
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 export const OLDEST_SQLITE = [3, 51, 3] as const
@@ -24,6 +25,7 @@ export class Connection {
   readonly #db: DatabaseSync
   readonly #options: ConnectionOptions
   readonly #statements = new Map<string, StatementSync>()
+  readonly #writes = new WriteQueue(body => this.retryWhileBusy(() => this.#transaction(body)))
   #syncsItself = false
   #walSync: Promise<WalSync> | undefined
   /** Writers of other processes met so far. */
@@ -86,13 +88,24 @@ export class Connection {
   }
 
   /**
-   * Runs `body` in one write transaction. `durable`: on the disk before this resolves; otherwise a power failure may
+   * Runs `body` in a write transaction, with those of others that come meanwhile. `durable`: on the disk before this resolves; otherwise a power failure may
    * undo it, as it may undo the claims that nobody depends on.
    */
   async write<T>(durable: boolean, body: () => T): Promise<T> {
-    const result = await this.retryWhileBusy(() => this.#transaction(body))
+    const result = await this.#writes.add(body)
     if (durable && this.#syncsItself) await this.#sync()
     return result
+  }
+
+  /** Runs `body` as one reader: the file is locked and unlocked once, not for each statement. */
+  read<T>(body: () => T): T {
+    if (this.#db.isTransaction) return body()
+    this.#run('begin')
+    try {
+      return body()
+    } finally {
+      if (this.#db.isTransaction) this.#run('commit')
+    }
   }
 
   async retryWhileBusy<T>(step: () => T): Promise<T> {
@@ -116,6 +129,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
+    await this.#writes.drain()
     // One that could not be opened has nothing to close.
     const walSync = await this.#walSync?.catch(() => undefined)
     await walSync?.close()

@@ -44,10 +44,10 @@ function readPlainPage(connection: Connection, topicId: number, first: number, l
   const where = `from ${logTable(topicId)} where id between ? and ? order by id`
   const rows = arrays(connection.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[1]][]
   if (rows.length !== last - first + 1) return undefined
-  return rows.map(([payload], index) => {
+  return rows.map((row, index) => {
     const id = first + index
     const at = id < turn ? firstAt : lastAt
-    return new PlainMessage(id, at, payload)
+    return new PlainMessage(id, at, row[0])
   })
 }
 
