@@ -30,6 +30,8 @@ export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions =
 
 export function checkSize(topic: TopicRecord, { payload, key, headers }: OutgoingMessage): void {
   const limit = topic.config.maxMessageBytes
+  // A UTF-16 unit takes at most three bytes: few messages have to be measured.
+  if ((payload.length + (key?.length ?? 0) + (headers?.length ?? 0)) * 3 <= limit) return
   const bytes = byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
   if (bytes > limit) throw new PayloadTooLargeError(topic.name, bytes, limit)
 }

@@ -17,6 +17,29 @@ describe('a derived messageId', () => {
     )
   })
 
+  it('is the same whatever was asked for before', () => {
+    const near = fc.oneof(fc.integer({ min: 0, max: 10_000 }), ids)
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(uids, { minLength: 2, maxLength: 2 }),
+        fc.array(near, { minLength: 2 }),
+        (two, asked) => {
+          for (const [index, id] of asked.entries()) {
+            const uid = two[index % 2] ?? 0n
+            assert.equal(idOfMessageId(uid, messageIdOf(uid, id)), id)
+          }
+        },
+      ),
+    )
+  })
+
+  it('never changes its form: programs have stored it', () => {
+    assert.equal(messageIdOf(0x123456789abcdefn, 1), '12345678-9abc-8def-8000-000000000001')
+    assert.equal(messageIdOf(0x123456789abcdefn, 0xfff), '12345678-9abc-8def-8000-000000000fff')
+    assert.equal(messageIdOf(0x123456789abcdefn, 0x1000), '12345678-9abc-8def-8000-000000001000')
+    assert.equal(messageIdOf(0xfn, Number.MAX_SAFE_INTEGER), '00000000-0000-800f-801f-ffffffffffff')
+  })
+
   it('belongs to its own topic only', () => {
     fc.assert(
       fc.property(uids, uids, ids, (uid, other, id) => {

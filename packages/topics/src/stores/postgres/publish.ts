@@ -125,13 +125,16 @@ export class Publisher {
   }
 
   #prepare(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
-    const values = [
-      byteaArray(messages.map(message => message.payload)),
-      textArray(messages.map(message => message.key)),
-      textArray(messages.map(message => message.type)),
-      textArray(messages.map(message => message.headers)),
-    ]
-    const messageIds = textArray(messages.map(message => message.messageId))
+    const payloads = byteaArray(messages.map(message => message.payload))
+    const [messageIds, ...texts] = messages.every(isBare)
+      ? [null, null, null, null]
+      : [
+          textArray(messages.map(message => message.messageId)),
+          textArray(messages.map(message => message.key)),
+          textArray(messages.map(message => message.type)),
+          textArray(messages.map(message => message.headers)),
+        ]
+    const values = [payloads, ...texts]
     if (!messageIds) {
       const text = this.#plain(topic)
       return async () =>
@@ -196,6 +199,10 @@ export class Publisher {
     return found
   }
 }
+
+/** Nearly every message is a payload and nothing else. */
+const isBare = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
+  key === null && type === null && headers === null && messageId === null
 
 /** The statement of a plain publish. */
 export const publishText = (topic: TopicRecord): string => fill(PLAIN, topic)
