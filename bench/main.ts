@@ -4,6 +4,7 @@ import { helpText, parseArguments } from './arguments.ts'
 import { fanout } from './fanout/suite.ts'
 import type { Figure } from './figure.ts'
 import { index } from './index/suite.ts'
+import { peers } from './peers/suite.ts'
 import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
 import { machineFacts } from './report/machine.ts'
@@ -11,7 +12,7 @@ import { formatTable } from './report/table.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics, fanout, pipeline, index]
+const SUITES: readonly Suite[] = [topics, fanout, pipeline, index, peers]
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -61,6 +62,7 @@ async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, 
 
 function verdict(figures: readonly Figure[]): string {
   const judged = figures.filter(figure => figure.met !== null)
+  if (judged.length === 0) return 'No targets: figures to compare by.'
   const missed = judged.filter(figure => figure.met === false)
   if (missed.length === 0) return `All ${judged.length} targets are met.`
   const names = missed.map(figure => `${figure.case} (${figure.engine})`)

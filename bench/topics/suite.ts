@@ -15,7 +15,7 @@ const REMARKS = [
   'Each case runs in a process of its own, all of them on one database.',
   'Drains are timed from start() of the groups (subscribing included) to the last ack stored, with an async handler.',
   'PostgreSQL is told to ANALYZE after a log was filled, as autovacuum would within a minute; "just published" is without.',
-  'Peers (pg-boss, graphile-worker) are left out: they are no dependencies of this repository.',
+  'Peers have a suite of their own: npm run bench -- peers.',
 ]
 
 export const topics: Suite = {
