@@ -90,7 +90,7 @@ export class Tidemark implements AsyncDisposable {
       heartbeats,
       heartbeatDefaults: heartbeatDefaults(maintenance.heartbeatTimeoutMs),
       maintenance: new Maintenance(store, instrumentation, createJobs(store, instrumentation, backfills, maintenance)),
-      readers: new ReaderCounts(),
+      readers: new ReaderCounts((...reader) => store.forgetReader(...reader)),
       consumerIds: new ConsumerIds(),
       backfills,
       started: new Set(),

@@ -57,6 +57,8 @@ export type Store = FanOutStore & {
   watch(wake: (topicId: number | null) => void): void
   /** Tells the other processes' watchers that the topic may have something new. Never fails. */
   hint(topicId: number): void
+  /** A group of this process reads the topic no longer. `shared`: others still read its rows together. */
+  forgetReader(topicId: number, subscriptionId: number, shared: boolean): void
   /** Connections in use and waited for, now. */
   poolUse(): PoolUse
   /** Removes every topic and message of the namespace. The store can't be used afterwards. */

@@ -196,6 +196,32 @@ for (const store of STORES) {
         assert.ok(Object.isFrozen(one) && Object.isFrozen(one.list) && Object.isFrozen(one.list[0]))
       })
 
+      it('keeps them while two groups read the topic, and no longer', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('events', { semantics: 'pub-sub' })
+        const seen: unknown[] = []
+        const start = async (name: string) => {
+          const group = tm.consumerGroup('events', name, { sharedPayloads: true })
+          group.addConsumer('c', ({ payload }) => void seen.push(payload))
+          await group.start({ from: 'beginning' })
+          return group
+        }
+        const [first, second] = [await start('a'), await start('b')]
+        await tm.publish('events', { n: 1 })
+        await happened(seen, 2, 'both groups')
+        const third = await start('late')
+        await happened(seen, 3, 'the late group')
+        assert.ok(seen[2] === seen[0], 'from the cache')
+        await first.stop()
+        await third.stop()
+        await start('later')
+        await happened(seen, 4, 'the one that came when only one was left')
+        assert.ok(seen[3] !== seen[0], 'read anew')
+        assert.deepEqual(seen[3], seen[0])
+        await second.stop()
+      })
+
       it('is not the default: each group has an object of its own', async () => {
         await using database = await store.fresh()
         const tm = await database.open()

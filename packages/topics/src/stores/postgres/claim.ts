@@ -47,6 +47,12 @@ export class Claimer {
     return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, EVERYTHING))
   }
 
+  forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
+    this.#busy.delete(subscriptionId)
+    this.#rows.forgetReader(subscriptionId)
+    if (!shared) this.#rows.forgetTopic(topicId)
+  }
+
   async #claim(request: ClaimRequest, reading: Reading): Promise<ClaimResult> {
     const id = randomUUID()
     const row = await this.#send(request, id, { ...reading, asBytes: false })

@@ -364,6 +364,10 @@ class PostgresStore implements Store {
     this.#listener.watch(wake)
   }
 
+  forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
+    this.#claimer.forgetReader(topicId, subscriptionId, shared)
+  }
+
   hint(topicId: number): void {
     this.#wakeUps.send(topicId)
   }

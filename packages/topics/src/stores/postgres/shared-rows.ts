@@ -100,6 +100,14 @@ export class SharedRows {
     this.#readers.set(subscriptionId, reader)
   }
 
+  forgetReader(subscriptionId: number): void {
+    this.#readers.delete(subscriptionId)
+  }
+
+  forgetTopic(topicId: number): void {
+    this.#topics.delete(topicId)
+  }
+
   #topic(topicId: number): TopicRows {
     let topic = this.#topics.get(topicId)
     if (!topic) {

@@ -345,6 +345,11 @@ class SqliteStore implements Store {
   /** Other processes see for themselves that the file has changed. */
   hint(): void {}
 
+  forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
+    this.#busy.delete(subscriptionId)
+    if (!shared) this.#caches.delete(topicId)
+  }
+
   poolUse(): PoolUse {
     return { size: 1, busy: 0, waiting: this.#connection.waiting }
   }
