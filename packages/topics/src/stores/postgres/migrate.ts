@@ -17,10 +17,12 @@ const MIGRATIONS = [
   '008_log.sql',
   '009_life_cycle.sql',
   '010_clean_up.sql',
-  '011_tracking.sql',
-  '012_backfill.sql',
-  '013_admin.sql',
-  '014_restore.sql',
+  '011_zombies.sql',
+  '012_tracking.sql',
+  '013_switching.sql',
+  '014_backfill.sql',
+  '015_admin.sql',
+  '016_restore.sql',
 ]
 
 export const NEWEST = MIGRATIONS.length

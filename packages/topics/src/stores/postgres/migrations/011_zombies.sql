@@ -1,0 +1,88 @@
+-- Live groups for which something has waited, and which have neither moved nor been resumed, for the whole zombieTtl: a
+-- message that has only just come to a quiet topic makes no zombie.
+create function tidemark.zombies(p_limit int)
+returns table (subscription_id int, moved_ms float8, waiting bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  later tidemark.subscription;
+  since timestamptz;
+  oldest timestamptz;
+begin
+  for s in
+    select x.* from tidemark.subscription as x
+    join tidemark.topic as t on t.id = x.topic_id
+    where x.status in ('ACTIVE', 'PAUSED')
+      and tidemark.is_older(greatest(x.moved_at, x.status_at), (t.config ->> 'zombieTtlMs')::float8)
+    order by x.id
+  loop
+    select clock_timestamp() - (t.config ->> 'zombieTtlMs')::float8 * interval '1 millisecond' into since
+    from tidemark.topic as t where t.id = s.topic_id;
+    later := tidemark.next_window(s, pg_current_snapshot(), 0, tidemark.last_id(s.topic_id));
+    execute format('select min(created_at) from ((%s) union all (%s)) as w',
+      tidemark.window_query('xid, id, created_at', s, 1), tidemark.window_query('xid, id, created_at', later, 1)) into oldest;
+    if oldest < since or exists (
+      select from tidemark.retry as r where r.subscription_id = s.id and r.token is null and r.due_at < since
+    ) then
+      subscription_id := s.id;
+      moved_ms := extract(epoch from s.moved_at)::float8 * 1000;
+      waiting := tidemark.backlog(s, p_limit) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
+      return next;
+    end if;
+  end loop;
+end
+$$;
+
+-- The cursor to the present. What is in progress comes after it, and is delivered. Returns how many the group has lost.
+create function tidemark.force_advance(p_subscription int) returns bigint
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  -- Read before this transaction has an id: see 002_cursor.sql.
+  floor bigint := (select tidemark.last_id(x.topic_id) from tidemark.subscription as x where x.id = p_subscription);
+  until pg_snapshot;
+  ceiling bigint;
+  counted bigint;
+  ahead bigint;
+begin
+  select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
+  if not found then
+    return null;
+  end if;
+  until := tidemark.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark.last_id(s.topic_id);
+  execute format('select count(*) from (%s) as w', tidemark.window_query('xid, id', s, 2147483647)) into counted;
+  execute format('select count(*) from (%s) as w',
+    tidemark.window_query('xid, id', tidemark.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
+  perform from tidemark.lease as l
+  where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+  order by l.token for update;
+  counted := counted + ahead + (
+    select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0) from tidemark.lease as l
+    where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
+  ) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id) + tidemark.skip_backfill(s, ceiling);
+  update tidemark.lease as l set expired_at = clock_timestamp()
+  where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
+  delete from tidemark.retry as r where r.subscription_id = s.id;
+  update tidemark.backfill as b
+  set status = 'CANCELLED', ended_at = clock_timestamp(), updated_at = clock_timestamp(), token = null, lease_until = null
+  where b.subscription_id = s.id and b.status = 'RUNNING';
+  perform tidemark.unrequire(s, ceiling);
+  update tidemark.subscription as x
+  set window_from = until, window_to = until, straggler_id = least(s.straggler_id, s.from_id), from_id = floor, to_id = ceiling,
+    next_id = floor, at_xid = '0', at_id = 0, moved_at = clock_timestamp(), backfilling = false, lost = x.lost + counted,
+    lost_at = case when counted > 0 then clock_timestamp() else x.lost_at end
+  where x.id = s.id;
+  return counted;
+end
+$$;

@@ -1,0 +1,156 @@
+-- A topic changes its tracking while its groups run.
+
+-- By reference from now on. False where there are too many groups; nothing is changed then. Transactions under way may
+-- still publish without bits: filling waits for them, and then goes from the lowest id a group may need to the present.
+create function tidemark.track_by_reference(p_topic int) returns boolean
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  s tidemark.subscription;
+  next_bit int := 0;
+  lowest bigint;
+begin
+  select * into t from tidemark.topic as x where x.id = p_topic for no key update;
+  if (select count(*) from tidemark.subscription as x where x.topic_id = p_topic and x.status <> 'CANCELLED') > 64 then
+    return false;
+  end if;
+  delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
+  delete from tidemark.backfill as b where b.topic_id = p_topic;
+  lowest := tidemark.last_id(p_topic) + 1;
+  for s in
+    select * from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update
+  loop
+    update tidemark.subscription as x
+    set bit = case when s.status = 'CANCELLED' then null else next_bit end, cleared_id = 0, backfilling = false,
+      -- who has ended has no bits in the new table to be cleared
+      cleared_epoch = case when s.status in ('ACTIVE', 'PAUSED') then x.epoch - 1 else x.epoch end
+    where x.id = s.id;
+    next_bit := next_bit + case when s.status = 'CANCELLED' then 0 else 1 end;
+    if s.status in ('ACTIVE', 'PAUSED') then
+      lowest := least(lowest, tidemark.lowest_needed(s));
+    end if;
+  end loop;
+  perform tidemark.create_track(p_topic, (t.config ->> 'partitionRows')::bigint);
+  update tidemark.topic as x
+  set config = jsonb_set(x.config, '{tracking}', '"reference"'), config_version = x.config_version + 1,
+    fill_next_id = greatest(lowest, 1), fill_last_id = tidemark.last_id(p_topic), fill_xid = pg_current_xact_id()
+  where x.id = p_topic;
+  return true;
+end
+$$;
+
+-- A lower bound of the ids that the group has not settled.
+create function tidemark.lowest_needed(s tidemark.subscription) returns bigint
+language sql volatile as $$
+  select least(
+    case when exists (select from pg_snapshot_xip(s.window_from)) then s.straggler_id else s.from_id end + 1,
+    (select min(l.low_id) from tidemark.lease as l
+      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
+    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
+  )
+$$;
+
+-- One page of ids. What a group has passed and doesn't hold is done. Claims wait at the subscriptions and settlements at
+-- the leases meanwhile, so none of them can fall between what is read here and what is written.
+create function tidemark.fill_tracking(p_topic int, p_limit int) returns boolean
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  s tidemark.subscription;
+  upto bigint;
+  held bigint[];
+  held_by int[] := '{}';
+  held_ids bigint[] := '{}';
+begin
+  select * into t from tidemark.topic as x where x.id = p_topic;
+  if t.fill_next_id is null then
+    return false;
+  end if;
+  for attempt in 1..100 loop
+    exit when t.fill_xid is null or tidemark.has_ended(t.fill_xid);
+    perform pg_sleep(0.01);
+  end loop;
+  select * into t from tidemark.topic as x where x.id = p_topic for no key update;
+  if t.fill_next_id is null then
+    return false;
+  end if;
+  if t.fill_xid is not null then
+    if not tidemark.has_ended(t.fill_xid) then
+      return false;
+    end if;
+    t.fill_last_id := tidemark.last_id(p_topic);
+  end if;
+
+  upto := least(t.fill_next_id + p_limit - 1, t.fill_last_id);
+  for s in
+    select * from tidemark.subscription as x
+    where x.topic_id = p_topic and x.bit is not null and x.status in ('ACTIVE', 'PAUSED')
+    order by x.id
+    for no key update
+  loop
+    perform from tidemark.lease as l
+    where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+    order by l.token
+    for update;
+    held := tidemark.held_ids(s, t.fill_next_id, upto);
+    held_ids := held_ids || held;
+    held_by := held_by || array_fill(s.id, array[cardinality(held)]);
+  end loop;
+  execute format($q$
+    insert into tidemark.track_%1$s as t (id, xid, required, completed)
+    select l.id, l.xid, bit_or(1::bigint << s.bit),
+      bit_or(case when h.id is null and tidemark.has_passed(s.window_from, s.window_to, s.at_xid, s.at_id, l.xid, l.id)
+        then 1::bigint << s.bit else 0 end)
+    from tidemark.log_%1$s as l
+    join tidemark.subscription as s on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
+    left join tidemark.backfill as b on b.subscription_id = s.id
+    left join unnest($1, $2) as h (subscription_id, id) on h.subscription_id = s.id and h.id = l.id
+    where l.id between %2$s and %3$s
+      and not pg_visible_in_snapshot(l.xid, s.start_window) and (l.xid, l.id) > (s.start_xid, s.start_id)
+      and (s.since is null or l.created_at >= s.since)
+      -- what a backfill covers is its own
+      and (b.upper is null or l.id <= b.lower_id or not pg_visible_in_snapshot(l.xid, b.upper))
+    group by l.id, l.xid
+    order by l.id
+    on conflict (id) do update
+    set required = t.required | excluded.required, completed = t.completed | excluded.completed
+  $q$, p_topic, t.fill_next_id, upto) using held_by, held_ids;
+  update tidemark.topic as x
+  set fill_next_id = case when upto < t.fill_last_id then upto + 1 end,
+    fill_last_id = case when upto < t.fill_last_id then t.fill_last_id end, fill_xid = null
+  where x.id = p_topic;
+  return upto < t.fill_last_id;
+end
+$$;
+
+-- Whether a cursor has passed the message.
+create function tidemark.has_passed(seen pg_snapshot, seeing pg_snapshot, at_xid xid8, at_id bigint, xid xid8, id bigint)
+returns boolean
+language sql immutable as $$
+  select pg_visible_in_snapshot(xid, seen) or (xid, id) <= (at_xid, at_id) and pg_visible_in_snapshot(xid, seeing)
+$$;
+
+-- By offset from now on; to be called when no backfill has anything left to deliver. False where one has.
+create function tidemark.track_by_offset(p_topic int) returns boolean
+language plpgsql volatile as $$
+begin
+  perform from tidemark.topic as x where x.id = p_topic for no key update;
+  perform from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update;
+  if exists (
+    select from tidemark.backfill as b
+    join tidemark.subscription as s on s.id = b.subscription_id and s.status <> 'CANCELLED'
+    where b.topic_id = p_topic and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
+  ) then
+    return false;
+  end if;
+  delete from tidemark.backfill as b where b.topic_id = p_topic;
+  delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
+  update tidemark.subscription as x set bit = null, backfilling = false where x.topic_id = p_topic;
+  perform tidemark.drop_track(p_topic);
+  update tidemark.topic as x
+  set config = jsonb_set(x.config, '{tracking}', '"offset"'), config_version = x.config_version + 1,
+    fill_next_id = null, fill_last_id = null, fill_xid = null
+  where x.id = p_topic;
+  return true;
+end
+$$;
