@@ -50,7 +50,7 @@ export async function openRedisStreams(port: number): Promise<Contender> {
 
   return {
     name: 'Redis Streams',
-    version,
+    version: `(ioredis ${version})`,
     async prepare(topic, names) {
       groups.set(topic, names)
       for (const group of names) await publisher.call('XGROUP', 'CREATE', topic, group, '$', 'MKSTREAM')
