@@ -88,8 +88,8 @@ export class Connection {
   }
 
   /**
-   * Runs `body` in a write transaction, with those of others that come meanwhile. `durable`: on the disk before this resolves; otherwise a power failure may
-   * undo it, as it may undo the claims that nobody depends on.
+   * Runs `body` in a write transaction, with the bodies of others that come meanwhile. `durable`: on the disk before this
+   * resolves; otherwise a power failure may undo it, as it may undo the claims that nobody depends on.
    */
   async write<T>(durable: boolean, body: () => T): Promise<T> {
     const result = await this.#writes.add(body)
