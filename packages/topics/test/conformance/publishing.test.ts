@@ -141,6 +141,28 @@ for (const store of STORES) {
         assert.deepEqual(delivery.headers, headers)
       })
 
+      it('keeps a field that it alone has, in a transaction and a page of its own', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const bytes = Uint8Array.of(1, 2, 3)
+        const reader = tm.reader('work', { batchSize: 10 })
+        const fields = async () => {
+          const { key, headers, type, messageId, payload } = await receive(reader)
+          return { key, headers, type, isTheirs: messageId === 'order-1', payload }
+        }
+        const plain = { key: null, headers: {}, type: 'json', isTheirs: false, payload: 1 }
+        await tm.publish('work', 1)
+        assert.deepEqual(await fields(), plain)
+        await tm.publish('work', 1, { key: 'k' })
+        assert.deepEqual(await fields(), { ...plain, key: 'k' })
+        await tm.publish('work', 1, { headers: { h: '1' } })
+        assert.deepEqual(await fields(), { ...plain, headers: { h: '1' } })
+        await tm.publish('work', 1, { messageId: 'order-1' })
+        assert.deepEqual(await fields(), { ...plain, isTheirs: true })
+        await tm.publish('work', bytes)
+        assert.deepEqual(await fields(), { ...plain, type: 'bytes', payload: bytes })
+      })
+
       it('has a UUID of its own where the caller gave none', async () => {
         await using database = await store.fresh()
         const tm = await database.open()

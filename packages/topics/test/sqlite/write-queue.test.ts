@@ -26,7 +26,7 @@ const names = (connection: Connection): string =>
     connection.prepare("select group_concat(name, ' ' order by name) as names from entry"),
   ).names ?? ''
 
-test('writes of one turn share a transaction, and each gets its own result', async () => {
+test('writes of one turn share a transaction, in the order they came, and each gets its own result', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'shared.db')
   const connection = await connect(path)
@@ -35,14 +35,14 @@ test('writes of one turn share a transaction, and each gets its own result', asy
   const seen: string[] = []
   /** What another connection sees while this body runs: what was committed before. */
   const look = (name: string) => (): string => {
-    seen.push(String(watcher.prepare('select count(*) as count from entry').get()?.count))
+    seen.push(`${name} after ${watcher.prepare('select count(*) as count from entry').get()?.count}`)
     return add(connection, name)()
   }
   const results = await Promise.all(['a', 'b', 'c'].map(name => connection.write(false, look(name))))
   assert.deepEqual(results, ['a', 'b', 'c'])
-  assert.deepEqual(seen, ['0', '0', '0'])
+  assert.deepEqual(seen, ['a after 0', 'b after 0', 'c after 0'])
   assert.equal(await connection.write(false, look('d')), 'd')
-  assert.equal(seen.at(-1), '3')
+  assert.equal(seen.at(-1), 'd after 3')
   watcher.close()
   await connection.close()
 })
