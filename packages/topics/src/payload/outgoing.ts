@@ -28,6 +28,10 @@ export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions =
   }
 }
 
+/** A payload and nothing else, as nearly every message is: stores spare themselves the rest. */
+export const isPlain = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
+  key === null && type === null && headers === null && messageId === null
+
 export function checkSize(topic: TopicRecord, { payload, key, headers }: OutgoingMessage): void {
   const limit = topic.config.maxMessageBytes
   // A UTF-16 unit takes at most three bytes: few messages have to be measured.

@@ -8,7 +8,7 @@ import {
   TransactionError,
 } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
-import { checkSize } from '../../payload/outgoing.ts'
+import { checkSize, isPlain } from '../../payload/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { byteaArray, textArray } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
@@ -126,7 +126,7 @@ export class Publisher {
 
   #prepare(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
     const payloads = byteaArray(messages.map(message => message.payload))
-    const [messageIds, ...texts] = messages.every(isBare)
+    const [messageIds, ...texts] = messages.every(isPlain)
       ? [null, null, null, null]
       : [
           textArray(messages.map(message => message.messageId)),
@@ -199,10 +199,6 @@ export class Publisher {
     return found
   }
 }
-
-/** Nearly every message is a payload and nothing else. */
-const isBare = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
-  key === null && type === null && headers === null && messageId === null
 
 /** The statement of a plain publish. */
 export const publishText = (topic: TopicRecord): string => fill(PLAIN, topic)

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { idOfMessageId } from '../../message-id.ts'
-import { checkSize } from '../../payload/outgoing.ts'
+import { checkSize, isPlain } from '../../payload/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { requireBits } from './bits.ts'
 import { nowBy, rowOf, type SqlValue } from './connection.ts'
@@ -85,9 +85,6 @@ function insertRows(prepare: Prepare, topicId: number, rows: readonly Row[]): vo
     insert(CHUNK).run(...rows.slice(from, from + CHUNK).flatMap(valuesOf))
   for (; from < rows.length; from++) insert(1).run(...rows.slice(from, from + 1).flatMap(valuesOf))
 }
-
-const isPlain = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
-  key === null && type === null && headers === null && messageId === null
 
 const plainValues = ({ id, createdAt, message }: Row): SqlValue[] => [id, createdAt, message.payload]
 
