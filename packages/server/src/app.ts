@@ -9,7 +9,7 @@ import { ServerMetrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { answerProblem } from './problems/answer-problem.ts'
 import { answerClientError } from './problems/client-error.ts'
-import { addRoute } from './route.ts'
+import { API, addRoute } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { sharedSchemas } from './schemas/shared.ts'
 import { Guard } from './security/guard.ts'
@@ -67,9 +67,11 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, logger))
   app.setNotFoundHandler(({ method, url }) => {
     throw new NotFoundError(
-      `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET /api/v1/ lists what there is`,
+      `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET ${API}/ lists what there is`,
     )
   })
+  // Who opens the address that was printed finds the page that says what there is.
+  app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
   takeBodies(app, limits)
   validateStrictly(app)
   for (const schema of sharedSchemas()) app.addSchema(schema)

@@ -19,6 +19,15 @@ describe('the description', () => {
     assert.deepEqual(body, JSON.parse(readFileSync(KEPT, 'utf8')))
   })
 
+  it('is found from the address of the server itself', async () => {
+    await using server = await serve()
+    const response = await fetch(new URL('/', server.url))
+    assert.equal(response.status, 200)
+    assert.equal(response.redirected, true)
+    assert.equal(new URL(response.url).pathname, '/api/v1/')
+    assert.match(await response.text(), /^<!doctype html>/i)
+  })
+
   it('names every operation once, and says what it is for', () => {
     const { paths } = JSON.parse(readFileSync(KEPT, 'utf8'))
     const operations = Object.values<Record<string, { operationId: string; summary: string }>>(paths).flatMap(
