@@ -12,10 +12,19 @@ export type FreshDatabase = AsyncDisposable & {
 
 /** An empty database on the server of this test run, or on another. */
 export async function freshDatabase(url?: string): Promise<FreshDatabase> {
-  const server = url ?? (await serverUrl())
-  const name = `tidemark_test_${randomBytes(8).toString('hex')}`
   // template0, because creating from template1 fails while anybody is connected to it.
-  await execute(server, `create database ${name} template template0`)
+  return await createDatabase(url ?? (await serverUrl()), 'template0')
+}
+
+/** A database on the server of this test run with the tables of the default namespace, empty. */
+export async function migratedDatabase(): Promise<FreshDatabase> {
+  // A test file that is run by itself has no template; `open` creates the tables then.
+  return await createDatabase(await serverUrl(), process.env.TIDEMARK_TEST_TEMPLATE ?? 'template0')
+}
+
+async function createDatabase(server: string, template: string): Promise<FreshDatabase> {
+  const name = `tidemark_test_${randomBytes(8).toString('hex')}`
+  await execute(server, `create database ${name} template ${template}`)
   const drop = () => execute(server, `drop database if exists ${name} with (force)`)
   return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
 }
@@ -36,7 +45,7 @@ function withDatabase(server: string, name: string): string {
   return url.href
 }
 
-async function execute(url: string, sql: string): Promise<void> {
+export async function execute(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {

@@ -4,6 +4,10 @@
  *   startPostgres() ──▶ running ──stop() or kill()──▶ stopped ──start()──▶ running, same port and data
  *                          └────────────disposal─────────┴──▶ gone, and its folder with it
  */
+import { execFile } from 'node:child_process'
+import { appendFileSync, chownSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findFreePort } from './free-port.ts'
 import { createCluster, endOfLog, type PostgresCluster, removeCluster } from './postgres-cluster.ts'
@@ -13,9 +17,14 @@ import { until } from './until.ts'
 export type PostgresOptions = {
   /** On the disk, with fsync on: for tests of what survives a crash. */
   durable?: boolean
+  /** More of them, as 'name=value'. */
+  settings?: readonly string[]
 }
 
 const PORT_ATTEMPTS = 3
+
+/** With owners and rights, which PostgreSQL insists on. */
+const copyFolder = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const cluster = await createCluster(options.durable === true)
@@ -45,11 +54,14 @@ export class PostgresServer {
   readonly port: number
   readonly dataDir: string
   readonly #cluster: PostgresCluster
+  readonly #options: PostgresOptions
   readonly #settings: readonly string[]
   #process: PostgresProcess | undefined
   #wasKilled = false
 
-  constructor(cluster: PostgresCluster, port: number, { durable = false }: PostgresOptions) {
+  constructor(cluster: PostgresCluster, port: number, options: PostgresOptions) {
+    const { durable = false, settings = [] } = options
+    this.#options = options
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`
     this.port = port
     this.dataDir = cluster.dataDir
@@ -63,7 +75,47 @@ export class PostgresServer {
       // The default leaves segments in /dev/shm behind when the server is killed; these are files in the data folder.
       'dynamic_shared_memory_type=mmap',
       ...(durable ? ['max_wal_size=8GB'] : ['fsync=off', 'full_page_writes=off', 'max_wal_size=2GB']),
+      ...settings,
     ]
+  }
+
+  /** A copy of its data folder, which it must not run on: to come back to, or for another server to start with. */
+  async copyData(name: string): Promise<string> {
+    const copy = join(dirname(this.dataDir), name)
+    await copyFolder(this.dataDir, copy)
+    return copy
+  }
+
+  /** The folder goes, and a copy of it takes its place. */
+  async restoreData(copy: string): Promise<void> {
+    rmSync(this.dataDir, { recursive: true })
+    await copyFolder(copy, this.dataDir)
+  }
+
+  /** A replica of this server, which runs: made from a copy of its files, it follows once it is started. */
+  async replica(name: string, port: number): Promise<PostgresServer> {
+    const client = new Client({ connectionString: this.url })
+    await client.connect()
+    await client.query("select pg_backup_start('replica', true)")
+    const dataDir = await this.copyData(name)
+    const { rows } = await client.query<{ label: string }>('select labelfile as label from pg_backup_stop()')
+    await client.end()
+    const cluster = { ...this.#cluster, dataDir }
+    const write = (file: string, text: string): void => {
+      const { uid, gid } = cluster.account
+      appendFileSync(join(dataDir, file), text)
+      if (uid !== undefined && gid !== undefined) chownSync(join(dataDir, file), uid, gid)
+    }
+    rmSync(join(dataDir, 'postmaster.pid'), { force: true })
+    write('backup_label', rows[0]?.label ?? '')
+    write('standby.signal', '')
+    write('postgresql.auto.conf', `primary_conninfo = 'host=127.0.0.1 port=${this.port} user=postgres'\n`)
+    return new PostgresServer(cluster, port, this.#options)
+  }
+
+  /** The same data on another port; to be started when nobody else has either. */
+  movedTo(port: number): PostgresServer {
+    return new PostgresServer(this.#cluster, port, this.#options)
   }
 
   /** The server's first process, while any of its processes runs. */

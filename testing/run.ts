@@ -12,6 +12,7 @@ import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { startPostgres } from './postgres-server.ts'
+import { createTemplate } from './template-database.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 /** A run starts hundreds of processes; the pipeline's modules took each 0.6 s to load, and take 0.3 s with this. */
@@ -54,21 +55,26 @@ function fail(message: string): never {
 }
 
 async function runWithPostgres(url: string | undefined): Promise<number> {
-  if (url) return await runTests(url)
+  if (url) return await runOnServer(url)
   const server = await startPostgres()
   try {
-    return await runTests(server.url)
+    return await runOnServer(server.url)
   } finally {
     await server[Symbol.asyncDispose]()
   }
 }
 
+async function runOnServer(url: string): Promise<number> {
+  await using template = await createTemplate(url)
+  return await runTests(url, template.name)
+}
+
 /** Until here a signal ends this process, and the watchdog clears up. From here on it ends the runner first. */
-async function runTests(url: string): Promise<number> {
+async function runTests(url: string, template: string): Promise<number> {
   // A test that hangs is a failure, not a run without end.
   const runnerFlags = ['--test', `--test-concurrency=${FILES_AT_ONCE}`, '--test-timeout=240000', ...flags]
   const runner = spawn(process.execPath, ['--conditions=tidemark-source', ...runnerFlags, ...files], {
-    env: { NODE_COMPILE_CACHE, ...process.env, TIDEMARK_TEST_POSTGRES_URL: url },
+    env: { NODE_COMPILE_CACHE, ...process.env, TIDEMARK_TEST_POSTGRES_URL: url, TIDEMARK_TEST_TEMPLATE: template },
     stdio: 'inherit',
   })
   process.on('SIGINT', () => runner.kill('SIGINT'))
