@@ -2,6 +2,9 @@ import { isAbsolute, parse, resolve } from 'node:path'
 import { ConfigError } from './errors.ts'
 import { checkNamespace } from './names.ts'
 
+/** File systems take 255 bytes, and SQLite adds '-journal'. */
+const LONGEST_FILE_NAME = 247
+
 /** Where a namespace is. */
 export type Address =
   | { readonly engine: 'sqlite'; readonly path: string; readonly namespace: string }
@@ -24,7 +27,10 @@ function sqlitePath(option: string, url: string, namespace: string): string {
   if (file === '') throw new ConfigError(option, url, "'sqlite:<file>' with a file name")
   if (file === ':memory:') return file
   const path = isAbsolute(file) ? file : resolve(file)
-  if (namespace === 'default') return path
-  const { dir, name, ext } = parse(path)
-  return resolve(dir, `${name}.${namespace}${ext}`)
+  const { dir, base, name, ext } = parse(path)
+  const own = namespace === 'default' ? base : `${name}.${namespace}${ext}`
+  if (Buffer.byteLength(own) > LONGEST_FILE_NAME) {
+    throw new ConfigError(option, url, `a file whose name, '${own}', has no more than ${LONGEST_FILE_NAME} bytes`)
+  }
+  return resolve(dir, own)
 }

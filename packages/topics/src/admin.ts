@@ -1,12 +1,17 @@
 import type { BackfillProgress } from './admin/backfill-progress.ts'
 import * as backfills from './admin/backfills.ts'
 import { type BrowsedPage, type BrowseOptions, browse } from './admin/browse.ts'
+import type { ClaimsOptions, ClaimsPage, ReleasedClaim } from './admin/claims.ts'
+import * as claims from './admin/claims.ts'
+import { type ConsumerHealth, consumers } from './admin/consumers.ts'
 import type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
 import * as letters from './admin/dead-letters.ts'
 import type { GroupHealth } from './admin/group-health.ts'
 import * as groups from './admin/groups.ts'
 import { type Health, type HealthOptions, health } from './admin/health.ts'
+import { type RetryOptions, retries, type WaitingRetry } from './admin/retries.ts'
 import { findTopic } from './admin/scope.ts'
+import { type Stats, type StatsOptions, StatsReader } from './admin/stats.ts'
 import type { StoredMessage } from './admin/stored-message.ts'
 import { type TailOptions, tail } from './admin/tail.ts'
 import { deleteTopic, type TopicSummary, topics } from './admin/topics.ts'
@@ -31,11 +36,13 @@ export type JobVerbs = {
 export class Admin {
   readonly #engine: Engine
   readonly #watching: () => Engine
+  readonly #stats: StatsReader
 
   /** `watching`: the engine, told of what other processes publish. */
   constructor(engine: Engine, watching: () => Engine) {
     this.#engine = engine
     this.#watching = watching
+    this.#stats = new StatsReader(engine)
   }
 
   // ── topics ──
@@ -81,6 +88,16 @@ export class Admin {
     return await groups.groups(this.#engine, topic)
   }
 
+  /** The consumers of a group, or of all groups, in every process: what they have done, how long it took, and when last. */
+  async consumers(topic: string, options?: { group?: string }): Promise<ConsumerHealth[]> {
+    return await consumers(this.#engine, topic, options)
+  }
+
+  /** What waits to be delivered to a group again, with its due time and errors; by message id, a page at a time. */
+  async retries(topic: string, options?: RetryOptions): Promise<WaitingRetry[]> {
+    return await retries(this.#engine, topic, options)
+  }
+
   /** Its consumers, wherever they run, get nothing more until it is resumed. Its messages are kept meanwhile. */
   async pauseGroup(topic: string, group: string): Promise<void> {
     await groups.setStatus(this.#engine, topic, group, 'PAUSED')
@@ -104,6 +121,11 @@ export class Admin {
     return await groups.resurrect(this.#engine, topic, group, options)
   }
 
+  /** Health shows what a group has lost until this is called. Returns how many messages that was. */
+  async acknowledgeLoss(topic: string, group: string): Promise<{ readonly acknowledged: number }> {
+    return await groups.acknowledgeLoss(this.#engine, topic, group)
+  }
+
   /** To a position, back or forth. What the group held is let go, and late settlements are stale. */
   async resetGroup(topic: string, group: string, to: From, options?: { backfill?: BackfillOptions }): Promise<void> {
     await groups.reset(this.#engine, topic, group, to, options)
@@ -122,6 +144,18 @@ export class Admin {
   /** Reference topics: who has to process a message, and who has. */
   async completion(topic: string, options?: tracking.CompletionOptions): Promise<tracking.Completion[]> {
     return await tracking.completion(this.#engine, topic, options)
+  }
+
+  // ── claims ──
+
+  /** Which messages are held, by whom, since when, until when: the longest held first, a page at a time. */
+  async claims(topic: string, options?: ClaimsOptions): Promise<ClaimsPage> {
+    return await claims.claims(this.#engine, topic, options)
+  }
+
+  /** Gives a claim back at once, also with `lease: 0`. The attempt counts; its holder's settlements are stale from now on. */
+  async releaseClaim(topic: string, id: string): Promise<ReleasedClaim> {
+    return await claims.releaseClaim(this.#engine, topic, id)
   }
 
   // ── messages ──
@@ -183,6 +217,11 @@ export class Admin {
   }
 
   // ── health ──
+
+  /** All topics, groups and jobs from one statement, at most every 15 s (`maxAge`): for dashboards and monitoring. */
+  async stats(options?: StatsOptions): Promise<Stats> {
+    return await this.#stats.read(options)
+  }
 
   /** What needs somebody's attention, in all topics. Safe to poll. */
   async health(options?: HealthOptions): Promise<Health> {

@@ -45,7 +45,7 @@ async function topicFindings(url: string, namespace: string, limits: HealthOptio
 
 function groupFindings(groups: readonly GroupHealth[]): Finding[] {
   const letters = groups.filter(({ deadLetters }) => deadLetters > 0)
-  const lost = groups.filter(({ lost }) => lost > 0)
+  const lost = groups.filter(({ unacknowledgedLoss }) => unacknowledgedLoss > 0)
   return [
     ...each('dead letters', letters, 'none', group =>
       warn(
@@ -57,8 +57,8 @@ function groupFindings(groups: readonly GroupHealth[]): Finding[] {
     ...each('lost messages', lost, 'none', group =>
       warn(
         'lost messages',
-        `${group.lost} of ${nameOf(group)}, last ${group.lostAt?.toISOString() ?? ''}`,
-        'raise maxRetention, or see to the group before its lag comes near it',
+        `${group.unacknowledgedLoss} of ${nameOf(group)}, last ${group.lostAt?.toISOString() ?? ''}`,
+        "raise the retention, or see to the group earlier; then 'tidemark groups acknowledge-loss'",
       ),
     ),
   ]
@@ -101,7 +101,7 @@ function healthFindings(health: Health): Finding[] {
     cleanUp.overdue
       ? warn(
           'clean-up',
-          `last ran at ${cleanUp.lastRunAt?.toISOString() ?? ''}`,
+          cleanUp.lastRunAt === null ? 'has never run' : `last ran at ${cleanUp.lastRunAt.toISOString()}`,
           'open one process with maintenance on',
         )
       : ok(
@@ -118,10 +118,19 @@ function healthFindings(health: Health): Finding[] {
         `it holds watermarks and clean-up back; end it: select pg_terminate_backend(${pid})`,
       ),
     ),
+    ...clockFindings(health),
     ...each('consistency', health.inconsistencies, 'nothing that must never be', ({ topic, what }) =>
       bad('consistency', `${topic}: ${what}`, 'keep a copy of the database, and report this sentence'),
     ),
   ]
+}
+
+/** Of a server's clock the database's own findings tell. */
+function clockFindings({ clock }: Health): Finding[] {
+  if (clock === null) return []
+  const apart = `${seconds(Math.abs(clock.offsetMs))} ${clock.offsetMs > 0 ? 'ahead of' : 'behind'} the file's`
+  if (clock.ok) return [ok('clock', "this machine's and the file's agree")]
+  return [warn('clock', `this machine's is ${apart}: nothing is removed for its age`, "set the machine's clock right")]
 }
 
 /** One line for each, or one that says that there is none. */

@@ -1,11 +1,19 @@
-import { DatabaseError, HeartbeatError, SubscriptionGoneError } from './errors.ts'
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Vitals } from './consume/vitals.ts'
+import { HeartbeatError, NamespaceGoneError, SubscriptionGoneError, TooManyGroupsError } from './errors.ts'
+import { toError } from './failure.ts'
 import type { Instrumentation } from './instrumentation.ts'
-import type { Heartbeat, HeartbeatResult } from './stores/fan-out-store.ts'
+import { presentSecond } from './metrics/meter.ts'
+import type { GroupActivity, Heartbeat, HeartbeatResult } from './stores/fan-out-store.ts'
 import type { Store, SubscriptionRecord, TopicRecord } from './stores/store.ts'
 import { withTimeout } from './with-timeout.ts'
 
-const MOST_FAILURES = 10
+/** After this many failures in a row others may count the group as dead: it claims nothing until one succeeds. */
+const TOLERATED_FAILURES = 10
 const FIRST_RETRY_MS = 1_000
+/** A group that claims nothing is waiting for it. */
+const LONGEST_RETRY_MS = 5_000
 /** A heartbeat due within this part of its interval goes along with one due now: half, so that any two of a pace meet. */
 const TOGETHER = 0.5
 const LONGEST_TIMER_MS = 0x7fff_ffff
@@ -18,7 +26,9 @@ export type Beating = {
   readonly subscription: SubscriptionRecord
   /** It was dead and lives again: there may be something to claim. */
   resurrected(): void
-  /** Its subscription was removed or cancelled, or its heartbeats failed too often: it is to stop. */
+  /** Its heartbeats failed for a while and succeed again: it may claim. */
+  recovered(): void
+  /** Its subscription was removed or cancelled: it is to stop. */
   ended(reason: Error): void
 }
 
@@ -29,11 +39,16 @@ type Pulse = {
   readonly members: Set<Beating>
   readonly where: { readonly topic: string; readonly group: string }
   readonly subscriptionId: number
+  readonly subscriptionUid: number
   readonly isQueue: boolean
   intervalMs: number
   timeoutMs: number
   dueAt: number
   failures: number
+  /** Since when it may claim nothing, on the monotonic clock. */
+  heldAt: number | undefined
+  /** The database has rows of its consumers. */
+  hasReported: boolean
   processed: number
   failed: number
   filtered: number
@@ -44,14 +59,18 @@ type Pulse = {
  * takes along what they have counted meanwhile. A queue's only group never dies; its heartbeats bring the counts alone.
  */
 export class Heartbeats {
+  /** Names this Tidemark among those that have the namespace open. */
+  readonly instance = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`
   readonly #store: Store
   readonly #instrumentation: Instrumentation
+  readonly #vitals: Vitals
   readonly #pulses = new Map<number, Pulse>()
   #timer: NodeJS.Timeout | undefined
   #beating: Promise<void> | undefined
 
-  constructor(store: Store, instrumentation: Instrumentation) {
+  constructor(store: Store, instrumentation: Instrumentation, vitals: Vitals) {
     this.#store = store
+    this.#vitals = vitals
     this.#instrumentation = instrumentation
   }
 
@@ -59,16 +78,24 @@ export class Heartbeats {
     const { topic, subscription } = member
     const { intervalMs, timeoutMs } = subscription.heartbeat
     let pulse = this.#pulses.get(subscription.id)
+    // Its id is another's now, as after a restore: who has it from before is to stop.
+    if (pulse !== undefined && pulse.subscriptionUid !== subscription.uid) {
+      this.#end(pulse, new SubscriptionGoneError(pulse.where.topic, pulse.where.group))
+      pulse = undefined
+    }
     if (pulse === undefined) {
       pulse = {
         members: new Set(),
         where: { topic: topic.name, group: subscription.group },
         subscriptionId: subscription.id,
+        subscriptionUid: subscription.uid,
         isQueue: topic.config.semantics === 'queue',
         intervalMs,
         timeoutMs,
         dueAt: Number.POSITIVE_INFINITY,
         failures: 0,
+        heldAt: undefined,
+        hasReported: false,
         ...{ processed: 0, failed: 0, filtered: 0 },
       }
       this.#pulses.set(subscription.id, pulse)
@@ -107,9 +134,20 @@ export class Heartbeats {
     this.#schedule()
   }
 
+  /** It is to claim nothing: its heartbeats fail. */
+  isHeld(subscriptionId: number): boolean {
+    return this.#pulses.get(subscriptionId)?.heldAt !== undefined
+  }
+
   stop(): void {
     clearTimeout(this.#timer)
     this.#pulses.clear()
+  }
+
+  /** There is nothing left to beat for: all who are at work are told why, and stop. */
+  end(reason: Error): void {
+    for (const pulse of [...this.#pulses.values()]) this.#end(pulse, reason)
+    clearTimeout(this.#timer)
   }
 
   #schedule(): void {
@@ -123,7 +161,7 @@ export class Heartbeats {
 
   async #flush(pulse: Pulse): Promise<void> {
     while (this.#beating !== undefined) await this.#beating
-    if (pulse.processed + pulse.failed + pulse.filtered === 0) return
+    if (pulse.processed + pulse.failed + pulse.filtered === 0 && !pulse.hasReported) return
     pulse.dueAt = 0
     // Groups that stop together leave together.
     await new Promise(resolve => setImmediate(resolve))
@@ -144,47 +182,97 @@ export class Heartbeats {
     const now = performance.now()
     const due = [...this.#pulses.values()].filter(pulse => pulse.dueAt <= now + pulse.intervalMs * TOGETHER)
     if (due.length === 0) return
-    const beats = due.map(takeCounts)
+    const beats = due.map(pulse => ({ ...takeCounts(pulse), activity: this.#activityOf(pulse) }))
     let results: HeartbeatResult[]
     try {
       results = await this.#store.heartbeat(beats)
     } catch (error) {
+      // All of them were told to stop.
+      if (error instanceof NamespaceGoneError) return
       for (const [index, pulse] of due.entries()) this.#failed(pulse, beats[index], error)
       return
     }
     this.#instrumentation.metrics.heartbeat.record(performance.now() - now)
-    // One jitter for all, or they would drift apart.
+    // One moment and one jitter for all: pulses that drift apart no longer go in one statement.
+    const beatAt = performance.now()
     const jitter = Math.random()
     for (const [index, pulse] of due.entries()) {
       pulse.failures = 0
-      pulse.dueAt = performance.now() + jittered(pulse.intervalMs, jitter)
+      if (pulse.heldAt !== undefined) this.#release(pulse, pulse.heldAt)
+      // What was sent: who has left meanwhile is in it, and has to be taken back.
+      pulse.hasReported = (beats[index]?.activity.group ?? null) !== null
+      pulse.dueAt = beatAt + jittered(pulse.intervalMs, jitter)
       this.#instrumentation.metrics.add('heartbeats', 1, pulse.where.topic, pulse.where.group)
       const result = results[index]
       if (result !== undefined) this.#answer(pulse, result)
     }
   }
 
+  /** Read from what is counted anyway: a message costs nothing more for it. */
+  #activityOf({ where: { topic, group }, members }: Pulse): GroupActivity {
+    const { instance } = this
+    const scope = this.#instrumentation.metrics.group(topic, group)
+    if (members.size === 0 || scope === undefined) return { instance, group: null, consumers: [] }
+    return {
+      instance,
+      group: {
+        claims: scope.lastMinute('claims', presentSecond()),
+        claimConflicts: scope.claimConflicts().lastMinute,
+        handler: scope.handler.sparse(),
+      },
+      consumers: [...scope.consumers].map(([consumer, meter]) => ({
+        consumer,
+        processed: meter.processed,
+        failed: meter.failed,
+        handler: meter.handler.sparse(),
+        ageMs: meter.ageMs,
+        idleMs: meter.idleMs,
+      })),
+    }
+  }
+
   #answer(pulse: Pulse, { status, resurrected }: HeartbeatResult): void {
+    // Removed by another process: its figures go with it.
+    if (status === 'GONE') this.#instrumentation.metrics.forgetGroup(pulse.where.topic, pulse.where.group)
     if (status === 'GONE' || status === 'CANCELLED') {
       this.#end(pulse, new SubscriptionGoneError(pulse.where.topic, pulse.where.group))
     } else if (resurrected !== null) {
       this.#instrumentation.resurrected(pulse.where, resurrected)
       for (const member of pulse.members) member.resurrected()
+    } else if (status === 'DEAD') {
+      // Its claims find it dead too, and need not hurry the next attempt.
+      pulse.failures = 1
+      const error = new TooManyGroupsError(pulse.where.topic, 0)
+      this.#instrumentation.emit('error', { ...pulse.where, action: 'resurrect', error })
     }
   }
 
   #failed(pulse: Pulse, beat: Heartbeat | undefined, cause: unknown): void {
     pulse.failures++
     this.count(pulse.subscriptionId, beat ?? {})
-    const error = cause instanceof Error ? cause : new DatabaseError(String(cause))
+    const error = toError(cause)
     this.#instrumentation.metrics.add('heartbeatFailures', 1, pulse.where.topic, pulse.where.group)
     this.#instrumentation.emit('error', { ...pulse.where, action: 'heartbeat', error })
-    if (pulse.failures >= MOST_FAILURES && !pulse.isQueue) {
-      this.#end(pulse, new HeartbeatError(pulse.where.topic, pulse.where.group, pulse.failures, error))
-    }
+    if (pulse.failures >= TOLERATED_FAILURES && !pulse.isQueue) this.#hold(pulse, error)
     // Well inside the timeout, so that a database that was away for a while costs no miss.
-    const retryMs = Math.min(FIRST_RETRY_MS * 2 ** (pulse.failures - 1), pulse.timeoutMs / 5, pulse.intervalMs)
-    pulse.dueAt = performance.now() + jittered(retryMs)
+    const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (pulse.failures - 1))
+    pulse.dueAt = performance.now() + jittered(Math.min(backoffMs, pulse.timeoutMs / 5, pulse.intervalMs))
+  }
+
+  /** What it has in hand it finishes; with more it would work on unseen. */
+  #hold(pulse: Pulse, cause: Error): void {
+    const { where, failures } = pulse
+    const error = new HeartbeatError(where.topic, where.group, failures, cause)
+    this.#vitals.held(pulse.subscriptionId, error)
+    if (pulse.heldAt !== undefined) return
+    pulse.heldAt = performance.now()
+    this.#instrumentation.emit('group-suspended', { ...where, failures, error })
+  }
+
+  #release(pulse: Pulse, heldAt: number): void {
+    pulse.heldAt = undefined
+    this.#instrumentation.emit('group-recovered', { ...pulse.where, ms: performance.now() - heldAt })
+    for (const member of pulse.members) member.recovered()
   }
 
   #end({ members, subscriptionId }: Pulse, reason: Error): void {
@@ -195,11 +283,11 @@ export class Heartbeats {
 
 /** What was counted goes along; it is put back where the heartbeat fails. */
 function takeCounts(pulse: Pulse): Heartbeat {
-  const { subscriptionId, processed, failed, filtered } = pulse
+  const { subscriptionId, subscriptionUid, processed, failed, filtered } = pulse
   pulse.processed = 0
   pulse.failed = 0
   pulse.filtered = 0
-  return { subscriptionId, processed, failed, filtered }
+  return { subscriptionId, subscriptionUid, processed, failed, filtered }
 }
 
 /** From 80 to 100 %: never later than asked for, and processes that started together drift apart. */

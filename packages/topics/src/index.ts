@@ -2,10 +2,14 @@
 
 export type { BackfillProgress } from './admin/backfill-progress.ts'
 export type { BrowsedPage, BrowseOptions } from './admin/browse.ts'
+export type { Claim, ClaimedMessage, ClaimsOptions, ClaimsPage, ReleasedClaim } from './admin/claims.ts'
+export type { ConsumerHealth } from './admin/consumers.ts'
 export type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
 export type { GroupHealth } from './admin/group-health.ts'
 export type { Removed } from './admin/groups.ts'
 export type { Health, HealthOptions } from './admin/health.ts'
+export type { RetryOptions, WaitingRetry } from './admin/retries.ts'
+export type { JobStats, Stats, StatsOptions, TopicStats } from './admin/stats.ts'
 export type { StoredMessage } from './admin/stored-message.ts'
 export type { TailOptions } from './admin/tail.ts'
 export type { TopicSummary } from './admin/topics.ts'
@@ -23,12 +27,16 @@ export type { Delivery, HandlerContext } from './consume/delivery.ts'
 export type { Filter, Handler } from './consume/member.ts'
 export type { Pulled, PulledMessage, PullOptions } from './consume/pull/puller.ts'
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
-export type { Reader, ReaderOptions } from './consume/reader.ts'
+export type { Reader, ReaderOptions, WaitOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
+export type { GroupVitals } from './consume/vitals.ts'
 export { type DiagnoseOptions, diagnose } from './diagnose.ts'
 export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
+  ClaimNotFoundError,
+  ClaimReleasedError,
+  ClockError,
   ClosedError,
   ConfigError,
   DatabaseError,
@@ -37,6 +45,8 @@ export {
   DatabaseLockedError,
   DatabaseReadOnlyError,
   DatabaseRestoredError,
+  DatabaseRewoundError,
+  DatabaseTimeoutError,
   DatabaseUnreachableError,
   DatabaseVersionError,
   DecodeError,
@@ -49,14 +59,18 @@ export {
   JobBusyError,
   LeaseExpiredError,
   MembershipError,
+  MessageIdPendingError,
   MessageNotFoundError,
+  NamespaceGoneError,
   NoSubscriptionsError,
+  OutcomeUnknownError,
   PayloadError,
   PayloadTooLargeError,
   PositionGoneError,
   SchemaError,
   StaleDeliveryError,
   SubscriptionGoneError,
+  SyncError,
   TidemarkError,
   TooManyGroupsError,
   TopicConflictError,
@@ -65,14 +79,17 @@ export {
   UnknownTypeError,
 } from './errors.ts'
 export type { HeartbeatOptions } from './heartbeat-options.ts'
-export type { EventName, Events, LossReason } from './instrumentation.ts'
+export type { EventName, Events, LossReason, RewindSign } from './instrumentation.ts'
 export type { Logger } from './logger.ts'
 export type { JobName, JobResult } from './maintenance/job.ts'
 export type { MaintenanceOptions, MaintenancePreset } from './maintenance/presets.ts'
+export type { ConsumerMetrics } from './metrics/consumer-meter.ts'
 export type { Percentiles } from './metrics/histogram.ts'
-export type { Counted, Counts, Metrics, ScopeMetrics } from './metrics/metrics.ts'
+export type { Metrics } from './metrics/metrics.ts'
+export type { ClaimConflicts, Counted, Counts, GroupMetrics, ScopeMetrics } from './metrics/scope.ts'
 export { type OpenOptions, open } from './open.ts'
 export { migrate, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
+export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } from './outages.ts'
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'

@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { describeFailure, ignoreRejection, isThenable, reasonOf } from './failure.ts'
 
 /** What Tidemark needs of a logger; pino's shape, so a pino logger fits as it is. */
 export type Logger = {
@@ -8,9 +9,45 @@ export type Logger = {
   error(fields: object, message: string): void
 }
 
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
 /** Warnings and errors to standard error, one JSON line each; `logger` in open() replaces it. */
 export const defaultLogger = (): Logger =>
   pino({ name: 'tidemark', level: 'warn' }, pino.destination({ dest: 2, sync: true }))
 
 export const isLogger = (value: object): boolean =>
-  ['debug', 'info', 'warn', 'error'].every(level => typeof (value as Record<string, unknown>)[level] === 'function')
+  LEVELS.every(level => typeof (value as Record<string, unknown>)[level] === 'function')
+
+/**
+ * The same logger, of which nothing comes back: a publish is not to fail after it was stored because its log line could
+ * not be written. That it fails is told once, as a warning of the process.
+ */
+export function safeLogger(logger: Logger): Logger {
+  let isTold = false
+  const fail = (error: unknown): void => {
+    if (isTold) return
+    isTold = true
+    process.emitWarning(`The logger given to Tidemark fails: ${reasonOf(error)}`, 'TidemarkLoggerWarning')
+  }
+  const safely =
+    (level: keyof Logger) =>
+    (fields: object, message: string): void => {
+      try {
+        const answer: unknown = logger[level](fields, message)
+        if (isThenable(answer)) Promise.resolve(answer).catch(fail)
+      } catch (error) {
+        fail(error)
+        // Perhaps it stumbled over the error it was to tell of.
+        if ('err' in fields) quietly(() => logger[level]({ ...fields, err: describeFailure(fields.err) }, message))
+      }
+    }
+  return Object.fromEntries(LEVELS.map(level => [level, safely(level)])) as Logger
+}
+
+function quietly(log: () => unknown): void {
+  try {
+    ignoreRejection(log())
+  } catch {
+    // It was told that the logger fails.
+  }
+}

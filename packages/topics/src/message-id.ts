@@ -1,50 +1,66 @@
 /**
- * The messageId of a message whose publisher gave none: a UUID (version 8) made of the topic's 60 random bits and the
- * message's id. It costs no storage and no index, and leads straight back to the row.
+ * The messageId of a message whose publisher gave none: a UUID (version 8) made of the salt that its publish drew, 22 bits
+ * of its topic's uid, and its id. Ids are drawn again after a rollback, a restore or a lost commit; 52 random bits for each
+ * transaction are not. It costs no index, and leads straight back to the row, whose salt says whether it is the one.
  *
- *     uuuuuuuu-uuuu-8uuu-Viii-iiiiiiiiiiii      u: topic uid, V: variant bits and the id's top, i: id
+ *     ssssssss-ssss-8suu-Vuuu-iiiiiiiiiiii      s: salt, u: topic uid, V: variant bits and two of the uid's, i: id
  */
-export function messageIdOf(uid: bigint, id: number): string {
-  const known = beginningOf(uid)
+export function messageIdOf(uid: number, salt: number, id: number): string {
   const block = Math.floor(id / BLOCK)
-  if (block !== known.block) {
-    known.block = block
-    known.text = known.prefix + middleOf(block)
+  if (salt !== last.salt || uid !== last.uid || block !== last.block) {
+    const digits = block === last.block ? last.digits : block.toString(16).padStart(9, '0')
+    const topic = uid === last.uid ? last.topic : topicPart(uid)
+    last = { uid, topic, salt, block, digits, text: saltPart(salt) + topic + digits }
   }
-  return known.text + LAST_DIGITS[id % BLOCK]
+  return last.text + THREE[id % BLOCK]
 }
 
-/** The row id inside a derived messageId, or undefined where it isn't one of this topic's. */
-export function idOfMessageId(uid: bigint, messageId: string): number | undefined {
-  const { prefix } = beginningOf(uid)
-  if (messageId.length !== 36 || !messageId.startsWith(prefix)) return undefined
-  const high = Number.parseInt(messageId.slice(19, 23), 16) - 0x8000
-  const low = Number.parseInt(messageId.slice(24), 16)
-  const id = high * 0x1_0000_0000_0000 + low
-  return Number.isSafeInteger(id) && id >= 0 && messageIdOf(uid, id) === messageId ? id : undefined
+/** Of a message as the log has it; '' where that no longer has it. */
+export const messageIdIn = (
+  { uid }: { readonly uid: number },
+  { id, salt, messageId }: { readonly id: number; readonly salt: number | null; readonly messageId: string | null },
+): string => messageId ?? (salt === null ? '' : messageIdOf(uid, salt, id))
+
+export type DerivedId = { readonly id: number; readonly salt: number }
+
+/** What is inside a derived messageId, or undefined where it isn't one of this topic's. */
+export function parseMessageId(uid: number, messageId: string): DerivedId | undefined {
+  if (!FORM.test(messageId)) return undefined
+  const salt = Number.parseInt(messageId.slice(0, 8) + messageId.slice(9, 13) + messageId.slice(15, 16), 16)
+  const id = Number.parseInt(messageId.slice(24), 16)
+  return messageIdOf(uid, salt, id) === messageId ? { id, salt } : undefined
 }
+
+const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Ids are mostly asked for in their order, and those of a block differ in their last three digits only. */
 const BLOCK = 0x1000
-const LAST_DIGITS = Array.from({ length: BLOCK }, (_, digits) => digits.toString(16).padStart(3, '0'))
-const BLOCKS = 0x1_0000_0000_0000 / BLOCK
 
-const middleOf = (block: number): string => {
-  const high = (0x8000 + Math.floor(block / BLOCKS)).toString(16)
-  return `${high}-${(block % BLOCKS).toString(16).padStart(9, '0')}`
+/** Hexadecimal digits, looked up: most salts are asked for once, and a conversion would cost as much as the rest. */
+const THREE = Array.from({ length: BLOCK }, (_, value) => value.toString(16).padStart(3, '0'))
+const TWO = Array.from({ length: 0x100 }, (_, value) => value.toString(16).padStart(2, '0'))
+const ONE = '0123456789abcdef'
+
+/** What the messages of one publish and one block have in common, of those that were asked for last. */
+type Beginning = {
+  readonly uid: number
+  readonly topic: string
+  readonly salt: number
+  readonly block: number
+  readonly digits: string
+  readonly text: string
 }
 
-/** Of a topic's ids: what all have, and what those of the block have that was asked for last. */
-type Beginning = { readonly prefix: string; block: number; text: string }
+let last: Beginning = { uid: -1, topic: '', salt: -1, block: -1, digits: '', text: '' }
 
-const beginnings = new Map<bigint, Beginning>()
+function saltPart(salt: number): string {
+  const high = Math.floor(salt / 0x10_0000)
+  const low = salt % 0x10_0000
+  const first = `${THREE[high >>> 20]}${THREE[(high >>> 8) & 0xfff]}${TWO[high & 0xff]}`
+  return `${first}-${THREE[low >>> 8]}${ONE[(low >>> 4) & 0xf]}-8${ONE[low & 0xf]}`
+}
 
-function beginningOf(uid: bigint): Beginning {
-  let beginning = beginnings.get(uid)
-  if (beginning === undefined) {
-    const hex = uid.toString(16).padStart(15, '0')
-    beginning = { prefix: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(12, 15)}-`, block: -1, text: '' }
-    beginnings.set(uid, beginning)
-  }
-  return beginning
+function topicPart(uid: number): string {
+  const bits = uid % 0x40_0000
+  return `${TWO[bits >>> 14]}-${(0x8000 + (bits & 0x3fff)).toString(16)}-`
 }

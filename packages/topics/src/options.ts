@@ -1,5 +1,7 @@
 import { type Duration, parseDuration } from './duration.ts'
 import { ConfigError } from './errors.ts'
+import { checkName } from './names.ts'
+import { isStorable, STORABLE_TEXT } from './storable.ts'
 
 /**
  * Reads the options of one public call. Each getter checks one option; `done()` refuses those nobody asked for, so an
@@ -67,8 +69,14 @@ export class Options {
   string<D extends string | undefined>(name: string, fallback: D): string | D {
     const value = this.value(name)
     if (value === undefined) return fallback
-    if (typeof value === 'string' && value !== '') return value
-    throw new ConfigError(this.#path(name), value, 'a text that is not empty')
+    if (typeof value === 'string' && isStorable(value)) return value
+    throw new ConfigError(this.#path(name), value, STORABLE_TEXT)
+  }
+
+  /** '' is the group without a name. */
+  groupName(name: string): string | undefined {
+    const value = this.value(name)
+    return value === undefined || value === '' ? value : checkName('group', value)
   }
 
   /** A function, or an object of a shape that `accepts` recognises. */

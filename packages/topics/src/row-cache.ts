@@ -1,4 +1,4 @@
-import { type RawMessage, rawMessageBytes } from './raw-message.ts'
+import { isSameRow, type RawMessage, rawMessageBytes } from './raw-message.ts'
 
 const CHUNK = 1_024
 
@@ -8,14 +8,23 @@ type Chunk = { readonly rows: (RawMessage | undefined)[]; bytes: number }
  * Rows of one topic that the groups of this process read one after another: rows are immutable, so what the first group
  * fetched serves the others. Bounded in bytes. Rows come and go in chunks of neighbouring ids, the chunk that was begun
  * first goes first: that suits groups that follow the log, and costs nothing per row.
+ *
+ * An id alone doesn't identify a row: a database that lost its newest commits, or was restored, gives ids out again. Each
+ * engine clears the cache, or doesn't ask it, unless it knows that the database still has what was read.
  */
 export class RowCache {
   readonly #maxBytes: number
   readonly #chunks = new Map<number, Chunk>()
   #bytes = 0
+  #newest: RawMessage | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
+  }
+
+  /** The row with the highest id that was put since it was cleared. */
+  get newest(): RawMessage | undefined {
+    return this.#newest
   }
 
   get(id: number): RawMessage | undefined {
@@ -39,7 +48,8 @@ export class RowCache {
     return rows
   }
 
-  put(row: RawMessage): void {
+  /** Gives the row that is kept: a fetched one takes the place of another, unless it is the same in everything. */
+  put(row: RawMessage): RawMessage {
     const number = Math.floor(row.id / CHUNK)
     let chunk = this.#chunks.get(number)
     if (chunk === undefined) {
@@ -47,17 +57,21 @@ export class RowCache {
       this.#chunks.set(number, chunk)
     }
     const index = row.id % CHUNK
-    if (chunk.rows[index] !== undefined) return
+    const kept = chunk.rows[index]
+    if (kept !== undefined && isSameRow(kept, row)) return kept
     chunk.rows[index] = row
-    const bytes = rawMessageBytes(row)
+    if (row.id >= (this.#newest?.id ?? 0)) this.#newest = row
+    const bytes = rawMessageBytes(row) - (kept === undefined ? 0 : rawMessageBytes(kept))
     chunk.bytes += bytes
     this.#bytes += bytes
     if (this.#bytes > this.#maxBytes) this.#evict()
+    return row
   }
 
   clear(): void {
     this.#chunks.clear()
     this.#bytes = 0
+    this.#newest = undefined
   }
 
   #evict(): void {

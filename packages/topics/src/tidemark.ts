@@ -1,15 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { Admin } from './admin.ts'
 import { Backfills } from './backfill/backfills.ts'
-import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { ConsumerGroup, type GroupOptions, type StopOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
+import { Isolation } from './consume/isolation.ts'
 import { type Pulled, Puller, type PullOptions } from './consume/pull/puller.ts'
 import type { PullSettlement } from './consume/pull/settlement.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
+import { Vitals } from './consume/vitals.ts'
 import type { Duration } from './duration.ts'
-import { ClosedError, PayloadError, TopicNotFoundError } from './errors.ts'
+import { ClosedError, type NamespaceGoneError, PayloadError, TopicNotFoundError } from './errors.ts'
 import { heartbeatDefaults } from './heartbeat-options.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { type EventName, type Events, Instrumentation } from './instrumentation.ts'
@@ -35,8 +39,14 @@ import type { Writer } from './publish/writer.ts'
 import type { OutgoingMessage, PublishedMessage, Store, TopicRecord } from './stores/store.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions } from './topic-config.ts'
 import { Topic } from './topic-handle.ts'
-import { TopicRegistry } from './topic-registry.ts'
+import { type AutoCreate, TopicRegistry } from './topic-registry.ts'
+import { VERSION } from './version.ts'
 import { WakeHub } from './wake-hub.ts'
+import { watchedStore } from './watched-store.ts'
+import { withTimeout } from './with-timeout.ts'
+
+const DEFAULT_CLOSE_MS = 10_000
+const LEAST_WAIT_MS = 500
 
 /** A message that is stored. */
 export type PublishedRef = {
@@ -52,9 +62,11 @@ export type BatchMessage = MessageOptions & { readonly payload: unknown }
 
 export type TidemarkParts = {
   readonly store: Store
+  /** For the log: 'sqlite' or 'postgres'. */
+  readonly engine: string
   readonly codec: Codec
   readonly logger: Logger
-  readonly autoCreate: boolean
+  readonly autoCreate: AutoCreate
   readonly sweepMs: number
   readonly namespace: string
   readonly maintenance: MaintenanceSettings
@@ -65,17 +77,28 @@ export class Tidemark implements AsyncDisposable {
   readonly namespace: string
   readonly admin: Admin
   readonly #store: Store
+  /** What the log says of it: no secret is in a location. */
+  readonly #where: object
   readonly #engine: Engine
   readonly #publisher: Publisher
   readonly #puller: Puller
+  readonly #leaveWakeHub: () => void
   #watching = false
   #closing: Promise<void> | undefined
 
-  constructor({ store, codec, logger, autoCreate, sweepMs, namespace, maintenance }: TidemarkParts) {
+  constructor({ store: database, engine, codec, logger, autoCreate, sweepMs, namespace, maintenance }: TidemarkParts) {
     const instrumentation = new Instrumentation(logger)
-    const wakeHub = new WakeHub()
-    const heartbeats = new Heartbeats(store, instrumentation)
+    // A memory database is nobody else's.
+    const { hub: wakeHub, leave } = WakeHub.join(
+      database.capabilities.persistent ? `${database.location} ${namespace}` : randomUUID(),
+    )
+    const store = watchedStore(database, instrumentation.outages)
+    const vitals = new Vitals()
+    const clock = new ClockWatch(store, instrumentation)
+    const heartbeats = new Heartbeats(store, instrumentation, vitals)
     this.namespace = namespace
+    this.#leaveWakeHub = leave
+    this.#where = { engine, location: store.location, namespace, version: VERSION }
     this.#store = store
     this.#publisher = new Publisher(store, instrumentation, topicId => wakeHub.wake(topicId))
     const backfills = new Backfills({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
@@ -87,9 +110,17 @@ export class Tidemark implements AsyncDisposable {
       sweepMs,
       topics: new TopicRegistry(store, autoCreate),
       settler: new Settler(store, instrumentation, wakeHub, heartbeats),
+      isolation: new Isolation(),
       heartbeats,
+      vitals,
       heartbeatDefaults: heartbeatDefaults(maintenance.heartbeatTimeoutMs),
-      maintenance: new Maintenance(store, instrumentation, createJobs(store, instrumentation, backfills, maintenance)),
+      maintenance: new Maintenance(
+        store,
+        instrumentation,
+        clock,
+        createJobs(store, instrumentation, backfills, maintenance),
+      ),
+      clock,
       readers: new ReaderCounts((...reader) => store.forgetReader(...reader)),
       consumerIds: new ConsumerIds(),
       backfills,
@@ -98,7 +129,10 @@ export class Tidemark implements AsyncDisposable {
     }
     this.#puller = new Puller(this.#engine)
     this.admin = new Admin(this.#engine, () => this.#consuming())
+    store.onGone(error => this.#namespaceGone(error))
+    clock.start()
     if (maintenance.scheduled) this.#engine.maintenance.start()
+    instrumentation.logger.info(this.#where, 'opened')
   }
 
   /** Creates the topic, or changes the settings given of one that exists. Doing it again is fine. */
@@ -113,7 +147,7 @@ export class Tidemark implements AsyncDisposable {
     this.#assertOpen()
     const given = options === undefined ? undefined : checkPublishOptions('publish', options)
     const outgoing = toOutgoing(this.#engine.codec, payload, given)
-    const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
+    const record = this.#engine.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
     checkSize(record, outgoing)
     const [published] = await this.#storeMessages(record, [outgoing], given?.tx)
     if (published === undefined) throw new PayloadError('The database stored nothing')
@@ -197,45 +231,87 @@ export class Tidemark implements AsyncDisposable {
   }
 
   metrics(): Metrics {
-    return this.#engine.instrumentation.metrics.snapshot(this.#store.poolUse())
+    const { instrumentation, vitals } = this.#engine
+    const { outages } = instrumentation
+    return {
+      ...instrumentation.metrics.snapshot(this.#store.poolUse()),
+      failures: outages.counts,
+      outages: outages.open,
+      failing: vitals.failing(),
+    }
   }
 
-  /** Stops the groups and readers, stores what was published, and closes the database. Again is fine. */
-  async close(): Promise<void> {
-    this.#closing ??= this.#close()
+  /**
+   * Stops the groups and readers, stores what was published, and closes the database. Again is fine. What handlers or the
+   * database have not done within the timeout (10 s) is not waited for: unfinished messages are delivered again, and a
+   * publish that was not answered rejects.
+   */
+  async close(given?: StopOptions): Promise<void> {
+    const options = new Options('close', given)
+    const timeoutMs = options.duration('timeout', DEFAULT_CLOSE_MS)
+    options.done()
+    this.#closing ??= this.#close(timeoutMs)
     await this.#closing
   }
 
   /** Removes the namespace with all its topics and messages, and closes. */
   async dropNamespace(): Promise<void> {
     this.#assertOpen()
-    this.#closing = this.#close(() => this.#store.dropNamespace())
-    await this.#closing
+    const dropping = this.#close(DEFAULT_CLOSE_MS, () => this.#store.dropNamespace())
+    // It is closed in any case.
+    this.#closing = dropping.catch(() => undefined)
+    await dropping
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
 
-  async #close(last?: () => Promise<void>): Promise<void> {
-    const backfills = this.#engine.backfills.stop()
-    await Promise.all([this.#engine.maintenance.stop(), ...[...this.#engine.started].map(each => each.stop())])
-    await backfills
+  async #close(timeoutMs: number, last?: () => Promise<void>): Promise<void> {
+    this.#engine.clock.stop()
+    const until = performance.now() + timeoutMs
+    /** A database that doesn't answer is waited for this long in all, and a moment each. */
+    const left = (): number => Math.max(LEAST_WAIT_MS, until - performance.now())
+    const background = Promise.all([this.#engine.backfills.stop(), this.#engine.maintenance.stop()])
+    const groups = [...this.#engine.started].map(each => each.stop({ timeout: timeoutMs }))
+    // Handlers may take all of it; then their messages are given back.
+    await withTimeout(Promise.allSettled(groups), left() + LEAST_WAIT_MS)
     this.#engine.heartbeats.stop()
-    await this.#publisher.drain()
+    await withTimeout(Promise.all([background, this.#publisher.drain()]), left())
     // Groups have waited for the database as long as they may; what it did not take will be delivered again.
     this.#engine.settler.stop()
-    await this.#engine.settler.drain()
-    await last?.()
-    await this.#store.close()
+    await withTimeout(this.#engine.settler.drain(), LEAST_WAIT_MS)
+    this.#leaveWakeHub()
+    try {
+      await last?.()
+    } finally {
+      await this.#store.close(LEAST_WAIT_MS)
+    }
+    this.#engine.instrumentation.logger.info(this.#where, 'closed')
+  }
+
+  /** Every call rejects with it from now on. What is at work stops, and what waits looks, to hear of it. */
+  #namespaceGone(error: NamespaceGoneError): void {
+    this.#engine.instrumentation.emit('namespace-gone', { namespace: this.namespace, error })
+    this.#engine.heartbeats.end(error)
+    this.#engine.clock.stop()
+    this.#engine.wakeHub.wake(null)
+    // Not awaited: the step that is under way may be what found out.
+    void this.#engine.maintenance.stop()
+    void this.#engine.backfills.stop()
   }
 
   async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
-    const record = this.#engine.topics.cached(topic) ?? (await this.#engine.topics.get(topic))
+    const record = this.#engine.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
     for (const message of outgoing) checkSize(record, message)
     if (outgoing.length === 0) return []
     const published = await this.#storeMessages(record, outgoing, tx)
     return published.map((each, index) => toRef(record, outgoing[index], each))
+  }
+
+  async #findTopic(name: string, tx: unknown): Promise<TopicRecord> {
+    const { topics } = this.#engine
+    return tx === undefined ? await topics.get(name) : await topics.getIn(tx, name)
   }
 
   async #storeMessages(
@@ -275,10 +351,10 @@ function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions
 const toRef = (
   topic: TopicRecord,
   outgoing: OutgoingMessage | undefined,
-  { id, duplicate }: PublishedMessage,
+  { id, salt, duplicate }: PublishedMessage,
 ): PublishedRef => ({
   topic: topic.name,
   id,
-  messageId: outgoing?.messageId ?? messageIdOf(topic.uid, id),
+  messageId: outgoing?.messageId ?? messageIdOf(topic.uid, salt, id),
   duplicate,
 })

@@ -16,10 +16,13 @@ export type TopicOptions = {
   tracking?: Tracking
   /** How long a message is kept once every group has processed it; 'forever' keeps all, for replay. */
   retention?: Duration | 'forever'
-  /** After this a message goes whatever the groups have done; what a group loses that way is reported. */
+  /**
+   * After this a message goes whatever the groups have done; what a group loses that way is reported. Default: 30 days, or
+   * the retention where that is longer; 'none' with retention 'forever', beside which no cap is allowed.
+   */
   maxRetention?: Duration | 'none'
-  /** Pub-sub: how long messages are kept while nobody is subscribed. */
-  zeroSubscriptionRetention?: Duration
+  /** Pub-sub: how long messages are kept while nobody is subscribed. Default: 24h; 'forever' with retention 'forever'. */
+  zeroSubscriptionRetention?: Duration | 'forever'
   /** Pub-sub: reject a publish with NoSubscriptionsError while nobody is subscribed. */
   blockPublishWithoutSubscription?: boolean
   /** A group with messages waiting that has not moved for this long is reported as a zombie. */
@@ -50,7 +53,8 @@ export type TopicConfig = {
   readonly retentionMs: number | null
   /** null = no cap */
   readonly maxRetentionMs: number | null
-  readonly zeroSubscriptionRetentionMs: number
+  /** null = for ever */
+  readonly zeroSubscriptionRetentionMs: number | null
   readonly blockPublishWithoutSubscription: boolean
   readonly zombieTtlMs: number
   readonly advanceZombies: boolean
@@ -62,6 +66,13 @@ export type TopicConfig = {
   readonly maxMessageBytes: number
   readonly partitionRows: number
 }
+
+/** Settings whose default follows the retention: it matters whether somebody gave them. */
+const FOLLOWING = ['maxRetentionMs', 'zeroSubscriptionRetentionMs'] as const
+type Following = (typeof FOLLOWING)[number]
+
+/** As it is in the database: which of the settings that follow the retention were given. */
+export type StoredTopicConfig = TopicConfig & { readonly given?: readonly Following[] }
 
 export const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   semantics: 'queue',
@@ -89,7 +100,7 @@ export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
     tracking: options.oneOf('tracking', ['offset', 'reference'], undefined),
     retentionMs: durationOr(options, 'retention', 'forever'),
     maxRetentionMs: durationOr(options, 'maxRetention', 'none'),
-    zeroSubscriptionRetentionMs: options.duration('zeroSubscriptionRetention', undefined),
+    zeroSubscriptionRetentionMs: durationOr(options, 'zeroSubscriptionRetention', 'forever'),
     blockPublishWithoutSubscription: options.boolean('blockPublishWithoutSubscription', undefined),
     zombieTtlMs: options.duration('zombieTtl', undefined),
     advanceZombies: options.boolean('advanceZombies', undefined),
@@ -131,12 +142,14 @@ export function backoffDelay({ initialMs, maxMs, factor }: Backoff, attempt: num
  */
 export function mergeTopicConfig(
   name: string,
-  current: TopicConfig | undefined,
+  current: StoredTopicConfig | undefined,
   given: Partial<TopicConfig>,
   hasMessages: boolean,
-): TopicConfig {
-  const merged = { ...DEFAULT_TOPIC_CONFIG, ...current, ...given }
-  checkTogether(merged)
+): StoredTopicConfig {
+  const known = current && givenOf(current)
+  const said = FOLLOWING.filter(setting => known?.includes(setting) || given[setting] !== undefined)
+  const merged = follow({ ...DEFAULT_TOPIC_CONFIG, ...current, ...given, given: said })
+  checkTogether(merged, given)
   if (current === undefined) return merged
   if (merged.tracking !== current.tracking) {
     throw new TopicConflictError(
@@ -159,8 +172,34 @@ export function mergeTopicConfig(
   return merged
 }
 
-/** What no single option can tell. */
-function checkTogether(config: TopicConfig): void {
+/** What the program sees of a stored configuration; what is not in it, because it is older, has its default. */
+export function readTopicConfig(stored: StoredTopicConfig): TopicConfig {
+  const { given, ...config } = follow({ ...DEFAULT_TOPIC_CONFIG, ...stored, given: givenOf(stored) })
+  return config
+}
+
+/** One that was stored before this was noted: nothing could cap what is kept for ever, and a default was none's choice. */
+function givenOf(stored: StoredTopicConfig): readonly Following[] {
+  if (stored.given !== undefined) return stored.given
+  return FOLLOWING.filter(setting => stored.retentionMs !== null && stored[setting] !== DEFAULT_TOPIC_CONFIG[setting])
+}
+
+function follow(config: StoredTopicConfig & { readonly given: readonly Following[] }): typeof config {
+  const { retentionMs, given } = config
+  const { maxRetentionMs, zeroSubscriptionRetentionMs } = DEFAULT_TOPIC_CONFIG
+  return {
+    ...config,
+    ...(!given.includes('maxRetentionMs') && {
+      maxRetentionMs: retentionMs === null ? null : Math.max(maxRetentionMs ?? 0, retentionMs),
+    }),
+    ...(!given.includes('zeroSubscriptionRetentionMs') && {
+      zeroSubscriptionRetentionMs: retentionMs === null ? null : zeroSubscriptionRetentionMs,
+    }),
+  }
+}
+
+/** What no single option can tell. `given`: by this call, and so what is to be changed. */
+function checkTogether(config: TopicConfig, given: Partial<TopicConfig>): void {
   const { semantics, tracking, leaseMs, retentionMs, maxRetentionMs, blockPublishWithoutSubscription } = config
   if (semantics === 'queue' && tracking === 'reference') {
     throw new ConfigError('configureTopic.tracking', tracking, "'offset' in a queue; 'reference' is for pub-sub topics")
@@ -175,11 +214,21 @@ function checkTogether(config: TopicConfig): void {
   if (retentionMs !== null && retentionMs < leaseMs) {
     throw new ConfigError('configureTopic.retention', retentionMs, `at least the lease (${leaseMs} ms), or 'forever'`)
   }
-  if (maxRetentionMs !== null && maxRetentionMs < Math.max(leaseMs, retentionMs ?? 0)) {
+  if (maxRetentionMs !== null && (retentionMs === null || maxRetentionMs < retentionMs)) refuseCap(config, given)
+}
+
+function refuseCap({ retentionMs, maxRetentionMs }: TopicConfig, given: Partial<TopicConfig>): never {
+  if (given.maxRetentionMs === undefined) {
     throw new ConfigError(
-      'configureTopic.maxRetention',
-      maxRetentionMs,
-      `at least the retention (${retentionMs ?? 'forever'}) and the lease (${leaseMs} ms), or 'none'`,
+      'configureTopic.retention',
+      retentionMs ?? 'forever',
+      `at most the maxRetention that was given before (${maxRetentionMs} ms). Set maxRetention too: ` +
+        (retentionMs === null ? "'none'" : "'none' or a longer one"),
     )
   }
+  const allowed =
+    retentionMs === null
+      ? "'none' beside retention 'forever', which keeps messages for ever"
+      : `at least the retention (${retentionMs} ms), or 'none'`
+  throw new ConfigError('configureTopic.maxRetention', maxRetentionMs, allowed)
 }

@@ -6,14 +6,17 @@ import type { TopicConfig } from './topic-config.ts'
 /** A topic's settings may be changed by another process; publishers notice within this time. */
 const FRESH_MS = 5_000
 
+/** For whom a topic that does not exist is made. */
+export type AutoCreate = 'always' | 'to-publish' | 'never'
+
 /** The topics this process has met, so that a publish needs no look-up. */
 export class TopicRegistry {
   readonly #store: Store
-  readonly #autoCreate: boolean
+  readonly #autoCreate: AutoCreate
   readonly #known = new Map<string, { record: TopicRecord; readAt: number }>()
   readonly #reading = new Map<string, Promise<TopicRecord>>()
 
-  constructor(store: Store, autoCreate: boolean) {
+  constructor(store: Store, autoCreate: AutoCreate) {
     this.#store = store
     this.#autoCreate = autoCreate
   }
@@ -26,17 +29,40 @@ export class TopicRegistry {
     return known.record
   }
 
-  /** The topic, created with defaults where it is new and `autoCreate` allows. */
+  /** To publish: the topic, created with defaults where it is new and that is allowed. */
   async get(name: string): Promise<TopicRecord> {
     const cached = this.cached(name)
     if (cached) return cached
     checkName('topic', name)
     let reading = this.#reading.get(name)
     if (reading === undefined) {
-      reading = this.#read(name).finally(() => this.#reading.delete(name))
+      reading = this.#read(name, this.#autoCreate !== 'never').finally(() => this.#reading.delete(name))
       this.#reading.set(name, reading)
     }
     return await reading
+  }
+
+  /**
+   * To consume: the topic as it is now, created only where that was asked for. What is made for a consumer that came too early
+   * would be a queue, whatever its program is about to configure.
+   */
+  async toConsume(name: string): Promise<TopicRecord> {
+    return await this.#read(checkName('topic', name), this.#autoCreate === 'always')
+  }
+
+  /**
+   * For a publish inside a caller's transaction. What that has made is not remembered: it may be rolled back. Where one
+   * writer excludes all others, nobody but the caller's transaction can make it.
+   */
+  async getIn(tx: unknown, name: string): Promise<TopicRecord> {
+    const cached = this.cached(name)
+    if (cached) return cached
+    checkName('topic', name)
+    const found = await this.#store.topic(name)
+    if (found) return this.#remember(found)
+    const made = await this.#store.topicIn(tx, name, this.#autoCreate !== 'never')
+    if (made === undefined) throw new TopicNotFoundError(name)
+    return made
   }
 
   async configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
@@ -56,10 +82,10 @@ export class TopicRegistry {
     return latest === undefined ? record : this.#remember(latest)
   }
 
-  async #read(name: string): Promise<TopicRecord> {
+  async #read(name: string, create: boolean): Promise<TopicRecord> {
     const found = await this.#store.topic(name)
     if (found) return this.#remember(found)
-    if (!this.#autoCreate) throw new TopicNotFoundError(name)
+    if (!create) throw new TopicNotFoundError(name)
     return await this.configure(name, {})
   }
 

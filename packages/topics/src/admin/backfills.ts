@@ -1,4 +1,4 @@
-import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill/backfill-plan.ts'
+import { type BackfillOptions, readBackfill } from '../backfill/backfill-plan.ts'
 import type { Engine } from '../consume/engine.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import { BackfillError } from '../errors.ts'
@@ -16,7 +16,7 @@ export async function start(
 ): Promise<BackfillProgress> {
   const options = new Options('startBackfill', given)
   const from = parseFrom('startBackfill.from', options.value('from') ?? 'beginning')
-  const { plan } = readBackfill(options, RETAINED_BACKFILL)
+  const { plan } = readBackfill(options)
   options.done()
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
   const record = await engine.store.startBackfill(topic, subscription, from, plan)
@@ -26,7 +26,7 @@ export async function start(
 /** The group's last backfill; undefined where it never had one. */
 export async function progress(engine: Engine, topic: string, group: string): Promise<BackfillProgress | undefined> {
   const { subscription } = await findGroup(engine, topic, group)
-  const record = await engine.store.backfill(subscription.id)
+  const record = await engine.store.backfill(subscription)
   return record && toProgress(record)
 }
 
@@ -50,7 +50,7 @@ async function run(
   record: BackfillRecord,
 ): Promise<BackfillProgress> {
   await engine.backfills.start(topic, subscription)
-  return toProgress((await engine.store.backfill(subscription.id)) ?? record)
+  return toProgress((await engine.store.backfill(subscription)) ?? record)
 }
 
 async function findReferenceGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {

@@ -1,7 +1,8 @@
 import type { Engine } from '../consume/engine.ts'
 import { ConfigError, MessageNotFoundError } from '../errors.ts'
-import { idOfMessageId } from '../message-id.ts'
+import { parseMessageId } from '../message-id.ts'
 import { Options } from '../options.ts'
+import { isStorable } from '../storable.ts'
 import type { TopicRecord } from '../stores/store.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
@@ -57,7 +58,10 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
   return { messages: messages.map(message => toStoredMessage(topic, message)), next }
 }
 
-/** An id may be that of a message that is gone, and is a place all the same; a caller's own messageId has to be found. */
+/**
+ * An id may be that of a message that is gone, and is a place all the same, unless another message has it now; a caller's
+ * own messageId has to be found.
+ */
 async function placeOf(
   engine: Engine,
   topic: TopicRecord,
@@ -66,8 +70,15 @@ async function placeOf(
 ): Promise<number | undefined> {
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  if (typeof value !== 'string' || value === '') throw new ConfigError(option, value, 'an id or a messageId')
-  const id = idOfMessageId(topic.uid, value) ?? (await engine.store.find(topic, value))
-  if (id === undefined) throw new MessageNotFoundError(topic.name, value)
+  if (typeof value !== 'string' || !isStorable(value)) throw new ConfigError(option, value, 'an id or a messageId')
+  const found = await engine.store.find(topic, value)
+  if (found !== undefined) return found
+  const id = parseMessageId(topic.uid, value)?.id
+  if (id === undefined || (await isTaken(engine, topic, id))) throw new MessageNotFoundError(topic.name, value)
   return id
+}
+
+async function isTaken(engine: Engine, topic: TopicRecord, id: number): Promise<boolean> {
+  const only = { after: id - 1, before: id + 1, newestFirst: false, limit: 1 }
+  return (await engine.store.browse(topic, only)).messages.length > 0
 }

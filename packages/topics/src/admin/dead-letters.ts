@@ -1,9 +1,9 @@
 import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
-import type { DeadLetterSelection, Redriven } from '../stores/fan-out-store.ts'
+import type { DeadLetterSelection, Redriven, RedrivenPage } from '../stores/fan-out-store.ts'
 import type { DeadLetter, FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
-import { findTopic } from './scope.ts'
+import { findTopic, storedName } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
 
@@ -41,12 +41,12 @@ export async function deadLetters(
   given?: { group?: string; after?: number; limit?: number },
 ): Promise<DeadLetterMessage[]> {
   const options = new Options('deadLetters', given)
-  const group = options.string('group', undefined)
+  const group = options.groupName('group')
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
   const topic = await findTopic(engine, name)
-  const letters = await engine.store.deadLetters(topic, { after, limit, ...(group !== undefined && { group }) })
+  const letters = await engine.store.deadLetters(topic, { after, limit, ...ofGroup(topic, group) })
   return letters.map(letter => toMessage(topic, letter))
 }
 
@@ -62,16 +62,23 @@ export async function redrive(engine: Engine, name: string, filter: DeadLetterFi
   const { selection, most } = parseFilter('redrive', filter)
   const topic = await findTopic(engine, name)
   let redriven = 0
-  for (;;) {
+  for (let after: number | null = 0; after !== null && redriven < most; ) {
     const limit = Math.min(PAGE, most - redriven)
-    const page = await engine.store.redrive(topic, { ...selection, limit })
+    const page: RedrivenPage = await engine.store.redrive(topic, {
+      ...selection,
+      ...ofGroup(topic, selection.group),
+      after,
+      limit,
+    })
     redriven += page.redriven
-    if (page.redriven === limit && redriven < most) continue
-    engine.instrumentation.emit('redriven', { topic: name, count: redriven })
-    engine.wakeHub.wake(topic.id)
-    engine.store.hint(topic.id)
-    return { ...page, redriven }
+    after = page.last
   }
+  // Counted once, not with every page: of many that stay, each page would look at all again.
+  const left = await engine.store.undeliverable(topic, { ...selection, limit: 0 })
+  engine.instrumentation.emit('redriven', { topic: name, count: redriven })
+  engine.wakeHub.wake(topic.id)
+  engine.store.hint(topic.id)
+  return { redriven, ...left }
 }
 
 /** For good. */
@@ -81,7 +88,7 @@ export async function discard(engine: Engine, name: string, filter: DeadLetterFi
   let discarded = 0
   for (;;) {
     const limit = Math.min(PAGE, most - discarded)
-    const count = await engine.store.discard(topic, { ...selection, limit })
+    const count = await engine.store.discard(topic, { ...selection, ...ofGroup(topic, selection.group), limit })
     discarded += count
     if (count === limit && discarded < most) continue
     engine.instrumentation.emit('discarded', { topic: name, count: discarded })
@@ -97,7 +104,7 @@ function parseFilter(what: string, given: unknown): { selection: Omit<DeadLetter
   }
   const filters = {
     ids: ids as readonly number[] | undefined,
-    group: options.string('group', undefined),
+    group: options.groupName('group'),
     errorName: options.string('errorName', undefined),
     key: options.string('key', undefined),
     type: storedType(options.string('type', undefined)),
@@ -113,6 +120,9 @@ function parseFilter(what: string, given: unknown): { selection: Omit<DeadLetter
   }
   return { selection, most }
 }
+
+const ofGroup = (topic: TopicRecord, group: string | undefined): { group?: string } =>
+  group === undefined ? {} : { group: storedName(topic, group) }
 
 const toMessage = (topic: TopicRecord, { id, message, deadAt, ...letter }: DeadLetter): DeadLetterMessage => ({
   ...letter,

@@ -1,4 +1,8 @@
-import type { GroupDescription, SubscriptionStatus, TopicRecord } from '../stores/store.ts'
+import type { GroupVitals, Vitals } from '../consume/vitals.ts'
+import type { Percentiles } from '../metrics/histogram.ts'
+import type { ClaimConflicts } from '../metrics/scope.ts'
+import type { FailureRecord, GroupDescription, SubscriptionStatus, TopicDescription } from '../stores/store.ts'
+import type { Semantics } from '../topic-config.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 
 /** How a group is doing. Times are by the database's clock. */
@@ -7,7 +11,7 @@ export type GroupHealth = {
   /** '' in a queue. */
   readonly group: string
   readonly status: SubscriptionStatus
-  /** Live, heard of in time, and with no heartbeat missed. */
+  /** Live, heard of in time, with no heartbeat missed, and its claims succeed as far as this process knows. */
   readonly healthy: boolean
   /** Silent for so long that it is about to be counted as missing. */
   readonly nearTimeout: boolean
@@ -17,7 +21,10 @@ export type GroupHealth = {
   readonly sinceHeartbeatMs: number
   readonly heartbeatTimeoutMs: number
   readonly misses: number
-  /** Not yet claimed for the first time: exact on SQLite, and on PostgreSQL up to 1000. */
+  /**
+   * Not yet claimed for the first time, what a backfill has yet to bring included. Exact up to 1000; above, PostgreSQL and
+   * a backfill tell by ids.
+   */
   readonly lagMessages: number
   /** The age of the oldest of them. */
   readonly lagMs: number
@@ -29,19 +36,35 @@ export type GroupHealth = {
   readonly failed: number
   readonly filtered: number
   readonly ratePerSecond: number
+  /** Consumers of all processes; `consumers()` lists them. */
+  readonly consumers: number
+  /** Milliseconds that its handlers took, in the processes that run now. */
+  readonly handler: Percentiles
+  readonly claimConflicts: ClaimConflicts
   readonly movedAt: Date
-  /** Messages that a cap, a forced advance or a bounded resurrection took from the group. */
+  /** Messages that the group will never get: a cap, a forced advance or a bounded resurrection, or cleaned up while it was dead. */
   readonly lost: number
   readonly lostAt: Date | null
+  /** How many of them nobody has acknowledged yet. */
+  readonly unacknowledgedLoss: number
   readonly backfill: BackfillProgress | null
+  /** When a claim of this process was last answered; null where it does not consume for the group. */
+  readonly lastClaimAt: Date | null
+  /** Since when claims of this process fail; null where they don't. */
+  readonly failingSince: Date | null
+  readonly lastError: FailureRecord | null
 }
 
 const NEAR_TIMEOUT = 0.8
 
+/** What is asked of the topic. */
+type TopicOf = { readonly name: string; readonly config: { readonly semantics: Semantics } }
+
 export function toHealth(
-  topic: TopicRecord,
+  topic: TopicOf,
   group: GroupDescription,
   now: number,
+  vitals?: GroupVitals,
   nearTimeoutAt = NEAR_TIMEOUT,
 ): GroupHealth {
   const { heartbeat, status } = group
@@ -54,7 +77,7 @@ export function toHealth(
     topic: topic.name,
     group: group.group,
     status,
-    healthy: isLive && !nearTimeout && heartbeat.misses === 0,
+    healthy: isLive && !nearTimeout && heartbeat.misses === 0 && (vitals?.failingSince ?? null) === null,
     nearTimeout,
     epoch: group.epoch,
     createdAt: new Date(group.createdAt),
@@ -71,9 +94,27 @@ export function toHealth(
     failed: group.failed,
     filtered: group.filtered,
     ratePerSecond: group.rate,
+    consumers: group.consumers,
+    handler: group.handler,
+    claimConflicts: group.claimConflicts,
     movedAt: new Date(group.movedAt),
     lost: group.lost,
     lostAt: group.lostAt === null ? null : new Date(group.lostAt),
+    unacknowledgedLoss: group.lost - group.lostAcknowledged,
     backfill: group.backfill && toProgress(group.backfill),
+    lastClaimAt: vitals?.lastClaimAt ?? null,
+    failingSince: vitals?.failingSince ?? null,
+    lastError: vitals?.lastError ?? null,
   }
+}
+
+/** All groups of a topic, with what this process knows of them. */
+export function groupsHealth(
+  vitals: Vitals,
+  topic: TopicOf,
+  { groups, now }: Pick<TopicDescription, 'groups' | 'now'>,
+  nearTimeoutAt?: number,
+): GroupHealth[] {
+  const known = new Map([...vitals.all().values()].map(each => [`${each.topic}/${each.group}`, each]))
+  return groups.map(group => toHealth(topic, group, now, known.get(`${topic.name}/${group.group}`), nearTimeoutAt))
 }

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type BackfillOptions, RETAINED_BACKFILL, readBackfill } from '../backfill/backfill-plan.ts'
+import { type BackfillOptions, readBackfill } from '../backfill/backfill-plan.ts'
 import type { Engine } from '../consume/engine.ts'
+import { clearBits, withRoom } from '../consume/room.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import type { Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
 import type { Resurrected } from '../stores/fan-out-store.ts'
 import type { SubscriptionStatus } from '../stores/store.ts'
-import { type GroupHealth, toHealth } from './group-health.ts'
+import { type GroupHealth, groupsHealth } from './group-health.ts'
 import { findGroup, findTopic, type GroupRecords } from './scope.ts'
 
 export type Removed = {
@@ -15,14 +16,11 @@ export type Removed = {
   readonly abandoned: number
 }
 
-/** Bits of one transaction. */
-const CLEAR_PAGE = 10_000
 const LOOK_AGAIN_MS = 50
 
 export async function groups(engine: Engine, name: string): Promise<GroupHealth[]> {
   const topic = await findTopic(engine, name)
-  const { groups: described, now } = await engine.store.describeTopic(topic)
-  return described.map(each => toHealth(topic, each, now))
+  return groupsHealth(engine.vitals, topic, await engine.store.describeTopic(topic))
 }
 
 const EVENTS = { ACTIVE: 'group-resumed', PAUSED: 'group-paused', CANCELLED: 'group-cancelled' } as const
@@ -51,15 +49,29 @@ export async function resurrect(
   const { plan, limit } = parsePlan('resurrectGroup.backfill', backfill === false ? undefined : backfill)
   options.done()
   const { topic, subscription } = await findGroup(engine, topicName, group)
-  const resurrected = await engine.store.resurrect(topic, subscription, {
-    mode: backfill === false ? 'skip' : 'continue',
-    limit: limit ?? null,
-    plan,
-  })
+  const mode = backfill === false ? 'skip' : 'continue'
+  const resurrected = await withRoom(engine, () =>
+    engine.store.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
+  )
   engine.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
   wake(engine, topic.id)
   await engine.backfills.start(topic, subscription)
   return resurrected
+}
+
+/** Takes what the group has lost so far off the list of what needs somebody. */
+export async function acknowledgeLoss(
+  engine: Engine,
+  topicName: string,
+  group: string,
+): Promise<{ readonly acknowledged: number }> {
+  const { topic, subscription } = await findGroup(engine, topicName, group)
+  const acknowledged = await engine.store.acknowledgeLoss(topic, subscription)
+  if (acknowledged > 0) {
+    const where = { topic: topicName, group: subscription.group }
+    engine.instrumentation.emit('loss-acknowledged', { ...where, count: acknowledged })
+  }
+  return { acknowledged }
 }
 
 /** Moves the group to a position, back or forth. What it held is let go; late settlements are stale. */
@@ -83,7 +95,7 @@ export async function reset(
 
 function parsePlan(path: string, given: unknown): ReturnType<typeof readBackfill> {
   const options = new Options(path, given)
-  const parsed = readBackfill(options, RETAINED_BACKFILL)
+  const parsed = readBackfill(options)
   options.done()
   return parsed
 }
@@ -106,7 +118,7 @@ export async function remove(
   const { topic, subscription } = records
   if (subscription.status !== 'CANCELLED') await setStatus(engine, topicName, group, 'CANCELLED')
   const abandoned = await waitForWork(engine, records, timeoutMs)
-  if (topic.config.tracking === 'reference') while ((await engine.store.clearBits(CLEAR_PAGE)).more);
+  if (topic.config.tracking === 'reference') await clearBits(engine)
   await engine.store.removeSubscription(topic, subscription)
   engine.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
   return { abandoned }

@@ -1,9 +1,13 @@
 import type { Engine } from '../consume/engine.ts'
+import type { GroupVitals } from '../consume/vitals.ts'
 import type { Duration } from '../duration.ts'
+import { DatabaseLockedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../errors.ts'
+import { describeFailure } from '../failure.ts'
 import { Options } from '../options.ts'
 import type { HorizonHolder, JobRecord, TopicFacts, UnsubscribedTopic } from '../stores/fan-out-store.ts'
-import type { TopicRecord } from '../stores/store.ts'
-import { type GroupHealth, toHealth } from './group-health.ts'
+import type { FailureRecord, TopicRecord } from '../stores/store.ts'
+import { withTimeout } from '../with-timeout.ts'
+import { type GroupHealth, groupsHealth } from './group-health.ts'
 
 export type HealthOptions = {
   /** Of its timeout: silent for longer than this share, a group is near it. */
@@ -12,7 +16,7 @@ export type HealthOptions = {
   stuckAfter?: Duration
   /** With more messages that could be gone, clean-up falls behind. */
   removable?: number
-  /** How often the messages job should run: three times that without a run, and clean-up falls behind. */
+  /** How often the messages job should run: three times that without a run (since the first topic), and clean-up falls behind. */
   cleanUpEvery?: Duration
   /** Transactions younger than this are nobody's concern. */
   openTransaction?: Duration
@@ -26,6 +30,8 @@ export type Health = {
   /** Groups about to be counted as missing. */
   readonly nearTimeout: readonly GroupHealth[]
   readonly dead: readonly GroupHealth[]
+  /** Groups that have lost messages, until that is acknowledged (`acknowledgeLoss`). */
+  readonly lost: readonly GroupHealth[]
   readonly stuck: readonly { readonly topic: string; readonly since: Date; readonly ageMs: number }[]
   /** What must never be: report it. */
   readonly inconsistencies: readonly { readonly topic: string; readonly what: string }[]
@@ -35,6 +41,13 @@ export type Health = {
     readonly overdue: boolean
     readonly removable: readonly { readonly topic: string; readonly messages: number }[]
   }
+  /** SQLite: this process's clock and the file's; null where the database server's clock is used. */
+  readonly clock: {
+    /** Near enough. Otherwise one of the two is wrong, and this process removes nothing for its age. */
+    readonly ok: boolean
+    /** This process's clock is ahead by this much, or behind where it is negative. */
+    readonly offsetMs: number
+  } | null
   /** PostgreSQL: transactions left open, which hold watermarks and clean-up back. */
   readonly horizonHolders: readonly HorizonHolder[]
   /** Groups with messages waiting that have not moved for their topic's zombieTtl. */
@@ -46,6 +59,15 @@ export type Health = {
   }[]
   readonly unsubscribed: readonly UnsubscribedTopic[]
   readonly jobs: readonly JobRecord[]
+  /** Where it does not answer, the lists above are empty: nothing is known of them. */
+  readonly database: {
+    readonly reachable: boolean
+    /** Since when it does not answer. */
+    readonly unreachableSince: Date | null
+    readonly error: FailureRecord | null
+  }
+  /** Groups of this process that can claim nothing now, and since when. */
+  readonly failing: readonly GroupVitals[]
 }
 
 type Limits = {
@@ -57,25 +79,102 @@ type Limits = {
 }
 type Examined = { readonly topic: TopicRecord; readonly facts: TopicFacts; readonly groups: GroupHealth[]; now: number }
 
+/** A database that takes longer to answer is not there. */
+const ANSWER_MS = 4_000
+/** Looks that were given up and are not over yet: a database that is away is not asked twice at once. */
+const unanswered = new WeakMap<Engine, { readonly over: Promise<void>; readonly askedAt: Date }>()
+
+/** Within seconds, whatever the database does. */
 export async function health(engine: Engine, given?: HealthOptions): Promise<Health> {
   engine.assertOpen()
   const limits = parseLimits(given)
+  const askedAt = new Date()
+  const until = performance.now() + ANSWER_MS
+  try {
+    const isFree = await inTime(
+      (unanswered.get(engine)?.over ?? Promise.resolve()).then(() => true),
+      until,
+    )
+    const looking = isFree && examineAll(engine, limits)
+    const found = looking && (await inTime(looking, until))
+    if (found) return found
+    if (looking) giveUp(engine, looking, askedAt)
+    return away(engine, askedAt, `No answer within ${ANSWER_MS} ms`)
+  } catch (error) {
+    if (!AWAY.some(each => error instanceof each)) throw error
+    return away(engine, askedAt, describeFailure(error).message)
+  }
+}
+
+const AWAY = [DatabaseUnreachableError, DatabaseTimeoutError, DatabaseLockedError]
+
+/** undefined: it takes too long. */
+async function inTime<T>(looking: Promise<T>, until: number): Promise<T | undefined> {
+  // Nobody may be there to hear how it ends.
+  looking.catch(() => undefined)
+  let found: T | undefined
+  await withTimeout(
+    looking.then(each => {
+      found = each
+    }),
+    until - performance.now(),
+  )
+  return found
+}
+
+function giveUp(engine: Engine, looking: Promise<unknown>, askedAt: Date): void {
+  const over = looking.then(
+    () => undefined,
+    () => undefined,
+  )
+  unanswered.set(engine, { over, askedAt })
+  void over.then(() => unanswered.delete(engine))
+}
+
+function away(engine: Engine, askedAt: Date, message: string): Health {
+  const outage = engine.instrumentation.outages.open.find(({ kind }) => kind === 'connection')
+  const times = [outage?.since, unanswered.get(engine)?.askedAt, askedAt]
+  const unreachableSince = new Date(Math.min(...times.flatMap(time => (time ? [time.getTime()] : []))))
+  return {
+    healthy: false,
+    checkedAt: new Date(),
+    ...{
+      nearTimeout: [],
+      dead: [],
+      lost: [],
+      stuck: [],
+      inconsistencies: [],
+      horizonHolders: [],
+      zombies: [],
+      unsubscribed: [],
+    },
+    cleanUp: { behind: false, lastRunAt: null, overdue: false, removable: [] },
+    jobs: [],
+    clock: null,
+    database: { reachable: false, unreachableSince, error: outage?.error ?? { name: 'SilenceError', message } },
+    failing: engine.vitals.failing(),
+  }
+}
+
+async function examineAll(engine: Engine, limits: Limits): Promise<Health> {
   const { store } = engine
-  const [records, jobs, zombies, unsubscribed, holders] = await Promise.all([
+  const [records, jobs, zombies, unsubscribed, holders, clock] = await Promise.all([
     store.topics(),
     store.jobs(),
     store.zombies(),
     store.unsubscribedTopics(),
     store.horizonHolders(),
+    engine.clock.look(),
   ])
   const topics: Examined[] = []
   // One after the other: a look at the health must not take the connections of those that work.
   for (const record of records) topics.push(...(await examine(engine, record, limits)))
-  const now = topics.at(-1)?.now ?? Date.now()
+  const now = topics.at(-1)?.now ?? clock?.now ?? Date.now()
   const groups = topics.flatMap(each => each.groups)
   const found = {
     nearTimeout: groups.filter(each => each.nearTimeout),
     dead: groups.filter(each => each.status === 'DEAD'),
+    lost: groups.filter(each => each.unacknowledgedLoss > 0 && each.status !== 'CANCELLED'),
     stuck: topics.flatMap(each => stuckIn(each, limits)),
     inconsistencies: inconsistenciesOf(topics),
     cleanUp: cleanUpOf(topics, jobs, now, limits),
@@ -87,10 +186,13 @@ export async function health(engine: Engine, given?: HealthOptions): Promise<Hea
       waiting,
     })),
     unsubscribed,
+    clock: clock && { ok: !clock.isOff, offsetMs: clock.offsetMs },
+    failing: engine.vitals.failing(),
   }
-  const { cleanUp, ...lists } = found
-  const healthy = !cleanUp.behind && Object.values(lists).every(list => list.length === 0)
-  return { healthy, checkedAt: new Date(now), ...found, jobs }
+  const { cleanUp, clock: _, ...lists } = found
+  const healthy = !cleanUp.behind && !clock?.isOff && Object.values(lists).every(list => list.length === 0)
+  const database = { reachable: true, unreachableSince: null, error: null }
+  return { healthy, checkedAt: new Date(now), ...found, jobs, database }
 }
 
 export function parseLimits(given: unknown): Limits {
@@ -106,11 +208,12 @@ export function parseLimits(given: unknown): Limits {
   return limits
 }
 
-async function examine({ store }: Engine, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
+async function examine({ store, vitals }: Engine, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
   try {
     const { groups, now } = await store.describeTopic(topic)
     const facts = await store.facts(topic)
-    return [{ topic, facts, now, groups: groups.map(each => toHealth(topic, each, now, limits.nearTimeout)) }]
+    const health = groupsHealth(vitals, topic, { groups, now }, limits.nearTimeout)
+    return [{ topic, facts, now, groups: health }]
   } catch (error) {
     // Deleted since the list was read.
     if ((await store.topic(topic.name))?.id !== topic.id) return []
@@ -141,8 +244,10 @@ function cleanUpOf(
 ): Health['cleanUp'] {
   const job = jobs.find(({ name }) => name === 'messages')
   const lastRunAt = job?.startedAt ?? null
-  // One that never ran may have been opened a moment ago; what it leaves undone is counted.
-  const overdue = lastRunAt !== null && now - lastRunAt > limits.overdueMs
+  // One that never ran should have since there was something to clean up.
+  const since = lastRunAt ?? Math.min(now, ...topics.map(({ facts }) => facts.createdAt))
+  // Without topics there is nothing to remove, and no look at the database's clock.
+  const overdue = topics.length > 0 && now - since > limits.overdueMs
   const removable = topics
     .filter(({ facts }) => facts.removable > limits.removable)
     .map(({ topic, facts }) => ({ topic: topic.name, messages: facts.removable }))

@@ -13,10 +13,10 @@ export async function findTopic(engine: Engine, name: string): Promise<TopicReco
   return record
 }
 
-/** The group of that name; in a queue the only one, whatever the name. */
+/** The group of that name; in a queue the only one, whatever the name. '' is the group without one, wherever it is. */
 export async function findGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {
   const topic = await findTopic(engine, topicName)
-  const name = topic.config.semantics === 'queue' ? '' : checkName('group', group)
+  const name = storedName(topic, group)
   const subscription = await engine.store.subscription(topic, name)
   if (subscription !== undefined) return { topic, subscription }
   const { groups } = await engine.store.describeTopic(topic)
@@ -26,3 +26,6 @@ export async function findGroup(engine: Engine, topicName: string, group: string
     groups.map(each => each.group),
   )
 }
+
+export const storedName = ({ config }: TopicRecord, group: string): string =>
+  config.semantics === 'queue' || group === '' ? '' : checkName('group', group)

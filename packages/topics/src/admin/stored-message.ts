@@ -19,7 +19,7 @@ export type StoredMessage = {
 export const toStoredMessage = (topic: TopicRecord, message: RawMessage): StoredMessage => ({
   topic: topic.name,
   id: message.id,
-  messageId: message.messageId ?? messageIdOf(topic.uid, message.id),
+  messageId: message.messageId ?? messageIdOf(topic.uid, message.salt, message.id),
   key: message.key,
   type: message.type ?? 'json',
   headers: message.headers === null ? {} : JSON.parse(message.headers),

@@ -68,6 +68,6 @@ async function read(engine: Engine, topic: TopicRecord, place: string): Promise<
   } catch (error) {
     // Without its log there is nothing to read: say why.
     const now = await engine.store.topic(topic.name)
-    throw now?.id === topic.id ? error : new TopicNotFoundError(topic.name)
+    throw now?.uid === topic.uid ? error : new TopicNotFoundError(topic.name)
   }
 }

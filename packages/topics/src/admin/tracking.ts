@@ -42,7 +42,9 @@ export async function setTracking(
   options.done()
   const switched = await engine.store.setTracking(await findTopic(engine, name), tracking)
   engine.topics.forget(name)
-  for (let pages = 1; await engine.store.fillTracking(switched, FILL_PAGE); pages++) onProgress?.({ pages })
+  for (let pages = 1; await engine.store.fillTracking(switched, FILL_PAGE); pages++) {
+    engine.instrumentation.guard('onProgress of setTracking', () => onProgress?.({ pages }))
+  }
 }
 
 export async function completion(engine: Engine, name: string, given?: CompletionOptions): Promise<Completion[]> {
@@ -57,7 +59,10 @@ export async function completion(engine: Engine, name: string, given?: Completio
   if (messageId !== undefined && id === undefined) throw new MessageNotFoundError(name, messageId)
   const query = { after, limit, unfinished, ...(id !== undefined && { id }) }
   const found = await engine.store.completion(topic, query)
-  return found.map(each => ({ ...each, messageId: each.messageId ?? messageIdOf(topic.uid, each.id) }))
+  return found.map(({ salt, ...each }) => ({
+    ...each,
+    messageId: each.messageId ?? messageIdOf(topic.uid, salt, each.id),
+  }))
 }
 
 /** What waits only for groups that are not live any more, and is older than this, waits no longer. */

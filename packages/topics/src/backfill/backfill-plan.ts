@@ -5,9 +5,12 @@ import type { BackfillPlan, BackfillScope } from '../stores/fan-out-store.ts'
 /** How a group that joins late, or comes back, is brought what was published before (reference tracking). */
 export type BackfillOptions = {
   preset?: BackfillPreset
-  /** `pending`: what some group still has to process. `retained`: all that is kept. */
+  /** `retained` (default): all that is kept. `pending`: what some group still has to process. */
   scope?: BackfillScope
-  /** The newest so many. In any topic it also bounds what a resurrection brings back. */
+  /**
+   * The newest so many (default: all). In any topic it bounds what a new group begins with, what a reset goes back to, and
+   * what a resurrection brings back.
+   */
   maxMessages?: number | 'all'
   batchSize?: number
   maxPerSecond?: number
@@ -17,18 +20,14 @@ export type BackfillOptions = {
 
 export type BackfillPreset = 'conservative' | 'aggressive'
 
-export const MOST_MESSAGES = 1_000_000
-
+/** All that is kept: what 'beginning' means in every topic, and what a group that comes back has missed. */
 export const DEFAULT_BACKFILL: BackfillPlan = {
-  scope: 'pending',
-  maxMessages: MOST_MESSAGES,
+  scope: 'retained',
+  maxMessages: null,
   batchSize: 10_000,
   maxPerSecond: 50_000,
   targetMs: 10,
 }
-
-/** All that is kept, rather than what is pending: what a group is brought that comes back or is reset. */
-export const RETAINED_BACKFILL: BackfillPlan = { ...DEFAULT_BACKFILL, scope: 'retained' }
 
 const PRESETS: Record<BackfillPreset, Partial<BackfillPlan>> = {
   conservative: { batchSize: 5_000, maxPerSecond: 10_000, targetMs: 5 },
@@ -51,12 +50,9 @@ export function parseBackfill(path: string, value: unknown): ParsedBackfill {
 }
 
 /** A plan from among the options of one call. */
-export function readBackfill(
-  options: Options,
-  standard: BackfillPlan = DEFAULT_BACKFILL,
-): { plan: BackfillPlan; limit: number | null | undefined } {
+export function readBackfill(options: Options): { plan: BackfillPlan; limit: number | null | undefined } {
   const preset = options.oneOf('preset', ['conservative', 'aggressive'], undefined)
-  const base = { ...standard, ...(preset && PRESETS[preset]) }
+  const base = { ...DEFAULT_BACKFILL, ...(preset && PRESETS[preset]) }
   const limit =
     options.value('maxMessages') === 'all'
       ? null

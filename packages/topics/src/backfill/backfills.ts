@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError, DatabaseError } from '../errors.ts'
+import { reasonOf, toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { BackfillRecord } from '../stores/fan-out-store.ts'
-import type { Store, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { Store, SubscriptionRecord, SubscriptionRef, TopicRecord } from '../stores/store.ts'
 import { Pace } from './pace.ts'
 import { Progress } from './progress.ts'
 
@@ -69,12 +70,12 @@ export class Backfills {
   }
 
   /** Where it can't be had now, another process will take it; the group itself is started. */
-  async #take(topic: TopicRecord, { id, group }: SubscriptionRecord, token: string): Promise<BackfillRecord | null> {
+  async #take(topic: TopicRecord, subscription: SubscriptionRecord, token: string): Promise<BackfillRecord | null> {
     try {
-      return await this.#parts.store.takeBackfill(token, LEASE_MS, id)
+      return await this.#parts.store.takeBackfill(token, LEASE_MS, subscription)
     } catch (error) {
-      const where = { topic: topic.name, group }
-      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: error as Error })
+      const where = { topic: topic.name, group: subscription.group }
+      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: toError(error) })
       return null
     }
   }
@@ -95,10 +96,10 @@ export class Backfills {
       return status
     } catch (error) {
       if (error instanceof ClosedError) return 'RUNNING'
-      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: error as Error })
+      this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: toError(error) })
       // A database that could not be reached may be there again for whoever takes over.
       if (error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE') return 'RUNNING'
-      return await this.#fail(topic, record, error as Error)
+      return await this.#fail(topic, record, error)
     }
   }
 
@@ -139,16 +140,18 @@ export class Backfills {
   }
 
   /** Somebody cancelled it, or runs it now. */
-  async #lost({ subscriptionId, processed }: BackfillRecord): Promise<{ status: Ended; processed: number }> {
-    const now = await this.#parts.store.backfill(subscriptionId)
+  async #lost(record: BackfillRecord): Promise<{ status: Ended; processed: number }> {
+    const { processed } = record
+    const now = await this.#parts.store.backfill(ownerOf(record))
     if (now === undefined || now.status === 'RUNNING') return { status: 'LOST', processed }
     return now
   }
 
-  async #fail(topic: TopicRecord, { subscriptionId, group, processed }: BackfillRecord, error: Error): Promise<Ended> {
+  async #fail(topic: TopicRecord, record: BackfillRecord, error: unknown): Promise<Ended> {
     const { store, instrumentation } = this.#parts
+    const { group, processed } = record
     try {
-      await store.setBackfillStatus(topic, { id: subscriptionId, group }, 'FAILED', error.message)
+      await store.setBackfillStatus(topic, ownerOf(record), 'FAILED', reasonOf(error))
       instrumentation.emit('backfill-ended', { topic: topic.name, group, status: 'FAILED', processed })
       return 'FAILED'
     } catch {
@@ -163,6 +166,12 @@ export class Backfills {
     return tracked
   }
 }
+
+const ownerOf = ({ subscriptionId, subscriptionUid, group }: BackfillRecord): SubscriptionRef => ({
+  id: subscriptionId,
+  uid: subscriptionUid,
+  group,
+})
 
 async function timed<T>(work: Promise<T>): Promise<{ value: T; ms: number }> {
   const started = performance.now()

@@ -1,13 +1,30 @@
-import { SubscriptionGoneError } from '../errors.ts'
-import type { ClaimResult, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../stores/store.ts'
+import { DatabaseRewoundError, SubscriptionGoneError } from '../errors.ts'
+import { toError } from '../failure.ts'
+import type { Events } from '../instrumentation.ts'
+import { messageIdIn } from '../message-id.ts'
+import { isFault } from '../outages.ts'
+import type {
+  ClaimResult,
+  Lease,
+  SubscriptionRecord,
+  SubscriptionStatus,
+  Suspects,
+  TakeOver,
+  TopicRecord,
+} from '../stores/store.ts'
 import type { Waker } from '../wake-hub.ts'
 import type { Engine } from './engine.ts'
 import { HeldLease, type LeaseOwner } from './held-lease.ts'
+import type { Holding } from './isolation.ts'
 
 /** In a busy stretch, expired leases are looked for this often; whoever finds nothing to do looks each time. */
 const SWEEP_WHILE_BUSY_MS = 1_000
+/** Less than the hour for which the database remembers a lease that has ended. */
+const LEASES_REMEMBERED_MS = 50 * 60_000
 /** An idle consumer looks less and less often, down to this many times the sweep. */
 const LONGEST_SWEEPS = 4
+/** While heartbeats fail it is looked again whether they do, though whoever waits is woken when they don't. */
+const HELD_MS = 1_000
 
 type NextOptions = {
   readonly limit: number
@@ -17,28 +34,49 @@ type NextOptions = {
   readonly holdOffMs?: () => number
 }
 
+type ClaimerOptions = {
+  /** How long its leases hold; undefined: as the topic says. */
+  readonly leaseMs?: number | undefined
+  /** What it claims is handled in another process: what this one has in hand doesn't matter. */
+  readonly isRemote?: boolean
+}
+
 /** Claims for one consumer of one group: reads first, then waits for a wake-up, a due time or the sweep. */
 export class Claimer implements LeaseOwner {
   readonly consumer: string
   readonly subscription: SubscriptionRecord
   readonly #engine: Engine
   readonly #waker: Waker
-  readonly #stopSharing: () => void
+  readonly #leave: (() => void)[]
+  readonly #leaseMs: number | undefined
+  readonly #isRemote: boolean
   #topic: TopicRecord
   #status: SubscriptionStatus
   #forget: string[] = []
   #sweptAt = 0
   #emptyLooks = 0
-  #suspectInHand: HeldLease | undefined
+  /** How often the cursor had moved when this consumer last heard of it. */
+  #moves = 0
+  #hasUnknownLease = false
+  #toldAt = Number.NEGATIVE_INFINITY
+  #isAhead = false
 
-  constructor(engine: Engine, topic: TopicRecord, subscription: SubscriptionRecord, consumer: string) {
+  constructor(
+    engine: Engine,
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    consumer: string,
+    { leaseMs, isRemote = false }: ClaimerOptions = {},
+  ) {
     this.#engine = engine
     this.#topic = topic
     this.subscription = subscription
     this.consumer = consumer
+    this.#leaseMs = leaseMs
+    this.#isRemote = isRemote
     this.#status = subscription.status
-    this.#waker = engine.wakeHub.waker(topic.id)
-    this.#stopSharing = engine.readers.add(topic.id, subscription.id)
+    this.#waker = engine.wakeHub.waker(topic.id, subscription.id)
+    this.#leave = [engine.readers.add(topic.id, subscription.id), engine.vitals.join(topic.name, subscription)]
   }
 
   get topic(): TopicRecord {
@@ -49,6 +87,11 @@ export class Claimer implements LeaseOwner {
     return this.#status
   }
 
+  /** How long its leases hold; 0: for ever. */
+  get leaseMs(): number {
+    return this.#leaseMs ?? this.#topic.config.leaseMs
+  }
+
   /** The next lease; null when the time is up or the signal aborts. */
   async next({ limit, timeoutMs, signal, holdOffMs = () => 0 }: NextOptions): Promise<HeldLease | null> {
     const until = performance.now() + timeoutMs
@@ -57,20 +100,35 @@ export class Claimer implements LeaseOwner {
     try {
       while (!signal.aborted) {
         const seen = this.#waker.count
+        if (this.#engine.heartbeats.isHeld(this.subscription.id)) {
+          const left = until - performance.now()
+          if (left <= 0) return null
+          await this.#waker.wait(seen, Math.min(left, HELD_MS))
+          continue
+        }
         const holdOff = holdOffMs()
         if (holdOff > 0) {
           await this.#waker.wait(seen, holdOff)
           continue
         }
+        await this.#waker.letOthersFirst()
+        const holding = this.#isRemote ? undefined : this.#engine.isolation.begin(this)
+        if (typeof holding === 'number') {
+          const left = until - performance.now()
+          if (left <= 0) return null
+          await this.#waker.wait(seen, Math.min(left, holding))
+          continue
+        }
         const sweep = this.#emptyLooks > 0 || performance.now() - this.#sweptAt > SWEEP_WHILE_BUSY_MS
-        const { lease, nextDueMs } = await this.#claim(limit, sweep)
+        const { lease, nextDueMs, isToAskAgain } = await this.#claim(limit, sweep, holding)
         if (lease) {
           this.#emptyLooks = 0
+          this.#waker.served()
           return lease
         }
         this.#emptyLooks++
         // The first empty look of a busy stretch may not have swept: look once more, properly, before waiting.
-        if (!sweep) continue
+        if (!sweep || isToAskAgain) continue
         const left = until - performance.now()
         if (left <= 0) return null
         await this.#waker.wait(seen, Math.min(left, nextDueMs ?? Number.POSITIVE_INFINITY, this.#sweepMs()))
@@ -78,6 +136,7 @@ export class Claimer implements LeaseOwner {
       return null
     } finally {
       signal.removeEventListener('abort', wake)
+      this.#engine.isolation.leave(this)
     }
   }
 
@@ -87,22 +146,46 @@ export class Claimer implements LeaseOwner {
 
   forget(token: string): void {
     this.#forget.push(token)
-    if (this.#suspectInHand?.lease.token !== token) return
-    // The next suspect may be claimed now; whoever waits has looked without suspects.
-    this.#suspectInHand = undefined
+    this.#engine.isolation.settled(token)
+  }
+
+  /** Told with the next claim, if the group is still there then: its removal takes its leases along. */
+  unknown(lease: HeldLease): void {
+    const now = performance.now()
+    // One that ran out is forgotten after an hour. One that was claimed before the last telling was lost with the rest.
+    const mayBeForgotten = now >= lease.deadline || now - lease.claimedAt > LEASES_REMEMBERED_MS
+    if (mayBeForgotten || lease.claimedAt < this.#toldAt) return
+    this.#hasUnknownLease = true
     this.#waker.wake()
   }
 
   close(): void {
     this.#waker.dispose()
-    this.#stopSharing()
+    for (const leave of this.#leave) leave()
   }
 
-  async #claim(limit: number, sweep: boolean): Promise<{ lease: HeldLease | null; nextDueMs: number | null }> {
+  async #claim(
+    limit: number,
+    sweep: boolean,
+    holding: Holding | undefined,
+  ): Promise<{ lease: HeldLease | null; nextDueMs: number | null; isToAskAgain: boolean }> {
+    try {
+      const started = performance.now()
+      const result = await this.#ask(limit, sweep, holding?.suspects ?? 'alone')
+      const lease = result.lease && this.#hold(result.lease, started)
+      const isToAskAgain = holding ? this.#engine.isolation.end(this, holding, lease, result.waiting) : false
+      return { lease, nextDueMs: result.nextDueMs, isToAskAgain }
+    } catch (error) {
+      if (holding) this.#engine.isolation.cancel(holding)
+      throw error
+    }
+  }
+
+  async #ask(limit: number, sweep: boolean, suspects: Suspects): Promise<ClaimResult> {
     const forget = this.#forget
     this.#forget = []
-    if (this.#suspectInHand?.expired) this.#suspectInHand = undefined
     const started = performance.now()
+    const vital = this.#engine.vitals.claiming(this.subscription.id)
     let result: ClaimResult
     try {
       result = await this.#engine.store.claim({
@@ -110,15 +193,26 @@ export class Claimer implements LeaseOwner {
         subscription: this.subscription,
         consumer: this.consumer,
         limit,
-        suspects: this.#suspectInHand === undefined,
+        suspects,
+        leaseMs: this.#leaseMs ?? null,
         sweep,
         forget,
         shared: this.#engine.readers.isShared(this.#topic.id),
       })
     } catch (error) {
       this.#forget = [...forget, ...this.#forget]
+      vital.failed(error)
+      const where = { topic: this.#topic.name, group: this.subscription.group }
+      if (isFault(error))
+        this.#engine.instrumentation.emit('error', { ...where, action: 'claim', error: toError(error) })
       throw error
     }
+    const ahead =
+      result.status === 'AHEAD'
+        ? DatabaseRewoundError.ofCursor(this.#engine.store.location, this.#topic.name, this.subscription.group)
+        : undefined
+    if (ahead) vital.failed(ahead)
+    else vital.answered()
     if (sweep) this.#sweptAt = started
     // A claim that found nothing may not have opened a transaction: what it should forget waits for the next.
     if (result.lease === null) this.#forget = [...forget, ...this.#forget]
@@ -129,11 +223,34 @@ export class Claimer implements LeaseOwner {
     if (result.status === 'GONE' || result.status === 'CANCELLED') {
       throw new SubscriptionGoneError(this.#topic.name, this.subscription.group)
     }
-    this.#status = result.status
+    this.#compare(result)
+    if (ahead) {
+      const where = { topic: this.#topic.name, group: this.subscription.group }
+      this.#engine.instrumentation.emit('error', { ...where, action: 'claim', error: ahead })
+      throw ahead
+    }
+    this.#status = result.status as SubscriptionStatus
     if (result.status === 'DEAD') this.#engine.heartbeats.hurry(this.subscription.id)
-    const lease = result.lease && new HeldLease(result.lease, this.#topic, this.subscription, this, started)
-    if (lease?.lease.suspect) this.#suspectInHand = lease
-    return { lease, nextDueMs: result.nextDueMs }
+    return result
+  }
+
+  #hold(lease: Lease, claimedAt: number): HeldLease {
+    return new HeldLease(lease, this.#topic, this.subscription, this, { claimedAt, termMs: this.leaseMs })
+  }
+
+  /** What this consumer was told before must not lie ahead of what it is told now. */
+  #compare({ status, moves }: ClaimResult): void {
+    const isAhead = status === 'AHEAD'
+    const wentBack = moves.before < this.#moves
+    const sign = isAhead ? 'cursor' : wentBack ? 'position' : this.#hasUnknownLease ? 'lease' : undefined
+    const isNews = sign !== undefined && !(isAhead && this.#isAhead)
+    this.#moves = moves.after
+    this.#hasUnknownLease = false
+    this.#isAhead = isAhead
+    if (!isNews) return
+    this.#toldAt = performance.now()
+    const where = { topic: this.#topic.name, group: this.subscription.group }
+    this.#engine.instrumentation.emit('database-rewound', { ...where, sign })
   }
 
   #record(result: ClaimResult, ms: number): void {
@@ -142,13 +259,29 @@ export class Claimer implements LeaseOwner {
     instrumentation.metrics.claim.record(ms)
     instrumentation.metrics.add('claims', 1, where.topic, where.group)
     if (result.conflict) instrumentation.emit('claim-conflict', where)
-    if (result.takenOver > 0) instrumentation.emit('taken-over', { ...where, count: result.takenOver })
+    for (const takeOver of result.takeOvers) {
+      this.#engine.isolation.settled(takeOver.token)
+      instrumentation.emit('taken-over', { ...where, ...this.#takenOver(takeOver) })
+    }
     if (result.deadLettered > 0) instrumentation.emit('dead-lettered', { ...where, count: result.deadLettered })
     if (result.lease === null) return
     const count = result.lease.messages.length
     instrumentation.emit('received', { ...where, count })
     const retried = result.lease.versions === null ? 0 : count
     if (retried > 0) instrumentation.emit('retried', { ...where, count: retried })
+  }
+
+  #takenOver({ consumer, count, messages }: TakeOver): Omit<Events['taken-over'], 'topic' | 'group'> {
+    return {
+      consumer,
+      by: this.consumer,
+      count,
+      messages: messages.map(message => ({
+        id: message.id,
+        messageId: messageIdIn(this.#topic, message),
+        version: message.version,
+      })),
+    }
   }
 
   /** Jittered, so that processes that started together don't look together. */

@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import type { Duration } from '../duration.ts'
-import { DuplicateConsumerError, groupName, MembershipError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
+import {
+  DuplicateConsumerError,
+  groupName,
+  MembershipError,
+  NamespaceGoneError,
+  SubscriptionGoneError,
+  TidemarkError,
+} from '../errors.ts'
 import type { HeartbeatOptions } from '../heartbeat-options.ts'
 import type { Beating } from '../heartbeats.ts'
 import { checkName } from '../names.ts'
@@ -16,6 +23,7 @@ import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { type Filter, type Handler, Member } from './member.ts'
+import { withRoom } from './room.ts'
 import { type From, parseFrom } from './start-position.ts'
 import { parseSubscription } from './subscription-options.ts'
 
@@ -26,6 +34,8 @@ export type GroupOptions<T = unknown> = {
   batchSize?: number
   /** Messages it rejects count as processed. */
   filter?: Filter<T>
+  /** How long a claim of this group holds before others may take it over; 0 = for ever. Default: the topic's lease. */
+  lease?: Duration
   /** Keeps the lease alive while a handler runs, up to this long. Without it, nothing extends a lease but extend(). */
   autoExtend?: Duration
   /** Decode each payload once for all groups of the process that ask for it; payloads are frozen. */
@@ -37,7 +47,7 @@ export type StartOptions = {
   /** Where a group that is new begins. */
   from?: From
   heartbeat?: HeartbeatOptions
-  /** false: a new group of a reference topic gets only what is published from now on. */
+  /** What a new group is brought of what was published before; false: only what is published from now on. */
   backfill?: BackfillOptions | false
 }
 export type StopOptions = { timeout?: Duration }
@@ -75,6 +85,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   readonly #engine: Engine
   readonly #dispatcher: Dispatcher<T>
   readonly #batchSize: number
+  readonly #leaseMs: number | undefined
   readonly #autoExtendMs: number | undefined
   #run: Run | undefined
   #starting: Promise<void> | undefined
@@ -87,6 +98,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       sharedPayloads: options.boolean('sharedPayloads', false),
     }
     this.#batchSize = options.integer('batchSize', DEFAULT_BATCH, { min: 1, max: LARGEST_BATCH })
+    this.#leaseMs = options.duration('lease', undefined)
     this.#autoExtendMs = options.duration('autoExtend', undefined, { min: 1 })
     const filter = options.function<Filter<T>>('filter')
     options.done()
@@ -126,7 +138,9 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     if (this.#dispatcher.members.has(id)) throw new DuplicateConsumerError(this.topic, this.#group, id)
     if (this.#run) this.#engine.consumerIds.take(this.topic, this.#group, id)
     else this.#engine.consumerIds.check(this.topic, this.#group, id)
-    this.#dispatcher.add(new Member(id, handler, settings, this.#dispatcher))
+    const member = new Member(id, handler, settings, this.#dispatcher)
+    this.#dispatcher.add(member)
+    if (this.#run) this.#count(member)
     return this
   }
 
@@ -140,7 +154,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     }
     this.#dispatcher.remove(id)
     // Before start() its ids are not taken: they may be another group's.
-    if (this.#run) this.#engine.consumerIds.free(this.topic, this.#group, id)
+    if (this.#run) this.#freeId(id)
     return true
   }
 
@@ -203,17 +217,21 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   }
 
   async #start(from: StartPosition, settings: SubscriptionSettings): Promise<void> {
-    const topic = await this.#engine.topics.get(this.topic)
+    const topic = await this.#engine.topics.toConsume(this.topic)
     // A queue has one implicit group; the name given is only a label.
     this.#group = topic.config.semantics === 'queue' ? '' : this.#label
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
-    const subscription = await this.#engine.store.subscribe(topic, this.#group, from, settings)
+    const subscription = await withRoom(this.#engine, () =>
+      this.#engine.store.subscribe(topic, this.#group, from, settings),
+    )
     // A close() that has begun meanwhile does not know of this group, and would not stop it.
     this.#engine.assertOpen()
     this.#takeIds()
-    const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','))
+    const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','), {
+      leaseMs: this.#leaseMs,
+    })
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
     const stopping = new AbortController()
     const beating: Beating = {
@@ -224,6 +242,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
         // Reports what goes wrong by itself.
         void this.#engine.backfills.start(topic, subscription)
       },
+      recovered: () => claimer.wake(),
       ended: reason => this.#run === run && this.#stopBecause(reason),
     }
     const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }
@@ -234,6 +253,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#engine.instrumentation.emit('group-started', {
       ...this.#where(),
       created: subscription.created,
+      skipped: subscription.skipped,
       status: subscription.status,
     })
     if (subscription.resurrected) this.#engine.instrumentation.resurrected(this.#where(), subscription.resurrected)
@@ -263,7 +283,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     if (unused) this.#giveBack(unused)
   }
 
-  /** A lease, or null when stopping. What goes wrong is reported and tried again, for ever. */
+  /** A lease, or null when stopping. What goes wrong was reported where it happened, and is tried again, for ever. */
   async #claim(run: Run): Promise<HeldLease | null> {
     const { signal } = run.stopping
     for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)) {
@@ -275,11 +295,10 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
           holdOffMs: () => this.#dispatcher.holdOffMs,
         })
       } catch (error) {
-        if (error instanceof SubscriptionGoneError) {
+        if (error instanceof SubscriptionGoneError || error instanceof NamespaceGoneError) {
           this.#stopBecause(error)
           return null
         }
-        this.#engine.instrumentation.emit('error', { ...this.#where(), action: 'claim', error: error as Error })
         await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
       }
     }
@@ -289,7 +308,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   #pageLimit({ claimer }: Run): number {
     const { averageMs, concurrency } = this.#dispatcher
     if (averageMs === undefined) return Math.min(this.#batchSize, Math.max(FIRST_BATCH, concurrency))
-    const { leaseMs } = claimer.topic.config
+    const { leaseMs } = claimer
     const workMs = leaseMs === 0 ? WORK_PER_CLAIM_MS : Math.min(WORK_PER_CLAIM_MS, leaseMs / 8)
     const fits = Math.floor((workMs / Math.max(averageMs, 0.001)) * concurrency)
     return Math.min(this.#batchSize, Math.max(concurrency, fits))
@@ -321,7 +340,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     run.keeper.stop()
     run.claimer.close()
     this.#engine.started.delete(this)
-    for (const id of this.consumers) this.#engine.consumerIds.free(this.topic, this.#group, id)
+    for (const id of this.consumers) this.#freeId(id)
     this.#engine.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
   }
 
@@ -347,6 +366,17 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       for (const id of taken) this.#engine.consumerIds.free(this.topic, this.#group, id)
       throw error
     }
+    for (const member of this.#dispatcher.members.values()) this.#count(member)
+  }
+
+  #freeId(id: string): void {
+    this.#engine.consumerIds.free(this.topic, this.#group, id)
+    this.#engine.instrumentation.metrics.forgetConsumer(this.topic, this.#group, id)
+  }
+
+  /** What the member does is counted as this group's, whose name is known from here on. */
+  #count(member: Member<T>): void {
+    member.meter = this.#engine.instrumentation.metrics.consumer(this.topic, this.#group, member.id)
   }
 
   #running(verb: string): Run {

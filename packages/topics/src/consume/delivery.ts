@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { type Duration, parseDuration } from '../duration.ts'
 import { StaleDeliveryError } from '../errors.ts'
+import { type Failure, toFailure } from '../failure.ts'
 import { messageIdOf } from '../message-id.ts'
 import { Options } from '../options.ts'
 import type { RawMessage } from '../raw-message.ts'
@@ -30,7 +31,7 @@ export type Delivery<T = unknown> = {
   ack(): Promise<void>
   /** Failed: to be tried again after the topic's backoff, or `delay`; past maxAttempts it becomes a dead letter. */
   nack(error?: unknown, options?: { delay?: Duration }): Promise<void>
-  /** Keeps the lease for `duration` (the topic's lease) from now. It covers all messages of the page. */
+  /** Keeps the lease for `duration` (default: the lease of its group or topic) from now. It covers all messages of the page. */
   extend(duration?: Duration): Promise<void>
 }
 
@@ -87,7 +88,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   get messageId(): string {
-    return this.#raw.messageId ?? messageIdOf(this.lease.topic.uid, this.id)
+    return this.#raw.messageId ?? messageIdOf(this.lease.topic.uid, this.#raw.salt, this.id)
   }
 
   get headers(): Readonly<Record<string, string>> {
@@ -106,7 +107,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     const options = new Options('nack', given)
     const delayMs = options.duration('delay', undefined)
     options.done()
-    await this.#settle(this.fail(error, delayMs))
+    await this.#settle(this.fail(toFailure(error ?? withoutReason()), delayMs))
   }
 
   get signal(): AbortSignal {
@@ -119,8 +120,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   async #extend(duration?: Duration): Promise<void> {
-    const { leaseMs } = this.lease.topic.config
-    const ms = duration === undefined ? leaseMs : parseDuration('extend', duration, { min: 1 })
+    const ms = duration === undefined ? this.lease.termMs : parseDuration('extend', duration, { min: 1 })
     if (ms === 0) return
     const started = performance.now()
     const live = !this.lease.lost && (await this.#engine.store.extend(this.lease.lease.token, ms))
@@ -136,11 +136,15 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     return this.lease.stateOf(this.#slot) !== SLOT.open
   }
 
+  /** It was settled as a failed attempt. */
+  get failed(): boolean {
+    return this.lease.isNacked(this.#slot)
+  }
+
   /** Marks it failed without waiting for the database; false if it was settled before. */
-  fail(error: unknown, delayMs?: number): boolean {
-    const cause = toError(error)
+  fail(failure: Failure, delayMs?: number): boolean {
     const wait = delayMs ?? backoffDelay(this.lease.topic.config.backoff, this.attempt)
-    const settled = this.lease.nack(this.#slot, wait, cause, this.attempt)
+    const settled = this.lease.nack(this.#slot, wait, failure, this.attempt)
     if (settled) this.#engine.settler.touch(this.lease)
     return settled
   }
@@ -188,7 +192,4 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 }
 
-const toError = (error: unknown): Error => {
-  if (error instanceof Error) return error
-  return new Error(error === undefined ? 'The message was nacked without a reason' : String(error))
-}
+const withoutReason = (): Error => new Error('The message was nacked without a reason')

@@ -1,9 +1,10 @@
+import { type Failure, toFailure } from '../failure.ts'
 import { type Decoding, decodePayload } from './decode.ts'
 import { LeasedDelivery } from './delivery.ts'
 import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { Filter, Member, MemberEvents } from './member.ts'
-import { selectMember } from './selection.ts'
+import { passes, selectMember } from './selection.ts'
 
 /** Weight of the newest measurement in the average time a handler takes. */
 const NEWEST = 0.2
@@ -90,6 +91,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
         member.abandon(worker)
         delivery.lease.abort(reason)
         delivery.giveBack(reason)
+        member.meter?.settled(true, performance.now() - worker.startedAt)
         this.#leave(delivery.lease)
       }
     }
@@ -130,14 +132,21 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return this.#stuckUntil === 0 ? 0 : this.#stuckUntil - performance.now()
   }
 
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined, timedFrom: number | undefined): void {
+  finished(
+    member: Member<T>,
+    delivery: LeasedDelivery<T>,
+    failure: Failure | undefined,
+    timedFrom: number | undefined,
+  ): void {
     if (this.#stuckUntil > 0) {
       this.#stuckUntil = 0
       this.onMoving?.()
     }
-    if (timedFrom !== undefined) this.#time(performance.now() - timedFrom)
-    if (error !== undefined) delivery.fail(error)
+    const ms = timedFrom === undefined ? undefined : performance.now() - timedFrom
+    if (ms !== undefined) this.#time(ms)
+    if (failure !== undefined) delivery.fail(failure)
     else delivery.done()
+    member.meter?.settled(delivery.failed, ms)
     this.#leave(delivery.lease)
   }
 
@@ -174,10 +183,10 @@ export class Dispatcher<T> implements MemberEvents<T> {
   /** Filters are the user's code too: one that throws is a failed attempt. */
   #accept(delivery: LeasedDelivery<T>): void {
     try {
-      if (this.#filter !== undefined && !this.#filter(delivery)) this.#skip(delivery)
+      if (this.#filter !== undefined && !passes(this.#filter, delivery)) this.#skip(delivery)
       else this.#assign(delivery)
     } catch (error) {
-      delivery.fail(error)
+      delivery.fail(toFailure(error))
       this.#leave(delivery.lease)
     }
   }
@@ -199,7 +208,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   #reject(lease: HeldLease, index: number, error: unknown): void {
     const raw = lease.lease.messages[index]
     if (raw === undefined) return
-    new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(error)
+    new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(toFailure(error))
     this.#leave(lease)
   }
 

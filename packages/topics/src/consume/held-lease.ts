@@ -1,20 +1,15 @@
 import { StaleDeliveryError } from '../errors.ts'
+import { type Failure, toFailure } from '../failure.ts'
 import { messageIdOf } from '../message-id.ts'
 import type { RawMessage } from '../raw-message.ts'
-import type {
-  FailureRecord,
-  Lease,
-  Nack,
-  Settlement,
-  SettleResult,
-  SubscriptionRecord,
-  TopicRecord,
-} from '../stores/store.ts'
+import type { Lease, Nack, Settlement, SettleResult, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
 
 /** What a lease's owner hears when a settlement has reached the database. */
 export type LeaseOwner = {
   /** The database needs to remember this lease no longer. */
   forget(token: string): void
+  /** The database knows nothing of a lease that it gave. */
+  unknown?(lease: HeldLease): void
 }
 
 /**
@@ -35,6 +30,7 @@ export class HeldLease {
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
   readonly owner: LeaseOwner
+  readonly claimedAt: number
   /** On the monotonic clock, counted from before the claim was sent: never later than the database's. */
   deadline: number
   /** How long it holds from its claim or last extension. */
@@ -48,6 +44,8 @@ export class HeldLease {
   /** Acks the database has yet to hear of: the slots in the state `acked`. */
   #acked = 0
   #nacks: PendingNack[] = []
+  /** Slots whose attempt failed; few leases have any. */
+  #nacked: Set<number> | undefined
   #releases: number[] = []
   readonly #waiters = new Map<number, Waiter[]>()
   #abort: AbortController | undefined
@@ -59,14 +57,15 @@ export class HeldLease {
     topic: TopicRecord,
     subscription: SubscriptionRecord,
     owner: LeaseOwner,
-    claimedAt: number,
+    { claimedAt, termMs }: { claimedAt: number; termMs: number },
   ) {
     this.#lease = lease
     this.topic = topic
     this.subscription = subscription
     this.owner = owner
-    this.termMs = topic.config.leaseMs
-    this.deadline = topic.config.leaseMs === 0 ? Number.POSITIVE_INFINITY : claimedAt + topic.config.leaseMs
+    this.claimedAt = claimedAt
+    this.termMs = termMs
+    this.deadline = termMs === 0 ? Number.POSITIVE_INFINITY : claimedAt + termMs
     this.#states = new Uint8Array(lease.size)
     this.#open = lease.size
     this.#ackMissing()
@@ -101,8 +100,17 @@ export class HeldLease {
     return true
   }
 
-  nack(slot: number, delayMs: number, cause: Error, attempt: number): boolean {
-    return this.#close(slot) && this.#nacks.push({ slot, delayMs, error: describe(cause), cause, attempt }) > 0
+  nack(slot: number, delayMs: number, { record, error }: Failure, attempt: number): boolean {
+    if (!this.#close(slot)) return false
+    this.#nacks.push({ slot, delayMs, error: record, cause: error, attempt })
+    this.#nacked ??= new Set()
+    this.#nacked.add(slot)
+    return true
+  }
+
+  /** It was settled here as a failed attempt. */
+  isNacked(slot: number): boolean {
+    return this.#nacked?.has(slot) ?? false
   }
 
   release(slot: number): boolean {
@@ -111,7 +119,7 @@ export class HeldLease {
 
   /** The consumer had it and stops: it goes back, and a later word of the consumer on it is stale. */
   giveBack(slot: number, cause: Error, attempt: number): boolean {
-    const given = this.nack(slot, 0, cause, attempt)
+    const given = this.nack(slot, 0, toFailure(cause), attempt)
     if (given) this.#states[slot] = SLOT.returned
     return given
   }
@@ -147,9 +155,9 @@ export class HeldLease {
     })
   }
 
-  /** Somebody waits for a settlement of it to be stored. */
+  /** Somebody waits for a settlement of it to be stored: a caller, or the next suspects. */
   get isAwaited(): boolean {
-    return this.#waiters.size > 0
+    return this.#waiters.size > 0 || (this.lease.suspects !== 'none' && this.#open === 0)
   }
 
   answer({ acks, nacks, releases }: Settlement, { stale, finished }: SettleResult): void {
@@ -178,7 +186,7 @@ export class HeldLease {
     for (const slot of [...this.#waiters.keys()]) this.#answerWaiters(slot, waiter => waiter.reject(error))
   }
 
-  lose(reason = this.staleError(0)): void {
+  lose(reason: Error = this.staleError(0)): void {
     this.lost = true
     this.abort(reason)
   }
@@ -208,18 +216,22 @@ export class HeldLease {
   /** Only until the lease is settled for good; a delivery that lives longer knows its own message. */
   staleError(slot: number): StaleDeliveryError {
     const message = this.messageIn(slot)
-    const messageId = message === undefined ? '' : (message.messageId ?? messageIdOf(this.topic.uid, message.id))
-    return new StaleDeliveryError(this.topic.name, this.subscription.group, messageId, this.versionIn(slot))
+    const messageId = message && (message.messageId ?? messageIdOf(this.topic.uid, message.salt, message.id))
+    return new StaleDeliveryError(this.topic.name, this.subscription.group, messageId ?? '', this.versionIn(slot))
   }
 
   messageIn(slot: number): RawMessage | undefined {
-    const { messages, slots } = this.lease
-    return slots === null ? messages[slot] : messages[slots.indexOf(slot)]
+    return this.lease.messages[this.#indexOf(slot)]
   }
 
   versionIn(slot: number): number {
-    const { versions, slots } = this.lease
-    return versions?.[slots === null ? slot : slots.indexOf(slot)] ?? 1
+    return this.lease.versions?.[this.#indexOf(slot)] ?? 1
+  }
+
+  /** Nearly always the slot itself: a search for each message of a large page would be quadratic. */
+  #indexOf(slot: number): number {
+    const { slots } = this.lease
+    return slots === null || slots[slot] === slot ? slot : slots.indexOf(slot)
   }
 
   #close(slot: number): boolean {
@@ -269,7 +281,3 @@ export class HeldLease {
     for (const waiter of waiters) answer(waiter)
   }
 }
-
-const LONGEST_ERROR = 2_000
-
-const describe = ({ name, message }: Error): FailureRecord => ({ name, message: message.slice(0, LONGEST_ERROR) })

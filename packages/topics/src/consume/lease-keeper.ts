@@ -1,3 +1,4 @@
+import { toError } from '../failure.ts'
 import type { Claimer } from './claimer.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Engine } from './engine.ts'
@@ -62,7 +63,12 @@ export class LeaseKeeper {
     this.#engine.store.extend(lease.lease.token, ms).then(
       live => (live ? lease.extendTo(started + ms) : lease.lose()),
       // The next look tries again; if none succeeds, the lease runs out as it should.
-      error => this.#engine.instrumentation.emit('error', { topic: this.#claimer.topic.name, action: 'extend', error }),
+      error =>
+        this.#engine.instrumentation.emit('error', {
+          topic: this.#claimer.topic.name,
+          action: 'extend',
+          error: toError(error),
+        }),
     )
   }
 }

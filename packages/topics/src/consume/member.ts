@@ -1,3 +1,5 @@
+import { type Failure, isThenable, toFailure } from '../failure.ts'
+import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
 import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
 
 export type Handler<T> = (message: Delivery<T>, context: HandlerContext) => unknown
@@ -6,7 +8,12 @@ export type Filter<T> = (message: Delivery<T>) => boolean
 /** What a member tells its group. */
 export type MemberEvents<T> = {
   /** `timedFrom`: when its handler began, of the few that are timed. */
-  finished(delivery: LeasedDelivery<T>, error: Error | undefined, timedFrom: number | undefined): void
+  finished(
+    member: Member<T>,
+    delivery: LeasedDelivery<T>,
+    failure: Failure | undefined,
+    timedFrom: number | undefined,
+  ): void
   /** Its lease ran out while it waited: it is not started. */
   expired(delivery: LeasedDelivery<T>): void
 }
@@ -38,6 +45,8 @@ export class Member<T> {
   readonly id: string
   readonly filter: Filter<T> | undefined
   readonly concurrency: number
+  /** Where its work is counted, while its group runs. */
+  meter: ConsumerMeter | undefined
   readonly #handler: Handler<T>
   readonly #events: MemberEvents<T>
   #queue: LeasedDelivery<T>[] = []
@@ -98,7 +107,7 @@ export class Member<T> {
     this.#unlooked = 0
     for (let delivery = this.#next(); delivery !== undefined; delivery = this.#next()) {
       const timedFrom = this.#isTimed ? this.#now : undefined
-      let error: Error | undefined
+      let failure: Failure | undefined
       try {
         const outcome = this.#handler(delivery, delivery)
         if (isThenable(outcome)) {
@@ -107,11 +116,11 @@ export class Member<T> {
           await outcome
         }
       } catch (thrown) {
-        error = toError(thrown)
+        failure = toFailure(thrown)
       }
       if (worker.isAbandoned) return
       worker.delivery = undefined
-      this.#events.finished(delivery, error, timedFrom)
+      this.#events.finished(this, delivery, failure, timedFrom)
     }
     this.#workers.delete(worker)
   }
@@ -150,8 +159,3 @@ export class Member<T> {
     })
   }
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-
-const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

@@ -1,8 +1,10 @@
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import { type Duration, parseDuration } from '../duration.ts'
 import { ClosedError, ConfigError, TidemarkError } from '../errors.ts'
+import { toFailure } from '../failure.ts'
 import type { HeartbeatOptions } from '../heartbeat-options.ts'
 import type { Beating } from '../heartbeats.ts'
+import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
@@ -14,6 +16,7 @@ import { type Decoding, decodePayload } from './decode.ts'
 import { type Delivery, LeasedDelivery } from './delivery.ts'
 import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
+import { ReadDelivery } from './read-delivery.ts'
 import { type From, parseFrom } from './start-position.ts'
 import { subscribe } from './subscribe.ts'
 import { parseSubscription } from './subscription-options.ts'
@@ -24,11 +27,18 @@ export type ReaderOptions<T = unknown> = {
   consumer?: string
   from?: From
   heartbeat?: HeartbeatOptions
-  /** false: a new group of a reference topic gets only what is published from now on. */
+  /** What a new group is brought of what was published before; false: only what is published from now on. */
   backfill?: BackfillOptions | false
   schema?: Schema<T>
   /** Messages per claim. 1: each is claimed when it is asked for, so competing readers share evenly. */
   batchSize?: number
+  /** How long a claim holds before others may take it over; 0 = for ever. Default: the topic's lease. */
+  lease?: Duration
+}
+
+export type WaitOptions = {
+  /** Ends the wait: the call rejects with the signal's reason, and what it may have claimed is given back. */
+  signal?: AbortSignal
 }
 
 const CLOSE_MS = 10_000
@@ -43,15 +53,19 @@ export class Reader<T = unknown> implements AsyncDisposable {
   readonly #consumer: string
   readonly #decoding: Decoding<T>
   readonly #batchSize: number
+  readonly #leaseMs: number | undefined
   readonly #claimer: Promise<Claimer>
   readonly #closing = new AbortController()
   /** Aborts with `#closing`, or when the reader has failed for good. */
   readonly #ended = new AbortController()
   #failure: Error | undefined
   #beating: Beating | undefined
+  /** The claimer, once there is one: what its leases know as their owner. */
+  #owner: Claimer | undefined
+  #meter: ConsumerMeter | undefined
   readonly #held = new Set<LeasedDelivery<T>>()
   #buffer: { lease: HeldLease; index: number }[] = []
-  #turn: Promise<unknown> = Promise.resolve()
+  #turn: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, topic: string, given: ReaderOptions<T> | undefined) {
     engine.assertOpen()
@@ -65,6 +79,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
       sharedPayloads: false,
     }
     this.#batchSize = options.integer('batchSize', 1, { min: 1, max: 10_000 })
+    this.#leaseMs = options.duration('lease', undefined)
     options.done()
     this.topic = checkName('topic', topic)
     this.#label = group === undefined ? '' : checkName('group', group)
@@ -83,15 +98,18 @@ export class Reader<T = unknown> implements AsyncDisposable {
     return this
   }
 
-  /** The next message, or null when none came within `timeout`. */
-  async poll(timeout: Duration): Promise<Delivery<T> | null> {
+  /** The next message, or null when none came within `timeout`; rejects with the signal's reason when that aborts. */
+  async poll(timeout: Duration, options?: WaitOptions): Promise<Delivery<T> | null> {
     const ms = parseDuration('poll.timeout', timeout)
-    return await this.#inTurn(() => this.#next(ms))
+    return await this.#inTurn(ms, signalOf('poll', options))
   }
 
-  /** The next message, however long it takes; rejects with ClosedError when the reader is closed meanwhile. */
-  async receive(): Promise<Delivery<T>> {
-    const delivery = await this.#inTurn(() => this.#next(Number.POSITIVE_INFINITY))
+  /**
+   * The next message, however long it takes; rejects with ClosedError when the reader is closed meanwhile, and with the
+   * signal's reason when that aborts.
+   */
+  async receive(options?: WaitOptions): Promise<Delivery<T>> {
+    const delivery = await this.#inTurn(Number.POSITIVE_INFINITY, signalOf('receive', options))
     if (delivery === null) throw new ClosedError(`The reader of topic '${this.topic}'`)
     return delivery
   }
@@ -111,7 +129,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
   /** Every message, one after another, until the reader is closed. */
   async *[Symbol.asyncIterator](): AsyncIterator<Delivery<T>> {
     while (!this.#closing.signal.aborted) {
-      const delivery = await this.#inTurn(() => this.#next(Number.POSITIVE_INFINITY))
+      const delivery = await this.#inTurn(Number.POSITIVE_INFINITY)
       if (delivery === null) return
       yield delivery
     }
@@ -123,16 +141,18 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#closing.abort()
     this.#ended.abort()
     // A database that doesn't answer is not waited for longer than this.
-    await withTimeout(
-      this.#turn.catch(() => undefined),
-      CLOSE_MS,
-    )
+    await withTimeout(this.#turn, CLOSE_MS)
     this.#release()
     await withTimeout(this.#engine.settler.drain(), CLOSE_MS)
     if (this.#beating) await this.#engine.heartbeats.leave(this.#beating)
-    this.#claimer.then(claimer => claimer.close()).catch(() => undefined)
+    this.#claimer.then(claimer => this.#forget(claimer)).catch(() => undefined)
     this.#engine.consumerIds.free(this.topic, this.#label, this.#consumer)
     this.#engine.started.delete(this)
+  }
+
+  #forget(claimer: Claimer): void {
+    claimer.close()
+    this.#engine.instrumentation.metrics.forgetConsumer(this.topic, claimer.subscription.group, this.#consumer)
   }
 
   async stop(): Promise<void> {
@@ -145,7 +165,9 @@ export class Reader<T = unknown> implements AsyncDisposable {
 
   async #subscribe(from: StartPosition, settings: SubscriptionSettings): Promise<Claimer> {
     const { topic, subscription } = await subscribe(this.#engine, this.topic, this.#label, from, settings)
-    const claimer = new Claimer(this.#engine, topic, subscription, this.#consumer)
+    const claimer = new Claimer(this.#engine, topic, subscription, this.#consumer, { leaseMs: this.#leaseMs })
+    this.#owner = claimer
+    this.#meter = this.#engine.instrumentation.metrics.consumer(topic.name, subscription.group, this.#consumer)
     this.#beating = {
       topic,
       subscription,
@@ -154,36 +176,69 @@ export class Reader<T = unknown> implements AsyncDisposable {
         // Reports what goes wrong by itself.
         void this.#engine.backfills.start(topic, subscription)
       },
+      recovered: () => claimer.wake(),
       ended: reason => this.#fail(reason),
     }
     if (!this.#closing.signal.aborted) this.#engine.heartbeats.join(this.#beating)
     return claimer
   }
 
-  /** One call at a time, in the order they came. */
-  async #inTurn<R>(step: () => Promise<R>): Promise<R> {
+  /**
+   * One call at a time, in the order they came. An abort ends the call at once; what its turn still brings is given back
+   * before the next turn begins.
+   */
+  async #inTurn(timeoutMs: number, signal?: AbortSignal): Promise<Delivery<T> | null> {
     if (this.#closing.signal.aborted) throw new ClosedError(`The reader of topic '${this.topic}'`)
-    const turn = this.#turn.then(step, step)
-    this.#turn = turn
-    return await turn
+    signal?.throwIfAborted()
+    const call = Promise.withResolvers<Delivery<T> | null>()
+    let isAborted = false
+    const abort = (): void => {
+      isAborted = true
+      call.reject(signal?.reason)
+    }
+    const step = async (): Promise<void> => {
+      if (isAborted) return
+      try {
+        const delivery = await this.#next(timeoutMs, signal)
+        if (!isAborted) call.resolve(delivery)
+        else if (delivery !== null) this.#takeBack(delivery)
+      } catch (error) {
+        call.reject(error)
+      }
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    this.#turn = this.#turn.then(step)
+    try {
+      return await call.promise
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
   }
 
-  async #next(timeoutMs: number): Promise<Delivery<T> | null> {
+  async #next(timeoutMs: number, given: AbortSignal | undefined): Promise<LeasedDelivery<T> | null> {
     const until = performance.now() + timeoutMs
+    const signal = given === undefined ? this.#ended.signal : AbortSignal.any([this.#ended.signal, given])
     const claimer = await this.#claimer
-    while (!this.#ended.signal.aborted) {
+    while (!signal.aborted) {
       const buffered = this.#buffer.shift()
       const delivery = buffered && (await this.#deliver(buffered.lease, buffered.index))
       if (delivery) return delivery
       if (buffered) continue
       const left = Math.max(0, until - performance.now())
-      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal: this.#ended.signal })
+      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal })
       if (lease === null) break
       this.#buffer = lease.lease.messages.map((_, index) => ({ lease, index }))
       for (const held of this.#held) if (held.settled) this.#held.delete(held)
     }
+    // Claimed for a call that was aborted meanwhile: nobody may ask again, and others need not wait for the lease.
+    if (given?.aborted) this.#releaseBuffer()
     if (this.#failure) throw this.#failure
     return null
+  }
+
+  #takeBack(delivery: LeasedDelivery<T>): void {
+    this.#held.delete(delivery)
+    delivery.release()
   }
 
   /** Whoever waits hears of it, and whoever asks later. */
@@ -193,34 +248,52 @@ export class Reader<T = unknown> implements AsyncDisposable {
   }
 
   /** A payload that can't be decoded is a failed attempt, and the next message's turn. */
-  async #deliver(lease: HeldLease, index: number): Promise<Delivery<T> | undefined> {
+  async #deliver(lease: HeldLease, index: number): Promise<LeasedDelivery<T> | undefined> {
     const raw = lease.lease.messages[index]
     // Its lease ran out while it waited here: it belongs to others now.
     if (raw === undefined || lease.expired) return undefined
     try {
       const payload = await decodePayload(this.#engine, this.topic, raw, this.#decoding)
-      const delivery = new LeasedDelivery(this.#engine, lease, index, raw, payload)
+      const { metrics } = this.#engine.instrumentation
+      this.#meter ??= metrics.consumer(this.topic, lease.subscription.group, this.#consumer)
+      const delivery = new ReadDelivery(this.#engine, lease, index, raw, payload, this.#meter)
       this.#held.add(delivery)
       return delivery
     } catch (error) {
-      new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(error)
+      new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(toFailure(error))
       return undefined
     }
   }
 
+  /** A lease belongs to the claimer that made it, and this reader has one of its own. */
   #own(delivery: Delivery<T>): LeasedDelivery<T> {
-    if (delivery instanceof LeasedDelivery) return delivery
-    throw new ConfigError('delivery', delivery, 'a delivery that poll() or receive() of this reader gave')
+    if (delivery instanceof LeasedDelivery && delivery.lease.owner === this.#owner) return delivery
+    throw new ConfigError(
+      'delivery',
+      delivery,
+      'a delivery that poll() or receive() of this reader gave; ack(), nack() and extend() of the delivery itself need no reader',
+    )
   }
 
   #release(): void {
-    for (const { lease, index } of this.#buffer) {
-      const raw = lease.lease.messages[index]
-      if (raw) new LeasedDelivery(this.#engine, lease, index, raw, undefined).release()
-    }
-    this.#buffer = []
+    this.#releaseBuffer()
     const reason = new TidemarkError('TIDEMARK_STOPPED', 'The reader was closed before the message was settled')
     for (const delivery of this.#held) if (!delivery.lease.expired) delivery.giveBack(reason)
     this.#held.clear()
   }
+
+  #releaseBuffer(): void {
+    for (const { lease, index } of this.#buffer.splice(0)) {
+      const raw = lease.lease.messages[index]
+      if (raw) new LeasedDelivery(this.#engine, lease, index, raw, undefined).release()
+    }
+  }
+}
+
+function signalOf(what: string, given: WaitOptions | undefined): AbortSignal | undefined {
+  if (given === undefined) return undefined
+  const options = new Options(what, given)
+  const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
+  options.done()
+  return signal
 }

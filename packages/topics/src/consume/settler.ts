@@ -1,5 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { DatabaseLockedError, DatabaseUnreachableError } from '../errors.ts'
+import {
+  ClosedError,
+  DatabaseError,
+  DatabaseLockedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+  NamespaceGoneError,
+  OutcomeUnknownError,
+} from '../errors.ts'
+import { toError } from '../failure.ts'
 import type { Heartbeats } from '../heartbeats.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { messageIdOf } from '../message-id.ts'
@@ -13,6 +22,8 @@ const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 2_000
 /** How long a caller's `ack()` waits for a database that is away; groups wait as long as it takes. */
 const CALLER_PATIENCE_MS = 30_000
+
+type Pending = { readonly lease: HeldLease; readonly settlement: ReturnType<HeldLease['take']> }
 
 /**
  * Brings acks and nacks to the database. One transaction is under way at a time and takes along whatever all groups of
@@ -28,6 +39,8 @@ export class Settler {
   #hurry: (() => void) | undefined
   #draining = 0
   #failingSince: number | undefined
+  /** What is waiting may be stored nevertheless; settling it again is harmless. */
+  #unknown: OutcomeUnknownError | undefined
   #stopped = new AbortController()
 
   constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: Heartbeats) {
@@ -37,13 +50,21 @@ export class Settler {
     this.#heartbeats = heartbeats
   }
 
-  /** The lease has something to settle. */
+  /** The lease has something to settle. After `stop()` nothing is taken any more, and whoever waits is told so. */
   touch(lease: HeldLease): void {
+    if (this.#stopped.signal.aborted) {
+      lease.refuse(new ClosedError('This Tidemark'))
+      return
+    }
     if (lease.isAwaited) this.#hurry?.()
     if (lease.dirty) return
+    this.#mark(lease)
+    this.#running ??= this.#run()
+  }
+
+  #mark(lease: HeldLease): void {
     lease.dirty = true
     this.#dirty.add(lease)
-    this.#running ??= this.#run()
   }
 
   /** Resolves when all that was settled before is stored. */
@@ -71,6 +92,8 @@ export class Settler {
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
     }
     this.#running = undefined
+    if (!this.#stopped.signal.aborted) return
+    for (const lease of this.#dirty) lease.refuse(new ClosedError('This Tidemark'))
   }
 
   /** Cut short by whoever waits for a settlement. */
@@ -86,45 +109,78 @@ export class Settler {
     this.#hurry = undefined
   }
 
+  /** False: the database is away, and it is worth waiting. */
   async #flush(): Promise<boolean> {
-    const leases = [...this.#dirty]
-    const settlements = leases.map(lease => lease.take())
-    for (const lease of leases) lease.dirty = false
+    const pending = [...this.#dirty].map(lease => ({ lease, settlement: lease.take() }))
+    for (const { lease } of pending) lease.dirty = false
     this.#dirty.clear()
+    return await this.#send(pending)
+  }
+
+  /** What the database refuses for its own sake is found by halving, so that it takes no other settlement along. */
+  async #send(pending: readonly Pending[]): Promise<boolean> {
     const started = performance.now()
     let results: SettleResult[]
     try {
-      results = await this.#store.settle(settlements)
+      results = await this.#store.settle(pending.map(({ settlement }) => settlement))
     } catch (error) {
-      this.#putBack(leases, settlements, error)
-      return false
+      if (error instanceof NamespaceGoneError) return this.#giveUp(pending, error)
+      if (isAway(error)) return this.#putBack(pending, error)
+      const [first, second] = halves(pending)
+      if (second.length === 0) return this.#setAside(first, error)
+      const sent = await this.#send(first)
+      return (await this.#send(second)) && sent
     }
     this.#failingSince = undefined
+    this.#unknown = undefined
     this.#instrumentation.metrics.settle.record(performance.now() - started)
-    for (const [index, lease] of leases.entries()) {
-      const settlement = settlements[index]
+    for (const [index, { lease, settlement }] of pending.entries()) {
       const result = results[index]
-      if (settlement && result) this.#report(lease, settlement, result)
+      if (result) this.#report(lease, settlement, result)
     }
     return true
   }
 
-  #putBack(leases: HeldLease[], settlements: ReturnType<HeldLease['take']>[], error: unknown): void {
+  #putBack(pending: readonly Pending[], error: unknown): false {
     this.#failingSince ??= performance.now()
-    const passing = error instanceof DatabaseUnreachableError || error instanceof DatabaseLockedError
-    const refuse = !passing || performance.now() - this.#failingSince > CALLER_PATIENCE_MS
-    for (const [index, lease] of leases.entries()) {
-      const settlement = settlements[index]
-      if (settlement) lease.putBack(settlement)
-      if (refuse) lease.refuse(error)
-      lease.dirty = true
-      this.#dirty.add(lease)
+    if (error instanceof OutcomeUnknownError) this.#unknown = error
+    const refuse = !isPassing(error) || performance.now() - this.#failingSince > CALLER_PATIENCE_MS
+    for (const { lease, settlement } of pending) {
+      lease.putBack(settlement)
+      if (refuse) lease.refuse(this.#unknown ?? error)
+      if (!lease.dirty) this.#mark(lease)
     }
-    const topic = leases[0]?.topic.name ?? ''
-    this.#instrumentation.emit('error', { topic, action: 'settle', error: error as Error })
+    this.#tellOf(pending, error)
+    return false
   }
 
-  #report(lease: HeldLease, settlement: ReturnType<HeldLease['take']>, result: SettleResult): void {
+  /** Nothing can be settled any more, now or later. */
+  #giveUp(pending: readonly Pending[], error: NamespaceGoneError): true {
+    for (const { lease } of pending) {
+      lease.refuse(error)
+      lease.lose(error)
+    }
+    return true
+  }
+
+  /** Tried again later, by itself; the others go on meanwhile. */
+  #setAside(pending: readonly Pending[], error: unknown): true {
+    for (const { lease, settlement } of pending) {
+      lease.putBack(settlement)
+      lease.refuse(error)
+      const timer = setTimeout(() => this.touch(lease), LONGEST_RETRY_MS)
+      timer.unref()
+    }
+    this.#tellOf(pending, error)
+    return true
+  }
+
+  #tellOf([first]: readonly Pending[], error: unknown): void {
+    const topic = first?.lease.topic.name ?? ''
+    this.#instrumentation.emit('error', { topic, action: 'settle', error: toError(error) })
+  }
+
+  #report(lease: HeldLease, settlement: Pending['settlement'], result: SettleResult): void {
     const { acks, nacks, releases } = settlement
     const where = { topic: lease.topic.name, group: lease.subscription.group }
     const stale = new Set(result.stale)
@@ -136,11 +192,12 @@ export class Settler {
     this.#heartbeats.count(lease.subscription.id, { processed: acked, failed })
     const released = accepted(releases)
     if (released > 0) this.#instrumentation.emit('released', { ...where, count: released })
+    const deadLettered = new Set(result.deadLettered)
     for (const { slot, cause, attempt, delayMs } of nacks) {
       if (stale.has(slot)) continue
-      const dead = result.deadLettered.includes(slot)
+      const dead = deadLettered.has(slot)
       const message = lease.messageIn(slot)
-      const messageId = message?.messageId ?? messageIdOf(lease.topic.uid, message?.id ?? 0)
+      const messageId = message?.messageId ?? messageIdOf(lease.topic.uid, message?.salt ?? 0, message?.id ?? 0)
       this.#instrumentation.emit('nacked', {
         ...where,
         messageId,
@@ -156,8 +213,39 @@ export class Settler {
       const { messageId, version } = lease.staleError(slot)
       this.#instrumentation.emit('stale', { ...where, messageId, version })
     }
+    if (result.unknown) lease.owner.unknown?.(lease)
     lease.answer(settlement, result)
     // Others of this process may take what was given back; other processes are told by the store.
     if (released > 0 || nacks.length > 0) this.#wakeHub.wake(lease.topic.id)
   }
+}
+
+/** It would refuse any settlement now. */
+const isAway = (error: unknown): boolean => error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE'
+
+/** Callers wait for it a while. */
+const isPassing = (error: unknown): boolean =>
+  [DatabaseUnreachableError, DatabaseLockedError, OutcomeUnknownError, DatabaseTimeoutError].some(
+    each => error instanceof each,
+  )
+
+/** Of several leases, of one lease's acks and failures, or of its failures; the second is empty where none can be halved. */
+function halves(pending: readonly Pending[]): [readonly Pending[], readonly Pending[]] {
+  const [only] = pending
+  if (pending.length !== 1 || only === undefined) return cut(pending)
+  const { lease, settlement } = only
+  const { acks, nacks, releases } = settlement
+  const part = (some: Partial<Pending['settlement']>): Pending[] => [
+    { lease, settlement: { ...settlement, acks: [], nacks: [], releases: [], ...some } },
+  ]
+  if (acks.length > 0 && nacks.length + releases.length > 0) return [part({ acks }), part({ nacks, releases })]
+  if (releases.length > 0 && nacks.length > 0) return [part({ releases }), part({ nacks })]
+  if (nacks.length < 2) return [pending, []]
+  const [first, second] = cut(nacks)
+  return [part({ nacks: first }), part({ nacks: second })]
+}
+
+function cut<T>(list: readonly T[]): [T[], T[]] {
+  const middle = Math.ceil(list.length / 2)
+  return [list.slice(0, middle), list.slice(middle)]
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts'
+import { isStorable, toTime } from '../storable.ts'
 import type { StartPosition } from '../stores/store.ts'
 
 /** Where a new group begins. A group that exists goes on at its cursor; a queue always begins at the beginning. */
@@ -9,9 +10,9 @@ export function parseFrom(option: string, value: unknown): StartPosition {
   if (value === 'now' || value === 'beginning') return value
   if (typeof value === 'object' && value !== null && Object.keys(value).length === 1) {
     const { timestamp, messageId } = value as { timestamp?: unknown; messageId?: unknown }
-    const time = timestamp instanceof Date ? timestamp.getTime() : timestamp
-    if (typeof time === 'number' && Number.isFinite(time)) return { timestamp: time }
-    if (typeof messageId === 'string' && messageId !== '') return { messageId }
+    const time = toTime(timestamp)
+    if (time !== undefined) return { timestamp: time }
+    if (typeof messageId === 'string' && isStorable(messageId)) return { messageId }
   }
   throw new ConfigError(option, value, "'now', 'beginning', { timestamp: Date } or { messageId: '…' }")
 }

@@ -2,6 +2,7 @@ import { MembershipError } from '../errors.ts'
 import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
 import type { Engine } from './engine.ts'
+import { withRoom } from './room.ts'
 
 export type Subscribed = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
 
@@ -13,13 +14,13 @@ export async function subscribe(
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<Subscribed> {
-  const topic = await engine.topics.get(name)
+  const topic = await engine.topics.toConsume(name)
   const isQueue = topic.config.semantics === 'queue'
   if (!isQueue && label === '') {
     throw new MembershipError(`Topic '${name}' is pub-sub: give the reader a group`)
   }
   const group = isQueue ? '' : label
-  const subscription = await engine.store.subscribe(topic, group, from, settings)
+  const subscription = await withRoom(engine, () => engine.store.subscribe(topic, group, from, settings))
   await engine.backfills.start(topic, subscription)
   if (subscription.resurrected) {
     engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)

@@ -105,6 +105,14 @@ export class TopicConflictError extends TidemarkError {
     super('TIDEMARK_TOPIC_CONFLICT', message)
     this.topic = topic
   }
+
+  /** Its semantics changed while somebody subscribed. */
+  static ofSemantics(topic: string): TopicConflictError {
+    return new TopicConflictError(
+      topic,
+      `Topic '${topic}' became a queue, or ceased to be one, while this group subscribed. Nothing was changed; try again`,
+    )
+  }
 }
 
 export class MessageNotFoundError extends TidemarkError {
@@ -118,6 +126,21 @@ export class MessageNotFoundError extends TidemarkError {
     )
     this.topic = topic
     this.messageId = messageId
+  }
+}
+
+/** A transaction that is still open has published the same messageId: only its end tells whether this is a duplicate. */
+export class MessageIdPendingError extends TidemarkError {
+  readonly topic: string
+
+  constructor(topic: string, cause?: unknown) {
+    super(
+      'TIDEMARK_MESSAGE_ID_PENDING',
+      `A transaction that is still open has published the same messageId to topic '${topic}'. ` +
+        `Nothing was stored by this call; end that transaction, and publish again`,
+      cause,
+    )
+    this.topic = topic
   }
 }
 

@@ -1,3 +1,4 @@
+import { groupName } from './groups.ts'
 import { TidemarkError } from './tidemark-error.ts'
 
 /** The database refused or could not be reached; subclasses say why. */
@@ -15,6 +16,42 @@ export class DatabaseUnreachableError extends DatabaseError {
       cause,
       'TIDEMARK_DATABASE_UNREACHABLE',
     )
+  }
+}
+
+/**
+ * A write may or may not be stored: it was sent, or even committed, and what should have confirmed it failed. Nothing
+ * repeats it by itself unless that is harmless.
+ */
+export class OutcomeUnknownError extends DatabaseError {
+  /** The connection was lost; otherwise syncing to the disk failed. */
+  readonly isConnectionLost: boolean
+
+  private constructor(what: string, isConnectionLost: boolean, cause: unknown) {
+    super(
+      `${what}, so the write may or may not be stored. Repeat a publish only with the messageId that it had: ` +
+        `without one it may be stored twice. Other calls can be repeated`,
+      cause,
+      'TIDEMARK_OUTCOME_UNKNOWN',
+    )
+    this.isConnectionLost = isConnectionLost
+  }
+
+  static afterFailedSync(where: string, cause: unknown): OutcomeUnknownError {
+    const what = `A transaction on ${where} was committed, but syncing it to the disk failed`
+    return new OutcomeUnknownError(what, false, cause)
+  }
+
+  static afterLostConnection(where: string, cause: unknown): OutcomeUnknownError {
+    const what = `The connection to the database at ${where} was lost before its answer came`
+    return new OutcomeUnknownError(what, true, cause)
+  }
+}
+
+/** SQLite: the log can't be brought to the disk, so nothing more is promised. Nothing was stored by the call. */
+export class SyncError extends DatabaseError {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause, 'TIDEMARK_SYNC')
   }
 }
 
@@ -36,6 +73,18 @@ export class DatabaseLockedError extends DatabaseError {
         `End the transaction that is open on it, or raise busyTimeout`,
       cause,
       'TIDEMARK_DATABASE_LOCKED',
+    )
+  }
+}
+
+/** A statement took too long, and the server undid it. */
+export class DatabaseTimeoutError extends DatabaseError {
+  constructor(where: string, limitMs: number, cause?: unknown) {
+    super(
+      `The database at ${where} ended a statement that took too long (the statementTimeout is ${limitMs} ms). ` +
+        `Nothing was stored by it; look for transactions that hold locks, or raise statementTimeout`,
+      cause,
+      'TIDEMARK_DATABASE_TIMEOUT',
     )
   }
 }
@@ -69,6 +118,48 @@ export class DatabaseRestoredError extends DatabaseError {
   }
 }
 
+/** The database lost commits that this process knows of, or was restored: what the process would go on from is not there. */
+export class DatabaseRewoundError extends DatabaseError {
+  constructor(message: string) {
+    super(message, undefined, 'TIDEMARK_DATABASE_REWOUND')
+  }
+
+  static ofCursor(where: string, topic: string, group: string): DatabaseRewoundError {
+    return new DatabaseRewoundError(
+      `The cursor of ${groupName(group)} on topic '${topic}' lies ahead of what the database at ${where} knows. Nothing is ` +
+        `claimed, because messages published now would be skipped. Stop its processes and run 'tidemark repair' ` +
+        `(PostgreSQL), or place the group anew with resetGroup`,
+    )
+  }
+
+  static ofClaim(where: string, topic: string, group: string): DatabaseRewoundError {
+    return new DatabaseRewoundError(
+      `The database at ${where} lost a claim of ${groupName(group)} on topic '${topic}' before its messages were read. ` +
+        `They will be delivered again`,
+    )
+  }
+
+  static ofTail(where: string, topic: string): DatabaseRewoundError {
+    return new DatabaseRewoundError(
+      `The database at ${where} was restarted, replaced or restored while topic '${topic}' was tailed, and may have lost ` +
+        `messages. Begin a new tail`,
+    )
+  }
+}
+
+/** The namespace that was opened is no longer there: dropped, made anew, or its file removed or replaced. */
+export class NamespaceGoneError extends DatabaseError {
+  /** `what` completes "The namespace at … was". */
+  constructor(where: string, what: string) {
+    super(
+      `The namespace at ${where} was ${what} while this process had it open. Nothing of what is there now was changed, ` +
+        `and nothing more can be done here; close this Tidemark and, to go on with what is there now, open it again`,
+      undefined,
+      'TIDEMARK_NAMESPACE_GONE',
+    )
+  }
+}
+
 /** A repair needs the namespace for itself. */
 export class DatabaseInUseError extends DatabaseError {
   readonly users: readonly string[]
@@ -83,9 +174,48 @@ export class DatabaseInUseError extends DatabaseError {
   }
 }
 
+/** This process's clock and that of the database are far apart, so nothing is removed for its age. */
+export class ClockError extends DatabaseError {
+  readonly offsetMs: number
+
+  constructor(where: string, { offsetMs, isOff, trialMs }: { offsetMs: number; isOff: boolean; trialMs: number }) {
+    const minutes = Math.ceil(trialMs / 60_000)
+    super(
+      isOff
+        ? `This process's clock is ${inWords(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the one kept in ` +
+            `${where}, so nothing is removed for its age. Set the system's clock right; if it is right, the database ` +
+            `follows it once no process has disagreed for 10 minutes`
+        : `The machine was started anew and the clock kept in ${where} was set forward: nothing is removed for its age ` +
+            `for another ${minutes} min, in case the system's clock is wrong`,
+      undefined,
+      'TIDEMARK_CLOCK',
+    )
+    this.offsetMs = offsetMs
+  }
+}
+
+const UNITS: readonly [ms: number, name: string][] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+]
+
+function inWords(ms: number): string {
+  const [unit, name] = UNITS.find(([unit]) => ms >= unit) ?? [1_000, 's']
+  return `${Math.round(ms / unit)} ${name}`
+}
+
 /** The `tx` given to publish can't be used: not open, or of another database. */
 export class TransactionError extends TidemarkError {
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_TRANSACTION', message, cause)
+  }
+
+  /** A call that would wait for the transaction of whoever made it. */
+  static holdsTheLock(where: string): TransactionError {
+    return new TransactionError(
+      `A transaction that this process has given to publish as tx is open on ${where} and holds its only write lock. ` +
+        `Commit or roll it back, and make this call before or after it`,
+    )
   }
 }

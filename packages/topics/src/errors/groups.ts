@@ -118,9 +118,9 @@ export class TooManyGroupsError extends TidemarkError {
       'TIDEMARK_TOO_MANY_GROUPS',
       `Topic '${topic}' is tracked by reference, which takes 64 groups, and all are taken` +
         (wiping > 0
-          ? ` (${wiping} of removed groups are being wiped; the next run of the dead-groups job frees them)`
+          ? ` (${wiping} of ended groups are being wiped; they are free when all open transactions have ended)`
           : '') +
-        `. Remove a group, or switch with tm.admin.setTracking('${topic}', 'offset'), which takes any number`,
+        `. Cancel a group, or switch with tm.admin.setTracking('${topic}', 'offset'), which takes any number`,
     )
     this.topic = topic
   }
@@ -140,6 +140,11 @@ export class BackfillError extends TidemarkError {
   static ofOffsetTopic(topic: string, group: string): BackfillError {
     const text = `Topic '${topic}' is tracked by offset: a group is placed at once and needs no backfill. `
     return new BackfillError(topic, group, `${text}Reset ${groupName(group)} to the position instead`)
+  }
+
+  static ofDeadGroup(topic: string, group: string): BackfillError {
+    const text = `${groupName(group)} of topic '${topic}' is DEAD. `
+    return new BackfillError(topic, group, `${text}Start it again or resurrect it, which brings it what it has missed`)
   }
 
   static unfinished(topic: string, group: string): BackfillError {
@@ -179,15 +184,15 @@ export class PositionGoneError extends TidemarkError {
   }
 }
 
-/** Heartbeats failed so often that the group stopped rather than work on unseen. */
+/** Heartbeats failed so often that the group claims nothing for now, rather than work on unseen. */
 export class HeartbeatError extends TidemarkError {
   readonly failures: number
 
   constructor(topic: string, group: string, failures: number, cause: unknown) {
     super(
       'TIDEMARK_HEARTBEAT',
-      `${failures} heartbeats in a row failed for ${groupName(group)} of topic '${topic}', so it was stopped: others may ` +
-        `count it as dead. Start it again when the database can be reached`,
+      `${failures} heartbeats in a row failed for ${groupName(group)} of topic '${topic}', so it claims nothing: others may ` +
+        `count it as dead. It goes on by itself with the next heartbeat that succeeds; the cause says why they fail`,
       cause,
     )
     this.failures = failures
@@ -201,6 +206,32 @@ export class LeaseExpiredError extends TidemarkError {
       'TIDEMARK_LEASE_EXPIRED',
       `The lease of consumer '${consumer}' ran out before the message was settled: its process died, or the handler took too long`,
     )
+  }
+}
+
+/** What became of an attempt whose claim an operator released. */
+export class ClaimReleasedError extends TidemarkError {
+  constructor(consumer: string) {
+    super(
+      'TIDEMARK_CLAIM_RELEASED',
+      `An operator released the claim of consumer '${consumer}' before the message was settled`,
+    )
+  }
+}
+
+/** The topic has no such claim: it was settled, ran out, or was released before. */
+export class ClaimNotFoundError extends TidemarkError {
+  readonly topic: string
+  readonly claimId: string
+
+  constructor(topic: string, claimId: string) {
+    super(
+      'TIDEMARK_CLAIM_NOT_FOUND',
+      `Topic '${topic}' has no claim '${claimId}': it was settled, taken over or released meanwhile. ` +
+        `List the present ones with admin.claims('${topic}')`,
+    )
+    this.topic = topic
+    this.claimId = claimId
   }
 }
 

@@ -8,6 +8,7 @@ const FILL_PAGE = 10_000
 /** Goes on with what a process that was killed had begun: backfills, and the filling of bitmaps after a switch. */
 export class BackfillTakeOver implements Job {
   readonly name = 'backfills'
+  readonly goesByAge = false
   readonly everyMs: number
   readonly #store: Store
   readonly #backfills: Backfills

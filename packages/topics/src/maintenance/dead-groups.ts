@@ -8,6 +8,7 @@ const PAGE = 10_000
 /** Finds groups that have fallen silent and frees what was kept for them; tells of topics that nobody listens to. */
 export class DeadGroups implements Job {
   readonly name = 'dead-groups'
+  readonly goesByAge = true
   readonly everyMs: number
   readonly #store: Store
   readonly #instrumentation: Instrumentation

@@ -2,6 +2,8 @@
 export type Job = {
   readonly name: JobName
   readonly everyMs: number
+  /** It removes or ends what is old: not for a process whose clock is far off. */
+  readonly goesByAge: boolean
   /** Returns what it has done, by name. */
   run(context: JobContext): Promise<Record<string, number>>
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { ClockWatch } from '../clock-watch.ts'
 import { ClosedError, JobBusyError } from '../errors.ts'
+import { describeFailure, toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { Store } from '../stores/store.ts'
 import type { Job, JobContext, JobName, JobResult } from './job.ts'
@@ -18,14 +20,22 @@ const LONGEST_TIMER_MS = 0x7fff_ffff
 export class Maintenance {
   readonly #store: Store
   readonly #instrumentation: Instrumentation
+  readonly #clock: ClockWatch
   readonly #jobs: ReadonlyMap<JobName, Job>
   readonly #timers = new Map<JobName, NodeJS.Timeout>()
   readonly #running = new Set<Promise<unknown>>()
   readonly #stopping = new AbortController()
   readonly #lockMs: number
 
-  constructor(store: Store, instrumentation: Instrumentation, jobs: readonly Job[], lockMs = LOCK_MS) {
+  constructor(
+    store: Store,
+    instrumentation: Instrumentation,
+    clock: ClockWatch,
+    jobs: readonly Job[],
+    lockMs = LOCK_MS,
+  ) {
     this.#store = store
+    this.#clock = clock
     this.#lockMs = lockMs
     this.#instrumentation = instrumentation
     this.#jobs = new Map(jobs.map(job => [job.name, job]))
@@ -74,6 +84,11 @@ export class Maintenance {
     const started = performance.now()
     const lock = { token, ttlMs: this.#lockMs, ...(everyMs !== undefined && { everyMs }) }
     try {
+      // Before the lock: another process, whose clock is right, may do the work.
+      const refusal = job.goesByAge ? await this.#clock.refusal() : undefined
+      // Told once by the clock's event, not at every turn.
+      if (refusal && everyMs !== undefined) return undefined
+      if (refusal) throw refusal
       if (!(await this.#store.lockJob(job.name, lock))) return undefined
     } catch (error) {
       this.#report(job, started, {}, error)
@@ -85,7 +100,7 @@ export class Maintenance {
       this.#report(job, started, result)
       return result
     } catch (error) {
-      const { name, message } = error instanceof Error ? error : new Error(String(error))
+      const { name, message } = describeFailure(error)
       // Where even that fails, the lock runs out.
       await this.#store.unlockJob(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
       this.#report(job, started, {}, error)
@@ -104,7 +119,7 @@ export class Maintenance {
   }
 
   #report({ name }: Job, started: number, result: JobResult, cause?: unknown): void {
-    const error = cause === undefined || cause instanceof Error ? cause : new Error(String(cause))
+    const error = cause === undefined ? undefined : toError(cause)
     const ms = performance.now() - started
     this.#instrumentation.emit('job-ended', { job: name, ms, result, ...(error && { error }) })
   }

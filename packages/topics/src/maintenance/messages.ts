@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { NamespaceGoneError, TopicNotFoundError } from '../errors.ts'
+import { toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { CleanUpStep, CleanUpStore } from '../stores/fan-out-store.ts'
 import type { TopicRecord } from '../stores/store.ts'
@@ -11,6 +13,7 @@ type Store = Pick<CleanUpStore, 'topics' | 'cleanUp'>
 /** Removes what is past its retention, topic after topic, in short steps: others get their turn between two. */
 export class MessageCleanUp implements Job {
   readonly name = 'messages'
+  readonly goesByAge = true
   readonly everyMs: number
   readonly #batchSize: number
   readonly #store: Store
@@ -34,6 +37,9 @@ export class MessageCleanUp implements Job {
         total.lost += lost
       } catch (error) {
         if (context.signal.aborted) break
+        if (error instanceof NamespaceGoneError) throw error
+        // Deleted since it was listed.
+        if (error instanceof TopicNotFoundError) continue
         // One topic's trouble is not the others'.
         total.failed++
         this.#instrumentation.emit('error', { topic: topic.name, action: 'clean up', error: toError(error) })
@@ -73,5 +79,3 @@ export class MessageCleanUp implements Job {
 }
 
 type Totals = { removed: number; partitionsDropped: number; lost: number }
-
-const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

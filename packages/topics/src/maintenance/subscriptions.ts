@@ -9,6 +9,7 @@ const EVERY_MS = 3_600_000
 /** Removes subscriptions that ended long ago, and tells of live ones that have stopped moving. */
 export class Subscriptions implements Job {
   readonly name = 'subscriptions'
+  readonly goesByAge = true
   readonly everyMs = EVERY_MS
   readonly #store: Store
   readonly #instrumentation: Instrumentation

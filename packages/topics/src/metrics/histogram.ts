@@ -11,38 +11,65 @@ export type Percentiles = {
   readonly max: number
 }
 
+/** A histogram's buckets that are not empty, as place and count in turns, and its maximum: small enough to be stored. */
+export type SparseHistogram = { readonly max: number; readonly buckets: readonly number[] }
+
+const EMPTY: Percentiles = { count: 0, p50: 0, p95: 0, p99: 0, max: 0 }
+
 /** Latencies in milliseconds, recorded in O(1) into logarithmic buckets. */
 export class Histogram {
   readonly #buckets = new Float64Array(BUCKETS)
   #count = 0
   #max = 0
+  /** What `snapshot` gave last, until something is recorded. */
+  #snapshot: Percentiles | undefined = EMPTY
 
-  record(ms: number): void {
+  /** `times`: so many of the same, of which only one was measured. */
+  record(ms: number, times = 1): void {
     const index = Math.floor(Math.log2(Math.max(ms * 1_000, 1)) * PER_DOUBLING)
-    const bucket = Math.min(BUCKETS - 1, index)
-    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
-    this.#count++
+    this.#add(Math.min(BUCKETS - 1, index), times)
     if (ms > this.#max) this.#max = ms
   }
 
-  snapshot(): Percentiles {
-    return {
-      count: this.#count,
-      p50: this.#percentile(0.5),
-      p95: this.#percentile(0.95),
-      p99: this.#percentile(0.99),
-      max: this.#max,
-    }
+  /** Adds what another has counted. */
+  merge({ max, buckets }: SparseHistogram): void {
+    for (let at = 0; at < buckets.length; at += 2) this.#add(buckets[at] ?? 0, buckets[at + 1] ?? 0)
+    this.#max = Math.max(this.#max, max)
   }
 
-  #percentile(fraction: number): number {
+  sparse(): SparseHistogram {
+    const buckets: number[] = []
+    for (let index = 0; index < BUCKETS; index++) {
+      const count = this.#buckets[index] ?? 0
+      if (count > 0) buckets.push(index, count)
+    }
+    return { max: this.#max, buckets }
+  }
+
+  snapshot(): Percentiles {
+    this.#snapshot ??= this.#percentiles()
+    return this.#snapshot
+  }
+
+  #add(index: number, count: number): void {
+    this.#buckets[index] = (this.#buckets[index] ?? 0) + count
+    this.#count += count
+    this.#snapshot = undefined
+  }
+
+  #percentiles(): Percentiles {
+    const wanted = [0.5, 0.95, 0.99].map(fraction => this.#count * fraction)
+    const found: number[] = []
     let seen = 0
-    for (const [index, count] of this.#buckets.entries()) {
+    for (let index = 0; index < BUCKETS && found.length < wanted.length; index++) {
+      const count = this.#buckets[index] ?? 0
+      if (count === 0) continue
       seen += count
       // The upper edge of the bucket, so that a percentile is never flattered.
-      if (count > 0 && seen >= this.#count * fraction)
-        return Math.min(this.#max, 2 ** ((index + 1) / PER_DOUBLING) / 1_000)
+      const edge = Math.min(this.#max, 2 ** ((index + 1) / PER_DOUBLING) / 1_000)
+      while (found.length < wanted.length && seen >= (wanted[found.length] ?? 0)) found.push(edge)
     }
-    return 0
+    const [p50 = 0, p95 = 0, p99 = 0] = found
+    return { count: this.#count, p50, p95, p99, max: this.#max }
   }
 }

@@ -1,33 +1,52 @@
 const BUCKETS = 60
 const BUCKET_MS = 1_000
 
-/** A total and its rate over the last minute. Recording is O(1): one ring of one-second buckets. */
+/** The clock of all meters: whole seconds. */
+export const presentSecond = (): number => Math.floor(performance.now() / BUCKET_MS)
+
+/** A total, and what of it came within the last minute. Recording and reading are O(1): a ring of seconds and its sum. */
 export class Meter {
   total = 0
+  /** Within the last minute. */
+  #sum = 0
   readonly #ring = new Float64Array(BUCKETS)
-  #bucket = Math.floor(performance.now() / BUCKET_MS)
-  readonly #startedAt = performance.now()
+  #second: number
+  readonly #startedAt: number
 
-  add(count: number): void {
-    this.total += count
-    this.#advance()
-    const slot = this.#bucket % BUCKETS
+  /** `startedAt`: since when it could have been added to. */
+  constructor(startedAt = presentSecond()) {
+    this.#startedAt = startedAt
+    this.#second = presentSecond()
+  }
+
+  add(count: number, second = presentSecond()): void {
+    this.#advance(second)
+    const slot = second % BUCKETS
     this.#ring[slot] = (this.#ring[slot] ?? 0) + count
+    this.#sum += count
+    this.total += count
   }
 
-  /** Per second, over the window or the meter's own life if that is shorter. */
-  rate(): number {
-    this.#advance()
-    const sum = this.#ring.reduce((total, each) => total + each, 0)
-    const seconds = Math.min(BUCKETS, Math.max(1, (performance.now() - this.#startedAt) / 1_000))
-    return sum / seconds
+  lastMinute(second = presentSecond()): number {
+    this.#advance(second)
+    return this.#sum
   }
 
-  #advance(): void {
-    const now = Math.floor(performance.now() / BUCKET_MS)
-    if (now === this.#bucket) return
-    const steps = Math.min(BUCKETS, now - this.#bucket)
-    for (let step = 1; step <= steps; step++) this.#ring[(this.#bucket + step) % BUCKETS] = 0
-    this.#bucket = now
+  /** Per second, over the last minute or the meter's own life if that is shorter. */
+  rate(second = presentSecond()): number {
+    return this.lastMinute(second) / Math.min(BUCKETS, Math.max(1, second - this.#startedAt))
+  }
+
+  #advance(second: number): void {
+    if (second <= this.#second) return
+    if (this.#sum !== 0) {
+      const steps = Math.min(BUCKETS, second - this.#second)
+      for (let step = 1; step <= steps; step++) {
+        const slot = (this.#second + step) % BUCKETS
+        this.#sum -= this.#ring[slot] ?? 0
+        this.#ring[slot] = 0
+      }
+    }
+    this.#second = second
   }
 }

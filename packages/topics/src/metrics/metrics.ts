@@ -1,41 +1,18 @@
+import type { GroupVitals } from '../consume/vitals.ts'
+import type { FailureCounts, Outage } from '../outages.ts'
 import type { PoolUse } from '../stores/store.ts'
+import type { ConsumerMeter } from './consumer-meter.ts'
 import { Histogram, type Percentiles } from './histogram.ts'
-import { Meter } from './meter.ts'
-
-/** What is counted, for the whole, for each topic and for each group. */
-export const COUNTED = [
-  'published',
-  'duplicates',
-  'received',
-  'acked',
-  'nacked',
-  'retried',
-  'released',
-  'deadLettered',
-  'staleRejected',
-  'takenOver',
-  'filtered',
-  'claims',
-  'claimConflicts',
-  'errors',
-  'heartbeats',
-  'heartbeatFailures',
-  'deadGroups',
-  'resurrected',
-  'lost',
-  'cleaned',
-  'jobsRun',
-  'jobsFailed',
-] as const
-
-export type Counted = (typeof COUNTED)[number]
-export type Counts = { readonly [name in Counted]: number }
-
-export type ScopeMetrics = {
-  readonly totals: Counts
-  /** Per second over the last minute. */
-  readonly rates: Counts
-}
+import { presentSecond } from './meter.ts'
+import {
+  type Counted,
+  type GroupMetrics,
+  type GroupScope,
+  mapValues,
+  Scope,
+  type ScopeMetrics,
+  TopicScope,
+} from './scope.ts'
 
 export type Metrics = ScopeMetrics & {
   /** Milliseconds. */
@@ -46,37 +23,25 @@ export type Metrics = ScopeMetrics & {
     readonly heartbeat: Percentiles
   }
   readonly claimConflictRatio: number
+  /** Calls to the database that failed, by what they were for; those for want of a connection count as both. */
+  readonly failures: FailureCounts
+  /** What fails now. */
+  readonly outages: readonly Outage[]
+  /** Groups whose claims fail in this process. */
+  readonly failing: readonly GroupVitals[]
   readonly pool: PoolUse
   readonly topics: {
-    readonly [topic: string]: ScopeMetrics & { readonly groups: { readonly [group: string]: ScopeMetrics } }
+    readonly [topic: string]: ScopeMetrics & { readonly groups: { readonly [group: string]: GroupMetrics } }
   }
 }
 
-class Scope {
-  readonly #meters = Object.fromEntries(COUNTED.map(name => [name, new Meter()])) as { [name in Counted]: Meter }
-  readonly children = new Map<string, Scope>()
+/** Without what others know. */
+export type RecordedMetrics = Omit<Metrics, 'failures' | 'outages' | 'failing'>
 
-  add(name: Counted, count: number): void {
-    this.#meters[name].add(count)
-  }
-
-  child(name: string): Scope {
-    let scope = this.children.get(name)
-    if (scope === undefined) {
-      scope = new Scope()
-      this.children.set(name, scope)
-    }
-    return scope
-  }
-
-  snapshot(): ScopeMetrics {
-    return { totals: this.#collect(meter => meter.total), rates: this.#collect(meter => meter.rate()) }
-  }
-
-  #collect(read: (meter: Meter) => number): Counts {
-    return Object.fromEntries(COUNTED.map(name => [name, read(this.#meters[name])])) as Counts
-  }
-}
+/** What still happens in a topic or group that was forgotten, while its consumers find out, doesn't bring it back. */
+const GONE_MS = 60_000
+/** What can't happen without it. */
+const REVIVING: ReadonlySet<Counted> = new Set(['published', 'received'])
 
 /** Totals, rates and latencies, kept in this process; recording is O(1). */
 export class MetricsRegistry {
@@ -85,35 +50,105 @@ export class MetricsRegistry {
   readonly settle = new Histogram()
   readonly heartbeat = new Histogram()
   readonly #all = new Scope()
+  readonly #topics = new Map<string, TopicScope>()
+  /** Topics, and groups as topic/group, that were forgotten lately, and until when that is remembered. */
+  readonly #gone = new Map<string, number>()
 
   add(name: Counted, count: number, topic?: string, group?: string): void {
     if (count === 0) return
-    this.#all.add(name, count)
-    if (topic === undefined) return
-    const scope = this.#all.child(topic)
-    scope.add(name, count)
-    if (group !== undefined) scope.child(group).add(name, count)
+    const second = presentSecond()
+    this.#all.add(name, count, second)
+    if (topic === undefined || (this.#gone.size > 0 && this.#isGone(name, topic, group))) return
+    const scope = this.#topic(topic)
+    scope.add(name, count, second)
+    if (group !== undefined) scope.group(group).add(name, count, second)
   }
 
-  snapshot(pool: PoolUse): Metrics {
-    const all = this.#all.snapshot()
+  /** A consumer of the group begins; `forgetConsumer` is its end. */
+  consumer(topic: string, group: string, id: string): ConsumerMeter {
+    this.#gone.delete(topic)
+    this.#gone.delete(keyOf(topic, group))
+    return this.#topic(topic).group(group).consumer(id)
+  }
+
+  forgetConsumer(topic: string, group: string, id: string): void {
+    this.#topics.get(topic)?.groups.get(group)?.consumers.delete(id)
+  }
+
+  /** The group as this process knows it. */
+  group(topic: string, group: string): GroupScope | undefined {
+    return this.#topics.get(topic)?.groups.get(group)
+  }
+
+  groupsOf(topic: string): ReadonlyMap<string, GroupScope> {
+    return this.#topics.get(topic)?.groups ?? new Map()
+  }
+
+  forgetTopic(topic: string): void {
+    this.#topics.delete(topic)
+    this.#markGone(topic)
+  }
+
+  forgetGroup(topic: string, group: string): void {
+    this.#topics.get(topic)?.groups.delete(group)
+    this.#markGone(keyOf(topic, group))
+  }
+
+  /** Forgets what the database did not have when it was asked at `asked`; what was counted first since then stays. */
+  keepOnly(existing: ReadonlyMap<string, ReadonlySet<string>>, asked: number): void {
+    for (const [topic, scope] of this.#topics) {
+      const groups = existing.get(topic)
+      if (groups === undefined && scope.createdAt < asked) this.forgetTopic(topic)
+      for (const [group, { createdAt, consumers }] of scope.groups) {
+        if (groups?.has(group) !== true && createdAt < asked && consumers.size === 0) this.forgetGroup(topic, group)
+      }
+    }
+  }
+
+  /** Costs what there is to tell: what nothing has happened to is told as it was. */
+  snapshot(pool: PoolUse): RecordedMetrics {
+    const second = presentSecond()
+    const { totals, rates } = this.#all.snapshot(second)
     return {
-      ...all,
+      totals,
+      rates,
       latency: {
         publish: this.publish.snapshot(),
         claim: this.claim.snapshot(),
         settle: this.settle.snapshot(),
         heartbeat: this.heartbeat.snapshot(),
       },
-      claimConflictRatio: all.totals.claims === 0 ? 0 : all.totals.claimConflicts / all.totals.claims,
+      claimConflictRatio: totals.claims === 0 ? 0 : totals.claimConflicts / totals.claims,
       pool,
-      topics: mapScopes(this.#all, topic => ({
-        ...topic.snapshot(),
-        groups: mapScopes(topic, group => group.snapshot()),
+      topics: mapValues(this.#topics, topic => ({
+        ...topic.snapshot(second),
+        groups: mapValues(topic.groups, group => group.groupSnapshot(second)),
       })),
     }
   }
+
+  #topic(name: string): TopicScope {
+    let scope = this.#topics.get(name)
+    if (scope === undefined) {
+      scope = new TopicScope()
+      this.#topics.set(name, scope)
+    }
+    return scope
+  }
+
+  #markGone(key: string): void {
+    const now = performance.now()
+    for (const [each, until] of this.#gone) if (until <= now) this.#gone.delete(each)
+    this.#gone.set(key, now + GONE_MS)
+  }
+
+  #isGone(name: Counted, topic: string, group: string | undefined): boolean {
+    const keys = group === undefined ? [topic] : [topic, keyOf(topic, group)]
+    if (REVIVING.has(name)) for (const key of keys) this.#gone.delete(key)
+    const now = performance.now()
+    return keys.some(key => (this.#gone.get(key) ?? 0) > now)
+  }
 }
 
-const mapScopes = <T>(scope: Scope, read: (child: Scope) => T): { [name: string]: T } =>
-  Object.fromEntries([...scope.children].map(([name, child]) => [name, read(child)]))
+/** No name has a slash. */
+const keyOf = (topic: string, group: string): string => `${topic}/${group}`

@@ -1,12 +1,12 @@
 import { type DescMessage, fromBinary, type Message, type Registry, toBinary } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
-import { DecodeError, PayloadError, UnknownTypeError } from '../errors.ts'
+import { DecodeError, PayloadError, TidemarkError, UnknownTypeError } from '../errors.ts'
+import { reasonOf, toError } from '../failure.ts'
 import type { RawMessage } from '../raw-message.ts'
+import { isStorable } from '../storable.ts'
 
 /** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
 export const BYTES = 'bytes'
-/** Of a key, a messageId or a type URL. */
-export const LONGEST_TEXT = 1_024
 const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
 export type EncodedPayload = { readonly payload: string | Uint8Array; readonly type: string | null }
@@ -19,7 +19,17 @@ export class Codec {
     this.#registry = registry
   }
 
+  /** Throws a PayloadError, or why its type is not known: the payload's own code may throw anything. */
   encode(value: unknown): EncodedPayload {
+    try {
+      return this.#encode(value)
+    } catch (error) {
+      if (error instanceof TidemarkError) throw error
+      throw new PayloadError(`The payload can't be read: ${reasonOf(error)}`, toError(error))
+    }
+  }
+
+  #encode(value: unknown): EncodedPayload {
     // A copy: the caller may go on using its buffer.
     if (value instanceof Uint8Array) return { payload: Uint8Array.from(value), type: BYTES }
     if (isProtobuf(value)) return this.#encodeProtobuf(value)
@@ -57,7 +67,10 @@ export class Codec {
     try {
       return { payload: toBinary(schema, value), type: TYPE_URL_PREFIX + value.$typeName }
     } catch (error) {
-      throw new PayloadError(`The message of type '${value.$typeName}' can't be encoded: ${reason(error)}`, error)
+      throw new PayloadError(
+        `The message of type '${value.$typeName}' can't be encoded: ${reasonOf(error)}`,
+        toError(error),
+      )
     }
   }
 
@@ -65,10 +78,6 @@ export class Codec {
     return this.#registry?.getMessage(typeName)
   }
 }
-
-/** A short text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
-export const isStorable = (text: string): boolean =>
-  text !== '' && text.length <= LONGEST_TEXT && !text.includes('\0') && text.isWellFormed()
 
 const isProtobuf = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && typeof (value as { $typeName?: unknown }).$typeName === 'string'
@@ -81,7 +90,7 @@ function toJson(value: unknown): string {
   try {
     json = JSON.stringify(value)
   } catch (error) {
-    throw new PayloadError(`The payload can't be written as JSON: ${reason(error)}`, error)
+    throw new PayloadError(`The payload can't be written as JSON: ${reasonOf(error)}`, toError(error))
   }
   if (json === undefined) {
     throw new PayloadError(`The payload is ${typeof value}, which JSON can't hold. Publish null, or a value with data`)
@@ -96,5 +105,3 @@ function parseJson(text: string, row: RawMessage): unknown {
     throw new DecodeError(`The payload of message ${row.id} is not valid JSON`, error)
   }
 }
-
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,7 +1,9 @@
 import { ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
+import { reasonOf, toError } from '../failure.ts'
 import { Options } from '../options.ts'
+import { isStorable, STORABLE_TEXT } from '../storable.ts'
 import type { OutgoingMessage, TopicRecord } from '../stores/store.ts'
-import { type Codec, isStorable, LONGEST_TEXT } from './codec.ts'
+import type { Codec } from './codec.ts'
 
 export type MessageOptions = {
   /** Messages of one key meet the same member of a group. */
@@ -59,21 +61,27 @@ function refuseOthers(what: string, values: unknown, names: readonly string[]): 
 
 function checkText(name: string, value: unknown): string {
   if (typeof value === 'string' && isStorable(value)) return value
-  throw new ConfigError(
-    `publish.${name}`,
-    value,
-    `a text of 1 to ${LONGEST_TEXT} characters, well-formed and without NUL`,
-  )
+  throw new ConfigError(`publish.${name}`, value, STORABLE_TEXT)
 }
 
 function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     throw new PayloadError("Headers must be an object of texts, such as { 'trace-id': '42' }")
   }
-  for (const [name, value] of Object.entries(headers)) {
+  const entries = entriesOf(headers)
+  for (const [name, value] of entries) {
     if (typeof value !== 'string') throw new PayloadError(`Header '${name}' is ${typeof value}; headers are texts`)
   }
-  return Object.keys(headers).length === 0 ? null : JSON.stringify(headers)
+  return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
+}
+
+/** Read once: a getter may throw, or say something else the next time. */
+function entriesOf(headers: object): [name: string, value: unknown][] {
+  try {
+    return Object.entries(headers)
+  } catch (error) {
+    throw new PayloadError(`The headers can't be read: ${reasonOf(error)}`, toError(error))
+  }
 }
 
 const byteLength = (value: string | Uint8Array): number =>

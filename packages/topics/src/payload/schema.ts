@@ -1,4 +1,5 @@
 import { SchemaError } from '../errors.ts'
+import { isThenable, reasonOf } from '../failure.ts'
 
 /** The part of the Standard Schema contract that is used here; Zod, Valibot and ArkType all implement it. */
 export type Schema<Output = unknown> = {
@@ -24,15 +25,22 @@ export const isSchema = (value: object): boolean => '~standard' in value
 /** The value the schema makes of it, or a SchemaError that lists what is wrong. Sync where the schema is. */
 export function validate<T>(schema: Schema<T>, topic: string, value: unknown): T | Promise<T> {
   const result = schema['~standard'].validate(value)
-  return result instanceof Promise ? result.then(each => unwrap(each, topic)) : unwrap(result, topic)
+  // A promise of another library or realm is one too.
+  return isThenable(result) ? Promise.resolve(result).then(each => unwrap(each, topic)) : unwrap(result, topic)
 }
 
 function unwrap<T>(result: SchemaResult<T>, topic: string): T {
   if (result.issues === undefined) return result.value
-  throw new SchemaError(
-    topic,
-    result.issues.map(issue => ({ message: issue.message, path: (issue.path ?? []).map(pathPart).join('.') })),
-  )
+  throw new SchemaError(topic, issuesOf(result.issues))
+}
+
+/** Validators are foreign code: an issue that can't be read is told as such. */
+function issuesOf(issues: readonly SchemaIssue[]): { message: string; path: string }[] {
+  try {
+    return issues.map(({ message, path }) => ({ message: String(message), path: (path ?? []).map(pathPart).join('.') }))
+  } catch (error) {
+    return [{ message: `the schema's issues can't be read (${reasonOf(error)})`, path: '' }]
+  }
 }
 
 const pathPart = (part: PropertyKey | { readonly key: PropertyKey }): string =>

@@ -1,17 +1,20 @@
-import { DatabaseUnreachableError } from '../errors.ts'
+import {
+  DatabaseLockedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+  MessageIdPendingError,
+  OutcomeUnknownError,
+} from '../errors.ts'
+import { toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import { isFault } from '../outages.ts'
 import type { OutgoingMessage, PublishedMessage, Store, TopicRecord } from '../stores/store.ts'
 import { CommitHints } from './commit-hints.ts'
+import { type Entry, PendingPublishes, type StoreBatch } from './pending-publishes.ts'
 
 /** One transaction holds at most this much, so that a burst doesn't become one giant statement. */
 const MOST_MESSAGES = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
-
-type Entry = {
-  readonly messages: readonly OutgoingMessage[]
-  readonly resolve: (published: PublishedMessage[]) => void
-  readonly reject: (error: unknown) => void
-}
 
 /**
  * Group commit: publishes that wait at the same time share one transaction, each with a result of its own. One
@@ -23,6 +26,8 @@ export class Publisher {
   readonly #wake: (topicId: number) => void
   readonly #queues = new Map<number, TopicQueue>()
   readonly #hints: CommitHints
+  /** The highest id that was stored for this process, by the topic's uid. */
+  readonly #highest = new Map<number, number>()
 
   constructor(store: Store, instrumentation: Instrumentation, wake: (topicId: number) => void) {
     this.#store = store
@@ -45,7 +50,9 @@ export class Publisher {
 
   /** Inside the caller's transaction: no grouping, and nothing to be seen before it commits. */
   async publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
-    const published = await this.#store.publish(topic, messages, tx)
+    const before = this.#highest.get(topic.uid) ?? 0
+    const published = await this.#told(topic, this.#store.publish(topic, messages, tx))
+    this.#compare(topic, published, before)
     this.#count(topic, published)
     this.#hints.published(topic.id)
     return published
@@ -59,11 +66,34 @@ export class Publisher {
 
   async #storeBatch(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const started = performance.now()
-    const published = await this.#store.publish(topic, messages)
+    const before = this.#highest.get(topic.uid) ?? 0
+    const published = await this.#told(topic, this.#store.publish(topic, messages))
+    this.#highest.set(topic.uid, this.#compare(topic, published, before))
     this.#instrumentation.metrics.publish.record(performance.now() - started)
     this.#count(topic, published)
     this.#wake(topic.id)
     return published
+  }
+
+  /**
+   * Ids only rise, whoever publishes: one that is not above what was stored before this publish began was given out twice.
+   * Gives the highest that is known now.
+   */
+  #compare(topic: TopicRecord, published: readonly PublishedMessage[], before: number): number {
+    const first = published.find(({ duplicate }) => !duplicate)?.id
+    if (first === undefined) return before
+    if (first <= before) this.#instrumentation.emit('database-rewound', { topic: topic.name, sign: 'message' })
+    return published.findLast(({ duplicate }) => !duplicate)?.id ?? first
+  }
+
+  /** Whoever publishes hears of it too; what is the caller's fault is the caller's alone. */
+  async #told<T>({ name }: TopicRecord, publishing: Promise<T>): Promise<T> {
+    try {
+      return await publishing
+    } catch (error) {
+      if (isFault(error)) this.#instrumentation.emit('error', { topic: name, action: 'publish', error: toError(error) })
+      throw error
+    }
   }
 
   #count(topic: TopicRecord, published: readonly PublishedMessage[]): void {
@@ -73,26 +103,38 @@ export class Publisher {
   }
 }
 
-type StoreBatch = (topic: TopicRecord, messages: readonly OutgoingMessage[]) => Promise<PublishedMessage[]>
+/**
+ * Each alone would fare no better: with a lost connection it is unknown whether it was stored, and trying again might store
+ * it twice; a database that is locked would be waited for once more by each.
+ */
+const isForAll = (error: unknown): boolean =>
+  [OutcomeUnknownError, DatabaseUnreachableError, DatabaseLockedError, DatabaseTimeoutError].some(
+    each => error instanceof each,
+  )
 
 class TopicQueue {
   readonly #storeBatch: StoreBatch
+  readonly #pending: PendingPublishes
   #waiting: Entry[] = []
   #running: Promise<void> | undefined
 
   constructor(storeBatch: StoreBatch) {
     this.#storeBatch = storeBatch
+    this.#pending = new PendingPublishes(storeBatch)
   }
 
   add(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ messages, resolve, reject })
+      const entry = { messages, resolve, reject }
+      if (this.#pending.has(entry)) return this.#pending.add(topic, entry)
+      this.#waiting.push(entry)
       this.#running ??= this.#run(topic)
     })
   }
 
   async drain(): Promise<void> {
     await this.#running
+    await this.#pending.stop()
   }
 
   async #run(topic: TopicRecord): Promise<void> {
@@ -131,12 +173,23 @@ class TopicQueue {
 
   /** A refused transaction stored nothing, so each caller is tried alone and gets an answer of its own. */
   async #fail(topic: TopicRecord, entries: readonly Entry[], error: unknown): Promise<void> {
-    // With a lost connection it is unknown whether it was stored: trying again might store it twice.
-    const mayBeStored = error instanceof DatabaseUnreachableError
-    if (entries.length > 1 && !mayBeStored) {
+    if (error instanceof MessageIdPendingError) return await this.#part(topic, entries)
+    if (entries.length > 1 && !isForAll(error)) {
       for (const entry of entries) await this.#flush(topic, [entry])
       return
     }
     for (const { reject } of entries) reject(error)
+  }
+
+  /** One of them is to wait for somebody's transaction: found by halves, in their order, it waits by itself. */
+  async #part(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {
+    const [only] = entries
+    if (entries.length === 1 && only !== undefined) return this.#pending.add(topic, only)
+    const middle = Math.ceil(entries.length / 2)
+    for (const half of [entries.slice(0, middle), entries.slice(middle)]) {
+      for (const entry of half) if (this.#pending.has(entry)) this.#pending.add(topic, entry)
+      const others = half.filter(entry => !this.#pending.holds(entry))
+      if (others.length > 0) await this.#flush(topic, others)
+    }
   }
 }

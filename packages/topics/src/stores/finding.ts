@@ -21,3 +21,10 @@ export function schemaFinding(found: number, newest: number): Finding {
     return warn('schema version', `${found} of ${newest}`, "bring it up to date with 'tidemark migrate'")
   return bad('schema version', `${found}, and this Tidemark knows ${newest}`, 'update this Tidemark')
 }
+
+export const preReleaseFinding = (): Finding =>
+  bad(
+    'schema version',
+    'the namespace was made by a pre-release of Tidemark',
+    'drop it if its messages are not needed, or use another namespace',
+  )

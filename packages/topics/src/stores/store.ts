@@ -1,3 +1,6 @@
+import type { NamespaceGoneError } from '../errors.ts'
+import type { Percentiles } from '../metrics/histogram.ts'
+import type { ClaimConflicts } from '../metrics/scope.ts'
 import type { RawMessage } from '../raw-message.ts'
 import type { TopicConfig } from '../topic-config.ts'
 import type { Capabilities } from './capabilities.ts'
@@ -25,6 +28,8 @@ export type Store = FanOutStore & {
   readonly location: string
 
   topic(name: string): Promise<TopicRecord | undefined>
+  /** As `topic`, for a publish inside the caller's transaction; `create`: made with defaults where there is none. */
+  topicIn(tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined>
   /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
   configureTopic(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>
   describeTopic(topic: TopicRecord): Promise<TopicDescription>
@@ -33,8 +38,9 @@ export type Store = FanOutStore & {
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]>
 
   /**
-   * The group's subscription, created at `from` if it is new; one that exists goes on at its cursor, a dead one is
-   * resurrected. In a reference topic a new group's live stream begins now, and a backfill from `from` to now is begun.
+   * The group's subscription, created at `from` (bounded by the plan's `maxMessages`) if it is new; one that exists goes on
+   * at its cursor, a dead one is resurrected. In a reference topic a new group's live stream begins now, and a backfill
+   * from `from` to now is begun.
    */
   subscribe(
     topic: TopicRecord,
@@ -61,16 +67,22 @@ export type Store = FanOutStore & {
   forgetReader(topicId: number, subscriptionId: number, shared: boolean): void
   /** Connections in use and waited for, now. */
   poolUse(): PoolUse
+  /**
+   * Calls back once, when the namespace turns out to be gone: dropped, made anew, or its file removed or replaced. From
+   * then on every call rejects with that NamespaceGoneError, and nothing is read or written.
+   */
+  onGone(tell: (error: NamespaceGoneError) => void): void
   /** Removes every topic and message of the namespace. The store can't be used afterwards. */
   dropNamespace(): Promise<void>
-  close(): Promise<void>
+  /** What still runs after this many milliseconds is cut off, where the engine can. */
+  close(withinMs?: number): Promise<void>
 }
 
 export type TopicRecord = {
   readonly id: number
   readonly name: string
-  /** 60 random bits that, with a message's id, make its messageId. */
-  readonly uid: bigint
+  /** 52 random bits: the topic's incarnation. Some of them are in every derived messageId. */
+  readonly uid: number
   readonly config: TopicConfig
   /** Grows with every change of the configuration. */
   readonly configVersion: number
@@ -89,7 +101,7 @@ export type OutgoingMessage = {
 }
 
 /** `duplicate`: the caller's messageId was stored before, under this id. */
-export type PublishedMessage = { readonly id: number; readonly duplicate: boolean }
+export type PublishedMessage = { readonly id: number; readonly salt: number; readonly duplicate: boolean }
 
 export type StartPosition = 'now' | 'beginning' | { readonly timestamp: number } | { readonly messageId: string }
 
@@ -97,6 +109,8 @@ export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 
 export type SubscriptionRecord = {
   readonly id: number
+  /** 52 random bits: its incarnation. Ids are given again in a namespace that was made anew or restored. */
+  readonly uid: number
   readonly topicId: number
   /** '' is the implicit group of a queue. */
   readonly group: string
@@ -105,20 +119,27 @@ export type SubscriptionRecord = {
   readonly heartbeat: HeartbeatSettings
   /** True where this call made it. */
   readonly created: boolean
+  /** Retained messages that the bound given left out of what a new group begins with. */
+  readonly skipped: number
   /** This call brought it back from the dead. */
   readonly resurrected: Resurrected | null
 }
+
+/** Which subscription it is. */
+export type SubscriptionRef = Pick<SubscriptionRecord, 'id' | 'uid' | 'group'>
+
+/** What a verb was given, and expects to find: records of another incarnation are refused, and nothing is changed. */
+export type Expected = { readonly topic?: TopicRecord; readonly subscription?: SubscriptionRef }
 
 export type ClaimRequest = {
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
   readonly consumer: string
   readonly limit: number
-  /**
-   * Suspects are messages whose earlier lease ran out: one of them may have killed its process. They are leased one at
-   * a time, so that a poison message takes nobody along; false while this consumer still has one in hand.
-   */
-  readonly suspects: boolean
+  /** Which suspects this claim may bring. */
+  readonly suspects: Suspects
+  /** How long the lease holds; 0: for ever; null: as the topic says. */
+  readonly leaseMs: number | null
   /** Look for expired leases too. */
   readonly sweep: boolean
   /** Leases this process knows to be settled for good: their memory may go. */
@@ -127,12 +148,23 @@ export type ClaimRequest = {
   readonly shared: boolean
 }
 
+/**
+ * Suspects are messages whose earlier lease ran out: one of them may have killed its process. They come back in pieces
+ * (pieces.ts), one piece a lease; those on their last attempt come alone, before all others, to a process that has nothing
+ * else in hand.
+ */
+export type Suspects = 'none' | 'shared' | 'alone'
+
 export type ClaimResult = {
-  readonly status: SubscriptionStatus | 'GONE'
+  /** AHEAD: the group's cursor lies ahead of what the database knows. Nothing is claimed; a repair is needed. */
+  readonly status: SubscriptionStatus | 'GONE' | 'AHEAD'
   readonly lease: Lease | null
-  /** Messages of expired leases that became retries, and those that became dead letters, during this claim. */
-  readonly takenOver: number
+  /** Expired leases whose messages became retries during this claim. */
+  readonly takeOvers: readonly TakeOver[]
+  /** Messages of expired leases that were out of attempts and became dead letters during this claim. */
   readonly deadLettered: number
+  /** Suspects that are due and that this claim was not allowed to bring. */
+  readonly waiting: Suspects
   /** Another claim of the same group held the subscription. */
   readonly conflict: boolean
   /**
@@ -141,7 +173,28 @@ export type ClaimResult = {
    */
   readonly nextDueMs: number | null
   readonly configVersion: number
+  /** How often the group's cursor had moved before, and has moved now: only ever more, unless the database lost commits. */
+  readonly moves: { readonly before: number; readonly after: number }
 }
+
+export type TakeOver = {
+  readonly token: string
+  /** Who held them. */
+  readonly consumer: string
+  readonly count: number
+  /** The first of them, MOST_NAMED at most; `version` is the one that was held. */
+  readonly messages: readonly TakenMessage[]
+}
+
+export type TakenMessage = {
+  readonly id: number
+  /** null where the log no longer has the message. */
+  readonly salt: number | null
+  readonly messageId: string | null
+  readonly version: number
+}
+
+export const MOST_NAMED = 20
 
 export type Lease = {
   readonly token: string
@@ -153,7 +206,8 @@ export type Lease = {
   readonly versions: readonly number[] | null
   /** Claims that count against maxAttempts, this one included; null where all are at 1. */
   readonly attempts: readonly number[] | null
-  readonly suspect: boolean
+  /** Whether they are suspects: a piece of an expired lease, or one alone. */
+  readonly suspects: Suspects
 }
 
 export type Settlement = {
@@ -179,6 +233,8 @@ export type SettleResult = {
   readonly deadLettered: readonly number[]
   /** The lease has no unsettled slot left (or is gone): it may be forgotten. */
   readonly finished: boolean
+  /** The database knows of no such lease. */
+  readonly unknown?: boolean
 }
 
 export type DeadLetterQuery = { readonly group?: string; readonly after?: number; readonly limit: number }
@@ -207,12 +263,9 @@ export type TopicDescription = {
 export type GroupDescription = {
   readonly group: string
   readonly status: SubscriptionStatus
-  /**
-   * Id (SQLite) or transaction id (PostgreSQL) below which this group has settled everything it was sent.
-   * It never goes back.
-   */
+  /** The id up to which this group has settled everything it was sent. It never goes back. */
   readonly watermark: bigint
-  /** Messages not yet claimed for the first time. */
+  /** Messages not yet claimed for the first time, those that a backfill has yet to bring included. */
   readonly backlog: number
   /** When the oldest message not yet claimed was created; null where there is none. */
   readonly oldestWaitingAt: number | null
@@ -229,9 +282,16 @@ export type GroupDescription = {
   readonly filtered: number
   /** Messages a second over about a minute. */
   readonly rate: number
-  /** Taken from the group by a forced cap, a forced advance or a bounded resurrection. */
+  /** Consumers of all processes that were heard of within the heartbeat timeout. */
+  readonly consumers: number
+  /** Milliseconds that handlers took, in the processes that run now. */
+  readonly handler: Percentiles
+  readonly claimConflicts: ClaimConflicts
+  /** Taken from the group by a forced cap, a forced advance or a bounded resurrection, or cleaned up while it was dead. */
   readonly lost: number
   readonly lostAt: number | null
+  /** How much of it an operator has taken note of. */
+  readonly lostAcknowledged: number
   readonly backfill: BackfillRecord | null
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { groupOf, range, receive } from './consuming.ts'
+import { consume, groupOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const HOUR_MS = 3_600_000
@@ -129,6 +129,49 @@ for (const store of SHARED_STORES) {
       assert.deepEqual([cleanUp.overdue, cleanUp.behind, healthy], [true, true, false])
       assert.equal((await tm.admin.health({ cleanUpEvery: '10m' })).cleanUp.behind, false)
     })
+
+    it('says so where the job never ran, however little there is to do', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open({ maintenance: false })
+      assert.equal((await tm.admin.health({ cleanUpEvery: '1ms' })).cleanUp.overdue, false)
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      assert.equal((await tm.admin.health()).cleanUp.overdue, false)
+      await database.execute({
+        sqlite: `update tidemark_topic set created_at = created_at - ${HOUR_MS / 3}`,
+        postgres: `update tidemark.topic set created_at = created_at - interval '20 minutes'`,
+      })
+      const { cleanUp, healthy } = await tm.admin.health()
+      assert.deepEqual([cleanUp.overdue, cleanUp.behind, cleanUp.lastRunAt, healthy], [true, true, null, false])
+      await tm.admin.jobs.messages.runOnce()
+      assert.equal((await tm.admin.health()).cleanUp.overdue, false)
+    })
+
+    for (const tracking of ['offset', 'reference'] as const) {
+      it(`tells what could be gone before the job has ever looked, by ${tracking}`, async () => {
+        await using database = await store.fresh()
+        const tm = await database.open({ maintenance: false })
+        const config = { semantics: 'pub-sub', retention: '1h', maxRetention: '30d', partitionRows: 10 } as const
+        await tm.configureTopic('events', { ...config, tracking })
+        const fast = tm.reader('events', { group: 'fast' })
+        const slow = tm.reader('events', { group: 'slow' })
+        await Promise.all([fast.ready(), slow.ready()])
+        for (const n of range(1, 25)) await tm.publish('events', n)
+        const removable = async () => (await tm.admin.health({ removable: 0 })).cleanUp.removable
+        await consume(fast, 25)
+        await consume(slow, 25)
+        assert.deepEqual(await removable(), [], 'too young')
+        await age(database, 2 * HOUR_MS)
+        assert.deepEqual(await removable(), [{ topic: 'events', messages: 25 }])
+        await tm.admin.resetGroup('events', 'slow', 'beginning')
+        assert.deepEqual(await removable(), [], 'needed again')
+        await consume(slow, 24)
+        // On PostgreSQL whole partitions go.
+        const [some] = await removable()
+        assert.ok(some && some.messages >= 19 && some.messages <= 24, JSON.stringify(some))
+        await consume(slow, 1)
+        assert.deepEqual(await removable(), [{ topic: 'events', messages: 25 }])
+      })
+    }
 
     it('tells dead groups and topics that nobody is subscribed to', async () => {
       await using database = await store.fresh()

@@ -101,8 +101,8 @@ async function tracked(store: (typeof SECLUDED_STORES)[number]) {
           select id, topic_id, 1, '${status}', 'retained', '{}', ${ids}, 0, 0 from tidemark_subscription`,
         postgres: `delete from tidemark.backfill;
           insert into tidemark.backfill (subscription_id, topic_id, epoch, status, scope, settings, lower_from, lower_to,
-            lower_xid, lower_place, upper, lower_id, upper_id, checkpoint_id, cursor_id)
-          select id, topic_id, 1, '${status}', 'retained', '{}', '1:1:', '1:1:', '0', 0, '1:1:', ${ids} from tidemark.subscription`,
+            lower_place, upper, lower_id, upper_id, checkpoint_id, cursor_id)
+          select id, topic_id, 1, '${status}', 'retained', '{}', '1:1:', '1:1:', 0, '1:1:', ${ids} from tidemark.subscription`,
       })
     },
     async [Symbol.asyncDispose]() {

@@ -131,7 +131,7 @@ for (const store of SECLUDED_STORES) {
         await letDie(tm, database, 5 * 3_600_000)
         await tm.publishBatch('events', range(1, 20))
         await happened(back, 1, 'the group to notice and beat')
-        assert.deepEqual(back[0], { topic: 'events', group: 'g', epoch: 2, skipped: 0, backfill: false })
+        assert.deepEqual(back[0], { topic: 'events', group: 'g', epoch: 2, skipped: 0, lost: 0, backfill: false })
         await until(() => deliveries.length === 20, { what: 'all twenty' })
         assert.deepEqual(payloadsOf(deliveries), range(1, 20))
         assert.equal(group.running, true)
@@ -195,7 +195,7 @@ for (const store of SECLUDED_STORES) {
             code: 'TIDEMARK_INVALID_TRANSITION',
           })
           await letDie(tm, database)
-          const back = { epoch: 2, backfill: false }
+          const back = { epoch: 2, lost: 0, backfill: false }
           assert.deepEqual(await direct.resurrect(topic, await of('all'), { mode: 'continue', limit: null, plan }), {
             ...back,
             skipped: 0,

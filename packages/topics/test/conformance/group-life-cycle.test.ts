@@ -25,7 +25,7 @@ for (const store of STORES) {
         await Promise.all([group.start(), group.start()])
         await group.start()
         assert.deepEqual([group.running, group.status], [true, 'ACTIVE'])
-        assert.deepEqual(started, [{ topic: 'work', group: '', created: true, status: 'ACTIVE' }])
+        assert.deepEqual(started, [{ topic: 'work', group: '', created: true, status: 'ACTIVE', skipped: 0 }])
         await tm.publishBatch('work', range(1, 10))
         await until(() => tm.metrics().totals.acked === 10, { what: 'all ten' })
         assert.deepEqual(payloadsOf(deliveries), range(1, 10))

@@ -136,27 +136,72 @@ for (const store of SHARED_STORES) {
         })
       })
 
-      it('stop the group after ten in a row, and a reader, and say why', async () => {
+      it('suspend the group after ten in a row: it claims nothing, says so, and goes on by itself', async () => {
+        await using database = await store.fresh()
+        const tm = await pubSub(await database.open())
+        const group = tm.consumerGroup<number>('events', 'g')
+        const deliveries = collect(group)
+        await group.start({ heartbeat: { interval: 20 } })
+        const reader = await tm.reader<number>('events', { group: 'r', heartbeat: { interval: 20 } }).ready()
+        const [stopped, suspended] = [eventsOf(tm, 'group-stopped'), eventsOf(tm, 'group-suspended')]
+        const recovered = eventsOf(tm, 'group-recovered')
+        await using broken = await breakHeartbeats(database)
+        await happened(suspended, 2, 'both to be suspended')
+        const event = suspended.find(each => each.group === 'g')
+        assert.ok(event?.error instanceof HeartbeatError)
+        assert.equal(event.error.failures, 10)
+        assert.match(event.error.message, /goes on by itself/)
+        const { heartbeatFailures } = tm.metrics().totals
+        await tm.publishBatch('events', [1, 2, 3])
+        const waiting = receive(reader)
+        await until(() => tm.metrics().totals.heartbeatFailures > heartbeatFailures + 20, { what: 'more failures' })
+        assert.deepEqual(
+          [deliveries.length, suspended.length, stopped.length],
+          [0, 2, 0],
+          'once, and it claims nothing',
+        )
+        assert.equal(group.running, true)
+        const { healthy, failing } = await tm.admin.health()
+        assert.deepEqual([healthy, failing.map(each => each.group).toSorted()], [false, ['g', 'r']])
+        assert.equal(failing[0]?.lastError?.name, 'HeartbeatError')
+        const [health] = (await tm.admin.groups('events')).filter(each => each.group === 'g')
+        assert.equal(health?.healthy, false)
+        await broken.mend()
+        await happened(recovered, 2, 'both to go on')
+        await until(() => deliveries.length === 3, { what: 'the messages of meanwhile' })
+        await (await waiting).ack()
+        assert.deepEqual([group.running, stopped.length], [true, 0])
+        await until(async () => (await tm.admin.health()).failing.length === 0, { what: 'health to say so' })
+      })
+
+      it('end the group when its subscription turns out to be gone', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const group = tm.consumerGroup('events', 'g')
         collect(group)
         await group.start({ heartbeat: { interval: 20 } })
-        const reader = await tm.reader('events', { group: 'r', heartbeat: { interval: 20 } }).ready()
-        const waiting = assert.rejects(reader.receive(), HeartbeatError)
-        const [errors, stopped] = [eventsOf(tm, 'error'), eventsOf(tm, 'group-stopped')]
+        const [stopped, suspended] = [eventsOf(tm, 'group-stopped'), eventsOf(tm, 'group-suspended')]
         await using broken = await breakHeartbeats(database)
-        const [event] = await happened(stopped, 1, 'the group to give up')
-        assert.ok(event?.reason instanceof HeartbeatError)
-        assert.equal(event.reason.failures, 10)
-        assert.match(event.reason.message, /Start it again/)
-        assert.equal(errors.filter(({ group }) => group === 'g').length, 10)
-        assert.equal(group.running, false)
-        await waiting
-        await assert.rejects(reader.poll(0), HeartbeatError)
+        await happened(suspended, 1, 'it to be suspended')
+        await database.execute({
+          sqlite: "update tidemark_subscription set status = 'CANCELLED'",
+          postgres: "update tidemark.subscription set status = 'CANCELLED'",
+        })
         await broken.mend()
-        await group.start()
-        assert.equal(group.running, true)
+        const [event] = await happened(stopped, 1, 'the group to stop')
+        assert.ok(event?.reason instanceof SubscriptionGoneError)
+      })
+
+      it('have no bearing on a queue, whose only group never dies', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const group = tm.consumerGroup<number>('work')
+        const deliveries = collect(group)
+        await group.start({ heartbeat: { interval: 10 } })
+        await using _ = await breakHeartbeats(database)
+        await until(() => tm.metrics().totals.heartbeatFailures > 20, { what: 'failures' })
+        await tm.publish('work', 1)
+        await until(() => deliveries.length === 1, { what: 'the message' })
       })
     })
 

@@ -12,13 +12,16 @@ for (const store of STORES) {
       const tm = await database.open()
       await tm.configureTopic('work', { lease: '200ms' })
       await tm.publish('work', 'stuck')
-      const [first, second] = [tm.reader('work'), tm.reader('work')]
+      const first = tm.reader('work', { consumer: 'first' })
+      const second = tm.reader('work', { consumer: 'second' })
       const takenOver = eventsOf(tm, 'taken-over')
       const held = await receive(first)
       const taken = await receive(second)
       assert.deepEqual([taken.payload, taken.messageId], ['stuck', held.messageId])
       assert.deepEqual([taken.version, taken.attempt], [2, 2])
-      assert.deepEqual(takenOver, [{ topic: 'work', group: '', count: 1 }])
+      const { id, messageId } = held
+      const messages = [{ id, messageId, version: 1 }]
+      assert.deepEqual(takenOver, [{ topic: 'work', group: '', consumer: 'first', by: 'second', count: 1, messages }])
       const { totals, topics } = tm.metrics()
       assert.equal(totals.takenOver, 1)
       assert.equal(topics.work?.groups['']?.totals.takenOver, 1)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError, JobBusyError, type MaintenancePreset } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { ClockWatch } from '../../src/clock-watch.ts'
 import { Instrumentation } from '../../src/instrumentation.ts'
 import type { Job } from '../../src/maintenance/job.ts'
 import { Maintenance } from '../../src/maintenance/maintenance.ts'
@@ -233,7 +234,8 @@ async function benchOf(database: TestDatabase, count: number, lockMs?: number) {
     instance.maintenance = new Maintenance(
       store,
       instrumentation,
-      [{ name: 'dead-groups', everyMs: 60_000, run }],
+      new ClockWatch(store, instrumentation),
+      [{ name: 'dead-groups', everyMs: 60_000, goesByAge: true, run }],
       lockMs,
     )
     return instance

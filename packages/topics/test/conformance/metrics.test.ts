@@ -56,6 +56,43 @@ for (const store of STORES) {
       })
     })
 
+    describe('metrics of what is gone', () => {
+      it('are forgotten with a topic that is deleted, and with a group that is removed', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('events', { semantics: 'pub-sub' })
+        const [a, b] = [tm.reader('events', { group: 'a' }), tm.reader('events', { group: 'b' })]
+        await Promise.all([a.ready(), b.ready()])
+        await tm.publish('events', 1)
+        await Promise.all([consume(a, 1), consume(b, 1)])
+        await tm.publish('other', 1)
+        await a.close()
+        await tm.admin.removeGroup('events', 'a')
+        assert.deepEqual(Object.keys(tm.metrics().topics.events?.groups ?? {}), ['b'])
+        const waiting = assert.rejects(b.receive(), { code: 'TIDEMARK_SUBSCRIPTION_GONE' })
+        await tm.admin.deleteTopic('events')
+        await waiting
+        // What its consumers did while they found out has not brought it back.
+        assert.deepEqual(Object.keys(tm.metrics().topics), ['other'])
+        assert.ok(tm.metrics().totals.published === 2)
+        await tm.publish('events', 2)
+        assert.deepEqual(Object.keys(tm.metrics().topics).sort(), ['events', 'other'])
+        assert.equal(tm.metrics().topics.events?.totals.published, 1)
+      })
+
+      it('stay as they were in what was read before', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', 1)
+        const before = tm.metrics()
+        await tm.publishBatch('work', [2, 3])
+        const after = tm.metrics()
+        await tm.admin.deleteTopic('work')
+        assert.deepEqual([before.totals.published, before.topics.work?.totals.published], [1, 1])
+        assert.deepEqual([after.totals.published, after.topics.work?.totals.published], [3, 3])
+      })
+    })
+
     describe('events', () => {
       it('tell of every state change, until the listener is taken away', async () => {
         await using database = await store.fresh()

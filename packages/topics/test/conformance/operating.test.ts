@@ -8,14 +8,15 @@ for (const store of SHARED_STORES) {
     describe('a namespace that nobody has open', () => {
       it('is made by migrate, once, and by nothing that only looks', async () => {
         await using database = await store.fresh()
-        const { newest, location } = await schemaVersions(database.url)
+        const fresh = { namespace: 'fresh' }
+        const { newest, location } = await schemaVersions(database.url, fresh)
         assert.ok(newest > 0)
-        await diagnose(database.url)
-        assert.deepEqual(await schemaVersions(database.url), { location, found: 0, newest })
-        assert.deepEqual(await migrate(database.url), { location, found: 0, newest })
-        assert.deepEqual(await migrate(database.url), { location, found: newest, newest })
+        await diagnose(database.url, fresh)
+        assert.deepEqual(await schemaVersions(database.url, fresh), { location, found: 0, newest })
+        assert.deepEqual(await migrate(database.url, fresh), { location, found: 0, newest })
+        assert.deepEqual(await migrate(database.url, fresh), { location, found: newest, newest })
         assert.equal((await schemaVersions(database.url, { namespace: 'other' })).found, 0)
-        const tm = await database.open()
+        const tm = await database.open(fresh)
         assert.deepEqual(await tm.admin.topics(), [])
       })
 

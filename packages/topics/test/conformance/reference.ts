@@ -1,10 +1,17 @@
 /** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
 import { randomUUID } from 'node:crypto'
-import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../src/backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import type { BackfillPlan, BackfillRecord } from '../../src/stores/fan-out-store.ts'
 import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
 import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
-import type { Lease, StartPosition, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type {
+  ClaimRequest,
+  Lease,
+  StartPosition,
+  Store,
+  SubscriptionRecord,
+  TopicRecord,
+} from '../../src/stores/store.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
 import { SILENT, type TestDatabase } from './stores.ts'
 
@@ -65,12 +72,13 @@ export class Work {
   async claim(group: string, limit = 100): Promise<Lease | null> {
     const subscription = this.group(group)
     const { topic } = this
-    const request = {
+    const request: ClaimRequest = {
       topic,
       subscription,
       consumer: 'c',
       limit,
-      suspects: true,
+      suspects: 'alone',
+      leaseMs: null,
       sweep: true,
       forget: [],
       shared: false,
@@ -104,7 +112,7 @@ export class Work {
   /** Runs the group's backfill to its end, or so many batches of it as a process that is then killed. */
   async backfill(group: string, limit = 1_000, batches = Number.POSITIVE_INFINITY): Promise<BackfillRecord | 'lost'> {
     const token = randomUUID()
-    const taken = await this.store.takeBackfill(token, TTL_MS, this.group(group).id)
+    const taken = await this.store.takeBackfill(token, TTL_MS, this.group(group))
     if (taken === null) return 'lost'
     let record: BackfillRecord | 'lost' = taken
     for (let batch = 0; batch < batches && record !== 'lost' && record.status === 'RUNNING'; batch++) {
@@ -167,10 +175,11 @@ export async function remove(work: Work, group: string): Promise<void> {
 export async function resurrect(work: Work, group: string, limit?: number): Promise<void> {
   const subscription = work.group(group)
   if (limit !== undefined) {
-    await work.store.resurrect(work.topic, subscription, { mode: 'continue', limit, plan: RETAINED_BACKFILL })
+    await work.store.resurrect(work.topic, subscription, { mode: 'continue', limit, plan: DEFAULT_BACKFILL })
     return
   }
-  const beat = { subscriptionId: subscription.id, processed: 0, failed: 0, filtered: 0 }
+  const { id: subscriptionId, uid: subscriptionUid } = subscription
+  const beat = { subscriptionId, subscriptionUid, processed: 0, failed: 0, filtered: 0 }
   const [result] = await work.store.heartbeat([beat])
   if (!result?.resurrected) throw new Error(`Group '${group}' did not come back`)
 }

@@ -12,7 +12,11 @@ import {
   DatabaseReadOnlyError,
   DatabaseUnreachableError,
   DatabaseVersionError,
+  diagnose,
+  migrate,
   open,
+  repair,
+  schemaVersions,
 } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { findFreePort } from '../../../../testing/free-port.ts'
@@ -20,7 +24,7 @@ import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { consume } from './consuming.ts'
-import { executePostgres, SHARED_STORES, SILENT } from './stores.ts'
+import { executePostgres, SHARED_STORES, SILENT, type Statement } from './stores.ts'
 
 const script = new URL('scripts/open-and-publish.ts', import.meta.url)
 const NOBODY = 65_534
@@ -30,14 +34,30 @@ const logger = SILENT
 
 type Outcome = { id?: number; name?: string; message?: string; code?: string }
 
+/** What working copies before the first release have left behind. */
+const PRE_RELEASES: Record<string, readonly Statement[]> = {
+  'without checksums': [
+    {
+      sqlite: 'alter table tidemark_migration drop column checksum',
+      postgres: 'alter table tidemark.migration drop column checksum',
+    },
+  ],
+  'with other tables': [
+    {
+      sqlite: "update tidemark_migration set checksum = 'other' where version = 1",
+      postgres: "update tidemark.migration set checksum = 'other' where version = 4",
+    },
+  ],
+}
+
 for (const store of SHARED_STORES) {
   describe(store.name, () => {
     it('refuses a schema that a newer Tidemark wrote', async () => {
       await using database = await store.fresh()
       await (await database.open()).close()
       await database.execute({
-        sqlite: 'insert into tidemark_migration (version, applied_at) values (999, 1)',
-        postgres: 'insert into tidemark.migration (version) values (999)',
+        sqlite: "insert into tidemark_migration (version, checksum, applied_at) values (999, '', 1)",
+        postgres: "insert into tidemark.migration (version, checksum) values (999, '')",
       })
       await assert.rejects(database.open(), (error: unknown) => {
         assert.ok(error instanceof DatabaseVersionError)
@@ -45,6 +65,31 @@ for (const store of SHARED_STORES) {
         return true
       })
     })
+
+    for (const [what, change] of Object.entries(PRE_RELEASES)) {
+      it(`refuses a namespace of a pre-release, ${what}, in whatever way it is opened`, async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', 'kept')
+        await tm.close()
+        for (const statement of change) await database.execute(statement)
+        const calls = { open: () => database.open(), migrate, schemaVersions, repair }
+        for (const [call, attempt] of Object.entries(calls)) {
+          await assert.rejects(attempt(database.url), (error: unknown) => {
+            assert.ok(error instanceof DatabaseVersionError, `${call}: ${error}`)
+            assert.match(error.message, /made by a pre-release.*(Delete the file|drop schema).*another/s)
+            return true
+          })
+        }
+        const findings = await diagnose(database.url)
+        assert.ok(findings.some(({ state, found }) => state === 'bad' && /pre-release/.test(found)))
+        const [row] = await database.execute({
+          sqlite: 'select count(*) as count from tidemark_log_1',
+          postgres: 'select count(*)::int as count from tidemark.log_1',
+        })
+        assert.equal(row?.count, 1)
+      })
+    }
   })
 }
 

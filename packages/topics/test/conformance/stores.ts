@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { type Logger, type OpenOptions, open, type Tidemark } from 'tidemark'
-import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { freshDatabase, migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 
 export type TestDatabase = AsyncDisposable & {
@@ -82,7 +82,7 @@ const sqliteMemory: TestStore = {
 const postgres: TestStore = {
   name: 'PostgreSQL',
   async fresh() {
-    const { url, drop } = await freshDatabase()
+    const { url, drop } = await migratedDatabase()
     return postgresDatabase(url, drop)
   },
 }
@@ -165,7 +165,8 @@ function database(url: string, { execute, lock, remove }: Parts): TestDatabase {
     execute,
     lock,
     async open(options) {
-      const tm = await open(url, { logger: SILENT, ...options })
+      // Most tests want a queue that is there; what happens where none was made has tests of its own.
+      const tm = await open(url, { logger: SILENT, autoCreate: true, ...options })
       opened.add(tm)
       return tm
     },

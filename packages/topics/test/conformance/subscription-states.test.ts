@@ -62,14 +62,18 @@ for (const store of SHARED_STORES) {
         await using bench = await benchOf(await store.fresh(), from)
         const { direct, topic, row } = bench
         const subscription = await direct.subscription(topic, 'g')
+        const ref = { subscriptionId: subscription?.id ?? 0, subscriptionUid: subscription?.uid ?? 0 }
         const [result, gone] = await direct.heartbeat([
-          { subscriptionId: subscription?.id ?? 0, processed: 1, failed: 2, filtered: 3 },
-          { subscriptionId: 4711, processed: 0, failed: 0, filtered: 0 },
+          { ...ref, processed: 1, failed: 2, filtered: 3 },
+          { subscriptionId: 4711, subscriptionUid: 1, processed: 0, failed: 0, filtered: 0 },
         ])
         const after = await row()
         assert.equal(gone?.status, 'GONE')
         assert.equal(result?.status, from === 'DEAD' ? 'ACTIVE' : from)
-        assert.deepEqual(result?.resurrected, from === 'DEAD' ? { epoch: 2, skipped: 0, backfill: false } : null)
+        assert.deepEqual(
+          result?.resurrected,
+          from === 'DEAD' ? { epoch: 2, skipped: 0, lost: 0, backfill: false } : null,
+        )
         assert.equal(after.status, result?.status)
         assert.equal(Number(after.epoch), from === 'DEAD' ? 2 : 1)
         const counted = from === 'CANCELLED' ? [0, 0, 0] : [1, 2, 3]

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
 import postgres from 'postgres'
-import { type Tidemark, TransactionError } from 'tidemark'
+import { type Tidemark, TopicNotFoundError, TransactionError } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { consume, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
@@ -45,6 +45,40 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await consume(reader, 2), [Uint8Array.of(0, 255), null])
         assert.equal(refs.length, 2)
         assert.equal((await tm.publish('work', 1, { messageId: 'm' })).duplicate, true)
+      })
+
+      it('makes a topic that is not there yet, without waiting for anybody', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const { tx, end } = await begin(database)
+        await tm.publish('new', 1, { tx })
+        await tm.publish('new', 2, { tx })
+        await tm.publishBatch('newer', [3, 4], { tx })
+        await end('commit')
+        assert.deepEqual(await consume(tm.reader('new'), 2), [1, 2])
+        assert.deepEqual(await consume(tm.reader('newer'), 2), [3, 4])
+      })
+
+      it('leaves nothing that works otherwise of such a topic when it is rolled back', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const { tx, end } = await begin(database)
+        await tm.publish('new', 'undone', { tx })
+        await end('rollback')
+        const again = await begin(database)
+        await tm.publish('other', 'of another topic', { tx: again.tx })
+        await again.end('commit')
+        await tm.publish('new', 'done')
+        assert.deepEqual(await consume(tm.reader('new'), 1), ['done'])
+        assert.deepEqual(await consume(tm.reader('other'), 1), ['of another topic'])
+      })
+
+      it('makes no topic where that was not asked for', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open({ autoCreate: false })
+        const { tx, end } = await begin(database)
+        await assert.rejects(tm.publish('new', 1, { tx }), TopicNotFoundError)
+        await end('rollback')
       })
 
       it('wakes who waits, here and in another instance, without their sweep', async () => {
@@ -265,4 +299,46 @@ async function inCallback(run: (work: (tx: unknown) => Promise<void>) => Promise
       })
     },
   }
+}
+
+describe('SQLite: while a transaction that was given to publish is open', () => {
+  const calls: Record<string, (tm: Tidemark) => Promise<unknown>> = {
+    configureTopic: tm => tm.configureTopic('other'),
+    'the first subscription': tm => tm.reader('work', { group: 'g' }).ready(),
+    'switching the tracking': tm => tm.admin.setTracking('work', 'reference'),
+    deleteTopic: tm => tm.admin.deleteTopic('work'),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    it(`${name} says so, and does not wait for itself`, async () => {
+      await using database = await sqliteDatabase()
+      const tm = await database.open({ busyTimeout: '1h' })
+      await tm.configureTopic('work', { semantics: 'pub-sub' })
+      const { tx, end } = await beginSqlite(database)
+      await tm.publish('work', 1, { tx })
+      await assert.rejects(call(tm), (error: unknown) => {
+        assert.ok(error instanceof TransactionError)
+        assert.match(error.message, /Commit or roll it back/)
+        return true
+      })
+      await end('commit')
+      await call(tm)
+    })
+  }
+
+  it('a call that is not waited for is done after it', async () => {
+    await using database = await sqliteDatabase()
+    const tm = await database.open()
+    await tm.configureTopic('work')
+    const { tx, end } = await beginSqlite(database)
+    await tm.publish('work', 1, { tx })
+    const configured = tm.configureTopic('other')
+    await end('commit')
+    await configured
+  })
+})
+
+async function sqliteDatabase(): Promise<TestDatabase> {
+  const [sqlite] = SHARED_STORES.filter(({ name }) => name === 'SQLite')
+  assert.ok(sqlite)
+  return await sqlite.fresh()
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Delivery, Reader, Tidemark } from 'tidemark'
+import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { collect, happened, payloadsOf, range, receive, soon } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
+
+const publishScript = new URL('scripts/open-and-publish.ts', import.meta.url)
 
 /** Whoever gets a message with this did not find it by looking. */
 const NEVER = { sweepInterval: '1h' } as const
@@ -64,6 +67,14 @@ for (const store of SHARED_STORES) {
       const received = await waiting(here, here.reader('work'))
       await there.publish('work', 'from afar')
       assert.equal((await soon(received.promise, 'the message')).payload, 'from afar')
+    })
+
+    it('wakes a waiting receive() for what another process publishes', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open(NEVER)
+      const received = await waiting(tm, tm.reader('work'))
+      await spawnScript(publishScript, [database.url]).exited
+      assert.equal((await soon(received.promise, 'the message')).key, null)
     })
 
     it('wakes for what another instance gave back', async () => {

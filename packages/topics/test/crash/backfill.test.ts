@@ -60,5 +60,5 @@ async function checkpoint(work: Work): Promise<number> {
   const { groups } = await work.store.describeTopic(topic)
   if (!groups.some(({ group }) => group === 'late')) return 0
   work.groups.set('late', await work.store.subscribe(topic, 'late', 'now'))
-  return (await work.store.backfill(work.group('late').id))?.checkpointId ?? 0
+  return (await work.store.backfill(work.group('late')))?.checkpointId ?? 0
 }

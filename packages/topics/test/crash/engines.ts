@@ -1,4 +1,4 @@
-import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 
 export type FreshStore = AsyncDisposable & { readonly url: string }
 
@@ -11,5 +11,5 @@ export const ENGINES: readonly { readonly name: string; fresh(): Promise<FreshSt
       return { url: `sqlite:${folder.path}/app.db`, [Symbol.asyncDispose]: async () => folder[Symbol.dispose]() }
     },
   },
-  { name: 'postgres', fresh: freshDatabase },
+  { name: 'postgres', fresh: migratedDatabase },
 ]

@@ -132,7 +132,7 @@ class Run implements AsyncDisposable {
 
   async #take(): Promise<void> {
     this.#token++
-    await this.#store.takeBackfill(this.#uuid(), 60_000, this.#work.group('late').id)
+    await this.#store.takeBackfill(this.#uuid(), 60_000, this.#work.group('late'))
   }
 
   async #batch(limit: number): Promise<void> {

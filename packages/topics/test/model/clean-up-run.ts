@@ -119,7 +119,8 @@ export class CleanUpRun {
       subscription: group.subscription,
       consumer: 'one',
       limit,
-      suspects: true,
+      suspects: 'alone',
+      leaseMs: null,
       sweep: true,
       forget: [],
       shared: limit % 2 === 0,
@@ -206,8 +207,8 @@ export class CleanUpRun {
   async #gone(): Promise<number[]> {
     const ids = [...this.#ages.keys()]
     if (ids.length === 0) return []
-    const positions = await this.#testStore.positions(this.#topic.id, ids)
-    return ids.filter((_, index) => positions[index] === -1n)
+    const stored = await this.#testStore.stored(this.#topic.id, ids)
+    return ids.filter(id => !stored.has(id))
   }
 
   async #checkWatermarks(): Promise<void> {

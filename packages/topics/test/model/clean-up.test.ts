@@ -4,7 +4,7 @@ import { type CleanUpCommand, CleanUpRun } from './clean-up-run.ts'
 import { postgresTestStore, sqliteTestStore, type TestStore } from './test-store.ts'
 
 const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED } = process.env
-const DEFAULT_RUNS = 20
+const DEFAULT_RUNS = 10
 const LONGEST_SECONDS = 90
 
 const group = fc.nat({ max: 2 })

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Suspects } from '../../src/stores/store.ts'
 
 /** Plain data, so that a counterexample can be read. What a number points at is taken modulo what there is. */
 export type Command =
@@ -9,7 +10,7 @@ export type Command =
       readonly group: number
       readonly consumer: number
       readonly limit: number
-      readonly suspects: boolean
+      readonly suspects: Suspects
       readonly sweep: boolean
       readonly forget: boolean
       readonly shared: boolean
@@ -98,8 +99,9 @@ function publish(): fc.Arbitrary<Command> {
 }
 
 function claim(): fc.Arbitrary<Command> {
-  const limit = fc.integer({ min: 1, max: 6 })
-  const flags = { suspects: mostly, sweep: mostly, forget: seldom, shared: seldom }
+  const limit = fc.integer({ min: 1, max: 10 })
+  const suspects = fc.constantFrom<Suspects>('alone', 'alone', 'shared', 'none')
+  const flags = { suspects, sweep: mostly, forget: seldom, shared: seldom }
   return fc.record({ do: fc.constant('claim' as const), group, consumer, limit, ...flags })
 }
 

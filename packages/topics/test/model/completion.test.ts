@@ -206,7 +206,7 @@ class Run {
   }
 
   async #isRunning(name: Name): Promise<boolean> {
-    return (await this.#work.store.backfill(this.#work.group(name).id))?.status === 'RUNNING'
+    return (await this.#work.store.backfill(this.#work.group(name)))?.status === 'RUNNING'
   }
 
   async #free(): Promise<void> {

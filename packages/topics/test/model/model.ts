@@ -1,3 +1,6 @@
+import { pieceAt, pieceCount } from '../../src/stores/pieces.ts'
+import type { Suspects } from '../../src/stores/store.ts'
+
 /**
  * What a store must do, in plain data: one topic, its log and its groups. Messages are known by their number in the log,
  * leases by their number in the order they were given. Time is a flag: a lease has run out or not, a retry is due or not,
@@ -12,8 +15,10 @@ type Retry = {
   version: number
   due: boolean
   fresh: boolean
-  suspect: boolean
-  history: Failure[]
+  suspects: Suspects
+  /** Of those that share a lease: which. */
+  piece: object | null
+  history: readonly Failure[]
   lease: Lease | null
 }
 type Slot = { readonly n: number; readonly attempts: number; readonly version: number; settled: boolean }
@@ -22,7 +27,7 @@ export type Lease = {
   readonly group: Group
   readonly consumer: string
   readonly kind: 'page' | 'retry'
-  readonly suspect: boolean
+  readonly suspects: Suspects
   readonly slots: readonly Slot[]
   state: 'live' | 'done' | 'expired' | 'forgotten'
   ranOut: boolean
@@ -42,7 +47,8 @@ export type Claimed = {
   readonly status: string
   readonly takenOver: number
   readonly deadLettered: number
-  readonly lease: { readonly suspect: boolean; readonly slots: readonly Omit<Slot, 'settled'>[] } | null
+  readonly waiting: Suspects
+  readonly lease: { readonly suspects: Suspects; readonly slots: readonly Omit<Slot, 'settled'>[] } | null
   /** Only where nothing was claimed. */
   readonly next: 'never' | 'now' | 'later' | null
 }
@@ -112,16 +118,18 @@ export class Model {
   }
 
   claim(group: Group, { consumer, limit, suspects, sweep }: ClaimPlan): Claimed {
-    const nothing = { status: group.status, takenOver: 0, deadLettered: 0, lease: null }
+    const nothing = { status: group.status, takenOver: 0, deadLettered: 0, waiting: 'none', lease: null } as const
     if (group.status !== 'ACTIVE') return { ...nothing, next: 'never' }
     for (const retry of group.retries.values()) retry.fresh = false
     const expired = sweep ? this.#expire(group) : { takenOver: 0, deadLettered: 0 }
-    const lease = this.#claimRetries(group, consumer, limit, suspects) ?? this.#claimPage(group, consumer, limit)
-    if (lease === null) return { ...nothing, ...expired, next: nextDue(group, suspects, sweep) }
+    const { picked, kind, waiting } = chooseRetries(group, limit, suspects)
+    const lease =
+      picked.length > 0 ? this.#claimRetries(group, consumer, picked, kind) : this.#claimPage(group, consumer, limit)
+    if (lease === null) return { ...nothing, ...expired, waiting, next: nextDue(group, suspects, sweep) }
     group.leases.push(lease)
     this.leases.push(lease)
     const slots = lease.slots.map(({ n, attempts, version }) => ({ n, attempts, version }))
-    return { status: group.status, ...expired, lease: { suspect: lease.suspect, slots }, next: null }
+    return { status: group.status, ...expired, waiting, lease: { suspects: lease.suspects, slots }, next: null }
   }
 
   settle(lease: Lease, { acks, nacks, releases }: Plan): Settled {
@@ -139,23 +147,16 @@ export class Model {
     }
     for (const { slot, far } of nacks) {
       const message = take(lease, slot)
-      if (message && this.#fail(lease.group, message, NACK_ERROR, { due: !far, suspect: false }))
+      if (message && this.#fail(lease.group, message, NACK_ERROR, { due: !far, suspects: 'none', piece: null }))
         deadLettered.push(slot)
     }
     for (const slot of releases) {
       const message = take(lease, slot)
       if (!message) continue
-      const history = lease.group.retries.get(message.n)?.history ?? []
+      // Given back untried, it is as suspect as before.
+      const { history, suspects, piece } = lease.group.retries.get(message.n) ?? UNSUSPECTED
       const { attempts, version } = message
-      const retry = {
-        attempts: attempts - 1,
-        version,
-        due: true,
-        fresh: true,
-        suspect: lease.suspect,
-        history,
-        lease: null,
-      }
+      const retry = { attempts: attempts - 1, version, due: true, fresh: true, suspects, piece, history, lease: null }
       lease.group.retries.set(message.n, retry)
     }
     const finished = lease.slots.every(slot => slot.settled)
@@ -204,8 +205,17 @@ export class Model {
     for (const lease of group.leases) {
       if (lease.state !== 'live' || !lease.ranOut) continue
       lease.state = 'expired'
-      for (const slot of lease.slots.filter(each => !each.settled)) {
-        const isDead = this.#fail(group, slot, EXPIRED_ERROR, { due: true, suspect: true })
+      const open = lease.slots.filter(each => !each.settled)
+      const pieces = new Map<string, object>()
+      for (const slot of open) {
+        const alike = open.filter(({ attempts }) => attempts === slot.attempts)
+        const left = this.maxAttempts - slot.attempts
+        const number = pieceAt(alike.indexOf(slot), alike.length, pieceCount(alike.length, left))
+        const key = `${slot.attempts}/${number}`
+        if (left > 1 && !pieces.has(key)) pieces.set(key, {})
+        const piece = pieces.get(key) ?? null
+        const suspects = piece === null ? 'alone' : 'shared'
+        const isDead = this.#fail(group, slot, EXPIRED_ERROR, { due: true, suspects, piece })
         count[isDead ? 'deadLettered' : 'takenOver']++
       }
     }
@@ -217,7 +227,7 @@ export class Model {
     group: Group,
     { n, attempts, version }: Slot,
     name: string,
-    retry: { due: boolean; suspect: boolean },
+    retry: Pick<Retry, 'due' | 'suspects' | 'piece'>,
   ): boolean {
     const history = [...(group.retries.get(n)?.history ?? []), { attempt: attempts, name }]
     if (attempts >= this.maxAttempts) {
@@ -229,20 +239,13 @@ export class Model {
     return false
   }
 
-  /** All that are due, and may be leased together; if there are none, one suspect, alone. */
-  #claimRetries(group: Group, consumer: string, limit: number, suspects: boolean): Lease | null {
-    const due = [...group.retries]
-      .filter(([, retry]) => retry.due && retry.lease === null)
-      .sort(([a, one], [b, other]) => Number(one.fresh) - Number(other.fresh) || a - b)
-    const shared = due.filter(([, retry]) => !retry.suspect).slice(0, limit)
-    const picked = shared.length > 0 ? shared : due.slice(0, suspects ? 1 : 0)
-    if (picked.length === 0) return null
+  #claimRetries(group: Group, consumer: string, picked: readonly [number, Retry][], kind: Suspects): Lease {
     for (const [, retry] of picked) {
       retry.attempts++
       retry.version++
     }
     const slots = picked.map(([n, { attempts, version }]) => ({ n, attempts, version, settled: false }))
-    const lease = newLease(group, consumer, 'retry', shared.length === 0, slots)
+    const lease = newLease(group, consumer, 'retry', kind, slots)
     for (const [, retry] of picked) retry.lease = lease
     return lease
   }
@@ -257,22 +260,22 @@ export class Model {
       settled: false,
     }))
     group.cursor += size
-    return newLease(group, consumer, 'page', false, slots)
+    return newLease(group, consumer, 'page', 'none', slots)
   }
 }
 
 export type ClaimPlan = {
   readonly consumer: string
   readonly limit: number
-  readonly suspects: boolean
+  readonly suspects: Suspects
   readonly sweep: boolean
 }
 
-const newLease = (group: Group, consumer: string, kind: Lease['kind'], suspect: boolean, slots: Slot[]): Lease => ({
+const newLease = (group: Group, consumer: string, kind: Lease['kind'], suspects: Suspects, slots: Slot[]): Lease => ({
   group,
   consumer,
   kind,
-  suspect,
+  suspects,
   slots,
   state: 'live',
   ranOut: false,
@@ -286,8 +289,29 @@ function take(lease: Lease, slot: number): Slot | undefined {
   return message
 }
 
-function nextDue(group: Group, suspects: boolean, sweep: boolean): Claimed['next'] {
-  const waiting = [...group.retries.values()].filter(retry => retry.lease === null && (suspects || !retry.suspect))
+const UNSUSPECTED = { history: [], suspects: 'none', piece: null } as const
+
+/** Suspects that must be alone, where that is allowed; all that failed by themselves, together; one piece of a lease that ran out. */
+function chooseRetries(
+  group: Group,
+  limit: number,
+  allowed: Suspects,
+): { picked: readonly [number, Retry][]; kind: Suspects; waiting: Suspects } {
+  const due = [...group.retries]
+    .filter(([, retry]) => retry.due && retry.lease === null)
+    .sort(([a, one], [b, other]) => Number(one.fresh) - Number(other.fresh) || a - b)
+  const of = (kind: Suspects) => due.filter(([, retry]) => retry.suspects === kind)
+  const [alone, failed, shared] = [of('alone'), of('none'), of('shared')]
+  if (alone.length > 0 && allowed === 'alone') return { picked: alone.slice(0, 1), kind: 'alone', waiting: 'none' }
+  const waiting = alone.length > 0 ? 'alone' : shared.length > 0 && allowed === 'none' ? 'shared' : 'none'
+  if (failed.length > 0 || allowed === 'none') return { picked: failed.slice(0, limit), kind: 'none', waiting }
+  const ofPiece = shared.filter(([, { piece }]) => piece === shared[0]?.[1].piece)
+  return { picked: ofPiece.sort(([a], [b]) => a - b).slice(0, limit), kind: 'shared', waiting }
+}
+
+function nextDue(group: Group, allowed: Suspects, sweep: boolean): Claimed['next'] {
+  const taken: readonly Suspects[] = allowed === 'alone' ? ['none', 'shared', 'alone'] : ['none', allowed]
+  const waiting = [...group.retries.values()].filter(retry => retry.lease === null && taken.includes(retry.suspects))
   if (waiting.some(retry => retry.due)) return 'now'
   if (waiting.length > 0) return 'later'
   return sweep && group.leases.some(lease => lease.state === 'live') ? 'later' : 'never'

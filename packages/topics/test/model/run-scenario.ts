@@ -88,7 +88,7 @@ class ScenarioRun {
 
   async #drainOne(group: string): Promise<boolean> {
     const before = this.#model.leases.length
-    const flags = { suspects: true, sweep: true, forget: false, shared: false }
+    const flags = { suspects: 'alone', sweep: true, forget: false, shared: false } as const
     await this.step(`drain ${group}`, { do: 'claim', group: indexOf(group), consumer: 0, limit: 4, ...flags })
     if (this.#model.leases.length === before) return false
     await this.#settle([{ lease: before, plan: { acks: 'all', nacks: [], releases: [] } }])

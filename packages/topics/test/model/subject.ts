@@ -35,7 +35,6 @@ export class Subject {
   readonly #topic: TopicRecord
   readonly #subscriptions = new Map<string, SubscriptionRecord>()
   readonly #ids: number[] = []
-  readonly #positions: bigint[] = []
   readonly #held: Held[] = []
 
   static async create(testStore: TestStore, topic: string, scenario: Scenario): Promise<Subject> {
@@ -98,13 +97,16 @@ export class Subject {
     if (isLate) await this.#testStore.levelDueTimes(subscription.id)
     const result = await this.#store.claim({
       ...plan,
+      leaseMs: null,
       topic: this.#topic,
       subscription,
       forget: forget.map(number => this.#lease(number).token),
     })
-    const { status, takenOver, deadLettered, lease } = result
+    const { status, takeOvers, deadLettered, lease, waiting } = result
+    const takenOver = takeOvers.reduce((sum, { count }) => sum + count, 0)
     if (lease) this.#hold(group, lease)
-    return { status, takenOver, deadLettered, lease: lease && toClaimed(lease), next: lease ? null : toNext(result) }
+    const next = lease ? null : toNext(result)
+    return { status, takenOver, deadLettered, waiting, lease: lease && toClaimed(lease), next }
   }
 
   async settle(plans: readonly { readonly lease: number; readonly plan: Plan }[]): Promise<Settled[]> {
@@ -141,14 +143,11 @@ export class Subject {
   /** `needed`: the messages each group has not settled yet. No watermark may be above one of them. */
   async describe(needed: ReadonlyMap<string, readonly number[]>): Promise<Described> {
     const { messagesPublished, groups } = await this.#store.describeTopic(this.#topic)
-    await this.#findPositions()
     for (const { group, watermark } of groups) {
       this.ledger.watermark(group, watermark)
       for (const n of needed.get(group) ?? []) {
-        assert.ok(
-          (this.#positions[n] ?? -1n) >= watermark,
-          `${group}: the watermark ${watermark} is above message ${n}`,
-        )
+        const id = this.#ids[n] ?? -1
+        assert.ok(id > watermark, `${group}: the watermark ${watermark} is not below message ${n}, which is ${id}`)
       }
     }
     // Concurrent writers draw ids that may come to nothing, and PostgreSQL counts those: never too few.
@@ -185,12 +184,9 @@ export class Subject {
     return found.sort((a, b) => a.n - b.n)
   }
 
-  /** What the watermarks have to reach by and by: the last message, or the oldest transaction that is still open. */
+  /** What the watermarks have to reach by and by: the last message, unless a transaction stays open. */
   async goal(): Promise<bigint> {
-    await this.#findPositions()
-    const horizon = await this.#testStore.horizon()
-    const last = this.#positions.at(-1) ?? 0n
-    return last < horizon ? last : horizon
+    return (await this.#testStore.settlesDown()) ? BigInt(this.#ids.at(-1) ?? 0) : 0n
   }
 
   async groupsBelow(goal: bigint): Promise<string[]> {
@@ -211,11 +207,6 @@ export class Subject {
       this.#ids[n] = id
       this.ledger.published(n)
     }
-  }
-
-  async #findPositions(): Promise<void> {
-    const unknown = this.#ids.slice(this.#positions.length)
-    if (unknown.length > 0) this.#positions.push(...(await this.#testStore.positions(this.#topic.id, unknown)))
   }
 
   #hold(group: string, lease: Lease): void {
@@ -272,13 +263,13 @@ export class Subject {
   }
 }
 
-function toClaimed({ messages, versions, attempts, suspect }: Lease): Claimed['lease'] {
+function toClaimed({ messages, versions, attempts, suspects }: Lease): Claimed['lease'] {
   const slots = messages.map(({ payload }, slot) => ({
     n: numberOf(payload),
     attempts: attempts?.[slot] ?? 1,
     version: versions?.[slot] ?? 1,
   }))
-  return { suspect, slots }
+  return { suspects, slots }
 }
 
 function toNext({ nextDueMs }: ClaimResult): Claimed['next'] {

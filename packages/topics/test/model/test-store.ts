@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { until } from '../../../../testing/until.ts'
 import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
 import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -13,10 +14,11 @@ type Sql = {
   /** Past too, and after `longAgo`: what falls due with a lease that ran out comes after what was due before. */
   readonly lately: string
   readonly now: string
-  /** What a watermark is compared with: the id, or the transaction id. */
-  readonly position: string
-  /** The oldest transaction that is open, in whatever database of the server: no watermark gets past it. */
-  readonly horizon: string
+  /**
+   * The oldest transaction that is open, in whatever database of the server, and the next one: no watermark gets past what was
+   * published when it began. null where there is one writer at a time.
+   */
+  readonly horizon: string | null
   /** The table of what is known of partitions; null where there are none. */
   readonly partition: string | null
   earlier(column: string, ms: number): string
@@ -81,12 +83,11 @@ export class TestStore implements AsyncDisposable {
     await execute(`delete from ${lease} where subscription_id = ${subscription} and not (${LIVE})`)
   }
 
-  /** Where a message stands in the terms of a watermark. */
-  async positions(topic: number, ids: readonly number[]): Promise<bigint[]> {
-    const { position, log, execute } = this.#sql
-    const text = `select id, ${position} as position from ${log(topic)} where id in (${ids.join()})`
-    const rows = new Map((await execute(text)).map(row => [Number(row.id), BigInt(String(row.position))]))
-    return ids.map(id => rows.get(id) ?? -1n)
+  /** Which of these messages are in the log. */
+  async stored(topic: number, ids: readonly number[]): Promise<Set<number>> {
+    const { log, execute } = this.#sql
+    const rows = await execute(`select id from ${log(topic)} where id in (${ids.join()})`)
+    return new Set(rows.map(row => Number(row.id)))
   }
 
   /** As if so much time had passed since the topic's messages were published. */
@@ -106,9 +107,22 @@ export class TestStore implements AsyncDisposable {
     return rows.length > 0
   }
 
-  async horizon(): Promise<bigint> {
-    const [row] = await this.#sql.execute(`select ${this.#sql.horizon} as horizon`)
-    return BigInt(String(row?.horizon))
+  /** Whether all transactions that are open now end soon; a watermark may stay behind one that doesn't. */
+  async settlesDown(): Promise<boolean> {
+    const { horizon, execute } = this.#sql
+    if (horizon === null) return true
+    const look = async (): Promise<{ oldest: bigint; next: bigint }> => {
+      const [row] = await execute(`select ${horizon}`)
+      return { oldest: BigInt(String(row?.oldest)), next: BigInt(String(row?.next)) }
+    }
+    const { next } = await look()
+    return await until(async () => (await look()).oldest >= next, {
+      what: 'open transactions to end',
+      timeout: 5_000,
+    }).then(
+      () => true,
+      () => false,
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -140,8 +154,7 @@ export async function sqliteTestStore(): Promise<TestStore> {
     longAgo: '1',
     lately: '2',
     now: "unixepoch('subsec') * 1000 + 1",
-    position: 'id',
-    horizon: String(Number.MAX_SAFE_INTEGER),
+    horizon: null,
     partition: null,
     earlier: (column, ms) => `${column} - ${ms}`,
     subscription: 'tidemark_subscription',
@@ -166,8 +179,7 @@ export async function postgresTestStore(): Promise<TestStore> {
     longAgo: "timestamptz '2000-01-01'",
     lately: "timestamptz '2001-01-01'",
     now: 'clock_timestamp()',
-    position: 'xid::text',
-    horizon: 'pg_snapshot_xmin(pg_current_snapshot())::text',
+    horizon: `pg_snapshot_xmin(pg_current_snapshot())::text as oldest, pg_snapshot_xmax(pg_current_snapshot())::text as next`,
     partition: 'tidemark.partition',
     earlier: (column, ms) => `${column} - ${ms} * interval '1 millisecond'`,
     subscription: 'tidemark.subscription',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import pg from 'pg'
 import { open as openTidemark, type StoredMessage } from 'tidemark'
+import { isLong } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
 import { admin, type Bench, message, messages, open, quiet, server } from './store-bench.ts'
 
@@ -66,12 +67,15 @@ async function fillLog({ schema, topic }: Bench, rows: number): Promise<void> {
   await admin.query(`select setval('${schema}.log_${topic.id}_id', ${rows})`)
 }
 
-describe('looking at a topic of five million messages', () => {
+/** More than a partition holds. */
+const MANY = isLong ? 5_000_000 : 1_500_000
+
+describe('looking at a topic of millions of messages', () => {
   it('reads no more of the log than a few rows a group, by index', async () => {
     await using bench = await open()
     const { store, schema, topic } = bench
     const early = await store.subscribe(topic, 'group-00', 'beginning')
-    await fillLog(bench, 5_000_000)
+    await fillLog(bench, MANY)
     for (let n = 1; n < 64; n++) {
       await store.subscribe(topic, `group-${String(n).padStart(2, '0')}`, n % 2 === 0 ? 'beginning' : 'now')
     }
@@ -82,10 +86,10 @@ describe('looking at a topic of five million messages', () => {
     assert.equal(groups.length, 64)
     for (const [n, group] of groups.entries()) {
       if (n % 2 === 1) assert.equal(group.backlog, 10)
-      else assert.ok(group.backlog >= 4_900_000 && group.backlog <= 5_100_000, `backlog ${group.backlog}`)
+      else assert.ok(Math.abs(group.backlog - MANY) <= 100_000, `backlog ${group.backlog}`)
       assert.ok(group.oldestWaitingAt !== null)
     }
-    const described = await logNodesOf(`select * from ${schema}.describe_groups(${topic.id}, 1000)`)
+    const described = await logNodesOf(`select * from ${schema}.describe_groups(${topic.id}, 1000, null)`)
     assert.ok(described.length > 64)
     const types = new Set(described.map(node => node['Node Type']))
     assert.deepEqual(
@@ -103,17 +107,15 @@ describe('looking at a topic of five million messages', () => {
     assert.ok(rowsRead(facts) <= 1_000, `${rowsRead(facts)} rows of the log`)
     assert.deepEqual((await store.facts(topic)).inconsistencies, [])
 
-    // Vacuum tells the BRIN index which pages hold which ids; until then a browse reads its partition's new pages.
-    await admin.query(`vacuum ${schema}.log_${topic.id}`)
-    const page = await store.browse(topic, { after: 2_500_000, newestFirst: false, limit: 10 })
+    const page = await store.browse(topic, { after: 700_000, newestFirst: false, limit: 10 })
     assert.deepEqual(
       page.messages.map(({ id }) => id),
-      Array.from({ length: 10 }, (_, n) => 2_500_001 + n),
+      Array.from({ length: 10 }, (_, n) => 700_001 + n),
     )
     const browsed = await logNodesOf(
-      `select * from ${schema}.browse(${topic.id}, 2500001, 2510000, null, null, 'k', false, null, false, 10)`,
+      `select * from ${schema}.browse(${topic.id}, 700001, 710000, null, null, 'k', false, null, false, 10)`,
     )
-    assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Bitmap Heap Scan'))
+    assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Index Scan'))
   })
 })
 

@@ -21,7 +21,7 @@ describe('Concern 5: Cleanup Job Performance at Scale', () => {
     const { schema } = bench
     await admin.query(`update ${schema}.partition set newest = newest - interval '2 hours'`)
     assert.deepEqual(await rowsRead(bench), { dropped: null, isFew: true })
-    await admin.query(`update ${schema}.subscription set status = 'DEAD' where group_name = 'slow'`)
+    await admin.query(`update ${schema}.subscription set status = 'CANCELLED' where group_name = 'slow'`)
     assert.deepEqual(await rowsRead(bench), { dropped: '0', isFew: true })
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
-import { RETAINED_BACKFILL } from '../../src/backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import { messageIdOf } from '../../src/message-id.ts'
 import type { RawMessage } from '../../src/raw-message.ts'
 import type { StartPosition, SubscriptionRecord } from '../../src/stores/store.ts'
@@ -58,7 +58,7 @@ describe('a page that another group has read', () => {
   it('is not claimed by a group that asks for less, stands elsewhere or begins later', async () => {
     await using bench = await open()
     const published = await bench.store.publish(bench.topic, messages(30))
-    const eighth = messageIdOf(bench.topic.uid, published[7]?.id ?? 0)
+    const eighth = messageIdOf(bench.topic.uid, published[7]?.salt ?? 0, published[7]?.id ?? 0)
     const [reader, other] = (await subscribed(bench, 'reader', 'other')) as [SubscriptionRecord, SubscriptionRecord]
     for (let n = 0; n < 6; n++) await claimLease(bench, reader, TOGETHER)
     assert.deepEqual(payloads(await claimLease(bench, other, TOGETHER)), [0, 1, 2, 3, 4])
@@ -120,9 +120,11 @@ describe('a page that another group has read', () => {
     const [third] = await bench.store.publish(bench.topic, messages(2, 3), writer.client)
     await writer.client.query('commit')
     const [all] = (await subscribed(bench, 'all')) as [SubscriptionRecord]
-    // In the order of their transactions.
-    assert.deepEqual(await drain(bench, all, ONE), [1, 3, 4, 2])
-    for (const from of [{ messageId: messageIdOf(bench.topic.uid, third?.id ?? 0) }, { timestamp: now }]) {
+    assert.deepEqual(await drain(bench, all, ONE), [1, 2, 3, 4])
+    for (const from of [
+      { messageId: messageIdOf(bench.topic.uid, third?.salt ?? 0, third?.id ?? 0) },
+      { timestamp: now },
+    ]) {
       const name = Object.keys(from)[0]
       const later = await bench.store.subscribe(bench.topic, `later-${name}`, from)
       const alone = await bench.store.subscribe(bench.topic, `alone-${name}`, from)
@@ -248,7 +250,7 @@ class Group {
 
   async goBack(): Promise<void> {
     const { store, topic } = this.#bench
-    await store.resetCursor(topic, this.#subscription, 'beginning', RETAINED_BACKFILL)
+    await store.resetCursor(topic, this.#subscription, 'beginning', DEFAULT_BACKFILL)
     this.seen = []
   }
 }

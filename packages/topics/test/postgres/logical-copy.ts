@@ -8,6 +8,7 @@ import { quoteIdentifier, schemaName } from '../../src/stores/postgres/schema-na
 
 /** Referenced ones first. */
 const TABLES = [
+  'namespace',
   'topic',
   'subscription',
   'lease',
@@ -63,6 +64,8 @@ async function copyLog(ends: Ends, topic: number, rows: number): Promise<void> {
 
 async function copyTable({ from, to, schema }: Ends, table: string): Promise<void> {
   const name = `${schema}.${quoteIdentifier(table)}`
+  // The migration has made a row of its own in one of them.
+  if (table === 'namespace') await to.query(`delete from ${name}`)
   const { rows } = await from.query(`select coalesce(json_agg(t), '[]')::text as all from ${name} as t`)
   await to.query(
     `insert into ${name} overriding system value select * from json_populate_recordset(null::${name}, $1::json)`,

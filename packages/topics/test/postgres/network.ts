@@ -1,27 +1,39 @@
 import { once } from 'node:events'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 
-/** A network between a client and the server that the test can cut: real sockets, of which nothing gets through. */
+/** A client's way to the server. */
+type Way = {
+  readonly client: Socket
+  readonly server: Socket
+  /** Nothing gets through, and neither end is told. */
+  isSilent: boolean
+}
+
+/** A network between clients and the server that the test can silence or cut: real sockets, of which nothing gets through. */
 export class Network implements AsyncDisposable {
   readonly url: string
   readonly #server: ReturnType<typeof createServer>
-  readonly #sockets: Set<Socket>
+  readonly #ways = new Set<Way>()
   #cut = false
+  /** What becomes of every new connection after so many answers of the server. */
+  fate: { readonly answers: number; readonly is: 'reset' | 'silence' } | undefined
+  /** Connections that met it. */
+  fates = 0
+  /** As many connections were open at once. */
+  most = 0
 
   static async to(url: string): Promise<Network> {
     const target = new URL(url)
-    const sockets = new Set<Socket>()
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const network = new Network(target, server, sockets)
+    const network = new Network(target, server)
     server.on('connection', client => network.#join(client, target))
     return network
   }
 
-  private constructor(target: URL, server: ReturnType<typeof createServer>, sockets: Set<Socket>) {
+  private constructor(target: URL, server: ReturnType<typeof createServer>) {
     this.#server = server
-    this.#sockets = sockets
     const address = server.address()
     const url = new URL(target)
     url.hostname = '127.0.0.1'
@@ -29,38 +41,67 @@ export class Network implements AsyncDisposable {
     this.url = url.href
   }
 
-  /** From now on nothing arrives, and nobody is told. */
+  /** From now on nothing arrives, and nobody is told. New connections are accepted, and never answered. */
   cut(): void {
     this.#cut = true
-    for (const socket of this.#sockets) socket.pause()
+    for (const way of this.#ways) way.isSilent = true
   }
 
   /** What was on its way is lost: the connections of before are reset, new ones get through. */
   heal(): void {
     this.#cut = false
-    for (const socket of this.#sockets) socket.resetAndDestroy()
-    this.#sockets.clear()
+    for (const way of this.#ways) reset(way)
+  }
+
+  /** New connections get through; those of before stay silent for ever, as behind a gateway that forgot them. */
+  forget(): void {
+    this.#cut = false
+  }
+
+  /** Whoever is connected is cut off, and hears of it. */
+  reset(): void {
+    for (const way of this.#ways) reset(way)
+  }
+
+  /** Connections that clients have open now. */
+  get connections(): number {
+    return [...this.#ways].filter(({ client }) => !client.destroyed).length
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.close()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const way of this.#ways) reset(way)
   }
 
   #join(client: Socket, target: URL): void {
     const server = connectTo({ host: target.hostname, port: Number(target.port) })
+    const way: Way = { client, server, isSilent: this.#cut }
+    this.#ways.add(way)
+    this.most = Math.max(this.most, this.connections)
+    const { fate } = this
+    let answers = 0
+    server.on('data', () => {
+      if (++answers !== fate?.answers) return
+      this.fates++
+      if (fate.is === 'reset') reset(way)
+      else way.isSilent = true
+    })
     for (const [from, to] of [
       [client, server],
       [server, client],
     ] as const) {
-      this.#sockets.add(from)
-      from.on('data', data => to.write(data))
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        this.#sockets.delete(from)
-        to.destroy()
+      from.on('data', data => {
+        if (!way.isSilent) to.write(data)
       })
-      if (this.#cut) from.pause()
+      from.on('error', () => from.destroy())
+      from.on('close', () => {
+        if (!way.isSilent) to.destroy()
+        if (client.destroyed && server.destroyed) this.#ways.delete(way)
+      })
     }
   }
+}
+
+function reset({ client, server }: Way): void {
+  for (const socket of [client, server]) if (!socket.destroyed) socket.resetAndDestroy()
 }

@@ -23,7 +23,7 @@ describe('opening a PostgreSQL store', () => {
 
   it('refuses a schema of a newer Tidemark', async () => {
     const bench = await open()
-    await admin.query(`insert into "${bench.schema}".migration (version) values (99)`)
+    await admin.query(`insert into "${bench.schema}".migration (version, checksum) values (99, '')`)
     await bench.store.close()
     await assert.rejects(openStore(bench.namespace), DatabaseVersionError)
   })

@@ -255,6 +255,48 @@ describe('a namespace restored into another cluster', () => {
     assert.deepEqual(await drain(here, 'orders', 'group'), [2])
   })
 
+  it('leaves every message its messageId, and draws no id again', async () => {
+    const namespace = freshNamespace()
+    const published: string[] = []
+    {
+      await using tm = await openAt(old, namespace)
+      await tm.configureTopic('orders', { ...SETTINGS, maxAttempts: 1 })
+      const reader = await tm.reader('orders', { group: 'group' }).ready()
+      for (const count of [1, 3, 2]) {
+        const refs = await tm.publishBatch('orders', new Array(count).fill('message'))
+        published.push(...refs.map(({ messageId }) => messageId))
+      }
+      await reader.nack(await reader.receive(), new Error('never'))
+      published.push((await tm.publish('orders', 'given', { messageId: 'given' })).messageId)
+    }
+    await copyNamespace(old.url, lower.url, namespace)
+    // A dump without its sequences, of a log whose newest messages were cleaned up.
+    const client = new pg.Client({ connectionString: lower.url })
+    await client.connect()
+    const schema = `"${schemaName(namespace)}"`
+    await client.query(`select setval('${schema}.log_1_id', 1, false)`)
+    await client.query(`delete from ${schema}.log_1 where id > 6`)
+    await client.end()
+    await repair(lower.url, { namespace })
+    await using here = await openAt(lower, namespace)
+    const { messages } = await here.admin.browse('orders')
+    assert.deepEqual(
+      messages.map(({ messageId }) => messageId),
+      published.slice(0, 6),
+    )
+    const [letter] = await here.admin.deadLetters('orders')
+    assert.equal(letter?.messageId, published[0])
+    assert.deepEqual(await here.publish('orders', 'given', { messageId: 'given' }), {
+      ...{ topic: 'orders', id: 7, messageId: 'given', duplicate: true },
+    })
+    const [next] = await here.publishBatch('orders', ['new'])
+    assert.ok((next?.id ?? 0) > 7 && !published.includes(next?.messageId ?? ''))
+    const reset = { messageId: published[4] ?? '' }
+    await here.admin.resetGroup('orders', 'group', reset)
+    const delivery = await here.reader('orders', { group: 'group' }).receive()
+    assert.equal(delivery.messageId, published[4])
+  })
+
   it('is found by diagnose, repaired once, and not while somebody has it open', async () => {
     const namespace = freshNamespace()
     {

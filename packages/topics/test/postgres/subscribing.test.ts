@@ -18,7 +18,7 @@ describe('subscribing', () => {
     const starts = {
       now: 'now',
       beginning: 'beginning',
-      derived: { messageId: messageIdOf(bench.topic.uid, first?.id ?? 0) },
+      derived: { messageId: messageIdOf(bench.topic.uid, first?.salt ?? 0, first?.id ?? 0) },
       given: { messageId: 'two' },
       time: { timestamp },
       future: { timestamp: Date.now() + 3_600_000 },

@@ -53,7 +53,7 @@ async function publish(connection: Listening, topic: TopicRecord, count: number)
 }
 
 async function page(connection: Listening, topic: TopicRecord, subscription: SubscriptionRecord) {
-  const options = { suspects: true, sweep: true, forget: [], shared: false }
+  const options = { suspects: 'alone', leaseMs: null, sweep: true, forget: [], shared: false } as const
   const request = { topic, subscription, consumer: 'c', limit: PAGE, ...options }
   const { lease } = await claim(connection, request, { cache: undefined, lookFirst: true })
   assert.ok(lease)

@@ -22,6 +22,7 @@ export async function listening(): Promise<Listening & AsyncDisposable> {
   const connection = new Listening({ path: `${folder.path}/app.db`, durability: 'process', busyTimeoutMs: 1_000 })
   await connection.prepareForUse()
   await migrate(connection)
+  await connection.startClock()
   return Object.assign(connection, {
     async [Symbol.asyncDispose]() {
       await connection.close()

@@ -6,6 +6,7 @@ import type { BackfillRecord } from '../../src/stores/fan-out-store.ts'
 const RECORD: BackfillRecord = {
   topicId: 1,
   subscriptionId: 1,
+  subscriptionUid: 1,
   group: 'g',
   epoch: 1,
   status: 'RUNNING',

@@ -14,12 +14,13 @@ const SLOW = 20
 describe('a member', () => {
   it('looks at the clock after a handler that waited, however quick those before it were', async () => {
     const messages = Array.from({ length: MESSAGES }, (_, id): RawMessage => {
-      return { id, payload: '1', type: null, key: null, headers: null, messageId: null, createdAt: 0 }
+      return { id, salt: 1, payload: '1', type: null, key: null, headers: null, messageId: null, createdAt: 0 }
     })
-    const page = { token: '', size: MESSAGES, messages, slots: null, versions: null, attempts: null, suspect: false }
+    const page = { token: '', size: MESSAGES, messages, slots: null, versions: null, attempts: null }
     // Nothing of the engine, the topic or the group is asked for while messages are only handled.
-    const topic = { config: { leaseMs: 300_000 } } as TopicRecord
-    const lease = new HeldLease(page, topic, {} as SubscriptionRecord, { forget() {} }, performance.now())
+    const topic = {} as TopicRecord
+    const term = { claimedAt: performance.now(), termMs: 300_000 }
+    const lease = new HeldLease({ ...page, suspects: 'none' }, topic, {} as SubscriptionRecord, { forget() {} }, term)
     let waitedUntil = 0
     const timed = new Map<number, number | undefined>()
     const done = Promise.withResolvers<void>()
@@ -33,7 +34,7 @@ describe('a member', () => {
       handler,
       { filter: undefined, concurrency: 1 },
       {
-        finished: ({ id }, _error, timedFrom) => {
+        finished: (_member, { id }, _error, timedFrom) => {
           timed.set(id, timedFrom)
           if (timed.size === MESSAGES) done.resolve()
         },

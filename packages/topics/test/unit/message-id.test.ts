@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { idOfMessageId, messageIdOf } from '../../src/message-id.ts'
+import { messageIdOf, parseMessageId } from '../../src/message-id.ts'
+import { random52 } from '../../src/random-bits.ts'
 
-const uids = fc.bigInt({ min: 0n, max: (1n << 60n) - 1n })
-const ids = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+const uids = fc.integer({ min: 0, max: 2 ** 52 - 1 })
+const salts = fc.integer({ min: 0, max: 2 ** 52 - 1 })
+const ids = fc.integer({ min: 1, max: 2 ** 48 - 1 })
 
 describe('a derived messageId', () => {
-  it('is a UUID of version 8 that leads back to the id', () => {
+  it('is a UUID of version 8 that leads back to the id and the salt', () => {
     fc.assert(
-      fc.property(uids, ids, (uid, id) => {
-        const messageId = messageIdOf(uid, id)
+      fc.property(uids, salts, ids, (uid, salt, id) => {
+        const messageId = messageIdOf(uid, salt, id)
         assert.match(messageId, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-        assert.equal(idOfMessageId(uid, messageId), id)
+        assert.deepEqual(parseMessageId(uid, messageId), { id, salt })
       }),
     )
   })
@@ -22,11 +24,13 @@ describe('a derived messageId', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(uids, { minLength: 2, maxLength: 2 }),
+        fc.uniqueArray(salts, { minLength: 2, maxLength: 2 }),
         fc.array(near, { minLength: 2 }),
-        (two, asked) => {
+        (twoUids, twoSalts, asked) => {
           for (const [index, id] of asked.entries()) {
-            const uid = two[index % 2] ?? 0n
-            assert.equal(idOfMessageId(uid, messageIdOf(uid, id)), id)
+            const uid = twoUids[index % 2] ?? 0
+            const salt = twoSalts[(index >> 1) % 2] ?? 0
+            assert.deepEqual(parseMessageId(uid, messageIdOf(uid, salt, id)), { id, salt })
           }
         },
       ),
@@ -34,23 +38,48 @@ describe('a derived messageId', () => {
   })
 
   it('never changes its form: programs have stored it', () => {
-    assert.equal(messageIdOf(0x123456789abcdefn, 1), '12345678-9abc-8def-8000-000000000001')
-    assert.equal(messageIdOf(0x123456789abcdefn, 0xfff), '12345678-9abc-8def-8000-000000000fff')
-    assert.equal(messageIdOf(0x123456789abcdefn, 0x1000), '12345678-9abc-8def-8000-000000001000')
-    assert.equal(messageIdOf(0xfn, Number.MAX_SAFE_INTEGER), '00000000-0000-800f-801f-ffffffffffff')
+    assert.equal(messageIdOf(0x56789abcdef, 0x123456789abcd, 1), '12345678-9abc-8daf-8def-000000000001')
+    assert.equal(messageIdOf(0x56789abcdef, 0x123456789abcd, 0xfff), '12345678-9abc-8daf-8def-000000000fff')
+    assert.equal(messageIdOf(0x56789abcdef, 0x123456789abcd, 0x1000), '12345678-9abc-8daf-8def-000000001000')
+    assert.equal(messageIdOf(0xf, 1, 2 ** 48 - 1), '00000000-0000-8100-800f-ffffffffffff')
+    assert.equal(messageIdOf(0x3fffff, 2 ** 52 - 1, 0), 'ffffffff-ffff-8fff-bfff-000000000000')
   })
 
-  it('belongs to its own topic only', () => {
+  it('differs with the publish, though the id is drawn again', () => {
     fc.assert(
-      fc.property(uids, uids, ids, (uid, other, id) => {
-        fc.pre(uid !== other)
-        assert.equal(idOfMessageId(other, messageIdOf(uid, id)), undefined)
+      fc.property(uids, salts, salts, ids, (uid, salt, other, id) => {
+        fc.pre(salt !== other)
+        assert.notEqual(messageIdOf(uid, salt, id), messageIdOf(uid, other, id))
+      }),
+    )
+  })
+
+  it('is not taken for another topic’s', () => {
+    fc.assert(
+      fc.property(uids, uids, salts, ids, (uid, other, salt, id) => {
+        fc.pre(uid % 2 ** 22 !== other % 2 ** 22)
+        assert.equal(parseMessageId(other, messageIdOf(uid, salt, id)), undefined)
       }),
     )
   })
 
   it('is not found in other texts', () => {
-    fc.assert(fc.property(uids, fc.string(), (uid, text) => idOfMessageId(uid, text) === undefined))
-    assert.equal(idOfMessageId(1n, messageIdOf(1n, 5).toUpperCase().replace('8', 'x')), undefined)
+    fc.assert(fc.property(uids, fc.string(), (uid, text) => parseMessageId(uid, text) === undefined))
+    assert.equal(parseMessageId(1, messageIdOf(1, 7, 5).toUpperCase().replace('8', 'x')), undefined)
+  })
+})
+
+describe('random bits', () => {
+  it('are 52, of which every one is used', () => {
+    let ones = 0
+    let zeros = 0
+    for (let drawn = 0; drawn < 2_000; drawn++) {
+      const value = random52()
+      assert.ok(Number.isSafeInteger(value) && value >= 0 && value < 2 ** 52)
+      ones = Number(BigInt(ones) | BigInt(value))
+      zeros = Number(BigInt(zeros) | (~BigInt.asUintN(52, BigInt(value)) & ((1n << 52n) - 1n)))
+    }
+    assert.equal(ones, 2 ** 52 - 1)
+    assert.equal(zeros, 2 ** 52 - 1)
   })
 })

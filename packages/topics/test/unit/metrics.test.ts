@@ -27,6 +27,20 @@ describe('a histogram', () => {
   })
 })
 
+describe('a histogram that was reported', () => {
+  it('is merged with others as if all had been recorded in one', () => {
+    const [one, other, both] = [new Histogram(), new Histogram(), new Histogram()]
+    for (let ms = 1; ms <= 100; ms++) {
+      const part = ms % 2 === 0 ? one : other
+      part.record(ms)
+      both.record(ms)
+    }
+    const merged = new Histogram()
+    for (const part of [one, other]) merged.merge(JSON.parse(JSON.stringify(part.sparse())))
+    assert.deepEqual(merged.snapshot(), both.snapshot())
+  })
+})
+
 describe('the metrics', () => {
   it('count for the whole, the topic and the group', () => {
     const metrics = new MetricsRegistry()
@@ -38,6 +52,28 @@ describe('the metrics', () => {
     assert.equal(topics.orders?.totals.published, 7)
     assert.equal(topics.orders?.groups.email?.totals.acked, 3)
     assert.ok(rates.acked > 0)
+  })
+
+  it('build anew only what has changed since they were read', () => {
+    const metrics = new MetricsRegistry()
+    for (let group = 0; group < 500; group++) metrics.add('acked', 1, 'orders', `group-${group}`)
+    const pool = { size: 1, busy: 0, waiting: 0 }
+    const before = metrics.snapshot(pool).topics.orders?.groups
+    metrics.add('acked', 1, 'orders', 'group-7')
+    const after = metrics.snapshot(pool).topics.orders?.groups
+    assert.deepEqual([before?.['group-7']?.totals.acked, after?.['group-7']?.totals.acked], [1, 2])
+    const rebuilt = Object.keys(after ?? {}).filter(name => after?.[name]?.totals !== before?.[name]?.totals)
+    assert.deepEqual(rebuilt, ['group-7'])
+  })
+
+  it('weigh a handler that was timed with those that were not', () => {
+    const metrics = new MetricsRegistry()
+    const meter = metrics.consumer('orders', 'email', 'email-1')
+    for (let message = 0; message < 15; message++) meter.settled(false, undefined)
+    meter.settled(true, 2)
+    const { handler, consumers } = metrics.snapshot({ size: 1, busy: 0, waiting: 0 }).topics.orders?.groups.email ?? {}
+    const { processed, failed, handler: own } = consumers?.['email-1'] ?? {}
+    assert.deepEqual([processed, failed, own?.count, own?.max, handler?.count], [15, 1, 16, 2, 16])
   })
 
   it('have a conflict ratio of 0 before the first claim', () => {

@@ -11,6 +11,7 @@ const row = (id: number): RawMessage => ({
   headers: null,
   messageId: null,
   createdAt: 0,
+  salt: 1,
 })
 
 describe('the row cache', () => {
@@ -45,11 +46,22 @@ describe('the row cache', () => {
     assert.equal(cache.get(100_000), undefined)
   })
 
+  it('gives way to a fetched row that is another, as after a restore that gave ids out again', () => {
+    const cache = new RowCache(10_000)
+    cache.put(row(7))
+    for (const other of [{ createdAt: 1 }, { payload: '"new"' }, { xid: 5 }, { payload: Uint8Array.of(1) }]) {
+      const fetched = { ...row(7), ...other }
+      assert.equal(cache.put(fetched), fetched)
+      assert.equal(cache.get(7), fetched)
+    }
+    assert.equal(cache.newest?.id, 7)
+  })
+
   it('keeps the row it had: groups share the very object', () => {
     const cache = new RowCache(10_000)
     const first = row(7)
     cache.put(first)
-    cache.put(row(7))
+    assert.equal(cache.put(row(7)), first)
     assert.equal(cache.get(7), first)
   })
 })

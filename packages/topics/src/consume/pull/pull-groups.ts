@@ -5,6 +5,8 @@ import type { Subscribed } from '../subscribe.ts'
 type Member = Subscribed & {
   readonly key: string
   readonly beating: Beating
+  /** Who has pulled. */
+  readonly consumers: Set<string>
   busyUntil: number
   timer: NodeJS.Timeout | undefined
 }
@@ -36,17 +38,25 @@ export class PullGroups {
     return member
   }
 
+  /** What the consumer does is counted, for as long as the group is pulled from. */
+  count({ topic, subscription }: Subscribed, consumer: string): void {
+    const member = [...this.#members.values()].find(each => each.subscription.id === subscription.id)
+    if (member === undefined || member.consumers.has(consumer)) return
+    member.consumers.add(consumer)
+    this.#engine.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
+  }
+
   /** Somebody holds messages of it for so long; 0: without end, and only a pull tells that its clients live. */
-  busyFor(subscriptionId: number, ms: number): void {
+  busyFor(subscriptionUid: number, ms: number): void {
     for (const member of this.#members.values()) {
-      if (member.subscription.id === subscriptionId) this.#keep(member, ms)
+      if (member.subscription.uid === subscriptionUid) this.#keep(member, ms)
     }
   }
 
   /** A pull failed: the next one looks at the subscription anew. */
   forget({ subscription }: Subscribed): void {
     for (const member of this.#members.values())
-      if (member.subscription.id === subscription.id) void this.#leave(member)
+      if (member.subscription.uid === subscription.uid) void this.#leave(member)
   }
 
   async leaveAll(): Promise<void> {
@@ -59,6 +69,7 @@ export class PullGroups {
       key,
       topic,
       subscription,
+      consumers: new Set(),
       busyUntil: 0,
       timer: undefined,
       beating: {
@@ -69,6 +80,7 @@ export class PullGroups {
           // Reports what goes wrong by itself.
           void this.#engine.backfills.start(topic, subscription)
         },
+        recovered: () => this.#engine.wakeHub.wake(topic.id),
         ended: () => void this.#leave(member),
       },
     }
@@ -99,5 +111,9 @@ export class PullGroups {
     clearTimeout(member.timer)
     if (this.#members.get(member.key) === member) this.#members.delete(member.key)
     await this.#engine.heartbeats.leave(member.beating)
+    const { metrics } = this.#engine.instrumentation
+    for (const consumer of member.consumers) {
+      metrics.forgetConsumer(member.topic.name, member.subscription.group, consumer)
+    }
   }
 }

@@ -83,6 +83,7 @@ export class Puller {
     const joined = await this.#groups.join(topic, label, () =>
       subscribe(this.#engine, topic, label, plan.from, plan.settings),
     )
+    this.#groups.count(joined, plan.consumer)
     const pulling = this.#claim(joined, plan)
     this.#pulling.add(pulling)
     try {
@@ -107,20 +108,21 @@ export class Puller {
   }
 
   async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
-    const { subscriptionId, leaseMs } = await extend(this.#engine, receipt, duration)
-    this.#groups.busyFor(subscriptionId, leaseMs)
+    const { subscriptionUid, leaseMs } = await extend(this.#engine, receipt, duration)
+    this.#groups.busyFor(subscriptionUid, leaseMs)
     return { leaseMs }
   }
 
   async #claim(joined: Subscribed, plan: Plan): Promise<Pulled> {
     const { topic, subscription } = joined
-    const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer)
+    const { leaseMs } = plan
+    const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
     try {
       const until = performance.now() + plan.waitMs
       for (;;) {
         const timeoutMs = Math.max(0, until - performance.now())
         const held = await claimer.next({ limit: plan.max, timeoutMs, signal: plan.signal })
-        if (held === null) return { receipt: null, leaseMs: claimer.topic.config.leaseMs, messages: [] }
+        if (held === null) return { receipt: null, leaseMs: claimer.leaseMs, messages: [] }
         const pulled = await this.#handOut(held, plan)
         if (pulled !== undefined) return pulled
       }
@@ -130,19 +132,18 @@ export class Puller {
   }
 
   /** undefined: nothing of it is left to hand out. */
-  async #handOut(held: HeldLease, { maxBytes, leaseMs, signal }: Plan): Promise<Pulled | undefined> {
+  async #handOut(held: HeldLease, { consumer, maxBytes, signal }: Plan): Promise<Pulled | undefined> {
     const { lease, topic, subscription } = held
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
     // The slots of messages that are gone were acked with the first look at the lease.
     if (held.open < lease.size) this.#engine.settler.touch(held)
     if (count === 0) return undefined
-    const termMs = leaseMs ?? topic.config.leaseMs
-    if (leaseMs !== undefined) await this.#engine.store.extend(lease.token, leaseMs)
-    this.#groups.busyFor(subscription.id, termMs)
+    const { termMs } = held
+    this.#groups.busyFor(subscription.uid, termMs)
     const handed = { ...lease, ...firstOf(held, count) }
     return {
-      receipt: encodeReceipt(receiptOf(handed, topic, subscription)),
+      receipt: encodeReceipt(receiptOf(handed, topic, subscription, consumer)),
       leaseMs: termMs,
       messages: handed.messages.map((message, index) => ({
         ...toStoredMessage(topic, message),

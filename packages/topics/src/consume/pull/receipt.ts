@@ -8,12 +8,16 @@ import type { Lease, SubscriptionRecord, TopicRecord } from '../../stores/store.
  */
 export type Receipt = {
   readonly topic: string
+  readonly topicUid: number
   readonly group: string
   readonly subscriptionId: number
+  readonly subscriptionUid: number
   readonly token: string
   readonly size: number
   /** Of the lease's messages, in their order. */
   readonly ids: readonly number[]
+  /** Of the messages, for their messageIds. */
+  readonly salts: readonly number[]
   /** null: message i is in slot i. */
   readonly slots: readonly number[] | null
   /** null: all at 1. */
@@ -21,34 +25,51 @@ export type Receipt = {
   readonly attempts: readonly number[] | null
   /** Only those that publishers gave, by place. */
   readonly messageIds: readonly (string | null)[] | null
+  /** Who pulled, and when, on the clock of that process: for the consumer's figures. */
+  readonly consumer: string
+  readonly pulledAt: number
 }
 
 const PREFIX = 'tmr1'
 const CHECK_LENGTH = 10
+const SALT_BYTES = 7
 const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function receiptOf(lease: Lease, topic: TopicRecord, subscription: SubscriptionRecord): Receipt {
+export function receiptOf(
+  lease: Lease,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  consumer: string,
+): Receipt {
   const { token, size, messages, slots, versions, attempts } = lease
   const hasOwnIds = messages.some(({ messageId }) => messageId !== null)
   return {
     topic: topic.name,
+    topicUid: topic.uid,
     group: subscription.group,
     subscriptionId: subscription.id,
+    subscriptionUid: subscription.uid,
     token,
     size,
     ids: messages.map(({ id }) => id),
+    salts: messages.map(({ salt }) => salt),
     slots,
     versions,
     attempts,
     messageIds: hasOwnIds ? messages.map(({ messageId }) => messageId) : null,
+    consumer,
+    pulledAt: Date.now(),
   }
 }
 
 export function encodeReceipt(receipt: Receipt): string {
-  const { topic, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds } = receipt
+  const { topic, topicUid, group, subscriptionId, subscriptionUid, token, size, ids } = receipt
+  const { salts, slots, versions, attempts, messageIds, consumer, pulledAt } = receipt
   // Neighbours in the log have neighbouring ids: as distances a page of a thousand takes 3 kB, not 10.
   const distances = ids.map((id, index) => id - (ids[index - 1] ?? 0))
-  const fields = [topic, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds]
+  const where = [topic, topicUid, group, subscriptionId, subscriptionUid]
+  const messages = [distances, packSalts(salts), slots, versions, attempts, messageIds]
+  const fields = [...where, token, size, ...messages, consumer, pulledAt]
   const body = Buffer.from(JSON.stringify(fields)).toString('base64url')
   return `${PREFIX}.${body}.${checkOf(body)}`
 }
@@ -72,10 +93,18 @@ function parse(body: string): unknown {
 }
 
 function toReceipt(fields: unknown): Receipt | undefined {
-  if (!Array.isArray(fields) || fields.length !== 10) return undefined
-  const [topic, group, subscriptionId, token, size, distances, slots, versions, attempts, messageIds] = fields
-  const isNamed = typeof topic === 'string' && typeof group === 'string' && isWhole(subscriptionId, 0)
-  if (!isNamed || !matches(TOKEN, token) || !isWhole(size, 1)) return undefined
+  if (!Array.isArray(fields) || fields.length !== 15) return undefined
+  const [topic, uid, group, subscriptionId, subscriptionUid, token, size, distances, ...rest] = fields
+  const [packed, slots, versions, attempts, messageIds, consumer, pulledAt] = rest
+  const isNamed = typeof topic === 'string' && typeof group === 'string' && isWhole(uid, 0)
+  if (
+    !isNamed ||
+    !isWhole(subscriptionId, 0) ||
+    !isWhole(subscriptionUid, 0) ||
+    !matches(TOKEN, token) ||
+    !isWhole(size, 1)
+  )
+    return undefined
   if (!areWhole(distances, Number.MIN_SAFE_INTEGER) || distances.length === 0 || distances.length > size)
     return undefined
   const { length } = distances
@@ -84,9 +113,36 @@ function toReceipt(fields: unknown): Receipt | undefined {
   if (!isList(slots, 0) || !isList(versions, 1) || !isList(attempts, 1)) return undefined
   if (slots === null ? length !== size : slots.some(slot => slot >= size)) return undefined
   if (messageIds !== null && !areTexts(messageIds, length)) return undefined
+  if (typeof consumer !== 'string' || !isWhole(pulledAt, 0)) return undefined
+  const salts = unpackSalts(packed, length)
+  if (salts === undefined) return undefined
   let last = 0
   const ids = distances.map(distance => (last += distance))
-  return { topic, group, subscriptionId, token, size, ids, slots, versions, attempts, messageIds }
+  const where = { topic, topicUid: uid, group, subscriptionId, subscriptionUid }
+  return { ...where, token, size, ids, salts, slots, versions, attempts, messageIds, consumer, pulledAt }
+}
+
+/** A number where all messages are of one publish, else seven bytes each: as decimals they would take twice as much. */
+function packSalts(salts: readonly number[]): number | string {
+  const [first = 0] = salts
+  if (salts.every(salt => salt === first)) return first
+  const bytes = Buffer.alloc(salts.length * SALT_BYTES)
+  for (const [index, salt] of salts.entries()) {
+    bytes.writeUIntBE(Math.floor(salt / 0x1_0000_0000), index * SALT_BYTES, 3)
+    bytes.writeUInt32BE(salt % 0x1_0000_0000, index * SALT_BYTES + 3)
+  }
+  return bytes.toString('base64url')
+}
+
+function unpackSalts(packed: unknown, count: number): number[] | undefined {
+  if (isWhole(packed, 0)) return new Array(count).fill(packed)
+  if (typeof packed !== 'string') return undefined
+  const bytes = Buffer.from(packed, 'base64url')
+  if (bytes.length !== count * SALT_BYTES) return undefined
+  return Array.from({ length: count }, (_, index) => {
+    const at = index * SALT_BYTES
+    return bytes.readUIntBE(at, 3) * 0x1_0000_0000 + bytes.readUInt32BE(at + 3)
+  })
 }
 
 const matches = (pattern: RegExp, value: unknown): value is string => typeof value === 'string' && pattern.test(value)

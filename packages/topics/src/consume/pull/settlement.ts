@@ -39,8 +39,22 @@ export async function settle(engine: Engine, text: string, given: PullSettlement
       deliveryOf(engine, lease, receipt, id).nack(error, delay === undefined ? undefined : { delay }),
     ),
   ])
+  count(
+    engine,
+    receipt,
+    settled.map(each => each.status === 'fulfilled'),
+    acks.length,
+  )
   const refused = settled.find(each => each.status === 'rejected')
   if (refused !== undefined) throw refused.reason
+}
+
+/** For the consumer's figures, where it is this process that it pulls from. The first `acked` are acks. */
+function count(engine: Engine, receipt: Receipt, accepted: readonly boolean[], acked: number): void {
+  const { topic, group, consumer, pulledAt } = receipt
+  const meter = engine.instrumentation.metrics.group(topic, group)?.consumers.get(consumer)
+  const ms = Math.max(0, Date.now() - pulledAt)
+  for (const [place, isAccepted] of accepted.entries()) if (isAccepted) meter?.settled(place >= acked, ms)
 }
 
 /** Keeps the receipt's messages for `duration` (the topic's lease) from now; resolves with it. 0: for ever. */
@@ -50,35 +64,44 @@ export async function extend(engine: Engine, text: string, duration: Duration | 
   const [id = 0] = receipt.ids
   const leaseMs = duration === undefined ? lease.termMs : parseDuration('extend', duration, { min: 1 })
   await deliveryOf(engine, lease, receipt, id).extend(duration)
-  return { subscriptionId: receipt.subscriptionId, leaseMs }
+  return { subscriptionUid: receipt.subscriptionUid, leaseMs }
 }
 
-export type ExtendedReceipt = { readonly subscriptionId: number; readonly leaseMs: number }
+export type ExtendedReceipt = { readonly subscriptionUid: number; readonly leaseMs: number }
 
 /** The lease as the process that claimed it would have it: settling goes the same way for both. */
 async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
-  const topic = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
+  const found = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
+  // Of a topic that was made anew meanwhile the token is unknown; what is said of its messages is still right.
+  const topic = { ...found, uid: receipt.topicUid }
   const { token, size, slots, versions, attempts } = receipt
-  const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspect: false }
-  return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, performance.now())
+  const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspects: 'none' } as const
+  const term = { claimedAt: performance.now(), termMs: topic.config.leaseMs }
+  return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, term)
 }
 
-const messagesOf = ({ ids, messageIds }: Receipt): RawMessage[] =>
+const messagesOf = ({ ids, salts, messageIds }: Receipt): RawMessage[] =>
   ids.map((id, index) => ({
     id,
+    salt: salts[index] ?? 0,
     messageId: messageIds?.[index] ?? null,
     ...{ payload: '', type: null, key: null, headers: null, createdAt: 0 },
   }))
 
 /** What a settlement says of its group: who it is. */
-const subscriptionOf = (topic: TopicRecord, { subscriptionId, group }: Receipt): SubscriptionRecord => ({
+const subscriptionOf = (
+  topic: TopicRecord,
+  { subscriptionId, subscriptionUid, group }: Receipt,
+): SubscriptionRecord => ({
   id: subscriptionId,
+  uid: subscriptionUid,
   topicId: topic.id,
   group,
   status: 'ACTIVE',
   epoch: 0,
   heartbeat: { intervalMs: 0, timeoutMs: 0, deadAfterMisses: 0 },
   created: false,
+  skipped: 0,
   resurrected: null,
 })
 

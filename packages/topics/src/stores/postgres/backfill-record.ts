@@ -1,4 +1,5 @@
 import type { BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
+import type { SubscriptionRef } from '../store.ts'
 
 /** A row of `backfill` as `to_jsonb` gives it. */
 export type BackfillRow = {
@@ -19,9 +20,12 @@ export type BackfillRow = {
   error: string | null
 }
 
-export const toBackfillRecord = (row: BackfillRow, group: string): BackfillRecord => ({
+type Owner = Pick<SubscriptionRef, 'uid' | 'group'>
+
+export const toBackfillRecord = (row: BackfillRow, { uid, group }: Owner): BackfillRecord => ({
   topicId: row.topic_id,
   subscriptionId: row.subscription_id,
+  subscriptionUid: uid,
   group,
   epoch: row.epoch,
   status: row.status,

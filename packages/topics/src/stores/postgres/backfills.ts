@@ -1,6 +1,6 @@
 import { BackfillError, InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
 import type { BackfillBatch, BackfillPlan, BackfillRecord } from '../fan-out-store.ts'
-import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { StartPosition, SubscriptionRecord, SubscriptionRef, TopicRecord } from '../store.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
@@ -9,7 +9,7 @@ import { resolvePosition } from './subscribe.ts'
 /** Raised by backfill_batch where another process has the backfill now. */
 const TAKEN_OVER = 'TMLST'
 
-const COLUMNS = 'to_jsonb(b) as backfill, s.group_name'
+const COLUMNS = 'to_jsonb(b) as backfill, s.uid, s.group_name'
 
 /** The live cursor moves to the present; what it had not come to comes with the backfill. */
 export async function startBackfill(
@@ -19,12 +19,12 @@ export async function startBackfill(
   from: StartPosition,
   plan: BackfillPlan,
 ): Promise<BackfillRecord> {
-  const { since, place } = await resolvePosition(database, topic, from)
+  const { since, id } = await resolvePosition(database, topic, from)
   const { scope, maxMessages, ...settings } = plan
   const text = database.sql(
-    'select tidemark.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7, $8) as refusal',
+    'select tidemark.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7) as refusal',
   )
-  const values = [topic.id, subscription.id, since, place?.xid ?? null, place?.id ?? null]
+  const values = [topic.id, subscription.id, since, id]
   const limit = from === 'now' ? 0 : maxMessages
   const [row] = await database.queryAgain(text, [...values, scope, limit, JSON.stringify(settings)])
   switch (row?.refusal) {
@@ -34,6 +34,8 @@ export async function startBackfill(
       throw BackfillError.ofOffsetTopic(topic.name, subscription.group)
     case 'UNFINISHED':
       throw BackfillError.unfinished(topic.name, subscription.group)
+    case 'DEAD':
+      throw BackfillError.ofDeadGroup(topic.name, subscription.group)
     case 'CANCELLED':
       throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
     default:
@@ -81,7 +83,7 @@ export async function backfillBatch(
     from tidemark.backfill_batch($1, $2, $3, $4) as b
     join tidemark.subscription as s on s.id = b.subscription_id`)
   try {
-    const [row] = await database.queryAgain(text, [subscriptionId, token, limit, ttlMs])
+    const [row] = await database.work(text, [subscriptionId, token, limit, ttlMs])
     return row ? toBackfill(row) : 'lost'
   } catch (error) {
     if (error instanceof Error && codeOf(error.cause) === TAKEN_OVER) return 'lost'
@@ -92,7 +94,7 @@ export async function backfillBatch(
 export async function setBackfillStatus(
   database: Database,
   topic: TopicRecord,
-  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+  subscription: SubscriptionRef,
   status: 'RUNNING' | 'CANCELLED' | 'FAILED',
   error?: string,
 ): Promise<BackfillRecord> {
@@ -134,12 +136,12 @@ export async function probe(database: Database): Promise<void> {
 async function requiredBackfill(
   database: Database,
   topic: TopicRecord,
-  { id, group }: Pick<SubscriptionRecord, 'id' | 'group'>,
+  { id, group }: SubscriptionRef,
 ): Promise<BackfillRecord> {
   const found = await findBackfill(database, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
   return found
 }
 
-const toBackfill = ({ backfill, group_name }: Row): BackfillRecord =>
-  toBackfillRecord(JSON.parse(backfill ?? '{}') as BackfillRow, group_name ?? '')
+const toBackfill = ({ backfill, uid, group_name }: Row): BackfillRecord =>
+  toBackfillRecord(JSON.parse(backfill ?? '{}') as BackfillRow, { uid: Number(uid), group: group_name ?? '' })

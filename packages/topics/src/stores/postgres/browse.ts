@@ -1,3 +1,4 @@
+import { DatabaseRewoundError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
@@ -71,10 +72,11 @@ export async function tail(
   limit: number,
 ): Promise<TailPage> {
   const [row] = await database.query(database.sql(TAIL), [topic.id, place, limit])
-  return { messages: (row && decodePage(row)) ?? [], place: row?.place ?? place ?? '' }
+  if (!row?.place) throw DatabaseRewoundError.ofTail(database.location, topic.name)
+  return { messages: decodePage(row) ?? [], place: row.place }
 }
 
 export async function find(database: Database, topic: TopicRecord, messageId: string): Promise<number | undefined> {
   const found = await findMessage(database, topic, messageId)
-  return found && Number(found.id)
+  return found === undefined ? undefined : Number(found)
 }

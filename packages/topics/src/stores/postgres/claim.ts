@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { DatabaseError, LeaseExpiredError } from '../../errors.ts'
+import { DatabaseError, DatabaseRewoundError, LeaseExpiredError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
-import type { ClaimRequest, ClaimResult, Lease } from '../store.ts'
+import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
-import { decodeIds, decodePage } from './page.ts'
-import { type KnownPage, placeOf, SharedRows } from './shared-rows.ts'
+import { decodeIds, decodePage, decodeXids } from './page.ts'
+import { type KnownPage, SharedRows } from './shared-rows.ts'
 
-const CLAIM = 'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)'
+const CLAIM =
+  'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)'
 const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
 
 /** The server can't turn a payload into text. */
@@ -20,9 +21,7 @@ const EXPIRED = new LeaseExpiredError('{consumer}').message
 const PATIENCE_MS = 50
 
 /** What a claim need not read: rows of which it needs only the keys, or a page that another group has read. */
-type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined }
-
-const EVERYTHING: Reading = { keysOnly: false, known: undefined }
+type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined; readonly era: number }
 
 export class Claimer {
   readonly #database: Database
@@ -37,14 +36,22 @@ export class Claimer {
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
     const { topic, subscription, shared } = request
-    if (!shared) return await this.#claim(request, EVERYTHING)
+    const everything = { keysOnly: false, known: undefined, era: this.#rows.era }
+    if (!shared) return await this.#claim(request, everything)
     const fetch = this.#rows.fetchAt(topic.id, subscription.id)
     // At the end of the log there is little to be spared by waiting, and time to be lost.
     if (fetch !== undefined && this.#busy.has(subscription.id)) await withTimeout(fetch, PATIENCE_MS)
+    const { era } = this.#rows
     const known = this.#rows.nextPage(topic.id, subscription.id)
     const keysOnly = this.#rows.isAhead(topic.id, subscription.id)
-    if (known || keysOnly) return await this.#claim(request, { known, keysOnly })
-    return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, EVERYTHING))
+    if (known || keysOnly) return await this.#claim(request, { known, keysOnly, era })
+    return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, { ...everything, era }))
+  }
+
+  /** A connection was lost: the server it comes back to may be another, or have lost what was read. */
+  forgetAll(): void {
+    this.#busy.clear()
+    this.#rows.beginEra()
   }
 
   forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
@@ -56,27 +63,33 @@ export class Claimer {
   async #claim(request: ClaimRequest, reading: Reading): Promise<ClaimResult> {
     const id = randomUUID()
     const row = await this.#send(request, id, { ...reading, asBytes: false })
+    // The topic or the group was deleted, or the whole namespace: that is told otherwise.
+    if (row.status === 'GONE') await this.#database.requireNamespace()
     const size = Number(row.size)
     if (size >= request.limit) this.#busy.add(request.subscription.id)
     else this.#busy.delete(request.subscription.id)
     return {
       status: row.status as ClaimResult['status'],
       lease: size === 0 ? null : toLease(row, id, size, await this.#messages(request, row, id, reading)),
-      takenOver: Number(row.taken_over),
+      takeOvers: JSON.parse(row.take_overs ?? '[]'),
       deadLettered: Number(row.dead_lettered),
+      waiting: (row.waiting ?? 'none') as Suspects,
       conflict: row.conflict === 't',
       nextDueMs: row.next_due_ms === null ? null : Math.max(0, Math.ceil(Number(row.next_due_ms))),
       configVersion: Number(row.config_version ?? request.topic.configVersion),
+      moves: { before: Number(row.moves_before ?? 0), after: Number(row.moves ?? 0) },
     }
   }
 
   async #send(request: ClaimRequest, id: string, how: Reading & { readonly asBytes: boolean }): Promise<Row> {
-    const { topic, subscription, consumer, limit, suspects, sweep, forget, shared } = request
+    const { topic, subscription, consumer, limit, suspects, sweep, forget, shared, leaseMs } = request
     const { keysOnly, known, asBytes } = how
     const isBusy = this.#busy.has(subscription.id)
     const values = [
       topic.id,
+      topic.uid,
       subscription.id,
+      subscription.uid,
       id,
       consumer,
       limit,
@@ -89,6 +102,8 @@ export class Claimer {
       EXPIRED,
       shared,
       known?.text ?? null,
+      leaseMs,
+      MOST_NAMED,
     ]
     try {
       const [row] = await this.#database.queryAgain(this.#database.sql(CLAIM), values, 'tidemark_claim')
@@ -105,44 +120,61 @@ export class Claimer {
     request: ClaimRequest,
     row: Row,
     id: string,
-    { keysOnly, known }: Reading,
+    { keysOnly, known, era }: Reading,
   ): Promise<readonly RawMessage[]> {
-    if (known !== undefined && row.is_known === 't') {
-      this.#rows.moved(request.subscription.id, { lastId: known.lastId, place: known.end })
-      return known.messages
+    if (row.is_known === 't') return await this.#known(request, row, id, { known, era })
+    const cached = keysOnly ? this.#cached(request, row, era) : undefined
+    const messages = cached ?? (keysOnly ? undefined : decodePage(row))
+    if (messages !== undefined) return this.#share(request, row, messages, era)
+    return this.#share(request, row, await this.#readLease(request, id, !keysOnly), era)
+  }
+
+  /** The claim took the page as another group had read it, in this life of the server. */
+  async #known(
+    request: ClaimRequest,
+    row: Row,
+    id: string,
+    { known, era }: Pick<Reading, 'known' | 'era'>,
+  ): Promise<readonly RawMessage[]> {
+    if (known === undefined || era !== this.#rows.era) {
+      const messages = await this.#readLease(request, id, false)
+      if (messages.length !== Number(row.size)) throw this.#lost(request)
+      return messages
     }
-    if (keysOnly) return await this.#fromCache(request, row, id)
-    const messages = decodePage(row) ?? (await this.#readLease(id, true))
-    return request.shared ? this.#share(request, row, messages) : messages
+    this.#rows.moved(request.subscription.id, { lastId: known.lastId, place: row.at_id ?? null })
+    return known.messages
   }
 
-  /** The keys of the page are claimed; its rows are cached, or fetched together. */
-  async #fromCache(request: ClaimRequest, row: Row, id: string): Promise<readonly RawMessage[]> {
-    const ids = decodeIds(row)
-    const rows: RawMessage[] = []
-    for (const each of ids) {
-      const cached = this.#rows.get(request.topic.id, each)
-      if (cached === undefined) break
-      rows.push(cached)
-    }
-    if (rows.length === ids.length) return this.#share(request, row, rows)
-    return this.#share(request, row, await this.#readLease(id, false))
+  /** The rows whose keys were claimed, where all of them are cached. */
+  #cached({ topic }: ClaimRequest, row: Row, era: number): RawMessage[] | undefined {
+    if (era !== this.#rows.era) return undefined
+    return this.#rows.rows(topic.id, row.server ?? '', decodeIds(row), decodeXids(row))
   }
 
-  #share({ topic, subscription }: ClaimRequest, row: Row, messages: readonly RawMessage[]): readonly RawMessage[] {
-    const place = row.last_xid ? placeOf(row.last_xid, row.last_id) : null
-    this.#rows.moved(subscription.id, { lastId: messages.at(-1)?.id ?? 0, place })
-    const shared = this.#rows.put(topic.id, messages)
-    if (row.page && shared.length === Number(row.size)) this.#rows.putPage(topic.id, row.page, shared)
-    return shared
+  #share(
+    { topic, subscription, shared }: ClaimRequest,
+    row: Row,
+    messages: readonly RawMessage[],
+    era: number,
+  ): readonly RawMessage[] {
+    if (!shared || era !== this.#rows.era) return messages
+    const server = row.server ?? ''
+    this.#rows.moved(subscription.id, { lastId: messages.at(-1)?.id ?? 0, place: row.at_id ?? null })
+    const kept = this.#rows.put(topic.id, server, messages)
+    if (row.page && kept.length === Number(row.size)) this.#rows.putPage(topic.id, server, row.page, kept)
+    return kept
   }
 
-  async #readLease(id: string, asBytes: boolean): Promise<RawMessage[]> {
+  /** The rows of a lease once more. A server that has lost the lease has not its rows either, perhaps. */
+  async #readLease(request: ClaimRequest, id: string, asBytes: boolean): Promise<RawMessage[]> {
     const text = this.#database.sql(READ_LEASE)
     const [row] = await this.#database.queryAgain(text, [id, asBytes], 'tidemark_read_lease')
-    const messages = row && decodePage(row)
-    if (messages === undefined && !asBytes) return await this.#readLease(id, true)
-    return messages ?? []
+    if (!row?.server) throw this.#lost(request)
+    return decodePage(row) ?? (asBytes ? [] : await this.#readLease(request, id, true))
+  }
+
+  #lost({ topic, subscription }: ClaimRequest): DatabaseRewoundError {
+    return DatabaseRewoundError.ofClaim(this.#database.location, topic.name, subscription.group)
   }
 }
 
@@ -158,7 +190,7 @@ function toLease(row: Row, id: string, size: number, messages: readonly RawMessa
     slots,
     versions: of(integers(row.versions)),
     attempts: of(integers(row.attempts)),
-    suspect: row.suspect === 't',
+    suspects: (row.suspects ?? 'none') as Suspects,
   }
 }
 

@@ -26,21 +26,22 @@ async function findBegun(database: Database, topic: TopicRecord): Promise<number
     select number from tidemark.partition
     where topic_id = $1 and dropping_since is not null
     order by number limit 1`)
-  const [row] = await database.query(text, [topic.id])
+  const [row] = await database.work(text, [topic.id])
   return row ? Number(row.number) : null
 }
 
 async function sealNext(database: Database, topic: TopicRecord): Promise<boolean> {
   // Each in a transaction of its own: the first takes its transaction's id at the right moment, the second waits for it.
-  await database.query(database.sql('select tidemark.note_full($1)'), [topic.id])
+  await database.work(database.sql('select tidemark.note_full($1)'), [topic.id])
   return await ask(database, 'seal_next', topic)
 }
 
 type Begun = { readonly number: number; readonly lost: CleanUpStep['lost'] }
 
 async function beginDrop(database: Database, topic: TopicRecord): Promise<Begun | null> {
-  await database.queryAgain(database.sql('select tidemark.move_idle_windows($1)'), [topic.id])
-  const [row] = await database.queryAgain(database.sql('select * from tidemark.begin_drop($1)'), [topic.id])
+  await database.work(database.sql('select tidemark.move_idle_windows($1)'), [topic.id])
+  await database.work(database.sql('select tidemark.note_unclaimed($1)'), [topic.id])
+  const [row] = await database.work(database.sql('select * from tidemark.begin_drop($1)'), [topic.id])
   return row?.number ? { number: Number(row.number), lost: JSON.parse(row.lost ?? '[]') } : null
 }
 
@@ -56,6 +57,6 @@ async function drop(
 }
 
 async function ask(database: Database, verb: 'seal_next' | 'rotate', topic: TopicRecord): Promise<boolean> {
-  const [row] = await database.queryAgain(database.sql(`select tidemark.${verb}($1) as done`), [topic.id])
+  const [row] = await database.work(database.sql(`select tidemark.${verb}($1) as done`), [topic.id])
   return row?.done === 't'
 }

@@ -16,21 +16,22 @@ export async function completion(
       from tidemark.subscription as s where s.topic_id = ${topic.id} and (p.${bitmap} >> s.bit) & 1 = 1) as ${bitmap}`
   const rows = await database.query(
     database.sql(`
-      select p.id, m.message_id, ${groups('required')}, ${groups('completed')}
+      select p.id, m.salt, m.message_id, ${groups('required')}, ${groups('completed')}
       from (
         select t.* from tidemark.track_${topic.id} as t
         where t.id > $1 and ($2::bigint is null or t.id = $2) and (not $3 or t.required & ~t.completed <> 0)
         order by t.id
         limit $4
       ) as p
-      left join lateral (
-        select l.message_id from tidemark.log_${topic.id} as l where l.xid = p.xid and l.id = p.id limit 1
-      ) as m on true
+      cross join lateral (
+        select l.salt, l.message_id from tidemark.log_${topic.id} as l where l.xid = p.xid and l.id = p.id limit 1
+      ) as m
       order by p.id`),
     [after, id ?? null, unfinished, limit],
   )
   return rows.map(row => ({
     id: Number(row.id),
+    salt: Number(row.salt),
     messageId: row.message_id ?? null,
     required: JSON.parse(row.required ?? '[]'),
     completed: JSON.parse(row.completed ?? '[]'),
@@ -46,7 +47,7 @@ export async function completeOrphans(database: Database, topic: TopicRecord, ol
   const text = database.sql('select * from tidemark.complete_orphans($1, $2, $3, $4)')
   let count = 0
   for (let after = '0'; ; ) {
-    const [row] = await database.queryAgain(text, [topic.id, after, ORPHANS_PER_STEP, clock?.before])
+    const [row] = await database.work(text, [topic.id, after, ORPHANS_PER_STEP, clock?.before])
     count += Number(row?.completed ?? 0)
     if (!row?.upto) return count
     after = row.upto

@@ -3,17 +3,21 @@ import {
   DatabaseFullError,
   DatabaseLockedError,
   DatabaseReadOnlyError,
+  DatabaseTimeoutError,
   DatabaseUnreachableError,
   TidemarkError,
 } from '../../errors.ts'
+import { reasonOf } from '../../failure.ts'
 
 /** What a lock may be waited for where nobody should wait for long. */
 export const LOCK_TIMEOUT_MS = 5_000
 
 /** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
-const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '53300'])
+const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 const UNREACHABLE_SYSTEM =
   /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM)/
+/** By the server, where a statement took longer than its statement_timeout, or somebody asked for it. */
+const CANCELLED = '57014'
 const FULL = new Set(['53100', '53200'])
 const REFUSED: Record<string, string> = {
   '28P01': 'The password is wrong. Check the user and password of the URL',
@@ -23,17 +27,32 @@ const REFUSED: Record<string, string> = {
 }
 
 /** Every error of the driver as one of ours. */
-export function mapError(error: unknown, location: string): TidemarkError {
+export function mapError(error: unknown, location: string, limitMs = 0): TidemarkError {
   if (error instanceof TidemarkError) return error
   const code = codeOf(error)
   if (isUnreachable(error, code)) return new DatabaseUnreachableError(location, error)
   if (code === '25006') return new DatabaseReadOnlyError(location, error)
   if (code === '55P03') return new DatabaseLockedError(location, LOCK_TIMEOUT_MS, error)
+  if (code === CANCELLED) return new DatabaseTimeoutError(location, limitMs, error)
   if (FULL.has(code)) return new DatabaseFullError(location, error)
-  const text = error instanceof Error ? error.message : String(error)
+  const text = reasonOf(error)
   const advice = REFUSED[code]
   return new DatabaseError(`The database at ${location} failed: ${text}${advice ? `. ${advice}` : ''}`, error)
 }
+
+/** The statement may have been carried out: the connection was there, and broke. */
+export function isAnswerLost(error: TidemarkError): boolean {
+  const { cause } = error
+  if (error.code !== 'TIDEMARK_DATABASE_UNREACHABLE') return false
+  const code = codeOf(cause)
+  return code === '' ? !NOT_CONNECTED.test(cause instanceof Error ? cause.message : '') : !NOT_CONNECTED_CODE.test(code)
+}
+
+/** No connection was made, so nothing was sent. */
+const NOT_CONNECTED =
+  /^(timeout exceeded when trying to connect|timeout expired|The server does not support SSL|Cannot use a pool after)/
+const NOT_CONNECTED_CODE =
+  /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|57P03|53300|0800[14])/
 
 /** The SQLSTATE, or the system's code, of an error; '' where it has none. */
 export function codeOf(error: unknown): string {
@@ -41,6 +60,14 @@ export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return ''
   return typeof error.code === 'string' ? error.code : ''
 }
+
+/**
+ * SQLSTATEs of a statement whose tables, functions or types are not there, or no longer those that it was prepared for, and
+ * of one that was overtaken by their drop.
+ */
+const MISSING = new Set(['42P01', '42883', '42704', '42703', '3F000', '0A000', 'XX000'])
+
+export const mayBeGone = (error: unknown): boolean => MISSING.has(codeOf(error))
 
 /** Two transactions that got in each other's way; the server undid this one. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))

@@ -1,8 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
-import { ClosedError, ConfigError } from '../../errors.ts'
-import type { PoolUse } from '../store.ts'
-import { isTransient, mapError } from './database-errors.ts'
+import { ClosedError, ConfigError, DatabaseUnreachableError } from '../../errors.ts'
+import { withTimeout } from '../../with-timeout.ts'
+import { NamespaceGuard } from '../namespace-guard.ts'
+import type { Expected, PoolUse } from '../store.ts'
+import { isTransient, mapError, mayBeGone } from './database-errors.ts'
+import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { inSchema, schemaName } from './schema-name.ts'
+import { Session, type SessionConfig } from './session.ts'
 
 export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
@@ -12,12 +17,31 @@ export type DatabaseOptions = {
   readonly poolSize: number
   readonly applicationName: string
   readonly logger: Logger
+  readonly statementTimeoutMs?: number
 }
 
 export type Row = Record<string, string | null>
 
-const CONNECT_TIMEOUT_MS = 30_000
+/** A session of the pool, to be given back. */
+export type PooledSession = Session & Pick<pg.PoolClient, 'release'>
+
+/** A statement of publish, claim or settle takes milliseconds. */
+export const STATEMENT_TIMEOUT_MS = 30_000
+/** Steps of maintenance and of operators may read or rewrite a good part of a log. */
+export const MAINTENANCE_TIMEOUT_MS = 600_000
+/** Migrations and repairs rewrite everything there is, in one transaction. */
+export const REWRITE_TIMEOUT_MS = 86_400_000
+
+/** The server gives up first, so that a lock that is held too long is told as such, and as undone. */
+const SERVER_SHARE = 0.9
+/** A process that is gone in the middle of a transaction holds its locks no longer than this. */
+const LEFT_OPEN_MS = 60_000
+/** The kernel asks a silent peer whether it is there; a proxy that goes silent is found by the deadlines alone. */
+const KEEP_ALIVE_MS = 10_000
 const TRANSIENT_ATTEMPTS = 5
+const CLOSE_MS = 5_000
+/** How long sessions that are idle have to say goodbye when the pool ends. */
+const GOODBYE_MS = 1_000
 
 /** All values as the text the server sent: we know what each means, and dates or arrays would cost a parse. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
@@ -28,25 +52,51 @@ export class Database {
   /** host:port/database, never a user or a password. */
   readonly location: string
   readonly logger: Logger
+  readonly statementTimeoutMs: number
   /** A connection is one session of the server, so what is prepared in it stays; not so behind some poolers. */
   keepsSessions = false
+  /** Called whenever a connection turns out to be lost: the server may come back without its newest commits. */
+  onLostConnection: () => void = () => {}
+  /** Of the namespace, once it is open; an operator's own look needs none. */
+  incarnation: string | undefined
+  readonly guard = new NamespaceGuard()
+  readonly #expected = new AsyncLocalStorage<Expected | undefined>()
   readonly #pool: pg.Pool
-  readonly #clientConfig: pg.ClientConfig
+  readonly #config: SessionConfig
   readonly #statements = new Map<string, string>()
   readonly #running = new Set<Promise<unknown>>()
+  /** Every connection there is, those outside the pool and those being made included. */
+  readonly #sessions = new Set<Session>()
+  /** When the latest statement was sent that was never answered: who has not answered since is not to be trusted. */
+  #silentSince = Number.NEGATIVE_INFINITY
   #closing: Promise<void> | undefined
 
-  constructor({ url, namespace, poolSize, applicationName, logger }: DatabaseOptions) {
+  constructor({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs }: DatabaseOptions) {
     this.schema = schemaName(namespace)
     this.logger = logger
-    this.#clientConfig = {
+    this.statementTimeoutMs = statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
+    this.#config = {
       connectionString: url,
       application_name: applicationName,
       keepAlive: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      connectionTimeoutMillis: this.statementTimeoutMs,
+      limitMs: this.statementTimeoutMs,
+      onSilence: sentAt => {
+        this.#silentSince = Math.max(this.#silentSince, sentAt)
+        this.onLostConnection()
+      },
     }
-    this.location = locationOf(this.#clientConfig)
-    this.#pool = new pg.Pool({ ...this.#clientConfig, max: poolSize, onConnect: prepareSession })
+    this.location = locationOf(this.#config)
+    const config = this.#config
+    const keep = (session: Session): Session => this.#keep(session)
+    const Client = class extends Session {
+      constructor() {
+        super(config)
+        keep(this)
+      }
+    }
+    this.#pool = new pg.Pool({ ...config, max: poolSize, Client })
     // An idle connection that breaks is replaced when the next one is asked for.
     this.#pool.on('error', error => logger.debug({ err: error }, 'an idle database connection broke'))
   }
@@ -64,65 +114,109 @@ export class Database {
   /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once, where it may. */
   query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
     const prepared = name !== undefined && this.keepsSessions
-    const config = { text, values, types: AS_TEXT, ...(prepared && { name }) }
-    return this.#run(async () => (await this.#pool.query<Row>(config)).rows)
+    return this.#query({ text, values, types: AS_TEXT, ...(prepared && { name }) }, this.statementTimeoutMs)
   }
 
   /** As `query`, but again where the server undid it for another transaction's sake. Not for what must not be repeated. */
-  async queryAgain(text: string, values: unknown[], name?: string): Promise<Row[]> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.query(text, values, name)
-      } catch (error) {
-        const undone = error instanceof Error && isTransient(error.cause)
-        if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
-      }
-    }
+  queryAgain(text: string, values: unknown[], name?: string): Promise<Row[]> {
+    return again(() => this.query(text, values, name))
   }
 
-  transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    return this.#run(() => this.#transact(work))
+  /** As `queryAgain`, for a step of maintenance or of an operator, which may take long. */
+  work(text: string, values: unknown[] = []): Promise<Row[]> {
+    const config = { text, values, types: AS_TEXT }
+    return again(() => this.#query(config, MAINTENANCE_TIMEOUT_MS))
+  }
+
+  /** `limitMs`: what each of its statements may take. */
+  transaction<T>(work: (session: PooledSession) => Promise<T>, limitMs = this.statementTimeoutMs): Promise<T> {
+    return this.#run(() => this.#lend(session => this.#transact(session, work), limitMs))
+  }
+
+  /**
+   * Runs a verb so that each of its transactions begins with a look whether the namespace, and the records that the verb
+   * was given, are still those: otherwise it changes nothing, and rejects. Statements that are sent all the time (publish,
+   * claim, settle, heartbeat) have that look within them.
+   */
+  expecting<T>(expected: Expected, work: () => Promise<T>): Promise<T> {
+    return this.#expected.run(expected, work)
+  }
+
+  /** Rejects with a NamespaceGoneError where the namespace is not, or no longer, the one that was opened. */
+  async requireNamespace(): Promise<void> {
+    if (this.incarnation === undefined) return
+    this.guard.assertThere()
+    const look = (text: string): Promise<pg.QueryResult<Row>> =>
+      this.#lend(session => session.query<Row>({ text, types: AS_TEXT }), this.statementTimeoutMs)
+    const found = await findIncarnation(this.schema, look).catch(error => {
+      throw mapError(error, this.location, this.statementTimeoutMs)
+    })
+    if (found !== this.incarnation) throw this.guard.gone(goneError(this, found))
+  }
+
+  /** An error of the driver as one of ours: what a statement misses may be missing with the whole namespace. */
+  async explain(error: unknown, limitMs = this.statementTimeoutMs): Promise<unknown> {
+    try {
+      if (mayBeGone(error)) await this.requireNamespace()
+    } catch (gone) {
+      return gone
+    }
+    return mapError(error, this.location, limitMs)
   }
 
   /** One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it. */
-  session<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  session<T>(work: (session: PooledSession) => Promise<T>): Promise<T> {
+    if (this.#expected.getStore() !== undefined) return this.#sessionBeside(work)
     return this.#run(async () => {
-      const client = await this.#pool.connect()
-      const ignore = () => {}
-      client.on('error', ignore)
+      const session = await this.#acquire(MAINTENANCE_TIMEOUT_MS)
       try {
-        return await work(client)
+        return await work(session)
       } finally {
-        client.release(true)
+        session.release(true)
       }
     })
   }
 
-  async #transact<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect()
-    // A connection that breaks says so here as well as in the query that is under way.
-    const ignore = () => {}
-    client.on('error', ignore)
-    let broken: Error | undefined
+  async #transact<T>(session: PooledSession, work: (session: PooledSession) => Promise<T>): Promise<T> {
     try {
-      await client.query('begin')
-      const result = await work(client)
-      await client.query('commit')
+      await this.#begin(session)
+      const result = await work(session)
+      await session.query('commit')
       return result
     } catch (error) {
-      await client.query('rollback').catch(cause => {
-        broken = cause instanceof Error ? cause : new Error(String(cause))
-      })
+      // What can't be rolled back is undone when the connection is dropped, as it is after any error.
+      if (!session.isGone) await session.query('rollback').catch(() => undefined)
       throw error
-    } finally {
-      client.off('error', ignore)
-      client.release(broken)
     }
   }
 
-  /** A connection outside the pool, not yet connected. */
-  newClient(more: pg.ClientConfig = {}): pg.Client {
-    return new pg.Client({ ...this.#clientConfig, ...more })
+  /** What the session expects is held by a transaction beside it, which may be idle for as long as that takes. */
+  #sessionBeside<T>(work: (session: PooledSession) => Promise<T>): Promise<T> {
+    return this.transaction(async holder => {
+      await holder.query(`set local idle_in_transaction_session_timeout = ${2 * MAINTENANCE_TIMEOUT_MS}`)
+      return await this.#expected.run(undefined, () => this.session(work))
+    })
+  }
+
+  /**
+   * The look locks the row's table in the weakest way, so that the namespace can't be dropped before the transaction ends.
+   */
+  async #begin(session: PooledSession): Promise<void> {
+    const expected = this.#expected.getStore()
+    if (expected === undefined || this.incarnation === undefined) {
+      await session.query('begin')
+      return
+    }
+    const text = `begin; ${this.sql(expectedText(expected))}`
+    const results = (await session.query({ text, types: AS_TEXT })) as unknown as pg.QueryResult<Row>[]
+    const row = results.at(-1)?.rows[0]
+    if (row?.incarnation !== this.incarnation) throw this.guard.gone(goneError(this, row?.incarnation ?? null))
+    requireRecords(expected, row)
+  }
+
+  /** A connection outside the pool, not yet connected. `limitMs`: for connecting, and for each statement. */
+  newSession(limitMs = this.statementTimeoutMs): Session {
+    return this.#keep(new Session({ ...this.#config, limitMs, connectionTimeoutMillis: limitMs }))
   }
 
   poolUse(): PoolUse {
@@ -130,30 +224,120 @@ export class Database {
     return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
   }
 
-  /** Waits for what runs, or waits for a connection: the pool itself would leave those waiting for ever. */
-  close(): Promise<void> {
-    this.#closing ??= Promise.allSettled(this.#running).then(() => this.#pool.end())
+  /**
+   * Waits for what runs, or waits for a connection (the pool itself would leave those waiting for ever), but no longer than
+   * this: then every connection is cut, and what still runs fails.
+   */
+  close(withinMs = CLOSE_MS): Promise<void> {
+    this.#closing ??= this.#close(withinMs)
     return this.#closing
+  }
+
+  async #close(withinMs: number): Promise<void> {
+    await withTimeout(Promise.allSettled(this.#running), withinMs)
+    const all = [...this.#sessions]
+    await withTimeout(Promise.all([this.#pool.end(), ...all.map(session => session.gone)]), GOODBYE_MS)
+    for (const session of all) session.destroy()
+    await Promise.allSettled(this.#running)
+  }
+
+  #keep(session: Session): Session {
+    this.#sessions.add(session)
+    // Not of one that was left in good order.
+    session.on('error', () => this.onLostConnection())
+    void session.gone.then(() => this.#sessions.delete(session))
+    return session
+  }
+
+  #query(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
+    if (this.#expected.getStore() !== undefined)
+      return this.transaction(async session => (await session.query<Row>(config)).rows, limitMs)
+    return this.#run(async () => (await this.#lend(session => session.query<Row>(config), limitMs)).rows)
+  }
+
+  async #lend<T>(work: (session: PooledSession) => Promise<T>, limitMs: number): Promise<T> {
+    const session = await this.#acquire(limitMs)
+    let isBroken = true
+    try {
+      const result = await work(session)
+      isBroken = false
+      return result
+    } finally {
+      session.release(isBroken)
+    }
+  }
+
+  /** One that may be trusted to answer, and that the server treats as it should. */
+  async #acquire(limitMs: number): Promise<PooledSession> {
+    for (;;) {
+      const session = (await this.#pool.connect()) as PooledSession
+      if (session.answeredAt < this.#silentSince) {
+        // Idle since before another fell silent: most likely their way is the same.
+        session.destroy()
+        session.release(true)
+        continue
+      }
+      session.limitMs = Math.max(limitMs, this.statementTimeoutMs)
+      const settings = this.#settings(session.limitMs)
+      if (session.settings === settings) return session
+      try {
+        await session.query(settings)
+        session.settings = settings
+        return session
+      } catch (error) {
+        session.release(true)
+        throw error
+      }
+    }
+  }
+
+  /**
+   * A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. Limits
+   * are set where they stay with this connection; behind a pooler they would become other programs' too. A lower one that an
+   * administrator gave the user or the database stays.
+   */
+  #settings(limitMs: number): string {
+    const isolation = "set default_transaction_isolation = 'read committed'"
+    if (!this.keepsSessions) return isolation
+    const limit = serverLimit(limitMs)
+    return `${isolation};
+      set idle_in_transaction_session_timeout = ${Math.max(LEFT_OPEN_MS, 2 * this.statementTimeoutMs)};
+      set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
+      select set_config('statement_timeout', least(nullif(reset_val::bigint, 0), ${limit})::text, false)
+      from pg_settings where name = 'statement_timeout'`
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw new ClosedError('The store')
+    this.guard.assertThere()
     const running = work()
     this.#running.add(running)
     try {
       return await running
     } catch (error) {
-      throw mapError(error, this.location)
+      const explained = await this.explain(error)
+      if (explained instanceof DatabaseUnreachableError) this.onLostConnection()
+      throw explained
     } finally {
       this.#running.delete(running)
     }
   }
 }
 
-/** A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. */
-async function prepareSession(client: pg.ClientBase): Promise<void> {
-  await client.query("set default_transaction_isolation = 'read committed'")
+/** As long as the server undoes it for another transaction's sake. */
+export async function again<T>(query: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await query()
+    } catch (error) {
+      const undone = error instanceof Error && isTransient(error.cause)
+      if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
+    }
+  }
 }
+
+/** PostgreSQL takes no more than an int. */
+const serverLimit = (limitMs: number): number => Math.min(0x7fff_ffff, Math.ceil(limitMs * SERVER_SHARE))
 
 function locationOf(config: pg.ClientConfig): string {
   try {

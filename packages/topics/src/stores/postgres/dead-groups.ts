@@ -1,4 +1,4 @@
-import { InvalidTransitionError } from '../../errors.ts'
+import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
 import type { Detection, SubscriptionOfTopic, UnsubscribedTopic } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
 import type { Database, Row } from './database.ts'
@@ -35,7 +35,7 @@ const UNSUBSCRIBED = `
 export async function detectDead(database: Database): Promise<Detection> {
   const missed: Detection['missed'][number][] = []
   const dead: Detection['dead'][number][] = []
-  for (const row of await database.queryAgain(database.sql(DETECT), [])) {
+  for (const row of await database.work(database.sql(DETECT))) {
     const { topic, subscription } = toSubscriptionOfTopic(row)
     if (row.dead === 't') {
       // The statement itself sees the row as it was before.
@@ -60,6 +60,22 @@ export async function endedSubscriptions(database: Database, olderThanMs: number
   return (await database.query(database.sql(ENDED), [olderThanMs])).map(toSubscriptionOfTopic)
 }
 
+const ACKNOWLEDGE = `
+  update tidemark.subscription as s set lost_acknowledged = s.lost
+  from (select id, lost - lost_acknowledged as open from tidemark.subscription where id = $1 for no key update) as before
+  where s.id = before.id
+  returning before.open`
+
+export async function acknowledgeLoss(
+  database: Database,
+  topic: TopicRecord,
+  { id, group }: SubscriptionRecord,
+): Promise<number> {
+  const [row] = await database.queryAgain(database.sql(ACKNOWLEDGE), [id])
+  if (!row) throw new SubscriptionGoneError(topic.name, group)
+  return Number(row.open)
+}
+
 /** Its leases and retries go with it; again is fine. */
 export async function removeSubscription(
   database: Database,
@@ -67,7 +83,7 @@ export async function removeSubscription(
   { id, group }: SubscriptionRecord,
 ): Promise<void> {
   const text = database.sql('select tidemark.remove_subscription($1) as status')
-  const [row] = await database.queryAgain(text, [id])
+  const [row] = await database.work(text, [id])
   if (row?.status) throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
 }
 

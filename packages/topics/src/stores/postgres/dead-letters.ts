@@ -3,7 +3,7 @@ import { fromHex } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
 
 const COLUMNS = `
-  id, group_name, message_id, floor(extract(epoch from created_at) * 1000) as created_at, key, type, headers,
+  id, group_name, message_id, salt, floor(extract(epoch from created_at) * 1000) as created_at, key, type, headers,
   given_message_id, payload, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at`
 const LIST = `
   select ${COLUMNS}
@@ -39,6 +39,7 @@ function toDeadLetter(row: Row): DeadLetter {
     group: row.group_name ?? '',
     message: {
       id: Number(row.message_id),
+      salt: Number(row.salt),
       payload: type === null ? bytes.toString('utf8') : new Uint8Array(bytes),
       type,
       key: row.key ?? null,

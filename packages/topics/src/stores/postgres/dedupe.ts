@@ -6,14 +6,15 @@ const PRUNE_LIMIT = 10_000
 
 const PRUNE = `
   delete from tidemark.dedupe
-  where (topic_id, message_id) in (
-    select topic_id, message_id
+  -- as an array, and by a time that stays the same in a statement: otherwise the whole table is read
+  where topic_id = $1 and message_id = any(array(
+    select message_id
     from tidemark.dedupe
-    where topic_id = $1 and created_at < clock_timestamp() - $2 * interval '1 millisecond'
+    where topic_id = $1 and created_at < statement_timestamp() - $2 * interval '1 millisecond'
     order by created_at
     limit ${PRUNE_LIMIT}
     for update skip locked
-  )`
+  ))`
 
 /** Forgets messageIds past their window, now and then, in the background of publishes that bring new ones. */
 export class DedupePruner {
@@ -40,7 +41,8 @@ export class DedupePruner {
 
   async #prune(topic: TopicRecord, window: number): Promise<void> {
     try {
-      await this.#database.query(this.#database.sql(PRUNE), [topic.id, window])
+      const text = this.#database.sql(PRUNE)
+      await this.#database.expecting({ topic }, () => this.#database.query(text, [topic.id, window]))
     } catch (error) {
       // The next minute tries again.
       this.#database.logger.debug({ topic: topic.name, err: error }, 'could not prune old message ids')

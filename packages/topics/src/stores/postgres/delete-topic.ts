@@ -1,5 +1,5 @@
 import type { TopicRecord } from '../store.ts'
-import type { Database } from './database.ts'
+import { type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
@@ -21,16 +21,24 @@ const LEFT_OVER = `
  * they run, that they are gone. The tables follow; what a killed process leaves of them goes with the next deletion.
  */
 export async function deleteTopic(database: Database, topic: TopicRecord): Promise<void> {
+  await database.expecting({ topic }, () => deleteRows(database, topic))
+  await database.expecting({}, () => dropLeftOver(database))
+}
+
+async function deleteRows(database: Database, topic: TopicRecord): Promise<void> {
   await database.transaction(async client => {
     await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
     await client.query(database.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
     const groups = 'select id from tidemark.subscription where topic_id = $1'
     // No foreign key takes these along (see 001_tables.sql).
-    await client.query(database.sql(`delete from tidemark.lease where subscription_id in (${groups})`), [topic.id])
+    // Live and ended ones have an index each.
+    for (const which of ['done_at is null and expired_at is null', '(done_at is not null or expired_at is not null)']) {
+      const text = `delete from tidemark.lease where subscription_id in (${groups}) and ${which}`
+      await client.query(database.sql(text), [topic.id])
+    }
     await client.query(database.sql(`delete from tidemark.retry where subscription_id in (${groups})`), [topic.id])
     await client.query(database.sql('delete from tidemark.topic where id = $1'), [topic.id])
-  })
-  await dropLeftOver(database)
+  }, MAINTENANCE_TIMEOUT_MS)
 }
 
 async function dropLeftOver(database: Database): Promise<void> {
@@ -39,6 +47,6 @@ async function dropLeftOver(database: Database): Promise<void> {
     const rows = await database.query(database.sql(LEFT_OVER), [database.schema])
     if (rows.length === 0) return
     const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
-    await database.query(`drop table if exists ${tables.join(', ')} cascade`)
+    await database.work(`drop table if exists ${tables.join(', ')} cascade`)
   }
 }

@@ -1,72 +1,86 @@
+import { type ReportedActivity, sumActivity } from '../group-activity.ts'
 import { ratePerSecond } from '../rate.ts'
 import type { GroupDescription, SubscriptionStatus, TopicDescription, TopicRecord } from '../store.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 
 /** Up to here a backlog is counted, by index; beyond, it is told by the ids. */
 export const EXACT_BACKLOG = 1_000
 
-const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
-
-const GROUPS = `
-  select (g.s).group_name, (g.s).status, (g.s).epoch, g.watermark, g.backlog, ${ms('g.oldest_waiting_at')} as oldest_waiting_at,
-    g.in_flight, g.retries, g.dead_letters, (g.s).heartbeat_interval_ms, (g.s).heartbeat_timeout_ms, (g.s).dead_after_misses,
-    ${ms('(g.s).last_heartbeat_at')} as last_heartbeat_at, (g.s).misses, ${ms('(g.s).created_at')} as created_at,
-    ${ms('(g.s).moved_at')} as moved_at, (g.s).processed, (g.s).failed, (g.s).filtered,
-    (g.s).minute, (g.s).minute_count, (g.s).previous_count, (g.s).lost, ${ms('(g.s).lost_at')} as lost_at,
-    (select to_jsonb(b) from tidemark.backfill as b where b.subscription_id = (g.s).id) as backfill
-  from tidemark.describe_groups($1, $2) as g`
-
 /** Ids drawn, but for those that were thrown away to fill a partition. */
-const HEAD = `
-  select tidemark.last_id(t.id) - t.skipped_ids as id, tidemark.now_ms() as now
+const DESCRIBE = `
+  select tidemark.last_id(t.id) - t.skipped_ids as id, tidemark.now_ms() as now, d.groups
   from tidemark.topic as t
+  cross join lateral tidemark.describe_json(t.id, $2, null) as d
   where t.id = $1`
 
+/** What `describe_json` gives of a group. */
+export type GroupRow = {
+  readonly uid: number
+  readonly group_name: string
+  readonly status: SubscriptionStatus
+  readonly epoch: number
+  readonly watermark: string | number
+  readonly backlog: number
+  readonly oldest_waiting_at: number | null
+  readonly in_flight: number
+  readonly retries: number
+  readonly dead_letters: number
+  readonly heartbeat_interval_ms: number
+  readonly heartbeat_timeout_ms: number
+  readonly dead_after_misses: number
+  readonly last_heartbeat_at: number
+  readonly misses: number
+  readonly created_at: number
+  readonly moved_at: number
+  readonly processed: number
+  readonly failed: number
+  readonly filtered: number
+  readonly minute: number
+  readonly minute_count: number
+  readonly previous_count: number
+  readonly lost: number
+  readonly lost_at: number | null
+  readonly lost_acknowledged: number
+  readonly consumers: number
+  readonly reported: readonly ReportedActivity[]
+  readonly backfill: BackfillRow | null
+}
+
 export async function describeTopic(database: Database, topic: TopicRecord): Promise<TopicDescription> {
-  const [head] = await database.query(database.sql(HEAD), [topic.id])
-  const now = Number(head?.now)
-  const rows = await database.query(database.sql(GROUPS), [topic.id, EXACT_BACKLOG])
-  return { messagesPublished: Number(head?.id), now, groups: rows.map(row => toGroup(row, now)) }
+  const [row] = await database.query(database.sql(DESCRIBE), [topic.id, EXACT_BACKLOG])
+  const now = Number(row?.now)
+  const groups = JSON.parse(row?.groups ?? '[]') as GroupRow[]
+  return { messagesPublished: Number(row?.id), now, groups: groups.map(group => toGroup(group, now)) }
 }
 
-function toGroup(row: Row, now: number): GroupDescription {
-  const group = row.group_name ?? ''
-  return {
-    group,
-    status: row.status as SubscriptionStatus,
-    watermark: BigInt(row.watermark ?? 0),
-    backlog: Number(row.backlog),
-    oldestWaitingAt: numberOrNull(row.oldest_waiting_at),
-    inFlight: Number(row.in_flight),
-    retries: Number(row.retries),
-    deadLetters: Number(row.dead_letters),
-    epoch: Number(row.epoch),
-    heartbeat: {
-      intervalMs: Number(row.heartbeat_interval_ms),
-      timeoutMs: Number(row.heartbeat_timeout_ms),
-      deadAfterMisses: Number(row.dead_after_misses),
-      lastAt: Number(row.last_heartbeat_at),
-      misses: Number(row.misses),
-    },
-    createdAt: Number(row.created_at),
-    movedAt: Number(row.moved_at),
-    processed: Number(row.processed),
-    failed: Number(row.failed),
-    filtered: Number(row.filtered),
-    rate: ratePerSecond(
-      {
-        minute: Number(row.minute),
-        minuteCount: Number(row.minute_count),
-        previousCount: Number(row.previous_count),
-      },
-      now,
-    ),
-    lost: Number(row.lost),
-    lostAt: numberOrNull(row.lost_at),
-    backfill: row.backfill ? toBackfillRecord(JSON.parse(row.backfill) as BackfillRow, group) : null,
-  }
-}
-
-const numberOrNull = (text: string | null | undefined): number | null =>
-  text === null || text === undefined ? null : Number(text)
+export const toGroup = (row: GroupRow, now: number): GroupDescription => ({
+  group: row.group_name,
+  status: row.status,
+  watermark: BigInt(row.watermark),
+  backlog: row.backlog,
+  oldestWaitingAt: row.oldest_waiting_at,
+  inFlight: row.in_flight,
+  retries: row.retries,
+  deadLetters: row.dead_letters,
+  epoch: row.epoch,
+  heartbeat: {
+    intervalMs: row.heartbeat_interval_ms,
+    timeoutMs: row.heartbeat_timeout_ms,
+    deadAfterMisses: row.dead_after_misses,
+    lastAt: row.last_heartbeat_at,
+    misses: row.misses,
+  },
+  createdAt: row.created_at,
+  movedAt: row.moved_at,
+  processed: row.processed,
+  failed: row.failed,
+  filtered: row.filtered,
+  rate: ratePerSecond({ minute: row.minute, minuteCount: row.minute_count, previousCount: row.previous_count }, now),
+  consumers: row.consumers,
+  ...sumActivity(row.reported),
+  lost: row.lost,
+  lostAt: row.lost_at,
+  lostAcknowledged: row.lost_acknowledged,
+  backfill: row.backfill && toBackfillRecord(row.backfill, { uid: row.uid, group: row.group_name }),
+})

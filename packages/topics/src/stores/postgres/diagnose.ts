@@ -1,8 +1,8 @@
-import { bad, type Finding, ok, schemaFinding, warn } from '../finding.ts'
+import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
 import type { Database, Row } from './database.ts'
 import { Listener } from './listener.ts'
-import { NEWEST, OLDEST_SERVER, schemaVersion } from './migrate.ts'
+import { findSchema, NEWEST, OLDEST_SERVER } from './migrate.ts'
 import { WakeUps } from './wake-ups.ts'
 
 const CLOCKS_APART_MS = 5_000
@@ -25,17 +25,18 @@ export async function diagnose(database: Database): Promise<Diagnosis> {
     ]
     return { findings, usable: false }
   }
-  const version = await schemaVersion(database)
+  const { version, isPreRelease } = await findSchema(database)
+  const isUsable = version === NEWEST && !isPreRelease
   const findings = [
     ok('reachable', database.location),
     ...serverFindings(server ?? {}),
     await clockFinding(database),
     // A replica takes no notifications.
     ...(server?.replica === 't' ? [] : [await listenFinding(database)]),
-    schemaFinding(version, NEWEST),
-    ...(version === NEWEST ? [await clusterFinding(database)] : []),
+    isPreRelease ? preReleaseFinding() : schemaFinding(version, NEWEST),
+    ...(isUsable ? [await clusterFinding(database)] : []),
   ]
-  return { findings, usable: version === NEWEST && !findings.some(({ state }) => state === 'bad') }
+  return { findings, usable: isUsable && !findings.some(({ state }) => state === 'bad') }
 }
 
 function serverFindings({ version, number, replica, fsync, commits, most, used }: Row): Finding[] {

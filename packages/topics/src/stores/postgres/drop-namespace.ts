@@ -1,4 +1,5 @@
-import type { Database } from './database.ts'
+import { again, type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
+import { goneError } from './incarnations.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
 /** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
@@ -14,10 +15,18 @@ const PARTITIONS = `
 export async function dropNamespace(database: Database): Promise<void> {
   const schema = quoteIdentifier(database.schema)
   for (;;) {
-    const rows = await database.query(PARTITIONS, [database.schema])
+    const rows = await database.work(PARTITIONS, [database.schema])
     if (rows.length === 0) break
     const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
-    await database.query(`drop table if exists ${tables.join(', ')}`)
+    await database.expecting({}, () => database.work(`drop table if exists ${tables.join(', ')}`))
   }
-  await database.query(`drop schema if exists ${schema} cascade`)
+  await again(() =>
+    database.transaction(async client => {
+      // Two that drop it at once come one after the other, and whoever is second finds that it is gone.
+      await client.query(`lock table ${schema}.namespace in access exclusive mode`)
+      const { rows } = await client.query<{ incarnation: string }>(`select incarnation from ${schema}.namespace`)
+      if (rows[0]?.incarnation !== database.incarnation) throw database.guard.gone(goneError(database, ''))
+      await client.query(`drop schema ${schema} cascade`)
+    }, MAINTENANCE_TIMEOUT_MS),
+  )
 }

@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) as ${time}`
 
 const FACTS = `
-  select ${ms('oldest_at')}, ${ms('newest_at')}, retained, ${ms('unprocessed_at')}, removable
+  select ${ms('made_at')}, ${ms('oldest_at')}, ${ms('newest_at')}, retained, ${ms('unprocessed_at')}, removable
   from tidemark.topic_facts($1)`
 
 export async function topicFacts(database: Database, topic: TopicRecord): Promise<TopicFacts> {
@@ -13,6 +13,7 @@ export async function topicFacts(database: Database, topic: TopicRecord): Promis
   const found = await database.query(database.sql('select * from tidemark.inconsistencies($1) as text'), [topic.id])
   const time = (value: string | null | undefined): number | null => (value ? Number(value) : null)
   return {
+    createdAt: Number(facts?.made_at),
     oldestAt: time(facts?.oldest_at),
     newestAt: time(facts?.newest_at),
     retained: Number(facts?.retained),

@@ -1,11 +1,12 @@
-import type pg from 'pg'
-import { RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
+import { ClosedError } from '../../errors.ts'
 import type { Heartbeat, HeartbeatResult } from '../fan-out-store.ts'
+import { toReports } from './consumers.ts'
 import type { Database, Row } from './database.ts'
-import { mapError } from './database-errors.ts'
-import { backfillSettings } from './resurrect.ts'
+import { backfillSettings, toResurrected } from './resurrect.ts'
+import type { Session } from './session.ts'
 
-const HEARTBEAT = 'select * from tidemark.heartbeat($1, $2, $3, $4, $5)'
+const HEARTBEAT = 'select * from tidemark.heartbeat($1, $2, $3, $4, $5, $6, $7, $8)'
 /** A heartbeat that takes longer has failed: the next attempt is worth more than its answer. */
 const TIMEOUT_MS = 5_000
 
@@ -15,7 +16,7 @@ const TIMEOUT_MS = 5_000
  */
 export class HeartbeatConnection {
   readonly #database: Database
-  #client: Promise<pg.Client> | undefined
+  #session: Session | undefined
   #running: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -32,59 +33,51 @@ export class HeartbeatConnection {
 
   async close(): Promise<void> {
     this.#closed = true
+    // One that is under way fails then.
+    await this.#session?.leave()
     await this.#running
-    await this.#drop()
   }
 
   async #send(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
     try {
-      this.#client ??= this.#connect()
-      const client = await this.#client
-      const { rows } = await client.query<Row>({
+      const session = await this.#connected()
+      const { rows } = await session.query<Row>({
         text: this.#database.sql(HEARTBEAT),
         values: [
           beats.map(beat => beat.subscriptionId),
+          beats.map(beat => beat.subscriptionUid),
           beats.map(beat => beat.processed),
           beats.map(beat => beat.failed),
           beats.map(beat => beat.filtered),
-          backfillSettings(RETAINED_BACKFILL),
+          backfillSettings(DEFAULT_BACKFILL),
+          beats[0]?.activity?.instance ?? '',
+          JSON.stringify(beats.flatMap(toReports)),
         ],
       })
+      if (rows.some(({ status }) => status === 'GONE')) await this.#database.requireNamespace()
       const results = new Map(rows.map(row => [Number(row.id), row]))
       return beats.map(({ subscriptionId }) => toResult(subscriptionId, results.get(subscriptionId)))
     } catch (error) {
       // Whatever went wrong, the next one begins anew; a connection that hangs is not waited for.
-      void this.#drop()
-      throw mapError(error, this.#database.location)
-    } finally {
-      if (this.#closed) await this.#drop()
+      this.#session?.destroy()
+      throw await this.#database.explain(error, TIMEOUT_MS)
     }
   }
 
-  async #connect(): Promise<pg.Client> {
-    const client = this.#database.newClient({ connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS })
-    // Without a listener a lost connection would end the process.
-    client.on('error', () => {
-      this.#client = undefined
-    })
-    await client.connect()
+  async #connected(): Promise<Session> {
+    if (this.#closed) throw new ClosedError('The store')
+    if (this.#session !== undefined && !this.#session.isGone) return this.#session
+    const session = this.#database.newSession(TIMEOUT_MS)
+    this.#session = session
+    await session.connect()
     // Behind a pooler the next transaction may have another session, and this one another user: the client's own limit does.
-    if (this.#database.keepsSessions) await client.query(`set statement_timeout = ${TIMEOUT_MS}`)
-    return client
-  }
-
-  async #drop(): Promise<void> {
-    const client = this.#client
-    this.#client = undefined
-    await client?.then(each => each.end()).catch(() => undefined)
+    if (this.#database.keepsSessions) await session.query(`set statement_timeout = ${TIMEOUT_MS}`)
+    return session
   }
 }
 
 function toResult(subscriptionId: number, row: Row | undefined): HeartbeatResult {
   if (row === undefined) return { subscriptionId, status: 'GONE', resurrected: null }
-  const resurrected =
-    row.epoch === null
-      ? null
-      : { epoch: Number(row.epoch), skipped: Number(row.skipped), backfill: Boolean(row.backfill) }
+  const resurrected = row.epoch === null ? null : { ...toResurrected(row), backfill: Boolean(row.backfill) }
   return { subscriptionId, status: row.status as HeartbeatResult['status'], resurrected }
 }

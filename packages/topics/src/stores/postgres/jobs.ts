@@ -18,12 +18,15 @@ const RENEW = `
 
 const UNLOCK = `
   update tidemark.job
-  set token = null, locked_until = null, finished_at = clock_timestamp(), runs = runs + 1, result = $3
+  set token = null, locked_until = null, finished_at = clock_timestamp(), runs = runs + 1, result = $3,
+    took_ms = extract(epoch from clock_timestamp() - started_at) * 1000,
+    succeeded_at = case when $3::jsonb ->> 'error' is null then clock_timestamp() else succeeded_at end
   where name = $1 and token = $2`
 
 const LIST = `
   select name, token is not null and locked_until >= clock_timestamp() as running,
-    extract(epoch from started_at) * 1000 as started_at, extract(epoch from finished_at) * 1000 as finished_at, runs, result
+    extract(epoch from started_at) * 1000 as started_at, extract(epoch from finished_at) * 1000 as finished_at, runs, result,
+    extract(epoch from succeeded_at) * 1000 as succeeded_at, took_ms
   from tidemark.job
   order by name`
 
@@ -43,14 +46,20 @@ export async function unlockJob(database: Database, name: string, token: string,
 
 export async function listJobs(database: Database): Promise<JobRecord[]> {
   const rows = await database.query(database.sql(LIST))
-  return rows.map(row => ({
-    name: row.name ?? '',
-    running: row.running === 't',
-    startedAt: toMs(row.started_at),
-    finishedAt: toMs(row.finished_at),
-    runs: Number(row.runs),
-    result: row.result ? JSON.parse(row.result) : null,
-  }))
+  return rows.map(toJob)
 }
 
-const toMs = (text: string | null | undefined): number | null => (text ? Math.floor(Number(text)) : null)
+/** As a row of text, or as JSON of the same columns. */
+export const toJob = (row: Readonly<Record<string, unknown>>): JobRecord => ({
+  name: String(row.name),
+  running: row.running === 't' || row.running === true,
+  startedAt: toMs(row.started_at),
+  finishedAt: toMs(row.finished_at),
+  runs: Number(row.runs),
+  result: typeof row.result === 'string' ? JSON.parse(row.result) : (row.result ?? null),
+  succeededAt: toMs(row.succeeded_at),
+  tookMs: toMs(row.took_ms),
+})
+
+const toMs = (value: unknown): number | null =>
+  value === null || value === undefined ? null : Math.floor(Number(value))

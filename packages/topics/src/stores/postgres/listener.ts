@@ -1,32 +1,37 @@
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from './database.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
+import type { Session } from './session.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 const PROOF_TIMEOUT_MS = 2_000
 const BACKOFF_MS = { initial: 100, max: 5_000 }
+/** A connection that held for so long was a good one: the next loss begins with the shortest wait again. */
+const GOOD_MS = 5_000
+/** Nothing is heard where nothing happens, so it is asked now and then whether it is still there. */
+const ASK_EVERY_MS = 10_000
+const ANSWER_MS = 5_000
 
 /** Held, shared, by every process that has the namespace open; a repair asks for it alone. */
 export const usersLock = (schema: string): string => lockKey(schema, 'users')
 
 /**
- * Hears other processes' wake-ups, on one connection of its own.
+ * Hears other processes' wake-ups, on one connection of its own: the next is made by the one loop that has seen the
+ * last one gone, so that there is never a second.
  *
- *     start() ──▶ listening ──connection lost──▶ waiting ──▶ listening     (tells the watchers: something may be missed)
+ *     start() ──▶ listening ──gone, or silent──▶ waiting ──▶ listening     (tells the watchers: something may be missed)
  *                    └──────────close()─────────────┴──▶ closed
  */
 export class Listener {
   readonly #database: Database
   readonly #wakeUps: WakeUps
   readonly #watchers = new Set<(topicId: number | null) => void>()
-  #client: pg.Client | undefined
-  #retry: NodeJS.Timeout | undefined
-  #connecting: Promise<void> | undefined
+  readonly #closing = new AbortController()
+  #session: Session | undefined
+  #staying: Promise<void> | undefined
   #onProof: ((token: string) => void) | undefined
-  #failures = 0
   #keepsSession = false
-  #closed = false
 
   constructor(database: Database, wakeUps: WakeUps) {
     this.#database = database
@@ -39,11 +44,12 @@ export class Listener {
 
   /** False where notifications don't arrive, as behind a pooler that gives every transaction another connection. */
   async start(): Promise<boolean> {
-    await this.#connect()
+    const session = await this.#connect()
     if (await this.#isProven()) {
       // Not before the proof: behind a pooler the lock would stay on a connection that is given to somebody else.
       this.#keepsSession = true
-      if (this.#client) await this.#beSeen(this.#client)
+      await this.#beSeen(session)
+      this.#staying = this.#stay(session)
       return true
     }
     await this.close()
@@ -56,56 +62,62 @@ export class Listener {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    clearTimeout(this.#retry)
-    await this.#connecting?.catch(() => {})
-    await this.#client?.end().catch(() => {})
+    this.#closing.abort()
+    await this.#session?.leave()
+    await this.#staying
   }
 
-  async #connect(): Promise<void> {
-    const client = this.#database.newClient()
-    let isLost = false
-    const lost = () => {
-      if (isLost) return
-      isLost = true
-      this.#reconnect()
+  async #stay(first: Session): Promise<void> {
+    let session: Session | undefined = first
+    let failures = 0
+    while (!this.#closing.signal.aborted) {
+      const since = performance.now()
+      if (session !== undefined) await this.#listen(session)
+      session?.destroy()
+      if (performance.now() - since > GOOD_MS) failures = 0
+      const wait = Math.min(BACKOFF_MS.max, BACKOFF_MS.initial * 2 ** failures++)
+      await this.#pause(wait * (0.5 + Math.random() / 2))
+      if (this.#closing.signal.aborted) return
+      session = await this.#connect().catch(error => {
+        this.#database.logger.debug({ err: error }, 'could not listen for wake-ups, trying again')
+        return undefined
+      })
+      if (session !== undefined) this.#tell(null)
     }
-    client.on('notification', ({ payload }) => this.#hear(payload ?? ''))
-    // Without a listener a lost connection would end the process.
-    client.on('error', lost)
+  }
+
+  /** Until it is gone. */
+  async #listen(session: Session): Promise<void> {
+    const asking = setInterval(() => {
+      session.query('select 1').catch(() => session.destroy())
+    }, ASK_EVERY_MS)
+    asking.unref()
+    await session.gone
+    clearInterval(asking)
+  }
+
+  /** Nothing of one that fails is left. */
+  async #connect(): Promise<Session> {
+    const session = this.#database.newSession(Math.min(ANSWER_MS, this.#database.statementTimeoutMs))
+    this.#session = session
+    session.on('notification', ({ payload }) => this.#hear(payload ?? ''))
     try {
-      await client.connect()
-      await client.query(`listen ${quoteIdentifier(this.#database.schema)}`)
-      if (this.#keepsSession) await this.#beSeen(client)
+      await session.connect()
+      await session.query(`listen ${quoteIdentifier(this.#database.schema)}`)
+      if (this.#keepsSession) await this.#beSeen(session)
+      return session
     } catch (error) {
-      isLost = true
-      await client.end().catch(() => {})
+      session.destroy()
       throw error
     }
-    client.on('end', lost)
-    this.#client = client
-    this.#failures = 0
   }
 
-  async #beSeen(client: pg.Client): Promise<void> {
-    await client.query('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
+  async #beSeen(session: Session): Promise<void> {
+    await session.query('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
   }
 
-  #reconnect(): void {
-    if (this.#closed) return
-    const wait = Math.min(BACKOFF_MS.max, BACKOFF_MS.initial * 2 ** this.#failures++)
-    this.#retry = setTimeout(
-      () => {
-        this.#connecting = this.#connect().then(
-          () => this.#tell(null),
-          error => {
-            this.#database.logger.debug({ err: error }, 'could not listen for wake-ups, trying again')
-            this.#reconnect()
-          },
-        )
-      },
-      wait * (0.5 + Math.random() / 2),
-    )
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined)
   }
 
   async #isProven(): Promise<boolean> {

@@ -18,14 +18,26 @@ export function decodePage(row: Row): RawMessage[] | undefined {
   const extras = decodeExtras(row)
   const payloads = decodePayloads(row, ids, extras)
   if (!payloads) return undefined
-  const created = readColumn(row.created, readTimestamp)
+  const created = row.created ? readColumn(row.created, readTimestamp) : undefined
+  const createdMs = Number(row.created_ms)
+  const xids = decodeXids(row)
+  const salts = row.salts ? readColumn(row.salts, readInteger) : undefined
+  const common = Number(row.salt)
   return ids.map((id, index) => {
     const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
-    return { id, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt: created[index] ?? 0 }
+    const [salt, createdAt, xid] = [salts?.[index] ?? common, created?.[index] ?? createdMs, xids[index] ?? 0]
+    return { id, salt, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt, xid }
   })
 }
 
-export const decodeIds = (row: Row): number[] => readColumn(row.ids, readInteger)
+export function decodeIds({ ids, first_id, last_id }: Row): number[] {
+  if (ids || !first_id) return readColumn(ids, readInteger)
+  const first = Number(first_id)
+  return Array.from({ length: Number(last_id) - first + 1 }, (_, index) => first + index)
+}
+
+/** Of the rows that were asked for with their transactions. */
+export const decodeXids = (row: Row): number[] => readColumn(row.xids, readInteger)
 
 function decodeExtras({ extras }: Row): Map<number, Extra> | undefined {
   return extras ? new Map(readColumn(extras, readExtra).map(extra => [extra.id, extra])) : undefined

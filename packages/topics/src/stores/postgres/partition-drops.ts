@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import type { TopicRecord } from '../store.ts'
-import type { Database } from './database.ts'
+import { type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 
 /** What another process that finishes the same drop, or somebody's lock, makes of ours. */
@@ -19,14 +19,14 @@ export async function finishDrop(database: Database, topic: TopicRecord, number:
   const partitions = tables.map(parent => ({ parent, partition: `${parent}_p${number}` }))
   try {
     if (database.keepsSessions) await database.session(client => dropConcurrently(client, partitions))
-    else await database.transaction(client => dropAtOnce(client, partitions))
+    else await database.transaction(client => dropAtOnce(client, partitions), MAINTENANCE_TIMEOUT_MS)
   } catch (error) {
     if (!(error instanceof Error) || !NOT_NOW.has(codeOf(error.cause))) throw error
     database.logger.debug({ topic: topic.name, partition: number, err: error }, 'a partition can not be dropped now')
     return null
   }
   const text = database.sql('delete from tidemark.partition where topic_id = $1 and number = $2 returning rows')
-  const [row] = await database.query(text, [topic.id, number])
+  const [row] = await database.work(text, [topic.id, number])
   return row ? Number(row.rows) : null
 }
 

@@ -1,4 +1,4 @@
-import { ClosedError } from '../../errors.ts'
+import { ClosedError, NamespaceGoneError } from '../../errors.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
@@ -29,7 +29,8 @@ export class Partitions {
     const making = this.make(topic, lastId + Math.ceil(rows / 2))
       .catch(error => {
         // The next publish tries again, and one that finds no partition makes it.
-        if (!(error instanceof ClosedError)) this.#warn(topic, error)
+        const isOver = error instanceof ClosedError || error instanceof NamespaceGoneError
+        if (!isOver) this.#warn(topic, error)
       })
       .finally(() => this.#making.delete(topic.id))
     this.#making.set(topic.id, making)
@@ -37,14 +38,16 @@ export class Partitions {
 
   /** Now, for ids up to this one. */
   async make(topic: TopicRecord, upTo: number): Promise<void> {
-    const end = await this.#database.transaction(async client => {
-      await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-      const { rows } = await client.query<{ end: string }>(
-        this.#database.sql('select tidemark.add_partitions($1, $2, $3) as end'),
-        [topic.id, topic.config.partitionRows, upTo],
-      )
-      return Number(rows[0]?.end)
-    })
+    const end = await this.#database.expecting({ topic }, () =>
+      this.#database.transaction(async client => {
+        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+        const { rows } = await client.query<{ end: string }>(
+          this.#database.sql('select tidemark.add_partitions($1, $2, $3) as end'),
+          [topic.id, topic.config.partitionRows, upTo],
+        )
+        return Number(rows[0]?.end)
+      }),
+    )
     const known = this.#known.get(topic.id)
     this.#known.set(topic.id, { checkedAt: 0, lastId: 0, ...known, end })
   }
@@ -68,7 +71,9 @@ export class Partitions {
   }
 
   async lastId(topic: TopicRecord): Promise<number> {
-    const [row] = await this.#database.query(this.#database.sql('select tidemark.last_id($1) as id'), [topic.id])
+    const [row] = await this.#database.expecting({ topic }, () =>
+      this.#database.query(this.#database.sql('select tidemark.last_id($1) as id'), [topic.id]),
+    )
     return Number(row?.id)
   }
 

@@ -1,4 +1,6 @@
+import { type NamespaceGoneError, SubscriptionGoneError } from '../../errors.ts'
 import type { TopicConfig, Tracking } from '../../topic-config.ts'
+import { withTimeout } from '../../with-timeout.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type {
   BackfillBatch,
@@ -6,8 +8,11 @@ import type {
   BackfillRecord,
   BrowsePage,
   BrowseQuery,
+  ClaimRecord,
+  ClaimsQuery,
   CleanUpStep,
   CompletionQuery,
+  ConsumerRecord,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -16,13 +21,18 @@ import type {
   JobLock,
   JobRecord,
   MessageCompletion,
-  Redriven,
+  RedrivenPage,
+  ReleasedClaim,
   Resurrected,
   Resurrection,
+  RetryQuery,
+  RetryRecord,
+  StatsRecord,
   SubscriptionOfTopic,
   SubscriptionSettings,
   TailPage,
   TopicFacts,
+  Undeliverable,
   UnsubscribedTopic,
   Zombie,
 } from '../fan-out-store.ts'
@@ -31,6 +41,7 @@ import type {
   ClaimResult,
   DeadLetter,
   DeadLetterQuery,
+  Expected,
   OutgoingMessage,
   PoolUse,
   PublishedMessage,
@@ -39,6 +50,7 @@ import type {
   StartPosition,
   Store,
   SubscriptionRecord,
+  SubscriptionRef,
   SubscriptionStatus,
   TopicDescription,
   TopicRecord,
@@ -47,12 +59,20 @@ import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, t
 import { clearBits } from './bits.ts'
 import { browse, find, tail } from './browse.ts'
 import { Claimer } from './claim.ts'
+import { listClaims, releaseClaim } from './claims.ts'
 import { cleanUp } from './clean-up.ts'
 import { requireOwnCluster } from './cluster.ts'
 import { completeOrphans, completion } from './completion.ts'
-import { Database, type Logger } from './database.ts'
+import { listConsumers } from './consumers.ts'
+import { Database, type Logger, STATEMENT_TIMEOUT_MS } from './database.ts'
 import { mapError } from './database-errors.ts'
-import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
+import {
+  acknowledgeLoss,
+  detectDead,
+  endedSubscriptions,
+  removeSubscription,
+  unsubscribedTopics,
+} from './dead-groups.ts'
 import { findDeadLetter, listDeadLetters } from './dead-letters.ts'
 import { DedupePruner } from './dedupe.ts'
 import { deleteTopic } from './delete-topic.ts'
@@ -61,18 +81,21 @@ import { dropNamespace } from './drop-namespace.ts'
 import { topicFacts } from './facts.ts'
 import { HeartbeatConnection } from './heartbeats.ts'
 import { horizonHolders } from './horizon.ts'
+import { readIncarnation } from './incarnations.ts'
 import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
-import { discard, redrive } from './redrive.ts'
+import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extend, settle } from './settle.ts'
+import { readStats } from './stats.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic, listTopics } from './topics.ts'
 import { fillTracking, setTracking } from './tracking.ts'
+import { listRetries } from './waiting-retries.ts'
 import { WakeUps } from './wake-ups.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
@@ -83,6 +106,7 @@ export type PostgresOptions = {
   readonly rowCacheBytes: number
   readonly logger: Logger
   readonly applicationName?: string
+  readonly statementTimeoutMs?: number
 }
 
 export async function openPostgres({
@@ -92,13 +116,15 @@ export async function openPostgres({
   rowCacheBytes,
   logger,
   applicationName = 'tidemark',
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
 }: PostgresOptions): Promise<Store> {
-  const database = new Database({ url, namespace, poolSize, applicationName, logger })
+  const database = new Database({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs })
   const wakeUps = new WakeUps(database)
   const listener = new Listener(database, wakeUps)
   try {
     await migrate(database)
     await requireOwnCluster(database)
+    database.incarnation = await readIncarnation(database)
     const notifies = await listener.start()
     // Notifications arrive where sessions are kept: the one proof serves both.
     database.keepsSessions = notifies
@@ -106,9 +132,12 @@ export async function openPostgres({
   } catch (error) {
     await listener.close()
     await database.close()
-    throw mapError(error, database.location)
+    throw mapError(error, database.location, statementTimeoutMs)
   }
 }
+
+/** Unless whoever closes it says otherwise. */
+const CLOSE_MS = 5_000
 
 class PostgresStore implements Store {
   readonly capabilities: Capabilities
@@ -136,7 +165,10 @@ class PostgresStore implements Store {
     this.#pruner = new DedupePruner(database)
     this.#publisher = new Publisher(database, this.#partitions)
     this.#claimer = new Claimer(database, rowCacheBytes)
+    database.onLostConnection = () => this.#claimer.forgetAll()
     this.#heartbeats = new HeartbeatConnection(database)
+    // Nobody is to be kept from a repair of what is there now, nor told of what is not.
+    database.guard.onGone(() => void listener.close())
   }
 
   get location(): string {
@@ -144,15 +176,20 @@ class PostgresStore implements Store {
   }
 
   topic(name: string): Promise<TopicRecord | undefined> {
-    return findTopic(this.#database, name)
+    return this.#expecting({}, () => findTopic(this.#database, name))
+  }
+
+  /** On a connection of our own: nobody waits for the caller's transaction. */
+  async topicIn(_tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined> {
+    return (await this.topic(name)) ?? (create ? await this.configureTopic(name, {}) : undefined)
   }
 
   configureTopic(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
-    return configureTopic(this.#database, name, given)
+    return this.#expecting({}, () => configureTopic(this.#database, name, given))
   }
 
   describeTopic(topic: TopicRecord): Promise<TopicDescription> {
-    return describeTopic(this.#database, topic)
+    return this.#expecting({ topic }, () => describeTopic(this.#database, topic))
   }
 
   async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
@@ -169,11 +206,11 @@ class PostgresStore implements Store {
     from: StartPosition,
     settings?: SubscriptionSettings,
   ): Promise<SubscriptionRecord> {
-    return subscribe(this.#database, topic, group, from, settings)
+    return this.#expecting({ topic }, () => subscribe(this.#database, topic, group, from, settings))
   }
 
   setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {
-    return setStatus(this.#database, topic, subscription, status)
+    return this.#expecting({ topic, subscription }, () => setStatus(this.#database, topic, subscription, status))
   }
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
@@ -189,92 +226,105 @@ class PostgresStore implements Store {
   }
 
   deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
-    return listDeadLetters(this.#database, topic, query)
+    return this.#expecting({ topic }, () => listDeadLetters(this.#database, topic, query))
   }
 
   subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
-    return findSubscription(this.#database, topic, group)
+    return this.#expecting({ topic }, () => findSubscription(this.#database, topic, group))
   }
 
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
     return this.#heartbeats.heartbeat(beats)
   }
 
+  consumers(topic: TopicRecord): Promise<ConsumerRecord[]> {
+    return this.#expecting({ topic }, () => listConsumers(this.#database, topic))
+  }
+
   resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected> {
-    return resurrectDead(this.#database, topic, subscription, mode)
+    return this.#expecting({ topic, subscription }, () => resurrectDead(this.#database, topic, subscription, mode))
   }
 
   detectDead(): Promise<Detection> {
-    return detectDead(this.#database)
+    return this.#expecting({}, () => detectDead(this.#database))
   }
 
   unsubscribedTopics(): Promise<UnsubscribedTopic[]> {
-    return unsubscribedTopics(this.#database)
+    return this.#expecting({}, () => unsubscribedTopics(this.#database))
   }
 
   endedSubscriptions(olderThanMs: number): Promise<SubscriptionOfTopic[]> {
-    return endedSubscriptions(this.#database, olderThanMs)
+    return this.#expecting({}, () => endedSubscriptions(this.#database, olderThanMs))
   }
 
-  removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
-    return removeSubscription(this.#database, topic, subscription)
+  acknowledgeLoss(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return this.#expecting({ topic, subscription }, () => acknowledgeLoss(this.#database, topic, subscription))
+  }
+
+  async removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
+    try {
+      await this.#expecting({ topic, subscription }, () => removeSubscription(this.#database, topic, subscription))
+    } catch (error) {
+      // Another process has removed it.
+      if (!(error instanceof SubscriptionGoneError)) throw error
+    }
   }
 
   lockJob(name: string, lock: JobLock): Promise<boolean> {
-    return lockJob(this.#database, name, lock)
+    return this.#expecting({}, () => lockJob(this.#database, name, lock))
   }
 
   renewJob(name: string, lock: JobLock): Promise<boolean> {
-    return renewJob(this.#database, name, lock)
+    return this.#expecting({}, () => renewJob(this.#database, name, lock))
   }
 
   unlockJob(name: string, token: string, result: unknown): Promise<void> {
-    return unlockJob(this.#database, name, token, result)
+    return this.#expecting({}, () => unlockJob(this.#database, name, token, result))
   }
 
   jobs(): Promise<JobRecord[]> {
-    return listJobs(this.#database)
+    return this.#expecting({}, () => listJobs(this.#database))
   }
 
   // ── clean-up ──
 
   topics(): Promise<TopicRecord[]> {
-    return listTopics(this.#database)
+    return this.#expecting({}, () => listTopics(this.#database))
   }
 
   /** A partition at a time: its rows are no measure. */
   cleanUp(topic: TopicRecord): Promise<CleanUpStep> {
-    return cleanUp(this.#database, topic)
+    return this.#expecting({ topic }, () => cleanUp(this.#database, topic))
   }
 
   zombies(): Promise<Zombie[]> {
-    return listZombies(this.#database)
+    return this.#expecting({}, () => listZombies(this.#database))
   }
 
   forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
-    return forceAdvance(this.#database, topic, subscription)
+    return this.#expecting({ topic, subscription }, () => forceAdvance(this.#database, topic, subscription))
   }
 
   // ── reference tracking and backfill ──
 
   setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
-    return setTracking(this.#database, topic, tracking)
+    return this.#expecting({ topic }, () => setTracking(this.#database, topic, tracking))
   }
 
   fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
-    return fillTracking(this.#database, topic, limit)
+    return this.#expecting({ topic }, () => fillTracking(this.#database, topic, limit))
   }
 
   clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
-    return clearBits(this.#database, limit)
+    return this.#expecting({}, () => clearBits(this.#database, limit))
   }
 
   completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
-    return completion(this.#database, topic, query)
+    return this.#expecting({ topic }, () => completion(this.#database, topic, query))
   }
 
   completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
-    return completeOrphans(this.#database, topic, olderThanMs)
+    return this.#expecting({ topic }, () => completeOrphans(this.#database, topic, olderThanMs))
   }
 
   startBackfill(
@@ -283,32 +333,39 @@ class PostgresStore implements Store {
     from: StartPosition,
     plan: BackfillPlan,
   ): Promise<BackfillRecord> {
-    return startBackfill(this.#database, topic, subscription, from, plan)
+    return this.#expecting({ topic, subscription }, () =>
+      startBackfill(this.#database, topic, subscription, from, plan),
+    )
   }
 
-  takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
-    return takeBackfill(this.#database, token, ttlMs, subscriptionId)
+  takeBackfill(token: string, ttlMs: number, subscription?: SubscriptionRef): Promise<BackfillRecord | null> {
+    return this.#expecting(subscription ? { subscription } : {}, () =>
+      takeBackfill(this.#database, token, ttlMs, subscription?.id),
+    )
   }
 
   async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
-    const record = await backfillBatch(this.#database, subscriptionId, batch)
+    const record = await this.#expecting({}, () => backfillBatch(this.#database, subscriptionId, batch))
     if (record !== 'lost') this.#wakeUps.send(record.topicId)
     return record
   }
 
   setBackfillStatus(
     topic: TopicRecord,
-    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+    subscription: SubscriptionRef,
     status: 'RUNNING' | 'CANCELLED' | 'FAILED',
     error?: string,
   ): Promise<BackfillRecord> {
-    return setBackfillStatus(this.#database, topic, subscription, status, error)
+    return this.#expecting({ topic, subscription }, () =>
+      setBackfillStatus(this.#database, topic, subscription, status, error),
+    )
   }
 
-  backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
-    return findBackfill(this.#database, subscriptionId)
+  backfill(subscription: SubscriptionRef): Promise<BackfillRecord | undefined> {
+    return this.#expecting({ subscription }, () => findBackfill(this.#database, subscription.id))
   }
 
+  /** As a publish it is one round trip, so it comes without a look; it writes to no table. */
   probe(): Promise<void> {
     return probe(this.#database)
   }
@@ -325,35 +382,60 @@ class PostgresStore implements Store {
     to: StartPosition,
     plan: BackfillPlan,
   ): Promise<void> {
-    return resetCursor(this.#database, topic, subscription, to, plan)
+    return this.#expecting({ topic, subscription }, () => resetCursor(this.#database, topic, subscription, to, plan))
   }
 
   find(topic: TopicRecord, messageId: string): Promise<number | undefined> {
-    return find(this.#database, topic, messageId)
+    return this.#expecting({ topic }, () => find(this.#database, topic, messageId))
   }
 
   browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-    return browse(this.#database, topic, query)
+    return this.#expecting({ topic }, () => browse(this.#database, topic, query))
   }
 
   tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
-    return tail(this.#database, topic, place, limit)
+    return this.#expecting({ topic }, () => tail(this.#database, topic, place, limit))
+  }
+
+  retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]> {
+    return this.#expecting({ topic, subscription }, () => listRetries(this.#database, topic, subscription, query))
   }
 
   deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
-    return findDeadLetter(this.#database, topic, id)
+    return this.#expecting({ topic }, () => findDeadLetter(this.#database, topic, id))
   }
 
-  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven> {
-    return redrive(this.#database, topic, selection)
+  claims(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]> {
+    return this.#expecting({ topic }, () => listClaims(this.#database, topic, query))
+  }
+
+  releaseClaim(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined> {
+    return this.#expecting({ topic }, () => releaseClaim(this.#database, topic, token))
+  }
+
+  redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<RedrivenPage> {
+    return this.#expecting({ topic }, () => redrive(this.#database, topic, selection))
+  }
+
+  undeliverable(topic: TopicRecord, selection: DeadLetterSelection): Promise<Undeliverable> {
+    return this.#expecting({ topic }, () => undeliverable(this.#database, topic, selection))
   }
 
   discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
-    return discard(this.#database, topic, selection)
+    return this.#expecting({ topic }, () => discard(this.#database, topic, selection))
   }
 
   facts(topic: TopicRecord): Promise<TopicFacts> {
-    return topicFacts(this.#database, topic)
+    return this.#expecting({ topic }, () => topicFacts(this.#database, topic))
+  }
+
+  /** The server's own is used for everything. */
+  async clock(): Promise<null> {
+    return null
+  }
+
+  stats(most: number): Promise<StatsRecord> {
+    return this.#expecting({}, () => readStats(this.#database, most))
   }
 
   horizonHolders(): Promise<HorizonHolder[]> {
@@ -376,23 +458,33 @@ class PostgresStore implements Store {
     return this.#database.poolUse()
   }
 
+  onGone(tell: (error: NamespaceGoneError) => void): void {
+    this.#database.guard.onGone(tell)
+  }
+
   dropNamespace(): Promise<void> {
     return dropNamespace(this.#database)
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
+  close(withinMs?: number): Promise<void> {
+    this.#closing ??= this.#close(withinMs)
     return this.#closing
   }
 
-  async #close(): Promise<void> {
-    await Promise.all([
+  #expecting<T>(expected: Expected, verb: () => Promise<T>): Promise<T> {
+    return this.#database.expecting(expected, verb)
+  }
+
+  async #close(withinMs = CLOSE_MS): Promise<void> {
+    const until = performance.now() + withinMs
+    const idle = Promise.allSettled([
       this.#partitions.idle(),
       this.#pruner.idle(),
       this.#wakeUps.close(),
       this.#listener.close(),
       this.#heartbeats.close(),
     ])
-    await this.#database.close()
+    await withTimeout(idle, withinMs)
+    await this.#database.close(Math.max(0, until - performance.now()))
   }
 }

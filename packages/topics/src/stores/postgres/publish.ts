@@ -1,18 +1,22 @@
 import {
   DatabaseLockedError,
+  DatabaseUnreachableError,
+  MessageIdPendingError,
   NoSubscriptionsError,
+  OutcomeUnknownError,
   PayloadError,
   type TidemarkError,
   TopicConflictError,
   TopicNotFoundError,
   TransactionError,
 } from '../../errors.ts'
-import { idOfMessageId } from '../../message-id.ts'
+import { type DerivedId, parseMessageId } from '../../message-id.ts'
 import { checkSize, isPlain } from '../../payload/outgoing.ts'
+import { random52 } from '../../random-bits.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { byteaArray, textArray } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
-import { codeOf, mapError } from './database-errors.ts'
+import { codeOf, isAnswerLost, mapError } from './database-errors.ts'
 import type { Partitions } from './partitions.ts'
 import { sqlFile } from './sql-file.ts'
 import { findTopic, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
@@ -22,12 +26,22 @@ const PLAIN = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
 const TRACKED = sqlFile('./queries/publish-tracked.sql')
 
-/** The same input, from binary arrays and from one JSON text, which every library passes on alike. */
-const ARRAYS = `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
-  with ordinality as m (payload, key, type, headers, message_id, place)`
-const JSON_TEXT = `select decode(payload, 'base64') as payload, key, type, headers, message_id, place
-  from rows from (json_to_recordset($1::text::json) as (payload text, key text, type text, headers text, message_id text))
-  with ordinality as m (payload, key, type, headers, message_id, place)`
+/** The same input, from binary arrays and from one text, which every library passes on alike: the salt, then JSON. */
+const ARRAYS = {
+  given: '',
+  salt: '$6::bigint',
+  input: `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
+  with ordinality as m (payload, key, type, headers, message_id, place)`,
+}
+const SALT_DIGITS = 16
+const ONE_TEXT = {
+  given: 'given as materialized (select $1::text as text), ',
+  salt: `(select left(text, ${SALT_DIGITS})::bigint from given)`,
+  input: `select decode(m.payload, 'base64') as payload, m.key, m.type, m.headers, m.message_id, m.place
+  from given cross join lateral rows from (
+    json_to_recordset(substr(given.text, ${SALT_DIGITS + 1})::json) as (payload text, key text, type text, headers text, message_id text)
+  ) with ordinality as m (payload, key, type, headers, message_id, place)`,
+}
 
 /**
  * Looked up once a statement. Nothing is stored where the topic has been configured anew, or, in a caller's database that
@@ -37,12 +51,21 @@ const IS_CURRENT =
   'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
 const IS_SUBSCRIBED = `
   exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
+const HOLD_TRACKING = 'select tidemark.hold_tracking($1::text::int) as held'
+/** A messageId that an open transaction has published is not waited for here: others' publishes share the statement. */
+const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
+const FORGET = `
+  delete from tidemark.dedupe
+  where topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
 const FIND_TOPIC = `select ${TOPIC_COLUMNS} from tidemark.topic where id = $1::text::int`
 
 const NO_PARTITION = '23514'
 const NO_TABLE = '42P01'
 const NO_SCHEMA = '3F000'
+const NO_FUNCTION = '42883'
+const NO_LOCK = '55P03'
 const NOT_TEXT = '22021'
+const LONGEST_TIMER_MS = 0x7fff_ffff
 const PARTITION_ATTEMPTS = 20
 /** How often a topic may be configured anew under one publish. */
 const CONFIG_ATTEMPTS = 200
@@ -60,10 +83,11 @@ export class Publisher {
   async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
     if (messages.length === 0) return []
     const known = await this.#findDerived(topic, messages, tx)
-    if (known.size === 0) return await this.#store(topic, messages, tx)
-    const rest = messages.filter((_, index) => !known.has(index))
-    const stored = (await this.#store(topic, rest, tx)).values()
-    return messages.map((_, index) => known.get(index) ?? stored.next().value ?? { id: 0, duplicate: false })
+    const rest = known.size === 0 ? messages : messages.filter((_, index) => !known.has(index))
+    const published = await this.#storeReplaced(topic, rest, await this.#store(topic, rest, tx), tx)
+    if (known.size === 0) return published
+    const stored = published.values()
+    return messages.map((_, index) => known.get(index) ?? stored.next().value ?? { id: 0, salt: 0, duplicate: false })
   }
 
   async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
@@ -92,7 +116,11 @@ export class Publisher {
         topic = current
       }
     } catch (error) {
-      throw explain(error, known, this.#database.location)
+      const explained = explain(error, known, this.#database.location)
+      // A caller's transaction is undone with its connection.
+      throw tx === undefined && isAnswerLost(explained)
+        ? OutcomeUnknownError.afterLostConnection(this.#database.location, explained.cause)
+        : explained
     }
   }
 
@@ -100,11 +128,10 @@ export class Publisher {
   async #current(topic: TopicRecord, tx: unknown): Promise<TopicRecord> {
     const text = this.#database.sql(FIND_TOPIC)
     const id = String(topic.id)
-    const [row] = tx === undefined ? await this.#database.query(text, [id]) : await runInTransaction(tx, text, id)
+    const [row] = tx === undefined ? await this.#database.query(text, [id]) : await this.#runIn(tx, text, id)
     const current = row && toRecord(row as TopicRow)
     if (current?.uid === topic.uid) return current
-    if (tx === undefined) throw new TopicNotFoundError(topic.name)
-    throw this.#otherDatabase(topic)
+    throw await this.#missing(topic)
   }
 
   /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
@@ -137,11 +164,22 @@ export class Publisher {
     const values = [payloads, ...texts]
     if (!messageIds) {
       const text = this.#plain(topic)
-      return async () =>
-        decodePublished(await this.#database.query(text, values, `tidemark_publish_${topic.id}_${topic.configVersion}`))
+      const name = `tidemark_publish_${topic.uid}_${topic.configVersion}`
+      return async () => {
+        const salt = random52()
+        return decodePublished(await this.#database.query(text, [...values, salt], name), salt)
+      }
     }
-    const text = this.#checked(topic, `${ARRAYS} where {condition}`)
-    return async () => decodePublished(await this.#database.queryAgain(text, [...values, messageIds]))
+    const text = this.#checked(topic, ARRAYS, SHORT_PATIENCE)
+    return async () => {
+      const salt = random52()
+      try {
+        return decodePublished(await this.#database.queryAgain(text, [...values, messageIds, salt]), salt)
+      } catch (error) {
+        const isPending = error instanceof DatabaseLockedError && codeOf(error.cause) === NO_LOCK
+        throw isPending ? new MessageIdPendingError(topic.name, error) : error
+      }
+    }
   }
 
   async #inTransaction(
@@ -150,30 +188,70 @@ export class Publisher {
     tx: unknown,
   ): Promise<PublishedMessage[] | null> {
     await this.#partitions.ensureRoom(topic, messages.length)
-    const text = this.#checked(topic, `${JSON_TEXT} where {condition}`)
+    const text = this.#checked(topic, ONE_TEXT)
+    const salt = random52()
+    const parameter = String(salt).padStart(SALT_DIGITS, '0') + toJson(messages)
     try {
-      return decodePublished(await runInTransaction(tx, text, toJson(messages)))
+      if (topic.config.tracking === 'reference' && !(await this.#holdTracking(topic, tx))) return null
+      return decodePublished(await this.#runIn(tx, text, parameter), salt)
     } catch (error) {
-      if (![NO_TABLE, NO_SCHEMA].includes(codeOf(error))) throw error
-      throw this.#otherDatabase(topic)
+      if (![NO_TABLE, NO_SCHEMA, NO_FUNCTION].includes(codeOf(error))) throw error
+      throw await this.#missing(topic)
+    }
+  }
+
+  /** An error would end the caller's transaction, so what the statement needs must be there before. */
+  async #holdTracking(topic: TopicRecord, tx: unknown): Promise<boolean> {
+    const [row] = await this.#runIn(tx, this.#database.sql(HOLD_TRACKING), String(topic.id))
+    // Each library has its own way with booleans.
+    if (row !== undefined && ['t', 'true'].includes(String(row.held))) return true
+    const current = await this.#current(topic, tx)
+    if (current.configVersion !== topic.configVersion) return false
+    throw new TopicConflictError(
+      topic.name,
+      `Topic '${topic.name}' has changed its tracking since the transaction given to publish began. Roll it back and repeat it`,
+    )
+  }
+
+  /** The caller's connection may have gone silent too; then the outcome is the caller's transaction's. */
+  async #runIn(tx: unknown, text: string, parameter: string): Promise<Row[]> {
+    const { statementTimeoutMs, location } = this.#database
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => late.reject(new DatabaseUnreachableError(location, new Error(`No answer within ${statementTimeoutMs} ms`))),
+      Math.min(statementTimeoutMs, LONGEST_TIMER_MS),
+    )
+    try {
+      return await Promise.race([runInTransaction(tx, text, parameter), late.promise])
+    } finally {
+      clearTimeout(timer)
     }
   }
 
   #plain(topic: TopicRecord): string {
-    const known = this.#plainTexts.get(topic.id)
+    const known = this.#plainTexts.get(topic.uid)
     if (known?.version === topic.configVersion) return known.text
     const text = this.#database.sql(publishText(topic))
-    this.#plainTexts.set(topic.id, { version: topic.configVersion, text })
+    this.#plainTexts.set(topic.uid, { version: topic.configVersion, text })
     return text
   }
 
-  #checked(topic: TopicRecord, input: string): string {
+  #checked(topic: TopicRecord, { given, salt, input }: typeof ARRAYS, patience = ''): string {
     const { dedupeWindowMs } = topic.config
     const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
-    return this.#database.sql(fill(CHECKED.replace('{input}', input).replaceAll('{window}', window), topic))
+    const text = CHECKED.replace('{given}', given)
+      .replace('{salt}', salt)
+      .replace('{patience}', patience)
+      .replace('{input}', `${input} where {condition}`)
+      .replaceAll('{window}', window)
+    return this.#database.sql(fill(text, topic))
   }
 
-  #otherDatabase({ name }: TopicRecord): TransactionError {
+  /** Why a transaction doesn't know the topic: it was deleted, or the transaction is elsewhere. */
+  async #missing({ name, uid }: TopicRecord): Promise<TidemarkError> {
+    await this.#database.requireNamespace()
+    const latest = await findTopic(this.#database, name)
+    if (latest?.uid !== uid) return new TopicNotFoundError(name)
     return new TransactionError(
       `The tx given to publish is of another database: it doesn't know the topic '${name}' at ${this.#database.location}`,
     )
@@ -181,22 +259,59 @@ export class Publisher {
 
   /** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
   async #findDerived(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown) {
-    const candidates = new Map<number, number>()
+    const candidates = new Map<number, DerivedId>()
     for (const [index, { messageId }] of messages.entries()) {
-      const id = messageId === null ? undefined : idOfMessageId(topic.uid, messageId)
-      if (id !== undefined) candidates.set(index, id)
+      const derived = messageId === null ? undefined : parseMessageId(topic.uid, messageId)
+      if (derived !== undefined) candidates.set(index, derived)
     }
     const found = new Map<number, PublishedMessage>()
     if (candidates.size === 0) return found
-    const text = this.#database.sql(
-      `select id::text as id from tidemark.log_${topic.id} where id = any (string_to_array($1::text, ',')::bigint[])`,
+    const rows = await this.#findRows(
+      topic,
+      [...candidates.values()].map(({ id }) => id),
+      tx,
     )
-    const parameter = [...candidates.values()].join(',')
-    const rows =
-      tx !== undefined ? await runInTransaction(tx, text, parameter) : await this.#database.query(text, [parameter])
-    const stored = new Set(rows.map(row => Number(row.id)))
-    for (const [index, id] of candidates) if (stored.has(id)) found.set(index, { id, duplicate: true })
+    const stored = new Map(rows.map(row => [Number(row.id), row]))
+    for (const [index, { id, salt }] of candidates) {
+      const row = stored.get(id)
+      if (row?.message_id === null && Number(row.salt) === salt) found.set(index, { id, salt, duplicate: true })
+    }
     return found
+  }
+
+  /**
+   * What is remembered of a caller's messageId counts no more once another message has its id, as after a restore by hand:
+   * then it is stored after all.
+   */
+  async #storeReplaced(
+    topic: TopicRecord,
+    messages: readonly OutgoingMessage[],
+    published: PublishedMessage[],
+    tx: unknown,
+  ): Promise<PublishedMessage[]> {
+    if (!published.some(({ duplicate }) => duplicate)) return published
+    const duplicates = published.flatMap(({ id, duplicate }) => (duplicate ? [id] : []))
+    const rows = await this.#findRows(topic, duplicates, tx)
+    const messageIds = new Map(rows.map(row => [Number(row.id), row.message_id]))
+    const isReplaced = ({ id, duplicate }: PublishedMessage, index: number): boolean =>
+      duplicate && messageIds.has(id) && messageIds.get(id) !== messages[index]?.messageId
+    const lost = messages.filter((_, index) => isReplaced(published[index] as PublishedMessage, index))
+    if (lost.length === 0) return published
+    const text = this.#database.sql(FORGET.replace('{topic}', String(topic.id)))
+    await this.#run(text, JSON.stringify(lost.map(({ messageId }) => messageId)), tx)
+    const stored = (await this.#store(topic, lost, tx)).values()
+    return published.map((each, index) => (isReplaced(each, index) ? (stored.next().value ?? each) : each))
+  }
+
+  #findRows(topic: TopicRecord, ids: readonly number[], tx: unknown): Promise<Row[]> {
+    const text = this.#database.sql(`
+      select id::text as id, salt::text as salt, message_id from tidemark.log_${topic.id}
+      where id = any (string_to_array($1::text, ',')::bigint[])`)
+    return this.#run(text, ids.join(','), tx)
+  }
+
+  #run(text: string, parameter: string, tx: unknown): Promise<Row[]> {
+    return tx === undefined ? this.#database.query(text, [parameter]) : this.#runIn(tx, text, parameter)
   }
 }
 
@@ -232,15 +347,15 @@ function fill(template: string, { id, uid, configVersion, config }: TopicRecord)
 }
 
 /** null: nothing was stored. */
-function decodePublished([row]: Row[]): PublishedMessage[] | null {
-  if (typeof row?.first === 'string' && row.ids === null) return inARow(Number(row.first), Number(row.count))
+function decodePublished([row]: Row[], salt: number): PublishedMessage[] | null {
+  if (typeof row?.first === 'string' && row.ids === null) return inARow(Number(row.first), Number(row.count), salt)
   if (typeof row?.ids !== 'string') return null
   const duplicates = row.duplicates?.split(',')
-  return row.ids.split(',').map((id, index) => ({ id: Number(id), duplicate: duplicates?.[index] === '1' }))
+  return row.ids.split(',').map((id, index) => ({ id: Number(id), salt, duplicate: duplicates?.[index] === '1' }))
 }
 
-const inARow = (first: number, count: number): PublishedMessage[] =>
-  Array.from({ length: count }, (_, index) => ({ id: first + index, duplicate: false }))
+const inARow = (first: number, count: number, salt: number): PublishedMessage[] =>
+  Array.from({ length: count }, (_, index) => ({ id: first + index, salt, duplicate: false }))
 
 function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
   const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error

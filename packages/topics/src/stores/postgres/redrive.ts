@@ -1,10 +1,13 @@
-import type { DeadLetterSelection, Redriven } from '../fan-out-store.ts'
+import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 
 const LIVE_GROUP = `exists (
   select from tidemark.subscription as s
   where s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED'))`
+/** Its id was drawn again, or its row is gone though its id is kept. As a look-up for each: it can't be made to read the log. */
+const isReplaced = ({ id }: TopicRecord): string => `
+  (select l.id from tidemark.log_${id} as l where l.id = d.message_id and l.salt = d.salt limit 1) is null`
 const FIRST_KEPT = '(select tidemark.first_kept_id($1))'
 
 /**
@@ -15,9 +18,9 @@ export async function redrive(
   database: Database,
   topic: TopicRecord,
   selection: DeadLetterSelection,
-): Promise<Redriven> {
+): Promise<RedrivenPage> {
   const { where, values } = matching(topic, selection)
-  const letters = await database.query(
+  const letters = await database.work(
     database.sql(`
       select d.id from tidemark.dead_letter as d
       where ${where} and d.message_id >= ${FIRST_KEPT} and ${LIVE_GROUP}
@@ -25,31 +28,40 @@ export async function redrive(
       limit ${selection.limit}`),
     values,
   )
-  const [redriven] = await database.queryAgain(database.sql('select tidemark.redrive($1, $2) as count'), [
-    topic.id,
-    letters.map(({ id }) => id),
-  ])
-  const [left] = await database.query(
+  const ids = letters.map(({ id }) => id)
+  const [row] = await database.work(database.sql('select redriven from tidemark.redrive($1, $2)'), [topic.id, ids])
+  const isLast = letters.length < selection.limit
+  return { redriven: Number(row?.redriven), last: isLast ? null : Number(letters.at(-1)?.id) }
+}
+
+export async function undeliverable(
+  database: Database,
+  topic: TopicRecord,
+  selection: DeadLetterSelection,
+): Promise<Undeliverable> {
+  const { where, values } = matching(topic, selection)
+  const [left] = await database.work(
     database.sql(`
       select count(*) filter (where not live) as orphaned,
-        count(*) filter (where live and message_id < ${FIRST_KEPT}) as gone
-      from (select d.message_id, ${LIVE_GROUP} as live from tidemark.dead_letter as d where ${where}) as d`),
+        count(*) filter (where live and (message_id < ${FIRST_KEPT} or ${isReplaced(topic)})) as gone
+      from (select d.message_id, d.salt, ${LIVE_GROUP} as live from tidemark.dead_letter as d where ${where}) as d`),
     values,
   )
-  return { redriven: Number(redriven?.count), gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
+  return { gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
 }
 
 export async function discard(database: Database, topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
   const { where, values } = matching(topic, selection)
   const text = database.sql(`
     delete from tidemark.dead_letter
-    where id in (select d.id from tidemark.dead_letter as d where ${where} order by d.id limit ${selection.limit})
+    -- as an array: joined with a list, all letters were read
+    where id = any(array(select d.id from tidemark.dead_letter as d where ${where} order by d.id limit ${selection.limit}))
     returning id`)
-  return (await database.queryAgain(text, values)).length
+  return (await database.work(text, values)).length
 }
 
 function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: unknown[] } {
-  const { ids, group, errorName, key, type, since, until } = selection
+  const { ids, group, errorName, key, type, since, until, after } = selection
   const values: unknown[] = []
   const conditions: string[] = []
   const add = (value: unknown, condition: (parameter: string) => string): void => {
@@ -65,5 +77,6 @@ function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: 
   add(type, parameter => `d.type is not distinct from ${parameter}`)
   add(since, parameter => `d.dead_at >= to_timestamp(${parameter}::float8 / 1000)`)
   add(until, parameter => `d.dead_at < to_timestamp(${parameter}::float8 / 1000)`)
+  add(after, parameter => `d.id > ${parameter}`)
   return { where: conditions.join(' and '), values }
 }

@@ -1,6 +1,6 @@
 import { DatabaseInUseError } from '../../errors.ts'
 import type { RepairReport } from '../repair-report.ts'
-import type { Database, Row } from './database.ts'
+import { type Database, REWRITE_TIMEOUT_MS, type Row } from './database.ts'
 import { usersLock } from './listener.ts'
 import { migrate } from './migrate.ts'
 
@@ -26,7 +26,7 @@ export async function repair(database: Database): Promise<RepairReport> {
       throw new DatabaseInUseError(`${database.location} (schema ${database.schema})`, named)
     }
     return (await client.query<Row>(database.sql('select * from tidemark.repair()'))).rows[0]
-  })
+  }, REWRITE_TIMEOUT_MS)
   const { location } = database
   if (done?.state !== 'restored') return { location, mended: true, problems: [], changes: changesOf(done?.state ?? '') }
   return {

@@ -1,13 +1,12 @@
 import { InvalidTransitionError, MessageNotFoundError, PositionGoneError, SubscriptionGoneError } from '../../errors.ts'
-import { idOfMessageId, messageIdOf } from '../../message-id.ts'
+import { messageIdOf, parseMessageId } from '../../message-id.ts'
 import type { BackfillPlan } from '../fan-out-store.ts'
 import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { backfillSettings } from './resurrect.ts'
 import { resolvePosition } from './subscribe.ts'
 
-const RESET =
-  'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::xid8, $5::bigint, $6, $7) as status'
+const RESET = 'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5, $6) as status'
 const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
 
 export async function resetCursor(
@@ -19,17 +18,9 @@ export async function resetCursor(
 ): Promise<void> {
   const firstKept = await firstKeptId(database, topic)
   if (firstKept > 0) await refuseGone(database, topic, to, firstKept)
-  const { mode, since, place } = await resolvePosition(database, topic, to)
-  const values = [
-    subscription.id,
-    mode,
-    since,
-    place?.xid ?? null,
-    place?.id ?? null,
-    plan.maxMessages,
-    backfillSettings(plan),
-  ]
-  const [row] = await database.queryAgain(database.sql(RESET), values)
+  const { mode, since, id } = await resolvePosition(database, topic, to)
+  const values = [subscription.id, mode, since, id, plan.maxMessages, backfillSettings(plan)]
+  const [row] = await database.work(database.sql(RESET), values)
   if (row?.status === 'GONE') throw new SubscriptionGoneError(topic.name, subscription.group)
   if (row?.status === 'CANCELLED') {
     throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
@@ -50,7 +41,7 @@ async function refuseGone(database: Database, topic: TopicRecord, to: StartPosit
     throw new PositionGoneError(topic.name, new Date(to.timestamp).toISOString(), oldest)
   }
   const [deduped] = await database.query(database.sql(DEDUPED), [topic.id, to.messageId])
-  const id = idOfMessageId(topic.uid, to.messageId) ?? (deduped ? Number(deduped.id) : undefined)
+  const id = parseMessageId(topic.uid, to.messageId)?.id ?? (deduped ? Number(deduped.id) : undefined)
   if (id === undefined || id >= firstKept) return
   if (id < 1) throw new MessageNotFoundError(topic.name, to.messageId)
   throw new PositionGoneError(topic.name, `Message '${to.messageId}'`, oldest)
@@ -63,14 +54,14 @@ async function oldestMessage(
 ): Promise<{ messageId: string; createdAt: Date } | null> {
   const [row] = await database.query(
     database.sql(`
-      select id, message_id, floor(extract(epoch from created_at) * 1000) as created_at
+      select id, salt, message_id, floor(extract(epoch from created_at) * 1000) as created_at
       from tidemark.log_${topic.id}
-      order by xid, id
+      order by id
       limit 1`),
   )
   if (!row) return null
   return {
-    messageId: row.message_id ?? messageIdOf(topic.uid, Number(row.id)),
+    messageId: row.message_id ?? messageIdOf(topic.uid, Number(row.salt), Number(row.id)),
     createdAt: new Date(Number(row.created_at)),
   }
 }

@@ -1,9 +1,10 @@
-import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
+import { InvalidTransitionError, SubscriptionGoneError, TooManyGroupsError } from '../../errors.ts'
 import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
-import type { Database } from './database.ts'
+import { wipingBits } from './bits.ts'
+import type { Database, Row } from './database.ts'
 
-const RESURRECT = 'select epoch, skipped, backfill from tidemark.resurrect($1, $2, $3, $4)'
+const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark.resurrect($1, $2, $3, $4)'
 
 export async function resurrectDead(
   database: Database,
@@ -11,7 +12,7 @@ export async function resurrectDead(
   { id, group }: SubscriptionRecord,
   resurrection: Resurrection,
 ): Promise<Resurrected> {
-  const resurrected = await resurrect(database, id, resurrection)
+  const resurrected = await resurrect(database, topic, id, resurrection)
   if (resurrected) return resurrected
   const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
@@ -21,14 +22,21 @@ export async function resurrectDead(
 /** null where it is not DEAD. */
 export async function resurrect(
   database: Database,
+  topic: TopicRecord,
   id: number,
   { mode, limit, plan }: Resurrection,
 ): Promise<Resurrected | null> {
   const values = [id, mode, limit, backfillSettings(plan)]
   const [row] = await database.queryAgain(database.sql(RESURRECT), values)
-  if (!row?.epoch) return null
-  return { epoch: Number(row.epoch), skipped: Number(row.skipped), backfill: row.backfill === 't' }
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
+  return row?.epoch ? { ...toResurrected(row), backfill: row.backfill === 't' } : null
 }
+
+export const toResurrected = (row: Row): Omit<Resurrected, 'backfill'> => ({
+  epoch: Number(row.epoch),
+  skipped: Number(row.skipped),
+  lost: Number(row.lost),
+})
 
 export const backfillSettings = ({ batchSize, maxPerSecond, targetMs }: BackfillPlan): string =>
   JSON.stringify({ batchSize, maxPerSecond, targetMs })

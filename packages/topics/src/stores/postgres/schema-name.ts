@@ -7,8 +7,9 @@ const MAX_IDENTIFIER_BYTES = 63
 export function schemaName(namespace: string): string {
   const name = namespace === 'default' ? 'tidemark' : `tidemark_${namespace}`
   if (Buffer.byteLength(name) <= MAX_IDENTIFIER_BYTES) return name
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 16)
-  return `${name.slice(0, MAX_IDENTIFIER_BYTES - hash.length - 1)}_${hash}`
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32)
+  // No namespace has a '#': a name that was shortened is never another's own.
+  return `${name.slice(0, MAX_IDENTIFIER_BYTES - hash.length - 1)}#${hash}`
 }
 
 /** The one place where a name becomes part of a statement. */

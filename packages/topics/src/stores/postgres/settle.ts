@@ -29,16 +29,20 @@ export async function settle(
   const values = [done, JSON.stringify(settlements.map(toJson))]
   const [row] = await database.queryAgain(database.sql(SETTLE), values, 'tidemark_settle')
   const results = JSON.parse(row?.results ?? '{}') as Record<string, StoredResult>
+  // A token that is unknown: of a lease that was lost or forgotten, or of a namespace that is gone.
+  if (Object.values(results).some(({ stale }) => stale.length > 0)) await database.requireNamespace()
   return settlements.map(({ token }) => {
     const result = results[token]
     if (!result) return DONE
     if (typeof result.topic === 'number') wake(result.topic)
-    return { stale: result.stale, deadLettered: result.deadLettered, finished: result.finished }
+    const { stale, deadLettered, finished, unknown = false } = result
+    return { stale, deadLettered, finished, ...(unknown && { unknown }) }
   })
 }
 
 export async function extend(database: Database, token: string, ms: number): Promise<boolean> {
   const rows = await database.queryAgain(database.sql(EXTEND), [token, ms], 'tidemark_extend')
+  if (rows.length === 0) await database.requireNamespace()
   return rows.length > 0
 }
 
@@ -60,14 +64,7 @@ function toJson({ token, size, maxAttempts, acks, nacks, releases }: Settlement)
     size,
     maxAttempts,
     acks: acks === 'all' ? null : acks,
-    nacks: nacks.map(({ slot, delayMs, error }) => ({
-      slot,
-      delayMs,
-      error: { name: storable(error.name), message: storable(error.message) },
-    })),
+    nacks: nacks.map(({ slot, delayMs, error }) => ({ slot, delayMs, error })),
     releases,
   }
 }
-
-/** What jsonb can't hold is not worth failing a nack for. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')

@@ -1,23 +1,25 @@
-import { DEFAULT_BACKFILL, RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import {
   InvalidTransitionError,
   MessageNotFoundError,
   SubscriptionGoneError,
   TooManyGroupsError,
+  TopicConflictError,
 } from '../../errors.ts'
-import { idOfMessageId } from '../../message-id.ts'
+import { parseMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
+import { startOf } from '../start.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 import { resurrect } from './resurrect.ts'
 
 export const SUBSCRIPTION_COLUMNS =
-  'id, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
+  'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 const SUBSCRIBE = `
-  select created, full_up, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
-  from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::xid8, $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)`
+  select created, full_up, skipped, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
+  from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::bigint, $6, $7, $8, $9::bigint, $10, $11, $12)`
 
 export async function subscribe(
   database: Database,
@@ -30,7 +32,14 @@ export async function subscribe(
   const existing = isMessage(from) ? await findSubscription(database, topic, group) : undefined
   const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  return subscription.created ? subscription : await goOn(database, topic, subscription, settings)
+  if (!subscription.created) return await goOn(database, topic, subscription, settings)
+  // After it is there for everybody: publishes that begin now know of it.
+  await beat(database, subscription.id)
+  return subscription
+}
+
+async function beat(database: Database, id: number): Promise<void> {
+  await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
 }
 
 const GO_ON = `
@@ -54,8 +63,10 @@ async function goOn(
   const isGiven = isLimited || Object.keys(heartbeat).length > 0
   if (isGiven) await database.queryAgain(database.sql(GO_ON), values)
   const resurrected =
-    status === 'DEAD' ? await resurrect(database, id, { mode: 'continue', limit: null, plan: RETAINED_BACKFILL }) : null
-  await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
+    status === 'DEAD'
+      ? await resurrect(database, topic, id, { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL })
+      : null
+  await beat(database, id)
   const subscription = await findSubscription(database, topic, group)
   if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
   return { ...subscription, resurrected }
@@ -75,6 +86,7 @@ export async function findSubscription(
 
 export const toSubscription = (row: Row): SubscriptionRecord => ({
   id: Number(row.id),
+  uid: Number(row.uid),
   topicId: Number(row.topic_id),
   group: row.group_name ?? '',
   status: row.status as SubscriptionStatus,
@@ -85,6 +97,7 @@ export const toSubscription = (row: Row): SubscriptionRecord => ({
     deadAfterMisses: Number(row.dead_after_misses),
   },
   created: false,
+  skipped: 0,
   resurrected: null,
 })
 
@@ -97,48 +110,60 @@ async function findOrCreate(
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<SubscriptionRecord> {
-  const isCutOff = settings.backfill === false && topic.config.tracking === 'reference'
-  // What a queue holds is there to be done, whoever comes first.
-  const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
-  const { mode, since, place } = await resolvePosition(database, topic, start)
+  const { start, plan } = startOf(topic, from, settings, topic.config.tracking === 'reference')
+  const { mode, since, id } = await resolvePosition(database, topic, start)
   const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
-  const where = [topic.id, group, mode, since, place?.xid ?? null, place?.id ?? null]
+  const where = [topic.id, group, mode, since, id]
   const values = [...where, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
-  const { scope, maxMessages, ...rest } = settings.backfill || DEFAULT_BACKFILL
-  const plan = [scope, maxMessages, JSON.stringify(rest)]
-  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [...values, ...plan])
+  const { scope, maxMessages, ...rest } = plan
+  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [
+    ...values,
+    scope,
+    maxMessages,
+    JSON.stringify(rest),
+  ])
   if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
-  if (!row?.id) throw new SubscriptionGoneError(topic.name, group)
-  return { ...toSubscription(row), created: row.created === 't' }
+  if (!row?.id) throw TopicConflictError.ofSemantics(topic.name)
+  return { ...toSubscription(row), created: row.created === 't', skipped: Number(row.skipped) }
 }
 
-type Start = { mode: 'now' | 'beginning'; since: number | null; place?: { xid: string; id: string } }
+type Start = { mode: 'now' | 'beginning'; since: number | null; id: string | null }
 
 export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
-  if (from === 'beginning') return { mode: 'beginning', since: null }
-  if (from === 'now') return { mode: 'now', since: null }
-  if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp }
-  const place = await findMessage(database, topic, from.messageId)
-  if (place === undefined) throw new MessageNotFoundError(topic.name, from.messageId)
-  return { mode: 'beginning', since: null, place }
+  if (from === 'beginning') return { mode: 'beginning', since: null, id: null }
+  if (from === 'now') return { mode: 'now', since: null, id: null }
+  if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp, id: null }
+  const id = await findMessage(database, topic, from.messageId)
+  if (id === undefined) throw new MessageNotFoundError(topic.name, from.messageId)
+  return { mode: 'beginning', since: null, id }
 }
 
-/** By its derived id, by the dedupe table, or by reading the log where that has forgotten it. */
-export async function findMessage(database: Database, topic: TopicRecord, messageId: string) {
+/**
+ * A message's id: by its derived id, by the dedupe table, or by reading the log where that has forgotten it. An id that was
+ * drawn again is another message's.
+ */
+export async function findMessage(
+  database: Database,
+  topic: TopicRecord,
+  messageId: string,
+): Promise<string | undefined> {
   const log = `tidemark.log_${topic.id}`
-  const id = idOfMessageId(topic.uid, messageId)
+  const derived = parseMessageId(topic.uid, messageId)
   const places = [
-    { text: `select xid, id from ${log} where id = $1`, values: id === undefined ? null : [id] },
     {
-      text: `select l.xid, l.id from ${log} as l where l.id = (select d.id from tidemark.dedupe as d where d.topic_id = $1 and d.message_id = $2)`,
+      text: `select id from ${log} where id = $1 and salt = $2 and message_id is null`,
+      values: derived === undefined ? null : [derived.id, derived.salt],
+    },
+    {
+      text: `select l.id from ${log} as l where l.message_id = $2 and l.id = (select d.id from tidemark.dedupe as d where d.topic_id = $1 and d.message_id = $2)`,
       values: [topic.id, messageId],
     },
-    { text: `select xid, id from ${log} where message_id = $1 order by id desc limit 1`, values: [messageId] },
+    { text: `select id from ${log} where message_id = $1 order by id desc limit 1`, values: [messageId] },
   ]
   for (const { text, values } of places) {
     const [row] = values ? await database.query(database.sql(text), values) : []
-    if (row?.xid && row.id) return { xid: row.xid, id: row.id }
+    if (row?.id) return row.id
   }
   return undefined
 }

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
-import { DEFAULT_TOPIC_CONFIG, mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
+import { random52 } from '../../random-bits.ts'
+import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 import { lockKey } from './schema-name.ts'
@@ -12,7 +12,7 @@ export type TopicRow = {
   id: number | string
   name: string
   uid: string
-  config: string | TopicConfig
+  config: string | StoredTopicConfig
   config_version: number | string
 }
 
@@ -39,20 +39,25 @@ export async function configureTopic(
       database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1 for update`),
       [name],
     )
-    const existing = found.rows[0] && toRecord(found.rows[0])
+    const [existing] = found.rows
     const hasMessages = existing !== undefined && (await isUsed(database, client, existing))
-    const config = mergeTopicConfig(name, existing?.config, given, hasMessages)
+    const config = mergeTopicConfig(name, existing && storedConfig(existing), given, hasMessages)
     return existing ? await change(database, client, existing, config) : await create(database, client, name, config)
   })
 }
 
-async function create(database: Database, client: PoolClient, name: string, config: TopicConfig): Promise<TopicRecord> {
-  const uid = randomBytes(8).readBigUInt64BE() >> 4n
+async function create(
+  database: Database,
+  client: PoolClient,
+  name: string,
+  config: StoredTopicConfig,
+): Promise<TopicRecord> {
+  const uid = random52()
   const { rows } = await client.query<TopicRow>(
     database.sql(
       `insert into tidemark.topic (name, uid, semantics, config) values ($1, $2, $3, $4) returning ${TOPIC_COLUMNS}`,
     ),
-    [name, uid.toString(), config.semantics, JSON.stringify(config)],
+    [name, uid, config.semantics, JSON.stringify(config)],
   )
   const [row] = rows
   if (!row) throw new Error(`Topic '${name}' was not stored`)
@@ -66,34 +71,37 @@ async function create(database: Database, client: PoolClient, name: string, conf
 async function change(
   database: Database,
   client: PoolClient,
-  topic: TopicRecord,
-  config: TopicConfig,
+  topic: TopicRow,
+  config: StoredTopicConfig,
 ): Promise<TopicRecord> {
-  if (isDeepStrictEqual(config, topic.config)) return topic
+  if (isDeepStrictEqual(config, storedConfig(topic))) return toRecord(topic)
+  // Nothing was ever published, so nobody loses anything: its groups are another kind's.
+  if (config.semantics !== storedConfig(topic).semantics) {
+    await client.query(database.sql('select tidemark.remove_groups($1)'), [topic.id])
+  }
   const { rows } = await client.query<TopicRow>(
     database.sql(
       `update tidemark.topic set config = $2, semantics = $3, config_version = config_version + 1 where id = $1 returning ${TOPIC_COLUMNS}`,
     ),
     [topic.id, JSON.stringify(config), config.semantics],
   )
-  return rows[0] ? toRecord(rows[0]) : topic
+  return toRecord(rows[0] ?? topic)
 }
 
-async function isUsed(database: Database, client: PoolClient, topic: TopicRecord): Promise<boolean> {
+async function isUsed(database: Database, client: PoolClient, topic: TopicRow): Promise<boolean> {
   const { rows } = await client.query<{ used: boolean }>(database.sql('select tidemark.last_id($1) > 0 as used'), [
     topic.id,
   ])
   return rows[0]?.used ?? false
 }
 
-export function toRecord(row: TopicRow): TopicRecord {
-  const stored = typeof row.config === 'string' ? (JSON.parse(row.config) as TopicConfig) : row.config
-  return {
-    id: Number(row.id),
-    name: row.name,
-    uid: BigInt(row.uid),
-    // A topic written before a setting existed has its default.
-    config: { ...DEFAULT_TOPIC_CONFIG, ...stored },
-    configVersion: Number(row.config_version),
-  }
-}
+export const toRecord = (row: TopicRow): TopicRecord => ({
+  id: Number(row.id),
+  name: row.name,
+  uid: Number(row.uid),
+  config: readTopicConfig(storedConfig(row)),
+  configVersion: Number(row.config_version),
+})
+
+const storedConfig = ({ config }: TopicRow): StoredTopicConfig =>
+  typeof config === 'string' ? (JSON.parse(config) as StoredTopicConfig) : config

@@ -18,7 +18,7 @@ export async function setTracking(database: Database, topic: TopicRecord, tracki
 
 export async function fillTracking(database: Database, topic: TopicRecord, limit: number): Promise<boolean> {
   const text = database.sql('select tidemark.fill_tracking($1, $2) as more')
-  const [row] = await database.queryAgain(text, [topic.id, limit])
+  const [row] = await database.work(text, [topic.id, limit])
   return row?.more === 't'
 }
 
@@ -34,7 +34,7 @@ async function trackByOffset(database: Database, topic: TopicRecord): Promise<vo
   const release = database.sql('select tidemark.release_backfilled($1, $2) as more')
   const leave = database.sql('select tidemark.track_by_offset($1) as switched')
   for (;;) {
-    const [row] = await database.queryAgain(release, [topic.id, RELEASED_PER_STEP])
+    const [row] = await database.work(release, [topic.id, RELEASED_PER_STEP])
     if (row?.more === 't') continue
     if (await inShortTransaction(database, leave, topic)) return
     // One was begun, or went on, in between.
@@ -47,7 +47,7 @@ async function refuseWhileBackfilling(database: Database, topic: TopicRecord): P
     select s.group_name
     from tidemark.backfill as b
     join tidemark.subscription as s on s.id = b.subscription_id
-    where b.topic_id = $1 and b.status = 'RUNNING' and s.status <> 'CANCELLED'
+    where b.topic_id = $1 and b.status = 'RUNNING' and s.status in ('ACTIVE', 'PAUSED')
     limit 1`)
   const [row] = await database.query(text, [topic.id])
   if (row?.group_name === undefined || row.group_name === null) return

@@ -32,7 +32,7 @@ export async function forceAdvance(
   subscription: SubscriptionRecord,
 ): Promise<number> {
   const text = database.sql('select tidemark.force_advance($1) as lost')
-  const [row] = await database.queryAgain(text, [subscription.id])
+  const [row] = await database.work(text, [subscription.id])
   if (row?.lost == null) throw new SubscriptionGoneError(topic.name, subscription.group)
   return Number(row.lost)
 }

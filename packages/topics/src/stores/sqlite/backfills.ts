@@ -1,9 +1,11 @@
-import { BackfillError, InvalidTransitionError, SubscriptionGoneError, TooManyGroupsError } from '../../errors.ts'
+import { BackfillError, InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
 import type { BackfillBatch, BackfillPlan, BackfillRecord, BackfillStatus } from '../fan-out-store.ts'
-import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import type { StartPosition, SubscriptionRecord, SubscriptionRef, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import { freeBit, wipingBits } from './bits.ts'
+import { takeBit } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
+import { countUndone, forgetDone, isInDoneRange, markDone, undoneIds } from './done-ranges.ts'
+import { lastOf, type OpenBackfill } from './loss.ts'
 import { cursorAt } from './subscriptions.ts'
 import { logTable, trackTable } from './topics.ts'
 import { heldIds } from './tracking.ts'
@@ -46,14 +48,15 @@ export function beginBackfill(connection: Connection, subscriptionId: number, { 
       where s.id = ?`),
     subscriptionId,
   )
-  const bit = place.bit ?? freeBit(connection, place.topic_id)
-  if (bit === undefined) throw new TooManyGroupsError(place.name, wipingBits(connection, place.topic_id))
+  const bit = place.bit ?? takeBit(connection, place, subscriptionId)
+  if (again) forgetDone(connection, subscriptionId)
   const isEarlierOpen =
     place.cursor_id !== null && (place.status === 'RUNNING' || place.cursor_id < place.checkpoint_id)
   const upper = place.next_id - 1
   const wanted = isEarlierOpen && !again ? Math.min(lowerId, place.cursor_id ?? lowerId) : lowerId
   const lowest = Math.max(wanted, place.first_id - 1)
   const lower = plan.maxMessages === null ? lowest : Math.max(lowest, upper - plan.maxMessages)
+  const skipped = countUndone(connection, place.topic_id, { id: subscriptionId, bit: place.bit }, lowest, lower)
   const isEmpty = lower >= upper
   const now = connection.now()
   const { batchSize, maxPerSecond, targetMs } = plan
@@ -76,7 +79,7 @@ export function beginBackfill(connection: Connection, subscriptionId: number, { 
       where id = ?1`)
     .run(subscriptionId, bit, upper, now, isEmpty ? 0 : 1)
   requireHeld(connection, subscriptionId, place.topic_id, bit, upper)
-  return lower - lowest
+  return skipped
 }
 
 /** What the group still holds from before is its own, though the dead clean-up may have taken its bit. */
@@ -98,7 +101,7 @@ export async function startBackfill(
   from: StartPosition,
   plan: BackfillPlan,
 ): Promise<BackfillRecord> {
-  return await connection.write(true, () => {
+  return await connection.writeUnlessHeld(() => {
     const { group } = subscription
     const row = rowOf<{ status: SubscriptionStatus; bit: number | null; cursor: number; next_id: number }>(
       connection.prepare(`
@@ -110,6 +113,7 @@ export async function startBackfill(
     )
     if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
     if (row.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
+    if (row.status === 'DEAD') throw BackfillError.ofDeadGroup(topic.name, group)
     if (row.bit === null) throw BackfillError.ofOffsetTopic(topic.name, group)
     const earlier = findBackfill(connection, subscription.id)
     if (earlier && (earlier.status === 'RUNNING' || earlier.cursorId < earlier.checkpointId)) {
@@ -170,7 +174,8 @@ export async function backfillBatch(
       connection.prepare(`
         select b.topic_id, b.scope, b.settings, b.upper_id, b.checkpoint_id, s.bit, t.fill_next_id
         from tidemark_backfill b
-        join tidemark_subscription s on s.id = b.subscription_id
+        -- of a group that has died meanwhile nothing is marked: its bits are being cleared
+        join tidemark_subscription s on s.id = b.subscription_id and s.status in ('ACTIVE', 'PAUSED')
         join tidemark_topic t on t.id = b.topic_id
         where b.subscription_id = ? and b.token = ? and b.status = 'RUNNING'`),
       subscriptionId,
@@ -178,8 +183,10 @@ export async function backfillBatch(
     )
     if (running === undefined) return 'lost'
     const upTo = Math.min(running.checkpoint_id + limit, running.upper_id)
-    const marked = markBatch(connection, running, upTo)
+    markDone(connection, running.topic_id, { id: subscriptionId, bit: running.bit }, running.checkpoint_id, upTo)
+    const marked = markBatch(connection, subscriptionId, running, upTo)
     const isDone = upTo >= running.upper_id
+    if (isDone) forgetDone(connection, subscriptionId)
     const now = connection.now()
     connection
       .prepare(`
@@ -193,7 +200,17 @@ export async function backfillBatch(
   })
 }
 
-function markBatch(connection: Connection, running: Running, upTo: number): number {
+/**
+ * Whether a message is one of the backfill's: ?1 the group's bit, ?4 all that is retained, ?5 again what it has done, ?6 where
+ * the filling is, ?7 the group. A row of the bitmaps that is not there was done before tracking began, unless the filling
+ * has yet to come to it.
+ */
+export const WANTED = `
+  (?4 or case when t.id is null then l.id >= ?6 else t.required & ~t.completed <> 0 or t.required = 0 end)
+  and (?5 or t.id is null or t.completed & (1 << ?1) = 0)
+  and not ${isInDoneRange('?7', 'l.id')}`
+
+function markBatch(connection: Connection, subscriptionId: number, running: Running, upTo: number): number {
   const { topic_id, scope, settings, checkpoint_id, bit, fill_next_id } = running
   const { again } = JSON.parse(settings) as { again: boolean }
   const { changes } = connection
@@ -203,13 +220,11 @@ function markBatch(connection: Connection, running: Running, upTo: number): numb
       from ${logTable(topic_id)} l
       left join ${trackTable(topic_id)} t on t.id = l.id
       where l.id > ?2 and l.id <= ?3
-        -- a row that is not there was done before tracking began, unless the filling has yet to come to it
-        and (?4 or case when t.id is null then l.id >= ?6 else t.required & ~t.completed <> 0 or t.required = 0 end)
-        and (?5 or t.id is null or t.completed & (1 << ?1) = 0)
+        and ${WANTED}
       on conflict do update set required = required | (1 << ?1), completed = completed & ~(1 << ?1)`)
     .run(
       ...[bit, checkpoint_id, upTo, scope === 'retained' ? 1 : 0, again ? 1 : 0],
-      fill_next_id ?? Number.MAX_SAFE_INTEGER,
+      ...[fill_next_id ?? Number.MAX_SAFE_INTEGER, subscriptionId],
     )
   return Number(changes)
 }
@@ -238,19 +253,51 @@ export function takeBackfilled(
   subscriptionId: number,
   { token, limit, now }: Take,
 ): Backfilled {
-  const row = rowOf<{ topic_id: number; bit: number; status: string; cursor_id: number; checkpoint_id: number }>(
+  const row = rowOf<Taken>(
     connection.prepare(`
-      select b.topic_id, s.bit, b.status, b.cursor_id, b.checkpoint_id
+      select b.topic_id, s.bit, b.status, b.cursor_id, b.checkpoint_id, b.upper_id, s.status as group_status
       from tidemark_backfill b
       join tidemark_subscription s on s.id = b.subscription_id
       where b.subscription_id = ?`),
     subscriptionId,
   )
   if (row === undefined) return { ids: [], more: false }
-  const { topic_id, bit, status, cursor_id, checkpoint_id } = row
-  let upTo = Math.min(checkpoint_id, cursor_id + Math.max(limit, LOOKED_AT))
-  const held = JSON.stringify(heldIds(connection, subscriptionId, cursor_id + 1, upTo))
-  const ids = rowsOf<{ id: number }>(
+  const { status, cursor_id } = row
+  const last = row.group_status === 'DEAD' ? lastOf(row) : row.checkpoint_id
+  let upTo = Math.min(last, cursor_id + Math.max(limit, LOOKED_AT))
+  const ids = idsToTake(connection, subscriptionId, row, upTo, limit)
+  upTo = ids.length === limit ? (ids.at(-1) ?? upTo) : upTo
+  const isLeased = token === null ? 0 : 1
+  const hold = connection.prepare(`
+    insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history, token, slot)
+    values (?1, ?2, ?3, ?3, ?4, 0, '[]', ?5, ?6)`)
+  for (const [slot, id] of ids.entries()) hold.run(subscriptionId, id, isLeased, now, token, isLeased ? slot : null)
+  connection
+    .prepare(
+      'update tidemark_backfill set cursor_id = ?1, checkpoint_id = max(checkpoint_id, ?1) where subscription_id = ?2',
+    )
+    .run(upTo, subscriptionId)
+  const more = upTo < last
+  if (!more && status !== 'RUNNING') {
+    connection.prepare('update tidemark_subscription set backfilling = 0 where id = ?').run(subscriptionId)
+  }
+  return { ids, more }
+}
+
+type Taken = OpenBackfill & { topic_id: number; bit: number | null; group_status: SubscriptionStatus }
+
+/** Of a dead group, whose topic leaves reference tracking, the bits say nothing any more. */
+function idsToTake(
+  connection: Connection,
+  subscriptionId: number,
+  { topic_id, bit, cursor_id, group_status }: Taken,
+  upTo: number,
+  limit: number,
+): number[] {
+  if (group_status === 'DEAD') {
+    return undoneIds(connection, topic_id, { id: subscriptionId, bit }, { after: cursor_id, last: upTo, limit })
+  }
+  return rowsOf<{ id: number }>(
     connection.prepare(`
       select t.id from ${trackTable(topic_id)} t
       where t.id > ?2 and t.id <= ?3 and t.required & ~t.completed & (1 << ?1) <> 0
@@ -260,27 +307,15 @@ export function takeBackfilled(
     bit,
     cursor_id,
     upTo,
-    held,
+    JSON.stringify(heldIds(connection, subscriptionId, cursor_id + 1, upTo)),
     limit,
   ).map(({ id }) => id)
-  upTo = ids.length === limit ? (ids.at(-1) ?? upTo) : upTo
-  const isLeased = token === null ? 0 : 1
-  const hold = connection.prepare(`
-    insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history, token, slot)
-    values (?1, ?2, ?3, ?3, ?4, 0, '[]', ?5, ?6)`)
-  for (const [slot, id] of ids.entries()) hold.run(subscriptionId, id, isLeased, now, token, isLeased ? slot : null)
-  connection.prepare('update tidemark_backfill set cursor_id = ? where subscription_id = ?').run(upTo, subscriptionId)
-  const more = upTo < checkpoint_id
-  if (!more && status !== 'RUNNING') {
-    connection.prepare('update tidemark_subscription set backfilling = 0 where id = ?').run(subscriptionId)
-  }
-  return { ids, more }
 }
 
 export async function setBackfillStatus(
   connection: Connection,
   topic: TopicRecord,
-  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+  subscription: SubscriptionRef,
   status: 'RUNNING' | 'CANCELLED' | 'FAILED',
   error?: string,
 ): Promise<BackfillRecord> {
@@ -313,22 +348,18 @@ export async function probe(connection: Connection): Promise<void> {
 }
 
 export function findBackfill(connection: Connection, subscriptionId: number): BackfillRecord | undefined {
-  const row = rowOf<BackfillRow & { group_name: string }>(
+  const row = rowOf<BackfillRow & { uid: number; group_name: string }>(
     connection.prepare(`
-      select b.*, s.group_name
+      select b.*, s.uid, s.group_name
       from tidemark_backfill b
       join tidemark_subscription s on s.id = b.subscription_id
       where b.subscription_id = ?`),
     subscriptionId,
   )
-  return row && toBackfillRecord(row, row.group_name)
+  return row && toBackfillRecord(row, { uid: row.uid, group: row.group_name })
 }
 
-function requiredBackfill(
-  connection: Connection,
-  topic: TopicRecord,
-  { id, group }: Pick<SubscriptionRecord, 'id' | 'group'>,
-): BackfillRecord {
+function requiredBackfill(connection: Connection, topic: TopicRecord, { id, group }: SubscriptionRef): BackfillRecord {
   const found = findBackfill(connection, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
   return found

@@ -1,7 +1,14 @@
-import type { TopicRecord } from '../store.ts'
+import { TooManyGroupsError } from '../../errors.ts'
+import type { SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { noteDone, noteHeld } from './done-ranges.ts'
+import { openBackfill } from './loss.ts'
 import type { Prepare } from './publish.ts'
 import { trackTable } from './topics.ts'
+
+export const MOST_BITS = 64
+/** Fewer free bits than this, and groups that have ended give up theirs. */
+const SPARE_BITS = 16
 
 // All arithmetic on bitmaps is done in SQL: bit 63 is beyond what a number of JavaScript holds exactly.
 
@@ -67,30 +74,50 @@ export function freeBit(connection: Connection, topicId: number): number | undef
   )?.bit
 }
 
-export function wipingBits(connection: Connection, topicId: number): number {
+/** For a group that has none. */
+export function takeBit(
+  connection: Connection,
+  { topic_id, name }: { readonly topic_id: number; readonly name: string },
+  subscriptionId: number,
+): number {
+  const bit = freeBit(connection, topic_id)
+  if (bit === undefined) throw new TooManyGroupsError(name, wipingBits(connection, topic_id))
+  connection.prepare('update tidemark_subscription set bit = ? where id = ?').run(bit, subscriptionId)
+  return bit
+}
+
+function wipingBits(connection: Connection, topicId: number): number {
   const count = connection.prepare('select count(*) as wiping from tidemark_bit_wipe where topic_id = ?')
   return requiredRow<{ wiping: number }>(count, topicId).wiping
 }
 
-type Ended = { id: number; topic_id: number; bit: number; cleared_id: number }
+type Ended = { id: number; topic_id: number; bit: number; cleared_id: number; status: SubscriptionStatus }
 type Wipe = { topic_id: number; bit: number; next_id: number }
 
-/** One page, of the first group that is DEAD or CANCELLED and not finished, else of the first that was removed. */
+/**
+ * One page, of the first group that is DEAD or CANCELLED and not finished, else of the first bit to be wiped. Else, where a
+ * topic has few bits left, a group that has ended gives up its own: who has done what is known for as long as there is room.
+ */
 export async function clearBits(connection: Connection, limit: number): Promise<{ cleared: number; more: boolean }> {
-  const [isWaiting] = await connection.retryWhileBusy(() => [findEnded(connection) ?? findWipe(connection)])
+  const [isWaiting] = await connection.retryWhileBusy(() => [
+    findEnded(connection) ?? findWipe(connection) ?? findReleasable(connection),
+  ])
   if (isWaiting === undefined) return { cleared: 0, more: false }
   return await connection.write(true, () => {
     const ended = findEnded(connection)
     if (ended) return { cleared: clearEnded(connection, ended, limit), more: true }
     const wipe = findWipe(connection)
-    return wipe ? { cleared: wipePage(connection, wipe, limit), more: true } : { cleared: 0, more: false }
+    if (wipe) return { cleared: wipePage(connection, wipe, limit), more: true }
+    const releasable = findReleasable(connection)
+    if (releasable) release(connection, releasable)
+    return { cleared: 0, more: releasable !== undefined }
   })
 }
 
 const findEnded = (connection: Connection): Ended | undefined =>
   rowOf<Ended>(
     connection.prepare(`
-      select id, topic_id, bit, cleared_id from tidemark_subscription
+      select id, topic_id, bit, cleared_id, status from tidemark_subscription
       where bit is not null and status in ('DEAD', 'CANCELLED') and cleared_epoch < epoch
       order by id
       limit 1`),
@@ -99,8 +126,40 @@ const findEnded = (connection: Connection): Ended | undefined =>
 const findWipe = (connection: Connection): Wipe | undefined =>
   rowOf<Wipe>(connection.prepare('select topic_id, bit, next_id from tidemark_bit_wipe order by topic_id, bit limit 1'))
 
-function clearEnded(connection: Connection, { id, topic_id, bit, cleared_id }: Ended, limit: number): number {
+/** A cancelled one first: it never comes back. */
+const findReleasable = (connection: Connection): (Place & { id: number }) | undefined =>
+  rowOf<Place & { id: number }>(
+    connection.prepare(`
+      select s.id, s.topic_id, s.bit from tidemark_subscription s
+      where s.bit is not null and s.status in ('DEAD', 'CANCELLED') and s.cleared_epoch = s.epoch
+        and (select count(*) from tidemark_subscription x where x.topic_id = s.topic_id and x.bit is not null)
+          + (select count(*) from tidemark_bit_wipe w where w.topic_id = s.topic_id) > ?
+      order by s.status = 'DEAD', s.status_at
+      limit 1`),
+    MOST_BITS - SPARE_BITS,
+  )
+
+function release(connection: Connection, { id }: { readonly id: number }): void {
+  wipeBitOf(connection, id)
+  connection.prepare('update tidemark_subscription set bit = null where id = ?').run(id)
+}
+
+/** The group's bit, if it has one, is not given out again before it is wiped from every row that is kept. */
+export function wipeBitOf(connection: Connection, subscriptionId: number): void {
+  connection
+    .prepare(`
+      insert or ignore into tidemark_bit_wipe (topic_id, bit, next_id, last_id)
+      select s.topic_id, s.bit, t.first_id, t.next_id - 1
+      from tidemark_subscription s
+      join tidemark_topic t on t.id = s.topic_id
+      where s.id = ? and s.bit is not null`)
+    .run(subscriptionId)
+}
+
+function clearEnded(connection: Connection, ended: Ended, limit: number): number {
+  const { id, topic_id, bit, cleared_id } = ended
   const upTo = pageEnd(connection, topic_id, cleared_id, limit)
+  if (ended.status === 'DEAD') noteUndelivered(connection, ended, upTo)
   connection
     .prepare(`
       update tidemark_subscription
@@ -114,6 +173,15 @@ function clearEnded(connection: Connection, { id, topic_id, bit, cleared_id }: E
       where id > ?2 and id <= ?3 and required & ~completed & (1 << ?1) <> 0`)
     .run(bit, cleared_id, upTo)
   return Number(changes)
+}
+
+/** Of a group that may come back before its backfill was delivered: what lies beyond and is done must not come twice. */
+function noteUndelivered(connection: Connection, { id, topic_id, bit, cleared_id }: Ended, upTo: number | null): void {
+  const backfill = openBackfill(connection, id)
+  if (backfill === undefined) return
+  // What it holds when this begins is all that can still be settled.
+  if (cleared_id === 0) noteHeld(connection, { id, bit }, backfill.cursor_id)
+  if (upTo !== null) noteDone(connection, topic_id, { id, bit }, Math.max(cleared_id, backfill.cursor_id), upTo)
 }
 
 function wipePage(connection: Connection, { topic_id, bit, next_id }: Wipe, limit: number): number {

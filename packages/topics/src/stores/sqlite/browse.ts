@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DatabaseRewoundError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, rowsOf, type SqlValue } from './connection.ts'
-import { boundsOf } from './describe.ts'
-import { firstIdSince, readRange } from './log.ts'
+import { boundsOf, createdAt, firstIdSince, readRange } from './log.ts'
 import { idOf } from './subscriptions.ts'
 import { logTable } from './topics.ts'
 
@@ -60,7 +60,7 @@ function readMatching(
   }
   return rowsOf<LogRow>(
     connection.prepare(`
-      select id, created_at, key, type, headers, message_id, payload from ${logTable(topic.id)}
+      select id, created_at, salt, key, type, headers, message_id, payload from ${logTable(topic.id)}
       where id between ? and ?${matching}
       order by id ${newestFirst ? 'desc' : 'asc'}
       limit ?`),
@@ -69,14 +69,22 @@ function readMatching(
   ).map(({ message_id, created_at, ...row }) => ({ ...row, messageId: message_id, createdAt: created_at }))
 }
 
-/** Ids follow the commits, so the place is an id. */
+/**
+ * Ids follow the commits, so the place is an id; with the time of its message, since a file that was restored gives ids out
+ * again. To be called as one reader.
+ */
 export function tail(connection: Connection, topic: TopicRecord, place: string | null, limit: number): TailPage {
   const { first_id, next_id } = boundsOf(connection, topic)
-  if (place === null) return { messages: [], place: String(next_id - 1) }
-  const first = Math.max(Number(place) + 1, first_id)
+  const placeAt = (id: number): string => `${id} ${createdAt(connection, topic.id, id) ?? ''}`
+  if (place === null) return { messages: [], place: placeAt(next_id - 1) }
+  const id = Number(place.split(' ')[0])
+  const isCleaned = id < first_id
+  if (id >= next_id || (!isCleaned && place !== placeAt(id)))
+    throw DatabaseRewoundError.ofTail(connection.path, topic.name)
+  const first = Math.max(id + 1, first_id)
   const last = Math.min(first + limit - 1, next_id - 1)
   if (last < first) return { messages: [], place }
-  return { messages: readRange(connection, topic.id, { first, last }), place: String(last) }
+  return { messages: readRange(connection, topic.id, { first, last }), place: placeAt(last) }
 }
 
 export function find(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { RowCache } from '../../row-cache.ts'
-import type { ClaimRequest, ClaimResult, Lease, SubscriptionStatus } from '../store.ts'
+import type { ClaimRequest, ClaimResult, Lease, SubscriptionStatus, Suspects } from '../store.ts'
 import { hasBackfilled, takeBackfilled } from './backfills.ts'
-import { type Connection, rowOf, rowsOf } from './connection.ts'
+import { type Connection, rowOf } from './connection.ts'
 import { expireLeases } from './expire.ts'
 import { readOne, readRange } from './log.ts'
+import { chooseRetries, nextDueAt, type RetryRow } from './retries.ts'
 
 type Place = {
   status: SubscriptionStatus
@@ -14,13 +15,13 @@ type Place = {
   next_id: number
   last_extra_id: number
   config_version: number
+  moves: number
 }
-type RetryRow = { id: number; attempts: number; version: number }
 
 /** What the transaction decided; the rows themselves are read after it, without the write lock. */
 type Claimed =
   | { kind: 'page'; token: string; first: number; last: number; lastExtraId: number }
-  | { kind: 'retry'; token: string; rows: RetryRow[]; suspect: boolean }
+  | { kind: 'retry'; token: string; rows: RetryRow[]; suspects: Suspects }
   | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
 /**
@@ -48,12 +49,15 @@ export async function claim(
 /** Reads only: an idle group costs no write. */
 function look(connection: Connection, request: ClaimRequest): { work: boolean; result: ClaimResult } {
   const place = placeOf(connection, request)
+  if (place?.status !== 'ACTIVE') return { work: false, result: emptyResult(place, null) }
+  if (isAhead(place)) return { work: false, result: aheadResult(place) }
   const now = connection.now()
-  const due = place?.status === 'ACTIVE' ? nextDueAt(connection, request) : null
-  const log = place !== undefined && place.next_id - 1 > place.cursor
-  const isBackfilled = place?.backfilling === 1 && hasBackfilled(connection, request.subscription.id)
-  const work = place?.status === 'ACTIVE' && (log || isBackfilled || (due !== null && due <= now))
-  return { work, result: emptyResult(place, due === null ? null : Math.max(0, due - now)) }
+  const due = nextDueAt(connection, request)
+  const log = place.next_id - 1 > place.cursor
+  const isBackfilled = place.backfilling === 1 && hasBackfilled(connection, request.subscription.id)
+  if (log || isBackfilled || (due !== null && due <= now)) return { work: true, result: emptyResult(place, null) }
+  const { waiting } = chooseRetries(connection, request, now)
+  return { work: false, result: { ...emptyResult(place, due === null ? null : due - now), waiting } }
 }
 
 function claimInTransaction(
@@ -61,68 +65,32 @@ function claimInTransaction(
   request: ClaimRequest,
 ): { result: ClaimResult; claimed: Claimed | null } {
   const place = placeOf(connection, request)
+  if (place?.status === 'ACTIVE' && isAhead(place)) return { result: aheadResult(place), claimed: null }
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
   const now = connection.now()
   for (const token of request.forget) connection.prepare('delete from tidemark_lease where token = ?').run(token)
-  const expired = request.sweep ? expireLeases(connection, request, now) : { takenOver: 0, deadLettered: 0 }
+  const expired = request.sweep ? expireLeases(connection, request, now) : { takeOvers: [], deadLettered: 0 }
   let more = false
-  let claimed = claimRetries(connection, request, now)
+  const { rows, suspects, waiting } = chooseRetries(connection, request, now)
+  let claimed = rows.length > 0 ? leaseRetries(connection, request, rows, suspects, now) : null
   if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(connection, request, now))
   claimed ??= claimPage(connection, request, place, now)
   const due = claimed !== null ? null : more ? now : nextDueAt(connection, request)
-  const result = { ...emptyResult(place, due === null ? null : Math.max(0, due - now)), ...expired }
+  const moves = { before: place.moves, after: place.moves + (claimed?.kind === 'page' ? 1 : 0) }
+  const result = { ...emptyResult(place, due === null ? null : Math.max(0, due - now)), ...expired, waiting, moves }
   return { result, claimed }
 }
 
-function placeOf(connection: Connection, { subscription }: ClaimRequest): Place | undefined {
+function placeOf(connection: Connection, { topic, subscription }: ClaimRequest): Place | undefined {
   return rowOf<Place>(
     connection.prepare(`
-      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.config_version
+      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.config_version, s.moves
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
-      where s.id = ?`),
+      where s.id = ? and s.uid = ? and t.uid = ?`),
     subscription.id,
-  )
-}
-
-function claimRetries(connection: Connection, request: ClaimRequest, now: number): Claimed | null {
-  if (!hasDueRetries(connection, request, now)) return null
-  const due = dueRetries(connection, request, { suspect: false, now, limit: request.limit })
-  if (due.length > 0) return leaseRetries(connection, request, due, false, now)
-  if (!request.suspects) return null
-  const suspects = dueRetries(connection, request, { suspect: true, now, limit: 1 })
-  return suspects.length > 0 ? leaseRetries(connection, request, suspects, true, now) : null
-}
-
-/** One look-up says for nearly every claim that there are none. */
-function hasDueRetries(connection: Connection, { subscription }: ClaimRequest, now: number): boolean {
-  const row = rowOf<{ due: number }>(
-    connection.prepare(`
-      select exists (
-        select 1 from tidemark_retry where subscription_id = ?1 and suspect in (0, 1) and token is null and due_at <= ?2
-      ) as due`),
-    subscription.id,
-    now,
-  )
-  return row?.due === 1
-}
-
-function dueRetries(
-  connection: Connection,
-  { subscription }: ClaimRequest,
-  { suspect, now, limit }: { suspect: boolean; now: number; limit: number },
-): RetryRow[] {
-  return rowsOf<RetryRow>(
-    connection.prepare(`
-      select id, attempts + 1 as attempts, version + 1 as version
-      from tidemark_retry
-      where subscription_id = ? and suspect = ? and token is null and due_at <= ?
-      order by due_at, id
-      limit ?`),
-    subscription.id,
-    suspect ? 1 : 0,
-    now,
-    limit,
+    subscription.uid,
+    topic.uid,
   )
 }
 
@@ -130,7 +98,7 @@ function leaseRetries(
   connection: Connection,
   request: ClaimRequest,
   rows: RetryRow[],
-  suspect: boolean,
+  suspects: Suspects,
   now: number,
 ): Claimed {
   const token = insertLease(connection, request, { kind: 'retry', first: null, size: rows.length, now })
@@ -141,7 +109,7 @@ function leaseRetries(
   for (const [slot, { id, attempts, version }] of rows.entries()) {
     hold.run(attempts, version, token, slot, request.subscription.id, id)
   }
-  return { kind: 'retry', token, rows, suspect }
+  return { kind: 'retry', token, rows, suspects }
 }
 
 /** `more`: there are ids that this claim did not look at. */
@@ -163,43 +131,25 @@ function claimPage(connection: Connection, request: ClaimRequest, place: Place, 
   if (last < first) return null
   const token = insertLease(connection, request, { kind: 'page', first, size: last - first + 1, now })
   connection
-    .prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?')
+    .prepare('update tidemark_subscription set cursor = ?, moved_at = ?, moves = moves + 1 where id = ?')
     .run(last, now, request.subscription.id)
   return { kind: 'page', token, first, last, lastExtraId: place.last_extra_id }
 }
 
 function insertLease(
   connection: Connection,
-  { subscription, consumer, topic }: ClaimRequest,
+  { subscription, consumer, topic, leaseMs }: ClaimRequest,
   lease: { token?: string; kind: 'page' | 'retry'; first: number | null; size: number; now: number },
 ): string {
   const token = lease.token ?? randomUUID()
-  const deadline = topic.config.leaseMs === 0 ? null : lease.now + topic.config.leaseMs
+  const termMs = leaseMs ?? topic.config.leaseMs
+  const deadline = termMs === 0 ? null : lease.now + termMs
   connection
     .prepare(`
       insert into tidemark_lease (token, subscription_id, consumer, kind, first_id, size, deadline, claimed_at)
       values (?, ?, ?, ?, ?, ?, ?, ?)`)
     .run(token, subscription.id, consumer, lease.kind, lease.first, lease.size, deadline, lease.now)
   return token
-}
-
-/** When the group's next retry is due or its next lease runs out, of what this claim may take at all. */
-function nextDueAt(connection: Connection, { subscription, suspects, sweep }: ClaimRequest): number | null {
-  const row = rowOf<{ due: number | null }>(
-    connection.prepare(`
-      select min(due) as due from (
-        select min(due_at) as due from tidemark_retry where subscription_id = ?1 and suspect = 0 and token is null
-        union all
-        select min(due_at) from tidemark_retry where subscription_id = ?1 and suspect = 1 and token is null and ?2
-        union all
-        select min(deadline) from tidemark_lease
-        where subscription_id = ?1 and deadline is not null and done_at is null and expired_at is null and ?3
-      )`),
-    subscription.id,
-    suspects ? 1 : 0,
-    sweep ? 1 : 0,
-  )
-  return row?.due ?? null
 }
 
 function toLease(
@@ -213,7 +163,7 @@ function toLease(
     const messages = readRange(connection, topic.id, claimed, cache)
     const size = last - first + 1
     const slots = messages.length === size ? null : messages.map(message => message.id - first)
-    return { token, size, messages, slots, versions: null, attempts: null, suspect: false }
+    return { token, size, messages, slots, versions: null, attempts: null, suspects: 'none' }
   }
   if (claimed.kind === 'backfilled') {
     const { token, ids } = claimed
@@ -223,9 +173,9 @@ function toLease(
     })
     const slots = found.length === ids.length ? null : found.map(({ slot }) => slot)
     const messages = found.map(({ message }) => message)
-    return { token, size: ids.length, messages, slots, versions: null, attempts: null, suspect: false }
+    return { token, size: ids.length, messages, slots, versions: null, attempts: null, suspects: 'none' }
   }
-  const { token, rows, suspect } = claimed
+  const { token, rows, suspects } = claimed
   const messages = rows.map(row => readOne(connection, topic.id, row.id))
   const found = rows.flatMap((row, slot) => {
     const message = messages[slot]
@@ -238,16 +188,23 @@ function toLease(
     slots: found.map(each => each.slot),
     versions: found.map(each => each.version),
     attempts: found.map(each => each.attempts),
-    suspect,
+    suspects,
   }
 }
+
+/** The cursor lies ahead of the log: whatever is published until the ids catch up would be skipped. */
+const isAhead = ({ cursor, next_id }: Place): boolean => cursor >= next_id
+
+const aheadResult = (place: Place): ClaimResult => ({ ...emptyResult(place, null), status: 'AHEAD' })
 
 const emptyResult = (place: Place | undefined, nextDueMs: number | null): ClaimResult => ({
   status: place?.status ?? 'GONE',
   lease: null,
-  takenOver: 0,
+  takeOvers: [],
   deadLettered: 0,
+  waiting: 'none',
   conflict: false,
   nextDueMs,
   configVersion: place?.config_version ?? 0,
+  moves: { before: place?.moves ?? 0, after: place?.moves ?? 0 },
 })

@@ -1,4 +1,4 @@
-import type { TopicConfig } from '../../topic-config.ts'
+import { readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { CleanUpStep } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, rowOf, rowsOf } from './connection.ts'
@@ -61,28 +61,28 @@ function removable(connection: Connection, topic: TopicRecord, batchSize: number
     topic.id,
   )
   if (place === undefined || place.first_id === place.next_id) return null
-  const config = JSON.parse(place.config) as TopicConfig
+  const config = readTopicConfig(JSON.parse(place.config) as StoredTopicConfig)
   const first = place.first_id
-  const now = connection.now()
-  /** The last id created longer ago than this. */
-  const olderThan = (ms: number): number => firstIdSince(connection, topic, place, now - ms) - 1
+  /** The last id created longer ago than this; null: none is. */
+  const olderThan = (ms: number | null): number =>
+    ms === null ? 0 : firstIdSince(connection, topic, place, connection.ago(ms)) - 1
   const batchEnd = first + batchSize - 1
-  const capped = config.maxRetentionMs === null ? 0 : olderThan(config.maxRetentionMs)
+  const capped = olderThan(config.maxRetentionMs)
   const done = capped >= batchEnd ? 0 : doneUpTo(connection, topic, config, { first, batchEnd, olderThan })
   const upTo = Math.min(Math.max(capped, done), batchEnd)
   return upTo < first ? null : { first, upTo }
 }
 
-type Window = { readonly first: number; readonly batchEnd: number; readonly olderThan: (ms: number) => number }
+type Window = { readonly first: number; readonly batchEnd: number; readonly olderThan: (ms: number | null) => number }
 
 /** Up to which id messages are past their retention and nobody needs them. */
 function doneUpTo(connection: Connection, topic: TopicRecord, config: TopicConfig, window: Window): number {
   const groups = liveGroups(connection, topic)
   // What a queue holds is there to be done, whoever comes.
-  if (config.retentionMs === null || (config.semantics === 'queue' && groups.length === 0)) return 0
-  const retentionMs = groups.length === 0 ? config.zeroSubscriptionRetentionMs : config.retentionMs
+  const keepMs = groups.length === 0 ? config.zeroSubscriptionRetentionMs : config.retentionMs
+  if (keepMs === null || (config.semantics === 'queue' && groups.length === 0)) return 0
   const watermarks = groups.map(group => watermarkOf(connection, group))
-  const upTo = Math.min(window.olderThan(retentionMs), window.batchEnd, ...watermarks)
+  const upTo = Math.min(window.olderThan(keepMs), window.batchEnd, ...watermarks)
   if (config.tracking !== 'reference' || upTo < window.first) return upTo
   return Math.min(upTo, completeUpTo(connection, topic, config, groups, { ...window, batchEnd: upTo }))
 }

@@ -6,7 +6,7 @@ import { logTable, trackTable } from './topics.ts'
 
 const ORPHANS_PER_STEP = 10_000
 
-type Row = { id: number; message_id: string | null; required: string; completed: string }
+type Row = { id: number; salt: number; message_id: string | null; required: string; completed: string }
 
 const groups = (bitmap: string): string => `
   (select json_group_array(s.group_name order by s.group_name) from tidemark_subscription s
@@ -21,19 +21,20 @@ export function completion(
   if (topic.config.tracking !== 'reference') return []
   return rowsOf<Row>(
     connection.prepare(`
-      select t.id, l.message_id, ${groups('required')}, ${groups('completed')}
+      select t.id, l.salt, l.message_id, ${groups('required')}, ${groups('completed')}
       from ${trackTable(topic.id)} t
-      left join ${logTable(topic.id)} l on l.id = t.id
-      where t.id > ?2 and (?3 is null or t.id = ?3) and (not ?4 or t.required & ~t.completed <> 0)
+      join ${logTable(topic.id)} l on l.id = t.id
+      where t.id between ?2 and ?3 and (not ?4 or t.required & ~t.completed <> 0)
       order by t.id
       limit ?5`),
     topic.id,
-    after,
-    id ?? null,
+    Math.max(after + 1, id ?? 0),
+    id ?? Number.MAX_SAFE_INTEGER,
     unfinished ? 1 : 0,
     limit,
   ).map(row => ({
     id: row.id,
+    salt: row.salt,
     messageId: row.message_id,
     required: JSON.parse(row.required),
     completed: JSON.parse(row.completed),
@@ -51,7 +52,7 @@ export async function completeOrphans(
       connection.prepare('select first_id, next_id from tidemark_topic where id = ?'),
       topic.id,
     )
-    return { first: kept.first_id, end: firstIdSince(connection, topic, kept, connection.now() - olderThanMs) }
+    return { first: kept.first_id, end: firstIdSince(connection, topic, kept, connection.ago(olderThanMs)) }
   })
   let count = 0
   for (let from = bounds.first; from < bounds.end; from += ORPHANS_PER_STEP) {

@@ -1,14 +1,37 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DatabaseError, DatabaseVersionError } from '../../errors.ts'
+import {
+  DatabaseError,
+  DatabaseFullError,
+  DatabaseReadOnlyError,
+  DatabaseVersionError,
+  NamespaceGoneError,
+  OutcomeUnknownError,
+  SyncError,
+  TidemarkError,
+  TransactionError,
+} from '../../errors.ts'
+import type { ClockReading } from '../fan-out-store.ts'
+import { NamespaceGuard } from '../namespace-guard.ts'
+import type { Expected } from '../store.ts'
+import { agoBy, judgeClock, needsJudgement, nowBy, readClock, startClock, TOUCH_MS, touchClock } from './clock.ts'
+import { FileIdentity } from './file-identity.ts'
+import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 export const OLDEST_SQLITE = [3, 51, 3] as const
+
+/** How long a call waits for a transaction of its own process. */
+const OWN_PATIENCE_MS = 500
+
+/** Pages in the log, SQLite's own default. */
+const CHECKPOINT_AFTER = 1_000
 
 export type ConnectionOptions = {
   readonly path: string
@@ -25,9 +48,18 @@ export class Connection {
   readonly #db: DatabaseSync
   readonly #options: ConnectionOptions
   readonly #statements = new Map<string, StatementSync>()
-  readonly #writes = new WriteQueue(body => this.retryWhileBusy(() => this.#transaction(body)))
+  readonly #writes = new WriteQueue(body => this.#retry(() => this.#transaction(body)))
+  readonly #wal: WalSync
+  readonly #prepare = (sql: string): StatementSync => this.prepare(sql)
+  /** Of callers, given to publish. */
+  readonly #transactions = new Set<WeakRef<DatabaseSync>>()
+  readonly guard = new NamespaceGuard()
+  readonly #expected = new AsyncLocalStorage<Expected>()
+  readonly #file: FileIdentity | undefined
+  #incarnation: number | undefined
   #syncsItself = false
-  #walSync: Promise<WalSync> | undefined
+  #touchedAt = Number.POSITIVE_INFINITY
+  #checkpointsAfter = CHECKPOINT_AFTER
   /** Writers of other processes met so far. */
   busyCount = 0
   #waiting = 0
@@ -36,8 +68,15 @@ export class Connection {
     this.#options = options
     this.path = options.path
     try {
-      if (options.path !== ':memory:') mkdirSync(dirname(options.path), { recursive: true })
+      const made = options.path === ':memory:' ? undefined : mkdirSync(dirname(options.path), { recursive: true })
       this.#db = new DatabaseSync(options.path, { timeout: 0 })
+      this.#wal = new WalSync({
+        path: `${options.path}-wal`,
+        folders: foldersOf(options.path, made),
+        frames: () => this.#retry(() => this.#frames()),
+        locked: body => this.#writes.add(body),
+      })
+      this.#file = options.path === ':memory:' ? undefined : new FileIdentity(options.path)
     } catch (error) {
       throw mapError(error, options.path)
     }
@@ -82,9 +121,28 @@ export class Connection {
     this.#db.exec(sql)
   }
 
-  /** The database's clock, in milliseconds: the same for all processes, whatever one of them believes. */
+  /** From now on there is a clock; before, the file may have no table for it. */
+  async startClock(): Promise<void> {
+    await this.write(true, () => startClock(this.#prepare))
+    this.#touchedAt = performance.now()
+  }
+
+  /** The file's clock, in milliseconds: the same for all processes, whatever one of them believes. */
   now(): number {
-    return nowBy(sql => this.prepare(sql))
+    return nowBy(this.#prepare)
+  }
+
+  /** The time before which something stored is more than `ms` ago. */
+  ago(ms: number): number {
+    return agoBy(this.#prepare, ms)
+  }
+
+  /** How far this process's own clock is from the file's. */
+  async clock(): Promise<ClockReading> {
+    if (await this.retryWhileBusy(() => needsJudgement(this.#prepare))) {
+      await this.write(true, () => judgeClock(this.#prepare))
+    }
+    return await this.retryWhileBusy(() => readClock(this.#prepare))
   }
 
   /**
@@ -92,23 +150,75 @@ export class Connection {
    * resolves; otherwise a power failure may undo it, as it may undo the claims that nobody depends on.
    */
   async write<T>(durable: boolean, body: () => T): Promise<T> {
-    const result = await this.#writes.add(body)
-    if (durable && this.#syncsItself) await this.#sync()
+    const syncs = durable && this.#syncsItself
+    if (syncs && this.#wal.isSuspect) await this.#regainTrust()
+    const result = await this.#writes.add(this.#checked(body))
+    if (syncs) await this.#sync()
+    if (durable) this.#requireThere(this.#file?.logChange())
     return result
+  }
+
+  /**
+   * A durable write, unless a transaction of this process holds the lock: one that was given to publish, and whose caller
+   * may be waiting for this very call. That would wait for itself until the busy timeout.
+   */
+  async writeUnlessHeld<T>(body: () => T): Promise<T> {
+    const started = performance.now()
+    while (this.#isHeldHere()) {
+      if (performance.now() - started > OWN_PATIENCE_MS) throw TransactionError.holdsTheLock(this.path)
+      await delay(OWN_PATIENCE_MS / 100)
+    }
+    return await this.write(true, body)
+  }
+
+  /** A caller's own connection, with a transaction open that has written. */
+  noteTransaction(tx: DatabaseSync): void {
+    for (const each of this.#transactions)
+      if (!each.deref()?.isOpen || each.deref() === tx) this.#transactions.delete(each)
+    this.#transactions.add(new WeakRef(tx))
+  }
+
+  /** The namespace is open: from now on every transaction makes sure that it is still this one. */
+  async bind(): Promise<void> {
+    this.#incarnation = await this.retryWhileBusy(() => findIncarnation(this.#prepare))
+    if (this.#incarnation === undefined) throw goneError(this.path, undefined)
+  }
+
+  /** Runs a verb whose transactions, and looks, rely on the records that it was given: others are refused. */
+  expecting<T>(expected: Expected, verb: () => T): T {
+    return this.#expected.run(expected, verb)
+  }
+
+  /** Of a caller's own connection, inside the transaction that is open on it. */
+  requireNamespaceOf(prepare: (sql: string) => StatementSync): void {
+    this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
+    this.#requireIncarnation(prepare)
   }
 
   /** Runs `body` as one reader: the file is locked and unlocked once, not for each statement. */
   read<T>(body: () => T): T {
     if (this.#db.isTransaction) return body()
+    this.guard.assertThere()
     this.#run('begin')
     try {
+      this.#requireIncarnation(this.#prepare)
       return body()
     } finally {
       if (this.#db.isTransaction) this.#run('commit')
     }
   }
 
+  /** A look. Of an open namespace it is one reader's, and makes sure that it still is this one. */
   async retryWhileBusy<T>(step: () => T): Promise<T> {
+    if (this.#incarnation === undefined) return await this.#retry(step)
+    const checked = this.#checked(step)
+    return await this.#retry(() => {
+      this.#requireThere(this.#file?.change())
+      return this.read(checked)
+    })
+  }
+
+  async #retry<T>(step: () => T): Promise<T> {
     const started = performance.now()
     for (let attempt = 0; ; attempt++) {
       try {
@@ -130,28 +240,71 @@ export class Connection {
 
   async close(): Promise<void> {
     await this.#writes.drain()
-    // One that could not be opened has nothing to close.
-    const walSync = await this.#walSync?.catch(() => undefined)
-    await walSync?.close()
-    this.#walSync = undefined
+    // Closing may move the log into the database file: what a failed sync has left in doubt is made sure of before.
+    if (this.#wal.isSuspect && this.#db.isOpen) await this.#regainTrust().catch(() => undefined)
+    await this.#wal.close()
     if (this.#db.isOpen) this.#db.close()
   }
 
+  /** The transaction has committed, so where this fails nobody knows whether it is stored. */
   async #sync(): Promise<void> {
-    // The log file is there once a transaction has committed.
-    this.#walSync ??= WalSync.of(this.path)
     try {
-      await (await this.#walSync).flush()
+      await this.#flush()
     } catch (error) {
-      throw mapError(error, this.path)
+      this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
+      const mapped = mapError(error, this.path)
+      // Found out when it is opened, by a transaction that had nothing to write.
+      if (!this.#wal.isInUse && mapped instanceof DatabaseReadOnlyError) throw mapped
+      throw OutcomeUnknownError.afterFailedSync(this.path, error)
     }
   }
 
+  /** After a failed sync, before anything more is written that has to be promised. */
+  async #regainTrust(): Promise<void> {
+    try {
+      await this.#flush()
+    } catch (error) {
+      this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
+      const mapped = mapError(error, this.path)
+      if (error instanceof TidemarkError || mapped instanceof DatabaseFullError) throw mapped
+      throw new SyncError(
+        `The log of ${this.path} can't be synced to the disk, so nothing was stored by this call. Check the disk`,
+        error,
+      )
+    }
+  }
+
+  /** A checkpoint relies on the log, so there is none while that is suspect. */
+  async #flush(): Promise<void> {
+    try {
+      await this.#wal.flush()
+    } catch (error) {
+      this.#checkpointAfter(0)
+      throw error
+    }
+    this.#checkpointAfter(CHECKPOINT_AFTER)
+  }
+
+  #checkpointAfter(pages: number): void {
+    if (pages === this.#checkpointsAfter || !this.#db.isOpen) return
+    this.#db.exec(`pragma wal_autocheckpoint = ${pages}`)
+    this.#checkpointsAfter = pages
+  }
+
+  #frames(): number {
+    return requiredRow<{ log: number }>(this.prepare('pragma wal_checkpoint(noop)')).log
+  }
+
   #transaction<T>(body: () => T): T {
+    this.guard.assertThere()
     this.#run('begin immediate')
     try {
+      this.#requireIncarnation(this.#prepare)
+      if (performance.now() - this.#touchedAt > TOUCH_MS) this.#touchClock()
       const result = body()
       this.#run('commit')
+      // After the commit: what is acknowledged was stored in the file that the path leads to.
+      this.#requireThere(this.#file?.change())
       return result
     } catch (error) {
       if (this.#db.isTransaction) this.#run('rollback')
@@ -159,9 +312,70 @@ export class Connection {
     }
   }
 
+  /** Some caller's transaction is open, and the lock is not to be had. */
+  #isHeldHere(): boolean {
+    const isOpen = [...this.#transactions].some(each => {
+      const tx = each.deref()
+      return tx?.isOpen && tx.isTransaction
+    })
+    if (!isOpen) return false
+    try {
+      this.#run('begin immediate')
+      this.#run('rollback')
+      return false
+    } catch (error) {
+      if (isBusy(error)) return true
+      throw mapError(error, this.path)
+    }
+  }
+
+  #touchClock(): void {
+    touchClock(this.#prepare)
+    this.#touchedAt = performance.now()
+  }
+
+  /** Read where the verb is called: several verbs share a transaction. */
+  #checked<T>(body: () => T): () => T {
+    const expected = this.#expected.getStore()
+    if (expected === undefined) return body
+    return () => {
+      requireRecords(this.#prepare, expected)
+      return body()
+    }
+  }
+
+  #requireIncarnation(prepare: (sql: string) => StatementSync): void {
+    if (this.#incarnation === undefined) return
+    const found = findIncarnation(prepare)
+    if (found !== this.#incarnation) throw this.guard.gone(goneError(this.path, found))
+  }
+
+  /** The path leads to the file that was opened; to be asked after closing too. */
+  isSameFile(): boolean {
+    return this.#file?.isSame() ?? true
+  }
+
+  /** `change`: what became of the file, if anything. */
+  #requireThere(change: string | undefined): void {
+    this.guard.assertThere()
+    if (change !== undefined) throw this.guard.gone(new NamespaceGoneError(this.path, change))
+  }
+
   #run(sql: string): void {
     this.prepare(sql).run()
   }
+}
+
+/** The database's folder, and those above whose entries are new with it. */
+function foldersOf(path: string, firstMade: string | undefined): string[] {
+  const folders = [dirname(resolve(path))]
+  if (firstMade === undefined) return folders
+  const last = dirname(resolve(firstMade))
+  for (let folder = folders[0] ?? last; folder !== last; ) {
+    folder = dirname(folder)
+    folders.push(folder)
+  }
+  return folders
 }
 
 /** The rows of a statement, as the type its `select` list has. */
@@ -177,10 +391,6 @@ export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]):
   if (row === undefined) throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL})`)
   return row as T
 }
-
-/** The same, in a caller's own transaction. */
-export const nowBy = (prepare: (sql: string) => StatementSync): number =>
-  requiredRow<{ now: number }>(prepare("select cast(round(unixepoch('subsec') * 1000) as integer) as now")).now
 
 export function isAtLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map(Number)

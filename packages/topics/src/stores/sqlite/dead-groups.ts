@@ -1,6 +1,7 @@
 import { InvalidTransitionError } from '../../errors.ts'
 import type { Detection, SubscriptionOfTopic, UnsubscribedTopic } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import { wipeBitOf } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow, toSubscription } from './subscriptions.ts'
 import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
@@ -96,15 +97,9 @@ export function removeSubscription(
   if (row.status !== 'DEAD' && row.status !== 'CANCELLED') {
     throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
   }
-  // Its bit is not given out again before it is wiped from every row that is kept.
-  connection
-    .prepare(`
-      insert or ignore into tidemark_bit_wipe (topic_id, bit, next_id, last_id)
-      select s.topic_id, s.bit, t.first_id, t.next_id - 1
-      from tidemark_subscription s
-      join tidemark_topic t on t.id = s.topic_id
-      where s.id = ? and s.bit is not null`)
-    .run(id)
+  wipeBitOf(connection, id)
+  // All leases are read for it: an index that also knows the ended ones would cost every claim and every settlement.
+  connection.prepare('delete from tidemark_lease where subscription_id = ?').run(id)
   connection.prepare('delete from tidemark_subscription where id = ?').run(id)
 }
 

@@ -20,10 +20,10 @@ export function buryMessage(
   connection
     .prepare(`
       insert into tidemark_dead_letter (
-        topic_id, subscription_id, group_name, log_id, message_id, key, type, headers, payload, created_at,
+        topic_id, subscription_id, group_name, log_id, salt, message_id, key, type, headers, payload, created_at,
         attempts, version, error, history, dead_at
       )
-      select ?, ?, ?, id, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?, ?
+      select ?, ?, ?, id, salt, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?, ?
       from ${logTable(topicId)}
       where id = ?`)
     .run(
@@ -53,16 +53,16 @@ type Row = Omit<RawMessage, 'id' | 'messageId' | 'createdAt'> & {
 }
 
 export function listDeadLetters(connection: Connection, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
+  const { group, after = 0, limit } = query
+  // An index of its own for each: with one statement for both, all letters of the topic were sorted.
+  const ofGroup = group === undefined ? '' : 'and group_name = ?'
   return rowsOf<Row>(
     connection.prepare(`
-      select * from tidemark_dead_letter
-      where topic_id = ? and (?2 is null or group_name = ?2) and id > ?
-      order by id
-      limit ?`),
+      select * from tidemark_dead_letter where topic_id = ? ${ofGroup} and id > ? order by id limit ?`),
     topic.id,
-    query.group ?? null,
-    query.after ?? 0,
-    query.limit,
+    ...(group === undefined ? [] : [group]),
+    after,
+    limit,
   ).map(toDeadLetter)
 }
 
@@ -80,6 +80,7 @@ const toDeadLetter = (row: Row): DeadLetter => ({
   group: row.group_name,
   message: {
     id: row.log_id,
+    salt: row.salt,
     payload: row.payload,
     type: row.type,
     key: row.key,

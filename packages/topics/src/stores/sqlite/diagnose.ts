@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { bad, type Finding, ok, schemaFinding, warn } from '../finding.ts'
+import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
 import { isAtLeast, OLDEST_SQLITE } from './connection.ts'
 import { integrityProblems } from './integrity.ts'
-import { newestVersion } from './migrate.ts'
+import { appliedMigrations, isOfPreRelease, newestVersion } from './migrate.ts'
 import { mapError } from './sqlite-errors.ts'
 
 const MB = 1e6
@@ -19,8 +19,10 @@ export function diagnose(path: string): Diagnosis {
   if (findings.some(({ state }) => state === 'bad')) return { findings, usable: false }
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-    const version = schemaVersion(db)
-    findings.push(versionFinding(db), walFinding(db, path), schemaFinding(version, newestVersion()), integrity(db))
+    const applied = appliedMigrations(sql => db.prepare(sql))
+    const version = applied.at(-1)?.version ?? 0
+    const schema = isOfPreRelease(applied) ? preReleaseFinding() : schemaFinding(version, newestVersion())
+    findings.push(versionFinding(db), walFinding(db, path), schema, integrity(db))
     const isSound = !findings.some(({ state }) => state === 'bad')
     return { findings, usable: isSound && version === newestVersion() }
   } catch (error) {
@@ -80,13 +82,6 @@ function walFinding(db: DatabaseSync, path: string): Finding {
   const found = `wal, ${(size / MB).toFixed(1)} MB`
   if (size < LONG_WAL) return ok('journal', found)
   return warn('journal', found, 'a reader holds it: end the process whose transaction has been open for long')
-}
-
-export function schemaVersion(db: DatabaseSync): number {
-  const there = db.prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
-  if (there === undefined) return 0
-  const row = db.prepare('select coalesce(max(version), 0) as version from tidemark_migration').get()
-  return (row as { version: number }).version
 }
 
 function integrity(db: DatabaseSync): Finding {

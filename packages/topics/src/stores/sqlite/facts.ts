@@ -1,38 +1,52 @@
 import type { TopicFacts } from '../fan-out-store.ts'
 import type { GroupDescription, TopicRecord } from '../store.ts'
-import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { boundsOf, describeTopic } from './describe.ts'
-import { createdAt, firstIdSince } from './log.ts'
+import { bitInconsistencies } from './bit-inconsistencies.ts'
+import { type Connection, requiredRow, rowsOf } from './connection.ts'
+import { describeGroups } from './group-rows.ts'
+import { boundsOf, createdAt, firstIdSince } from './log.ts'
 import { logTable } from './topics.ts'
 
 export function topicFacts(connection: Connection, topic: TopicRecord): TopicFacts {
   const { first_id, next_id } = boundsOf(connection, topic)
-  const { groups, now } = describeTopic(connection, topic)
-  const live = groups.filter(({ status }) => status === 'ACTIVE' || status === 'PAUSED')
-  const unprocessed = live.flatMap(({ watermark }) => {
-    const at = createdAt(connection, topic.id, Math.max(Number(watermark) + 1, first_id))
-    return at === undefined ? [] : [at]
-  })
+  const groups = describeGroups(connection, { topicId: topic.id, most: 1 }, connection.now())
+  const unprocessed = groups
+    .filter(({ description }) => isLive(description))
+    .flatMap(({ description, lowestHeld }) => {
+      const heldAt = lowestHeld === undefined ? null : (createdAt(connection, topic.id, lowestHeld) ?? null)
+      return [description.oldestWaitingAt, heldAt].filter(at => at !== null)
+    })
   return {
+    createdAt: madeAt(connection, topic),
     oldestAt: createdAt(connection, topic.id, first_id) ?? null,
     newestAt: createdAt(connection, topic.id, next_id - 1) ?? null,
     retained: next_id - first_id,
     oldestUnprocessedAt: unprocessed.length === 0 ? null : Math.min(...unprocessed),
-    removable: removable(connection, topic, live, now),
+    removable: removable(
+      connection,
+      topic,
+      groups.map(({ description }) => description),
+    ),
     inconsistencies: inconsistencies(connection, topic),
   }
 }
 
+const madeAt = (connection: Connection, topic: TopicRecord): number =>
+  requiredRow<{ at: number }>(connection.prepare('select created_at as at from tidemark_topic where id = ?'), topic.id)
+    .at
+
 /** By the clock and the watermarks. What the bitmaps of a reference topic still hold back is not looked at. */
-function removable(connection: Connection, topic: TopicRecord, live: readonly GroupDescription[], now: number): number {
+export function removable(connection: Connection, topic: TopicRecord, groups: readonly GroupDescription[]): number {
+  const live = groups.filter(isLive)
   const { semantics, retentionMs, zeroSubscriptionRetentionMs } = topic.config
-  if (retentionMs === null || (live.length === 0 && semantics === 'queue')) return 0
-  const bounds = boundsOf(connection, topic)
   const keepMs = live.length === 0 ? zeroSubscriptionRetentionMs : retentionMs
-  const young = firstIdSince(connection, topic, bounds, now - keepMs)
+  if (keepMs === null || (live.length === 0 && semantics === 'queue')) return 0
+  const bounds = boundsOf(connection, topic)
+  const young = firstIdSince(connection, topic, bounds, connection.ago(keepMs))
   const needed = live.map(({ watermark }) => Number(watermark) + 1)
   return Math.max(0, Math.min(young, ...needed) - bounds.first_id)
 }
+
+const isLive = ({ status }: GroupDescription): boolean => status === 'ACTIVE' || status === 'PAUSED'
 
 /** What must never be. Each look is an index's. */
 function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
@@ -68,38 +82,14 @@ function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
   const held = rowsOf<{ name: string; id: number }>(
     connection.prepare(`
       select s.group_name as name, r.id
-      from tidemark_subscription s
-      join tidemark_retry r on r.subscription_id = s.id and r.token is not null
+      -- what is in flight, not all that waits to be tried again
+      from tidemark_retry r indexed by tidemark_retry_leased
+      cross join tidemark_subscription s on s.id = r.subscription_id
       left join tidemark_lease l on l.token = r.token
-      where s.topic_id = ? and (l.token is null or l.done_at is not null or l.expired_at is not null)
+      where r.token is not null and s.topic_id = ? and (l.token is null or l.done_at is not null or l.expired_at is not null)
       limit 10`),
     topic.id,
   )
   for (const { name, id } of held) found.push(`message ${id} of group '${name}' is held by a lease that has ended`)
-  return [...found, ...unknownBits(connection, topic)]
-}
-
-/** Among the newest: bits of groups that neither exist nor are being wiped. */
-function unknownBits(connection: Connection, topic: TopicRecord): string[] {
-  const table = `tidemark_track_${topic.id}`
-  const exists = rowOf(connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), table)
-  if (exists === undefined) return []
-  const bits = rowsOf<{ bit: number }>(
-    connection.prepare(`
-      select bit from tidemark_subscription where topic_id = ?1 and bit is not null
-      union all
-      select bit from tidemark_bit_wipe where topic_id = ?1`),
-    topic.id,
-  )
-  const known = BigInt.asIntN(
-    64,
-    bits.reduce((sum, { bit }) => sum | (1n << BigInt(bit)), 0n),
-  )
-  return rowsOf<{ id: number }>(
-    connection.prepare(`
-      select id from (select id, required from ${table} order by id desc limit 1000)
-      where required & ~? <> 0
-      limit 10`),
-    known,
-  ).map(({ id }) => `message ${id} waits for a group that does not exist`)
+  return [...found, ...bitInconsistencies(connection, topic)]
 }

@@ -1,5 +1,7 @@
-import type { Heartbeat, HeartbeatResult } from '../fan-out-store.ts'
+import { TooManyGroupsError } from '../../errors.ts'
+import type { Heartbeat, HeartbeatResult, Resurrected } from '../fan-out-store.ts'
 import { type Connection, rowOf } from './connection.ts'
+import { reportConsumers } from './consumers.ts'
 import { resurrect } from './resurrect.ts'
 import type { SubscriptionRow } from './subscriptions.ts'
 
@@ -23,22 +25,34 @@ const BEAT = `
 export function heartbeat(connection: Connection, beats: readonly Heartbeat[]): HeartbeatResult[] {
   const now = connection.now()
   return beats.map(beat => {
-    const { subscriptionId } = beat
+    const { subscriptionId, subscriptionUid } = beat
     const row = rowOf<Pick<SubscriptionRow, 'status'>>(
-      connection.prepare('select status from tidemark_subscription where id = ?'),
+      connection.prepare('select status from tidemark_subscription where id = ? and uid = ?'),
       subscriptionId,
+      subscriptionUid,
     )
     if (row === undefined) return { subscriptionId, status: 'GONE', resurrected: null }
     if (row.status === 'CANCELLED') return { subscriptionId, status: 'CANCELLED', resurrected: null }
-    const resurrected = row.status === 'DEAD' ? resurrect(connection, subscriptionId) : null
+    const resurrected = row.status === 'DEAD' ? resurrectIfRoom(connection, subscriptionId) : null
     recordBeat(connection, beat, now)
+    if (beat.activity) reportConsumers(connection, subscriptionId, beat.activity, now)
     return { subscriptionId, status: resurrected ? 'ACTIVE' : row.status, resurrected }
   })
 }
 
+/** null: the bitmaps have no place for it. That must not fail the heartbeats of the others. */
+function resurrectIfRoom(connection: Connection, subscriptionId: number): Resurrected | null {
+  try {
+    return resurrect(connection, subscriptionId)
+  } catch (error) {
+    if (error instanceof TooManyGroupsError) return null
+    throw error
+  }
+}
+
 export function recordBeat(
   connection: Connection,
-  { subscriptionId, processed, failed, filtered }: Heartbeat,
+  { subscriptionId, processed, failed, filtered }: Omit<Heartbeat, 'subscriptionUid'>,
   now: number,
 ): void {
   connection.prepare(BEAT).run(subscriptionId, now, processed, failed, filtered, Math.floor(now / 60_000))

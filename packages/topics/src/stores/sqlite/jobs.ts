@@ -9,6 +9,8 @@ type JobRow = {
   finished_at: number | null
   runs: number
   result: string | null
+  succeeded_at: number | null
+  took_ms: number | null
 }
 
 export function lockJob(connection: Connection, name: string, { token, ttlMs, everyMs }: JobLock): boolean {
@@ -34,8 +36,9 @@ export function unlockJob(connection: Connection, name: string, token: string, r
   connection
     .prepare(`
       update tidemark_job
-      set token = null, locked_until = null, finished_at = ?, runs = runs + 1, result = ?
-      where name = ? and token = ?`)
+      set token = null, locked_until = null, finished_at = ?1, runs = runs + 1, result = ?2, took_ms = ?1 - started_at,
+        succeeded_at = case when json_extract(?2, '$.error') is null then ?1 else succeeded_at end
+      where name = ?3 and token = ?4`)
     .run(connection.now(), JSON.stringify(result ?? null), name, token)
 }
 
@@ -48,5 +51,7 @@ export function listJobs(connection: Connection): JobRecord[] {
     finishedAt: row.finished_at,
     runs: row.runs,
     result: row.result === null ? null : JSON.parse(row.result),
+    succeededAt: row.succeeded_at,
+    tookMs: row.took_ms,
   }))
 }

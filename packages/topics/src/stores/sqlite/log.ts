@@ -1,21 +1,21 @@
 import type { StatementSync } from 'node:sqlite'
-import type { RawMessage } from '../../raw-message.ts'
+import { isSameRow, type RawMessage } from '../../raw-message.ts'
 import type { RowCache } from '../../row-cache.ts'
-import { type Connection, rowOf } from './connection.ts'
+import { type Connection, requiredRow, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
-type LogRow = [createdAt: number, payload: string | Uint8Array, extras: string | null, id: number]
+type LogRow = [createdAt: number, salt: number, payload: string | Uint8Array, extras?: string | null, id?: number]
 type Extras = [key: string | null, type: string | null, headers: string | null, messageId: string | null]
 
 // What few messages have travels in one column: a column less is a tenth of the time to read a page.
+const PLAIN_COLUMNS = 'created_at, salt, payload'
 const COLUMNS = `
-  created_at,
-  payload,
+  ${PLAIN_COLUMNS},
   case when coalesce(key, type, headers, message_id) is not null then json_array(key, type, headers, message_id) end`
 
 /**
  * The messages from `first` to `last`, in order; from the cache where it has them all. `lastExtraId`: those above are
- * known to have a payload and nothing else.
+ * known to have a payload and nothing else. To be called as one reader: what is checked is what is read.
  */
 export function readRange(
   connection: Connection,
@@ -23,32 +23,62 @@ export function readRange(
   { first, last, lastExtraId = last }: { first: number; last: number; lastExtraId?: number },
   cache?: RowCache,
 ): RawMessage[] {
+  if (cache && !isStillThere(connection, topicId, cache.newest)) cache.clear()
   const cached = cache?.range(first, last)
   if (cached) return cached
-  const plain = first > lastExtraId ? readPlainPage(connection, topicId, first, last) : undefined
-  const rows = plain ?? readPage(connection, topicId, first, last)
-  if (cache) for (const row of rows) cache.put(row)
-  return rows
+  const rows =
+    first > lastExtraId ? readPlainPage(connection, topicId, first, last) : readPage(connection, topicId, first, last)
+  return cache ? rows.map(row => cache.put(row)) : rows
 }
 
 /**
- * Payloads alone: every column costs. Messages that were stored together have one time, so a page mostly has one or
- * two; undefined where it has more, or where rows are missing.
+ * A file that was restored under this process gives ids out again. But ids follow the commits: where the log has the newest
+ * row that was cached, as it was read, it also has all that were cached before it.
  */
-function readPlainPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] | undefined {
-  const bounds = { first_id: first, next_id: last + 1 }
-  const [firstAt, lastAt] = [createdAt(connection, topicId, first), createdAt(connection, topicId, last)]
-  if (firstAt === undefined || lastAt === undefined) return undefined
-  const turn = firstAt === lastAt ? first : firstIdSince(connection, { id: topicId }, bounds, firstAt + 1)
-  if (createdAt(connection, topicId, turn) !== lastAt) return undefined
+function isStillThere(connection: Connection, topicId: number, newest: RawMessage | undefined): boolean {
+  if (newest === undefined) return true
+  const row = readOne(connection, topicId, newest.id)
+  return row !== undefined && isSameRow(row, newest)
+}
+
+/**
+ * Messages that have a payload and nothing else. Every column costs, and those of one publish stand side by side with one
+ * time and one salt: of a page of one or two publishes only the payloads are read.
+ */
+function readPlainPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] {
+  const [start, end] = [stampOf(connection, topicId, first), stampOf(connection, topicId, last)]
+  const turn = start && end && turnOf(connection, topicId, { first, last, start, end })
+  if (start === undefined || end === undefined || turn === undefined)
+    return readPage(connection, topicId, first, last, PLAIN_COLUMNS)
   const where = `from ${logTable(topicId)} where id between ? and ? order by id`
-  const rows = arrays(connection.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[1]][]
-  if (rows.length !== last - first + 1) return undefined
+  const rows = arrays(connection.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[2]][]
+  if (rows.length !== last - first + 1) return readPage(connection, topicId, first, last, PLAIN_COLUMNS)
   return rows.map((row, index) => {
     const id = first + index
-    const at = id < turn ? firstAt : lastAt
-    return new PlainMessage(id, at, row[0])
+    const { createdAt, salt } = id < turn ? start : end
+    return new PlainMessage(id, createdAt, salt, row[0])
   })
+}
+
+/** What all messages of one publish have. */
+type Stamp = { readonly createdAt: number; readonly salt: number }
+
+const stampOf = (connection: Connection, topicId: number, id: number): Stamp | undefined =>
+  rowOf<Stamp>(connection.prepare(`select created_at as createdAt, salt from ${logTable(topicId)} where id = ?`), id)
+
+type Page = { readonly first: number; readonly last: number; readonly start: Stamp; readonly end: Stamp }
+
+/** The first id of the publish that the page ends with; undefined where there is another between the two. */
+function turnOf(connection: Connection, topicId: number, { first, last, start, end }: Page): number | undefined {
+  if (start.salt === end.salt) return first
+  let low = first + 1
+  let high = last
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (stampOf(connection, topicId, middle)?.salt === start.salt) low = middle + 1
+    else high = middle
+  }
+  return stampOf(connection, topicId, low)?.salt === end.salt ? low : undefined
 }
 
 /** Nearly every message: what it has not is told by its class, and takes no room in a page of them. */
@@ -60,11 +90,13 @@ class PlainMessage implements RawMessage {
   decoded: RawMessage['decoded']
   readonly id: number
   readonly createdAt: number
+  readonly salt: number
   readonly payload: string | Uint8Array
 
-  constructor(id: number, createdAt: number, payload: string | Uint8Array) {
+  constructor(id: number, createdAt: number, salt: number, payload: string | Uint8Array) {
     this.id = id
     this.createdAt = createdAt
+    this.salt = salt
     this.payload = payload
     this.decoded = undefined
   }
@@ -77,12 +109,18 @@ export const createdAt = (connection: Connection, topicId: number, id: number): 
     ?.created_at
 
 /** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
-function readPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] {
+function readPage(
+  connection: Connection,
+  topicId: number,
+  first: number,
+  last: number,
+  columns = COLUMNS,
+): RawMessage[] {
   const where = `from ${logTable(topicId)} where id between ? and ? order by id`
-  const rows = arrays(connection.prepare(`select ${COLUMNS} ${where}`)).all(first, last) as unknown as LogRow[]
+  const rows = arrays(connection.prepare(`select ${columns} ${where}`)).all(first, last) as unknown as LogRow[]
   if (rows.length === last - first + 1) return rows.map((row, index) => toMessage(row, first + index))
   const withIds = arrays(connection.prepare(`select ${COLUMNS}, id ${where}`)).all(first, last) as unknown as LogRow[]
-  return withIds.map(row => toMessage(row, row[3]))
+  return withIds.map(row => toMessage(row, row[4] ?? first))
 }
 
 export function readOne(connection: Connection, topicId: number, id: number): RawMessage | undefined {
@@ -91,6 +129,9 @@ export function readOne(connection: Connection, topicId: number, id: number): Ra
 
 /** Ids from the first that is kept to the next that will be given. */
 export type Bounds = { first_id: number; next_id: number }
+
+export const boundsOf = (connection: Connection, topic: { readonly id: number }): Bounds =>
+  requiredRow<Bounds>(connection.prepare('select first_id, next_id from tidemark_topic where id = ?'), topic.id)
 
 /** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
 export function firstIdSince(
@@ -117,9 +158,8 @@ function arrays(statement: StatementSync): StatementSync {
   return statement
 }
 
-const NO_EXTRAS: Extras = [null, null, null, null]
-
-function toMessage([createdAt, payload, extras]: LogRow, id: number): RawMessage {
-  const [key, type, headers, messageId] = extras === null ? NO_EXTRAS : (JSON.parse(extras) as Extras)
-  return { id, createdAt, key, type, headers, messageId, payload }
+function toMessage([createdAt, salt, payload, extras]: LogRow, id: number): RawMessage {
+  if (extras === null || extras === undefined) return new PlainMessage(id, createdAt, salt, payload)
+  const [key, type, headers, messageId] = JSON.parse(extras) as Extras
+  return { id, createdAt, salt, key, type, headers, messageId, payload }
 }

@@ -1,8 +1,11 @@
-import type { CleanUpStep } from '../fan-out-store.ts'
-import type { SubscriptionStatus, TopicRecord } from '../store.ts'
+import { SubscriptionGoneError } from '../../errors.ts'
+import type { BackfillStatus, CleanUpStep } from '../fan-out-store.ts'
+import type { SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { type Bitmap, countBits, emptyBitmap, hasBit, setBit } from './bitmap.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
+import { countUndone } from './done-ranges.ts'
 import { hasTable, trackTable } from './topics.ts'
+import { heldIds } from './tracking.ts'
 import { livePages } from './watermark.ts'
 
 type Group = { id: number; group_name: string; status: SubscriptionStatus; cursor: number; bit: number | null }
@@ -10,7 +13,8 @@ type Held = { size: number; settled: Bitmap | null }
 
 /**
  * The messages from `first` to `last` are gone. Whatever a group still had to do with them is settled, in every group; of
- * a live one it is counted as lost. To be called in the transaction that removes them, before their bitmaps go.
+ * a live one it is counted as lost, of a dead one noted until it comes back. To be called in the transaction that removes
+ * them, before their bitmaps go.
  */
 export function takeFromGroups(
   connection: Connection,
@@ -24,15 +28,51 @@ export function takeFromGroups(
     topic.id,
   )
   return groups.flatMap(group => {
+    // The backfill first: what is held is not its.
+    const backfilled = skipBackfill(connection, topic, group, last)
     const count =
+      backfilled +
       skipUnclaimed(connection, group, first, last) +
       settlePages(connection, group, last) +
-      dropRetries(connection, group, last) +
-      skipBackfill(connection, topic, group, last)
-    if (count === 0 || !['ACTIVE', 'PAUSED'].includes(group.status)) return []
+      dropRetries(connection, group, last)
+    if (count === 0 || group.status === 'CANCELLED') return []
+    if (group.status === 'DEAD') {
+      noteLost(connection, group.id, count)
+      return []
+    }
     countLost(connection, group.id, count)
     return [{ group: group.group_name, count }]
   })
+}
+
+/** Told when the group comes back. */
+function noteLost(connection: Connection, subscriptionId: number, count: number): void {
+  connection
+    .prepare('update tidemark_subscription set lost_dead = lost_dead + ? where id = ?')
+    .run(count, subscriptionId)
+}
+
+/** Gives what a group that comes back had noted as lost, now counted. */
+export function tellLost(connection: Connection, subscriptionId: number): number {
+  const { lost } = requiredRow<{ lost: number }>(
+    connection.prepare('select lost_dead as lost from tidemark_subscription where id = ?'),
+    subscriptionId,
+  )
+  if (lost === 0) return 0
+  connection.prepare('update tidemark_subscription set lost_dead = 0 where id = ?').run(subscriptionId)
+  countLost(connection, subscriptionId, lost)
+  return lost
+}
+
+/** Gives how many were not acknowledged before; to be called inside a write transaction. */
+export function acknowledgeLoss(connection: Connection, topic: TopicRecord, { id, group }: SubscriptionRecord): number {
+  const row = rowOf<{ open: number }>(
+    connection.prepare('select lost - lost_acknowledged as open from tidemark_subscription where id = ?'),
+    id,
+  )
+  if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
+  connection.prepare('update tidemark_subscription set lost_acknowledged = lost where id = ?').run(id)
+  return row.open
 }
 
 export function countLost(connection: Connection, subscriptionId: number, count: number): void {
@@ -96,43 +136,58 @@ function settleSlots(connection: Connection, token: string, lease: Held, slots: 
   return open.length
 }
 
-type Backfill = { cursor_id: number; checkpoint_id: number }
-
-/** What it had set the group's bit for and not delivered yet. What it has not come to was never promised. */
-function skipBackfill(connection: Connection, topic: TopicRecord, { id, bit }: Group, last: number): number {
-  const backfill = rowOf<Backfill>(
-    connection.prepare(`
-      select cursor_id, checkpoint_id from tidemark_backfill
-      where subscription_id = ? and cursor_id < min(?, upper_id) and (status = 'RUNNING' or cursor_id < checkpoint_id)`),
-    id,
-    last,
-  )
-  if (backfill === undefined) return 0
-  const count = pendingBits(connection, topic, bit, backfill.cursor_id, Math.min(last, backfill.checkpoint_id))
+/** What it was to bring and has not: that is passed over. */
+function skipBackfill(connection: Connection, topic: TopicRecord, group: Group, last: number): number {
+  const backfill = openBackfill(connection, group.id)
+  if (backfill === undefined || backfill.cursor_id >= Math.min(last, backfill.upper_id)) return 0
+  const count = backfillLoss(connection, topic, group, backfill, last)
   connection
     .prepare(`
       update tidemark_backfill
       set cursor_id = min(?1, upper_id), checkpoint_id = max(checkpoint_id, min(?1, upper_id)) where subscription_id = ?2`)
-    .run(last, id)
+    .run(last, group.id)
   return count
 }
 
-/** The messages after `after`, up to `last`, that have the group's bit and are not completed by it. */
-export function pendingBits(
+export type OpenBackfill = { cursor_id: number; checkpoint_id: number; upper_id: number; status: BackfillStatus }
+
+/** One that has something to bring yet. */
+export const openBackfill = (connection: Connection, subscriptionId: number): OpenBackfill | undefined =>
+  rowOf<OpenBackfill>(
+    connection.prepare(`
+      select cursor_id, checkpoint_id, upper_id, status from tidemark_backfill
+      where subscription_id = ? and (status = 'RUNNING' or cursor_id < checkpoint_id)`),
+    subscriptionId,
+  )
+
+/** The highest id that it will deliver if nobody does anything about it. */
+export const lastOf = ({ status, upper_id, checkpoint_id }: OpenBackfill): number =>
+  status === 'RUNNING' ? upper_id : checkpoint_id
+
+/**
+ * Messages up to `last` that a backfill has not delivered. Of a live group those that it had set the bit for; what it has
+ * not come to was never promised. Of a dead one, whose bits may be cleared, all that it has neither done nor holds.
+ */
+export function backfillLoss(
   connection: Connection,
-  topic: TopicRecord,
-  bit: number | null,
-  after: number,
+  { id: topicId }: { readonly id: number },
+  group: Pick<Group, 'id' | 'status' | 'bit'>,
+  backfill: OpenBackfill,
   last: number,
 ): number {
-  if (bit === null || !hasTable(connection, trackTable(topic.id))) return 0
+  if (group.status === 'DEAD') {
+    return countUndone(connection, topicId, group, backfill.cursor_id, Math.min(last, lastOf(backfill)))
+  }
+  if (group.bit === null || !hasTable(connection, trackTable(topicId))) return 0
+  const upTo = Math.min(last, backfill.checkpoint_id)
   const { count } = requiredRow<{ count: number }>(
     connection.prepare(`
-      select count(*) as count from ${trackTable(topic.id)}
-      where id > ? and id <= ? and required & ~completed & ? <> 0`),
-    after,
-    last,
-    BigInt.asIntN(64, 1n << BigInt(bit)),
+      select count(*) as count from ${trackTable(topicId)}
+      where id > ?1 and id <= ?2 and required & ~completed & (1 << ?3) <> 0 and id not in (select value from json_each(?4))`),
+    backfill.cursor_id,
+    upTo,
+    group.bit,
+    JSON.stringify(heldIds(connection, group.id, backfill.cursor_id + 1, upTo)),
   )
   return count
 }

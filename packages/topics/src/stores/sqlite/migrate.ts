@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { StatementSync } from 'node:sqlite'
 import { DatabaseVersionError } from '../../errors.ts'
-import { type Connection, requiredRow, rowsOf } from './connection.ts'
+import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
+import { type Connection, rowsOf } from './connection.ts'
+import { createLogText } from './topics.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
 const CREATE_MIGRATION = `
-  create table if not exists tidemark_migration (version integer primary key, applied_at integer not null)`
+  create table if not exists tidemark_migration (version integer primary key, checksum text not null, applied_at integer not null)`
 
 /**
  * Brings the file to this version's schema, and gives the version it had. Processes that start together queue up behind
@@ -13,24 +16,18 @@ const CREATE_MIGRATION = `
  */
 export async function migrate(connection: Connection): Promise<number> {
   const migrations = readMigrations()
-  const newest = newestVersion(migrations)
   return await connection.write(true, () => {
     connection.exec(CREATE_MIGRATION)
-    const { current } = requiredRow<{ current: number }>(
-      connection.prepare('select coalesce(max(version), 0) as current from tidemark_migration'),
+    const current = usableVersion(
+      connection.path,
+      appliedMigrations(sql => connection.prepare(sql)),
     )
-    if (current > newest) {
-      throw new DatabaseVersionError(
-        `The file at ${connection.path} was written by a newer Tidemark (schema ${current}; this one knows ${newest}). ` +
-          `Update tidemark`,
-      )
-    }
-    for (const { version, sql } of migrations) {
+    for (const { version, checksum, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
       connection
-        .prepare('insert into tidemark_migration (version, applied_at) values (?, ?)')
-        .run(version, connection.now())
+        .prepare('insert into tidemark_migration (version, checksum, applied_at) values (?, ?, ?)')
+        .run(version, checksum, Date.now())
     }
     return current
   })
@@ -38,11 +35,51 @@ export async function migrate(connection: Connection): Promise<number> {
 
 export const newestVersion = (migrations = readMigrations()): number => migrations.at(-1)?.version ?? 0
 
-function readMigrations(): { version: number; sql: string }[] {
-  return readdirSync(FOLDER)
+/** Nothing where there is no namespace; all columns, because one of a pre-release has no checksum. */
+export function appliedMigrations(prepare: (sql: string) => StatementSync): AppliedMigration[] {
+  const there = prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
+  if (there === undefined) return []
+  const rows = rowsOf<Partial<AppliedMigration>>(prepare('select * from tidemark_migration order by version'))
+  return rows.map(({ version = 0, checksum = null }) => ({ version, checksum }))
+}
+
+export const isOfPreRelease = (applied: readonly AppliedMigration[]): boolean =>
+  isPreRelease(
+    applied,
+    readMigrations().map(({ checksum }) => checksum),
+  )
+
+/** 0 where nothing was applied; refuses what this code can't use. */
+export function usableVersion(path: string, applied: readonly AppliedMigration[]): number {
+  const version = applied.at(-1)?.version ?? 0
+  const newest = newestVersion()
+  if (version > newest) {
+    throw new DatabaseVersionError(
+      `The file at ${path} was written by a newer Tidemark (schema ${version}; this one knows ${newest}). ` +
+        `Update tidemark`,
+    )
+  }
+  if (!isOfPreRelease(applied)) return version
+  throw preReleaseError(
+    `The namespace in the file ${path}`,
+    'Delete the file if nothing in it is needed, or name another file or namespace',
+  )
+}
+
+type Migration = { readonly version: number; readonly checksum: string; readonly sql: string }
+
+let read: Migration[] | undefined
+
+function readMigrations(): Migration[] {
+  read ??= readdirSync(FOLDER)
     .filter(name => name.endsWith('.sql'))
     .sort()
-    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
+    .map(name => {
+      const sql = readFileSync(new URL(name, FOLDER), 'utf8')
+      // The tables that are made with each topic are part of the layout too.
+      return { version: Number.parseInt(name, 10), checksum: checksumOf(sql + createLogText(0)), sql }
+    })
+  return read
 }
 
 /** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { DatabaseUnreachableError } from '../../errors.ts'
 import type { Operator } from '../operator.ts'
 import { Connection } from './connection.ts'
-import { diagnose, schemaVersion } from './diagnose.ts'
-import { migrate, newestVersion } from './migrate.ts'
+import { diagnose } from './diagnose.ts'
+import { appliedMigrations, migrate, newestVersion, usableVersion } from './migrate.ts'
 import { repair } from './repair.ts'
 import { mapError } from './sqlite-errors.ts'
 
@@ -31,7 +31,13 @@ export function sqliteOperator(path: string): Operator {
     repair: async () => {
       // Opening would make the file, and find nothing wrong with it.
       if (!existsSync(path)) throw new DatabaseUnreachableError(path)
-      return await connected(repair)
+      return await connected(async connection => {
+        usableVersion(
+          path,
+          appliedMigrations(sql => connection.prepare(sql)),
+        )
+        return await repair(connection)
+      })
     },
     diagnose: async () => diagnose(path),
   }
@@ -41,7 +47,10 @@ function foundVersion(path: string): number {
   if (!existsSync(path)) return 0
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-    return schemaVersion(db)
+    return usableVersion(
+      path,
+      appliedMigrations(sql => db.prepare(sql)),
+    )
   } catch (error) {
     throw mapError(error, path)
   }

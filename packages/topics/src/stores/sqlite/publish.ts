@@ -1,11 +1,14 @@
 import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
-import { idOfMessageId } from '../../message-id.ts'
+import { parseMessageId } from '../../message-id.ts'
 import { checkSize, isPlain } from '../../payload/outgoing.ts'
+import { random52 } from '../../random-bits.ts'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
 import { requireBits } from './bits.ts'
-import { nowBy, rowOf, type SqlValue } from './connection.ts'
+import { agoBy, nowBy } from './clock.ts'
+import { rowOf, type SqlValue } from './connection.ts'
+import { rememberedText, saltedText } from './dedupe.ts'
 import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 
 export type Prepare = (sql: string) => StatementSync
@@ -26,16 +29,18 @@ export function insertMessages(
     ? findDuplicates(prepare, topic, messages)
     : new Map<OutgoingMessage, number>()
   const { firstId, createdAt } = allocate(prepare, topic, messages.length - duplicates.size)
-  const fresh: Row[] = []
+  // Drawn with the ids: a transaction that is rolled back and run again has others.
+  const salt = random52()
+  const fresh: OutgoingMessage[] = []
   const published = messages.map(message => {
     const duplicateOf = duplicates.get(message)
-    if (duplicateOf !== undefined) return { id: duplicateOf, duplicate: true }
+    if (duplicateOf !== undefined) return { id: duplicateOf, salt, duplicate: true }
     const id = firstId + fresh.length
-    fresh.push({ id, createdAt, message })
+    fresh.push(message)
     if (message.messageId !== null) remember(prepare, topic, message.messageId, id, createdAt)
-    return { id, duplicate: false }
+    return { id, salt, duplicate: false }
   })
-  insertRows(prepare, topic.id, fresh)
+  insertRows(prepare, topic.id, { firstId, createdAt, salt }, fresh)
   if (topic.config.tracking === 'reference') requireBits(prepare, topic, firstId, firstId + fresh.length - 1)
   return published
 }
@@ -43,11 +48,16 @@ export function insertMessages(
 /** The topic as it is now: another process may have configured it since this one looked. */
 function currentTopic(prepare: Prepare, known: TopicRecord, messages: readonly OutgoingMessage[]): TopicRecord {
   const row = rowOf<{ config_version: number }>(
-    prepare('select config_version from tidemark_topic where id = ?'),
+    prepare('select config_version from tidemark_topic where id = ? and uid = ?'),
     known.id,
+    known.uid,
   )
   if (row?.config_version === known.configVersion) return known
-  const changed = rowOf<TopicRow>(prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ?`), known.id)
+  const changed = rowOf<TopicRow>(
+    prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ? and uid = ?`),
+    known.id,
+    known.uid,
+  )
   if (changed === undefined) throw new TopicNotFoundError(known.name)
   const topic = toRecord(changed)
   for (const message of messages) checkSize(topic, message)
@@ -62,36 +72,56 @@ function requireSubscription(prepare: Prepare, topic: TopicRecord): void {
   if (live === undefined) throw new NoSubscriptionsError(topic.name)
 }
 
-type Row = { readonly id: number; readonly createdAt: number; readonly message: OutgoingMessage }
+/** What the rows of one publish have in common; ids follow each other. */
+type Stamp = { readonly firstId: number; readonly createdAt: number; readonly salt: number }
 
 /** Rows per statement: 50 at a time are stored a third faster than one by one, and more gains no more. */
 const CHUNK = 50
-const PLAIN = ['id', 'created_at', 'payload'] as const
+const PLAIN = ['payload'] as const
 const FULL = [...PLAIN, 'key', 'type', 'headers', 'message_id'] as const
+type Columns = typeof PLAIN | typeof FULL
 
-function insertRows(prepare: Prepare, topicId: number, rows: readonly Row[]): void {
-  const table = logTable(topicId)
-  const lastExtra = rows.findLast(({ message }) => !isPlain(message))
-  const plain = lastExtra === undefined
-  if (!plain) prepare('update tidemark_topic set last_extra_id = ? where id = ?').run(lastExtra.id, topicId)
+function insertRows(prepare: Prepare, topicId: number, stamp: Stamp, messages: readonly OutgoingMessage[]): void {
+  const lastExtra = messages.findLastIndex(message => !isPlain(message))
+  const plain = lastExtra === -1
+  const { firstId, createdAt, salt } = stamp
+  if (!plain) prepare('update tidemark_topic set last_extra_id = ? where id = ?').run(firstId + lastExtra, topicId)
   const columns = plain ? PLAIN : FULL
   const valuesOf = plain ? plainValues : fullValues
-  const insert = (count: number): StatementSync => {
-    const row = `(${columns.map(() => '?').join(', ')})`
-    return prepare(`insert into ${table} (${columns.join(', ')}) values ${new Array(count).fill(row).join(', ')}`)
+  for (let from = 0; from < messages.length; ) {
+    const count = from + CHUNK <= messages.length ? CHUNK : 1
+    const values = messages.slice(from, from + count).flatMap(valuesOf)
+    prepare(insertText(topicId, columns, count)).run(firstId + from, createdAt, salt, ...values)
+    from += count
   }
-  let from = 0
-  for (; from + CHUNK <= rows.length; from += CHUNK)
-    insert(CHUNK).run(...rows.slice(from, from + CHUNK).flatMap(valuesOf))
-  for (; from < rows.length; from++) insert(1).run(...rows.slice(from, from + 1).flatMap(valuesOf))
 }
 
-const plainValues = ({ id, createdAt, message }: Row): SqlValue[] => [id, createdAt, message.payload]
+const insertTexts = new Map<string, string>()
 
-const fullValues = (row: Row): SqlValue[] => {
-  const { key, type, headers, messageId } = row.message
-  return [...plainValues(row), key, type, headers, messageId]
+/** What rows have in common is bound once, and ids are counted up: a value that is bound costs a tenth of a row. */
+function insertText(topicId: number, columns: Columns, count: number): string {
+  const known = `${topicId}/${columns.length}/${count}`
+  let text = insertTexts.get(known)
+  if (text === undefined) {
+    const rows = Array.from({ length: count }, (_, row) => {
+      const values = columns.map((_, column) => `?${4 + row * columns.length + column}`)
+      return `(?1 + ${row}, ?2, ?3, ${values.join(', ')})`
+    })
+    text = `insert into ${logTable(topicId)} (id, created_at, salt, ${columns.join(', ')}) values ${rows.join(', ')}`
+    insertTexts.set(known, text)
+  }
+  return text
 }
+
+const plainValues = ({ payload }: OutgoingMessage): SqlValue => payload
+
+const fullValues = ({ payload, key, type, headers, messageId }: OutgoingMessage): SqlValue[] => [
+  payload,
+  key,
+  type,
+  headers,
+  messageId,
+]
 
 /** Ids are drawn inside the write transaction, so they follow the commits and have no gaps. */
 function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstId: number; createdAt: number } {
@@ -117,8 +147,8 @@ function findDuplicates(
 ): Map<OutgoingMessage, number> {
   const duplicates = new Map<OutgoingMessage, number>()
   const window = topic.config.dedupeWindowMs
-  const oldest = window === null ? 0 : nowBy(prepare) - window
-  const find = prepare('select id from tidemark_dedupe where topic_id = ? and message_id = ? and created_at >= ?')
+  const oldest = window === null ? 0 : agoBy(prepare, window)
+  const find = prepare(rememberedText(topic))
   const head = rowOf<{ next_id: number }>(prepare('select next_id from tidemark_topic where id = ?'), topic.id)
   const within = new Map<string, number>()
   let next = head?.next_id ?? 1
@@ -128,16 +158,21 @@ function findDuplicates(
       next++
       continue
     }
-    const derived = idOfMessageId(topic.uid, messageId)
     const known =
       within.get(messageId) ??
-      (derived !== undefined && head !== undefined && derived < head.next_id ? derived : undefined) ??
+      findDerived(prepare, topic, messageId) ??
       rowOf<{ id: number }>(find, topic.id, messageId, oldest)?.id
     if (known !== undefined) duplicates.set(message, known)
     else within.set(messageId, next++)
   }
   if (window !== null) prune(prepare, topic, oldest, within.size * PRUNE_FACTOR)
   return duplicates
+}
+
+/** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
+function findDerived(prepare: Prepare, topic: TopicRecord, messageId: string): number | undefined {
+  const derived = parseMessageId(topic.uid, messageId)
+  return derived && rowOf<{ id: number }>(prepare(saltedText(topic)), derived.id, derived.salt)?.id
 }
 
 function remember(prepare: Prepare, topic: TopicRecord, messageId: string, id: number, createdAt: number): void {
@@ -160,7 +195,7 @@ function prune(prepare: Prepare, topic: TopicRecord, oldest: number, limit: numb
 const statementsOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
 /** The caller's own connection, checked: the same file, with a transaction open. */
-export function prepareOn(tx: unknown, path: string): Prepare {
+export function prepareOn(tx: unknown, path: string): { readonly db: DatabaseSync; readonly prepare: Prepare } {
   if (!(tx instanceof DatabaseSync)) {
     throw new TransactionError(
       'On SQLite, tx must be a DatabaseSync of node:sqlite with a transaction open on the same file',
@@ -178,9 +213,10 @@ export function prepareOn(tx: unknown, path: string): Prepare {
   }
   const statements = statementsOf.get(tx) ?? new Map<string, StatementSync>()
   statementsOf.set(tx, statements)
-  return sql => {
+  const prepare: Prepare = sql => {
     const statement = statements.get(sql) ?? tx.prepare(sql)
     statements.set(sql, statement)
     return statement
   }
+  return { db: tx, prepare }
 }

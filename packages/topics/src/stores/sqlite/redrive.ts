@@ -1,7 +1,7 @@
-import type { DeadLetterSelection, Redriven } from '../fan-out-store.ts'
+import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import { type Connection, requiredRow, rowOf, rowsOf, type SqlValue } from './connection.ts'
-import { boundsOf } from './describe.ts'
+import { logTable } from './topics.ts'
 
 type Letter = {
   id: number
@@ -16,35 +16,45 @@ type Letter = {
  * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
  * counted. So is one whose group is not live, since nothing would hold its message back. Inside a write transaction.
  */
-export function redrive(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): Redriven {
+export function redrive(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): RedrivenPage {
   const { where, values } = matching(topic, selection)
-  const { first_id } = boundsOf(connection, topic)
   const letters = rowsOf<Letter>(
     connection.prepare(`
       select d.id, d.log_id, d.version, d.history, s.id as subscription_id, s.bit
       from tidemark_dead_letter d
       join tidemark_subscription s on s.topic_id = d.topic_id and s.group_name = d.group_name
-      where ${where} and s.status in ('ACTIVE', 'PAUSED') and d.log_id >= ?
+      where ${where} and s.status in ('ACTIVE', 'PAUSED') and ${isKept(topic)}
       order by d.id
       limit ?`),
     ...values,
-    first_id,
     selection.limit,
   )
   for (const letter of letters) bringBack(connection, topic, letter)
-  const { orphaned, gone } = requiredRow<{ orphaned: number; gone: number }>(
+  const isLast = letters.length < selection.limit
+  return { redriven: letters.length, last: isLast ? null : (letters.at(-1)?.id ?? null) }
+}
+
+export function undeliverable(
+  connection: Connection,
+  topic: TopicRecord,
+  selection: DeadLetterSelection,
+): Undeliverable {
+  const { where, values } = matching(topic, selection)
+  return requiredRow<Undeliverable>(
     connection.prepare(`
-      select count(*) filter (where s.id is null) as orphaned,
-        count(*) filter (where s.id is not null and d.log_id < ?) as gone
+      select count(*) filter (where s.id is not null and not ${isKept(topic)}) as gone,
+        count(*) filter (where s.id is null) as orphaned
       from tidemark_dead_letter d
       left join tidemark_subscription s
         on s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED')
       where ${where}`),
-    first_id,
     ...values,
   )
-  return { redriven: letters.length, gone, orphaned }
 }
+
+/** An id that was drawn again is another message's. */
+const isKept = (topic: TopicRecord): string =>
+  `exists (select 1 from ${logTable(topic.id)} l where l.id = d.log_id and l.salt = d.salt)`
 
 function bringBack(connection: Connection, topic: TopicRecord, letter: Letter): void {
   // One that is in delivery already, after a reset, is so once.
@@ -80,16 +90,18 @@ export function discard(connection: Connection, topic: TopicRecord, selection: D
 }
 
 function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: SqlValue[] } {
-  const { ids, group, errorName, key, type, since, until } = selection
+  const { ids, group, errorName, key, type, since, until, after } = selection
   const conditions: [condition: string, value: SqlValue | undefined][] = [
-    ['d.topic_id = ?', topic.id],
+    // With ids, by those: the sign keeps SQLite from reading all letters of the topic instead.
+    [ids ? '+d.topic_id = ?' : 'd.topic_id = ?', topic.id],
     ['d.id in (select value from json_each(?))', ids && JSON.stringify(ids)],
-    ['d.group_name = ?', group],
+    [ids ? '+d.group_name = ?' : 'd.group_name = ?', group],
     ["json_extract(d.error, '$.name') = ?", errorName],
     ['d.key = ?', key],
     ['d.type is ?', type],
     ['d.dead_at >= ?', since],
     ['d.dead_at < ?', until],
+    [ids ? '+d.id > ?' : 'd.id > ?', after],
   ]
   const given = conditions.filter(([, value]) => value !== undefined)
   return {

@@ -5,9 +5,9 @@ import type { StartPosition, SubscriptionRecord, TopicRecord } from '../store.ts
 import { beginBackfill } from './backfills.ts'
 import { unrequire } from './bits.ts'
 import { type Connection, rowOf } from './connection.ts'
-import { boundsOf } from './describe.ts'
-import { readOne } from './log.ts'
-import { cursorAt, idOf } from './subscriptions.ts'
+import { forgetDone } from './done-ranges.ts'
+import { boundsOf, readOne } from './log.ts'
+import { cursorAt, idOf, newestAfter } from './subscriptions.ts'
 
 /**
  * Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without
@@ -20,7 +20,7 @@ export async function resetCursor(
   to: StartPosition,
   plan: BackfillPlan,
 ): Promise<void> {
-  await connection.write(true, () => {
+  await connection.writeUnlessHeld(() => {
     const row = rowOf<{ status: string; topic_id: number; bit: number | null }>(
       connection.prepare('select status, topic_id, bit from tidemark_subscription where id = ?'),
       subscription.id,
@@ -30,7 +30,8 @@ export async function resetCursor(
       throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
     }
     refuseGone(connection, topic, to)
-    const cursor = cursorAt(connection, topic, to)
+    const first = cursorAt(connection, topic, to)
+    const cursor = row.bit === null ? newestAfter(connection, topic, first, plan.maxMessages) : first
     const now = connection.now()
     connection
       .prepare(`
@@ -40,9 +41,16 @@ export async function resetCursor(
     connection.prepare('delete from tidemark_retry where subscription_id = ?').run(subscription.id)
     connection
       .prepare(`
-        update tidemark_subscription set cursor = ?1, start_id = ?1, epoch = epoch + 1, moved_at = ?2
+        update tidemark_subscription
+        set cursor = ?1, start_id = ?1, epoch = epoch + 1, moved_at = ?2,
+          live_id = (select next_id - 1 from tidemark_topic t where t.id = topic_id)
         where id = ?3`)
       .run(cursor, now, subscription.id)
+    forgetDone(connection, subscription.id)
+    // Of one without a bit, by offset or dead, an earlier backfill has nothing to say any more.
+    connection
+      .prepare('delete from tidemark_backfill where subscription_id = ? and ? is null')
+      .run(subscription.id, row.bit)
     if (row.bit === null) return
     // By reference the live stream goes on at the present, and a backfill brings what lies between.
     unrequire(connection, row, Number.MAX_SAFE_INTEGER)
@@ -57,7 +65,7 @@ function refuseGone(connection: Connection, topic: TopicRecord, to: StartPositio
   if (first_id === 1) return
   const row = readOne(connection, topic.id, first_id)
   const oldest = row && {
-    messageId: row.messageId ?? messageIdOf(topic.uid, row.id),
+    messageId: row.messageId ?? messageIdOf(topic.uid, row.salt, row.id),
     createdAt: new Date(row.createdAt),
   }
   if ('timestamp' in to) {

@@ -1,14 +1,16 @@
-import { MOST_MESSAGES, RETAINED_BACKFILL } from '../../backfill/backfill-plan.ts'
+import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
 import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
 import type { SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { beginBackfill } from './backfills.ts'
-import { unrequire } from './bits.ts'
+import { takeBit, unrequire } from './bits.ts'
 import { type Connection, requiredRow, rowOf } from './connection.ts'
-import { countLost } from './loss.ts'
+import { countLost, openBackfill, tellLost } from './loss.ts'
 import { forceAdvance } from './zombies.ts'
 
 type Place = {
+  name: string
+  tracking: string
   epoch: number
   cursor: number
   first_id: number
@@ -25,7 +27,7 @@ export async function resurrectDead(
   resurrection: Resurrection,
 ): Promise<Resurrected> {
   const { id, group } = subscription
-  return await connection.write(true, () => {
+  return await connection.writeUnlessHeld(() => {
     const row = rowOf<{ status: SubscriptionStatus; epoch: number }>(
       connection.prepare('select status, epoch from tidemark_subscription where id = ?'),
       id,
@@ -33,9 +35,11 @@ export async function resurrectDead(
     if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
     if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
     if (resurrection.mode === 'continue') return resurrect(connection, id, resurrection)
-    activate(connection, id)
+    requireBit(connection, placeOf(connection, id), id)
+    // Before it is live: what its cleared bits no longer say is counted otherwise.
     const skipped = forceAdvance(connection, topic, subscription)
-    return { epoch: row.epoch + 1, skipped, backfill: false }
+    activate(connection, id)
+    return { epoch: row.epoch + 1, skipped, lost: tellLost(connection, id), backfill: false }
   })
 }
 
@@ -48,29 +52,42 @@ export function resurrect(
   id: number,
   { limit, plan }: Partial<Resurrection> = {},
 ): Resurrected {
-  const place = requiredRow<Place>(
+  const place = placeOf(connection, id)
+  const isTracked = requireBit(connection, place, id)
+  const bound = limit ?? place.backfill_limit
+  activate(connection, id)
+  const skipped = isTracked
+    ? bringBack(connection, id, place, { ...(plan ?? DEFAULT_BACKFILL), maxMessages: bound })
+    : passOver(connection, id, place, bound)
+  if (skipped > 0) countLost(connection, id, skipped)
+  const backfill = isTracked && openBackfill(connection, id) !== undefined
+  return { epoch: place.epoch + 1, skipped, lost: tellLost(connection, id), backfill }
+}
+
+const placeOf = (connection: Connection, id: number): Place =>
+  requiredRow<Place>(
     connection.prepare(`
-      select s.epoch, s.cursor, s.bit, s.backfill_limit, s.topic_id, t.first_id, t.next_id
+      select s.epoch, s.cursor, s.bit, s.backfill_limit, s.topic_id, t.name, t.first_id, t.next_id,
+        t.config ->> '$.tracking' as tracking
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
       where s.id = ?`),
     id,
   )
-  const bound = limit ?? place.backfill_limit
-  activate(connection, id)
-  const skipped =
-    place.bit === null
-      ? passOver(connection, id, place, bound)
-      : bringBack(connection, id, place, { ...(plan ?? RETAINED_BACKFILL), maxMessages: bound ?? MOST_MESSAGES })
-  if (skipped > 0) countLost(connection, id, skipped)
-  return { epoch: place.epoch + 1, skipped, backfill: place.bit !== null && place.cursor < place.next_id - 1 }
+
+/** One whose bit was taken away while it was dead gets another, before anything is changed. False: it needs none. */
+function requireBit(connection: Connection, place: Place, id: number): boolean {
+  if (place.tracking !== 'reference') return false
+  if (place.bit === null) takeBit(connection, place, id)
+  return true
 }
 
 function activate(connection: Connection, id: number): void {
   connection
     .prepare(`
       update tidemark_subscription
-      set status = 'ACTIVE', status_at = ?2, epoch = epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = ?2
+      set status = 'ACTIVE', status_at = ?2, epoch = epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = ?2,
+        live_id = (select next_id - 1 from tidemark_topic t where t.id = topic_id)
       where id = ?1`)
     .run(id, connection.now())
 }

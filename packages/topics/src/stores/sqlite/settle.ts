@@ -104,7 +104,8 @@ export function extendLease(connection: Connection, token: string, ms: number): 
 /** What was settled before the lease ran out stays so and may be said again; the rest is no longer this consumer's. */
 function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases }: Settlement): SettleResult {
   const slots = [...(acks === 'all' ? everySlot({ size }) : acks), ...nacks.map(nack => nack.slot), ...releases]
-  return { stale: slots.filter(slot => !hasBit(lease?.settled ?? null, slot)), deadLettered: [], finished: true }
+  const stale = slots.filter(slot => !hasBit(lease?.settled ?? null, slot))
+  return { stale, deadLettered: [], finished: true, ...(lease === undefined && { unknown: true }) }
 }
 
 const everySlot = ({ size }: { size: number }): number[] => Array.from({ length: size }, (_, slot) => slot)
@@ -136,7 +137,9 @@ function putBack(connection: Connection, lease: LeaseRow, held: Held, dueAt: num
       values (?, ?, ?, ?, ?, 0, ?)
       on conflict do update set
         attempts = excluded.attempts, due_at = excluded.due_at, history = excluded.history,
-        suspect = suspect and excluded.attempts < attempts, -- given back untried, it is as suspect as before
+        -- given back untried, it is as suspect as before
+        suspect = suspect and excluded.attempts < attempts,
+        piece = case when excluded.attempts < attempts then piece end,
         token = null, slot = null`)
     .run(lease.subscription_id, held.id, held.attempts, held.version, dueAt, JSON.stringify(held.history))
 }

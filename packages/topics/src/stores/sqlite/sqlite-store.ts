@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { type NamespaceGoneError, SubscriptionGoneError } from '../../errors.ts'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import type {
@@ -7,8 +8,12 @@ import type {
   BackfillRecord,
   BrowsePage,
   BrowseQuery,
+  ClaimRecord,
+  ClaimsQuery,
   CleanUpStep,
+  ClockReading,
   CompletionQuery,
+  ConsumerRecord,
   DeadLetterSelection,
   Detection,
   Heartbeat,
@@ -17,13 +22,18 @@ import type {
   JobLock,
   JobRecord,
   MessageCompletion,
-  Redriven,
+  RedrivenPage,
+  ReleasedClaim,
   Resurrected,
   Resurrection,
+  RetryQuery,
+  RetryRecord,
+  StatsRecord,
   SubscriptionOfTopic,
   SubscriptionSettings,
   TailPage,
   TopicFacts,
+  Undeliverable,
   UnsubscribedTopic,
   Zombie,
 } from '../fan-out-store.ts'
@@ -32,6 +42,7 @@ import type {
   ClaimResult,
   DeadLetter,
   DeadLetterQuery,
+  Expected,
   OutgoingMessage,
   PoolUse,
   PublishedMessage,
@@ -40,6 +51,7 @@ import type {
   StartPosition,
   Store,
   SubscriptionRecord,
+  SubscriptionRef,
   SubscriptionStatus,
   TopicDescription,
   TopicRecord,
@@ -48,9 +60,12 @@ import { backfillBatch, findBackfill, probe, setBackfillStatus, startBackfill, t
 import { clearBits } from './bits.ts'
 import { browse, find, tail } from './browse.ts'
 import { claim } from './claim.ts'
+import { listClaims, releaseClaim } from './claims.ts'
 import { cleanUp } from './clean-up.ts'
+import type { Prepare } from './clock.ts'
 import { completeOrphans, completion } from './completion.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
+import { listConsumers } from './consumers.ts'
 import { DataVersionWatch } from './data-version.ts'
 import { detectDead, endedSubscriptions, removeSubscription, unsubscribedTopics } from './dead-groups.ts'
 import { findDeadLetter, listDeadLetters } from './dead-letters.ts'
@@ -60,16 +75,19 @@ import { topicFacts } from './facts.ts'
 import { heartbeat } from './heartbeats.ts'
 import { horizonHolders } from './horizon.ts'
 import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
+import { acknowledgeLoss } from './loss.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
-import { discard, redrive } from './redrive.ts'
+import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { mapError } from './sqlite-errors.ts'
+import { readStats } from './stats.ts'
 import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
-import { configureTopic, deleteTopic, findTopic, listTopics } from './topics.ts'
+import { configureTopic, deleteTopic, findTopic, listTopics, topicIn } from './topics.ts'
 import { fillTracking, setTracking } from './tracking.ts'
+import { listRetries } from './waiting-retries.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
 export type SqliteOptions = ConnectionOptions & {
@@ -83,6 +101,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   try {
     await connection.prepareForUse()
     await migrate(connection)
+    await connection.bind()
+    await connection.startClock()
     return new SqliteStore(connection, options)
   } catch (error) {
     await connection.close()
@@ -101,6 +121,7 @@ class SqliteStore implements Store {
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
   readonly #busy = new Set<number>()
   #forgetAgainAt = performance.now() + FORGET_EVERY_MS
+  #forgetFrom = ''
   #watch: DataVersionWatch | undefined
 
   constructor(connection: Connection, options: SqliteOptions) {
@@ -119,16 +140,22 @@ class SqliteStore implements Store {
     return await findTopic(this.#connection, name)
   }
 
+  async topicIn(tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined> {
+    return this.#inTransaction(tx, prepare => topicIn(prepare, name, create))
+  }
+
   async configureTopic(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
     return await configureTopic(this.#connection, name, given)
   }
 
   async describeTopic(topic: TopicRecord): Promise<TopicDescription> {
-    return await this.#connection.retryWhileBusy(() => describeTopic(this.#connection, topic))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => describeTopic(this.#connection, topic)),
+    )
   }
 
   async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
-    if (tx !== undefined) return this.#publishIn(tx, topic, messages)
+    if (tx !== undefined) return this.#inTransaction(tx, prepare => insertMessages(prepare, topic, messages))
     return await this.#connection.write(true, () =>
       insertMessages(sql => this.#connection.prepare(sql), topic, messages),
     )
@@ -140,11 +167,11 @@ class SqliteStore implements Store {
     from: StartPosition,
     settings?: SubscriptionSettings,
   ): Promise<SubscriptionRecord> {
-    return await subscribe(this.#connection, topic, group, from, settings)
+    return await this.#expecting({ topic }, () => subscribe(this.#connection, topic, group, from, settings))
   }
 
   async setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void> {
-    await setStatus(this.#connection, topic, subscription, status)
+    await this.#expecting({ topic, subscription }, () => setStatus(this.#connection, topic, subscription, status))
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
@@ -168,19 +195,31 @@ class SqliteStore implements Store {
   }
 
   async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {
-    return await this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => listDeadLetters(this.#connection, topic, query)),
+    )
   }
 
   async subscription(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined> {
-    return await this.#connection.retryWhileBusy(() => findSubscription(this.#connection, topic, group))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => findSubscription(this.#connection, topic, group)),
+    )
   }
 
   async heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
     return await this.#connection.write(false, () => heartbeat(this.#connection, beats))
   }
 
+  async consumers(topic: TopicRecord): Promise<ConsumerRecord[]> {
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => listConsumers(this.#connection, topic)),
+    )
+  }
+
   async resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected> {
-    return await resurrectDead(this.#connection, topic, subscription, mode)
+    return await this.#expecting({ topic, subscription }, () =>
+      resurrectDead(this.#connection, topic, subscription, mode),
+    )
   }
 
   async detectDead(): Promise<Detection> {
@@ -195,8 +234,21 @@ class SqliteStore implements Store {
     return await this.#connection.retryWhileBusy(() => endedSubscriptions(this.#connection, olderThanMs))
   }
 
+  async acknowledgeLoss(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
+    return await this.#expecting({ topic, subscription }, () =>
+      this.#connection.write(true, () => acknowledgeLoss(this.#connection, topic, subscription)),
+    )
+  }
+
   async removeSubscription(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
-    await this.#connection.write(true, () => removeSubscription(this.#connection, topic, subscription))
+    try {
+      await this.#expecting({ topic, subscription }, () =>
+        this.#connection.write(true, () => removeSubscription(this.#connection, topic, subscription)),
+      )
+    } catch (error) {
+      // Another process has removed it.
+      if (!(error instanceof SubscriptionGoneError)) throw error
+    }
   }
 
   async lockJob(name: string, lock: JobLock): Promise<boolean> {
@@ -222,7 +274,7 @@ class SqliteStore implements Store {
   }
 
   async cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
-    return await cleanUp(this.#connection, topic, batchSize)
+    return await this.#expecting({ topic }, () => cleanUp(this.#connection, topic, batchSize))
   }
 
   async zombies(): Promise<Zombie[]> {
@@ -230,17 +282,19 @@ class SqliteStore implements Store {
   }
 
   async forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number> {
-    return await this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription))
+    return await this.#expecting({ topic, subscription }, () =>
+      this.#connection.write(true, () => forceAdvance(this.#connection, topic, subscription)),
+    )
   }
 
   // ── reference tracking and backfill ──
 
   async setTracking(topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
-    return await setTracking(this.#connection, topic, tracking)
+    return await this.#expecting({ topic }, () => setTracking(this.#connection, topic, tracking))
   }
 
   async fillTracking(topic: TopicRecord, limit: number): Promise<boolean> {
-    return await fillTracking(this.#connection, topic, limit)
+    return await this.#expecting({ topic }, () => fillTracking(this.#connection, topic, limit))
   }
 
   async clearBits(limit: number): Promise<{ cleared: number; more: boolean }> {
@@ -248,11 +302,13 @@ class SqliteStore implements Store {
   }
 
   async completion(topic: TopicRecord, query: CompletionQuery): Promise<MessageCompletion[]> {
-    return await this.#connection.retryWhileBusy(() => completion(this.#connection, topic, query))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => completion(this.#connection, topic, query)),
+    )
   }
 
   async completeOrphans(topic: TopicRecord, olderThanMs: number): Promise<number> {
-    return await completeOrphans(this.#connection, topic, olderThanMs)
+    return await this.#expecting({ topic }, () => completeOrphans(this.#connection, topic, olderThanMs))
   }
 
   async startBackfill(
@@ -261,11 +317,15 @@ class SqliteStore implements Store {
     from: StartPosition,
     plan: BackfillPlan,
   ): Promise<BackfillRecord> {
-    return await startBackfill(this.#connection, topic, subscription, from, plan)
+    return await this.#expecting({ topic, subscription }, () =>
+      startBackfill(this.#connection, topic, subscription, from, plan),
+    )
   }
 
-  async takeBackfill(token: string, ttlMs: number, subscriptionId?: number): Promise<BackfillRecord | null> {
-    return await takeBackfill(this.#connection, token, ttlMs, subscriptionId)
+  async takeBackfill(token: string, ttlMs: number, subscription?: SubscriptionRef): Promise<BackfillRecord | null> {
+    return await this.#expecting(subscription ? { subscription } : {}, () =>
+      takeBackfill(this.#connection, token, ttlMs, subscription?.id),
+    )
   }
 
   async backfillBatch(subscriptionId: number, batch: BackfillBatch): Promise<BackfillRecord | 'lost'> {
@@ -274,15 +334,19 @@ class SqliteStore implements Store {
 
   async setBackfillStatus(
     topic: TopicRecord,
-    subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+    subscription: SubscriptionRef,
     status: 'RUNNING' | 'CANCELLED' | 'FAILED',
     error?: string,
   ): Promise<BackfillRecord> {
-    return await setBackfillStatus(this.#connection, topic, subscription, status, error)
+    return await this.#expecting({ topic, subscription }, () =>
+      setBackfillStatus(this.#connection, topic, subscription, status, error),
+    )
   }
 
-  async backfill(subscriptionId: number): Promise<BackfillRecord | undefined> {
-    return await this.#connection.retryWhileBusy(() => findBackfill(this.#connection, subscriptionId))
+  async backfill(subscription: SubscriptionRef): Promise<BackfillRecord | undefined> {
+    return await this.#expecting({ subscription }, () =>
+      this.#connection.retryWhileBusy(() => findBackfill(this.#connection, subscription.id)),
+    )
   }
 
   async probe(): Promise<void> {
@@ -293,7 +357,7 @@ class SqliteStore implements Store {
 
   async deleteTopic(topic: TopicRecord): Promise<void> {
     this.#caches.delete(topic.id)
-    await deleteTopic(this.#connection, topic)
+    await this.#expecting({ topic }, () => deleteTopic(this.#connection, topic))
   }
 
   async resetCursor(
@@ -302,35 +366,79 @@ class SqliteStore implements Store {
     to: StartPosition,
     plan: BackfillPlan,
   ): Promise<void> {
-    await resetCursor(this.#connection, topic, subscription, to, plan)
+    await this.#expecting({ topic, subscription }, () => resetCursor(this.#connection, topic, subscription, to, plan))
   }
 
   async find(topic: TopicRecord, messageId: string): Promise<number | undefined> {
-    return await this.#connection.retryWhileBusy(() => find(this.#connection, topic, messageId))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => find(this.#connection, topic, messageId)),
+    )
   }
 
   async browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-    return await browse(this.#connection, topic, query)
+    return await this.#expecting({ topic }, () => browse(this.#connection, topic, query))
   }
 
   async tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
-    return await this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit)),
+    )
+  }
+
+  async retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]> {
+    return await this.#expecting({ topic, subscription }, () =>
+      this.#connection.retryWhileBusy(() => listRetries(this.#connection, topic, subscription, query)),
+    )
   }
 
   async deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
-    return await this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id)),
+    )
   }
 
-  async redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<Redriven> {
-    return await this.#connection.write(true, () => redrive(this.#connection, topic, selection))
+  async claims(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]> {
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => listClaims(this.#connection, topic, query)),
+    )
+  }
+
+  async releaseClaim(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined> {
+    return await this.#expecting({ topic }, () =>
+      this.#connection.write(true, () => releaseClaim(this.#connection, topic, token)),
+    )
+  }
+
+  async redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<RedrivenPage> {
+    return await this.#expecting({ topic }, () =>
+      this.#connection.write(true, () => redrive(this.#connection, topic, selection)),
+    )
+  }
+
+  async undeliverable(topic: TopicRecord, selection: DeadLetterSelection): Promise<Undeliverable> {
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => undeliverable(this.#connection, topic, selection)),
+    )
   }
 
   async discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
-    return await this.#connection.write(true, () => discard(this.#connection, topic, selection))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.write(true, () => discard(this.#connection, topic, selection)),
+    )
   }
 
   async facts(topic: TopicRecord): Promise<TopicFacts> {
-    return await this.#connection.retryWhileBusy(() => topicFacts(this.#connection, topic))
+    return await this.#expecting({ topic }, () =>
+      this.#connection.retryWhileBusy(() => topicFacts(this.#connection, topic)),
+    )
+  }
+
+  async clock(): Promise<ClockReading> {
+    return await this.#connection.clock()
+  }
+
+  async stats(most: number): Promise<StatsRecord> {
+    return await this.#connection.retryWhileBusy(() => readStats(this.#connection, most))
   }
 
   async horizonHolders(): Promise<HorizonHolder[]> {
@@ -354,10 +462,14 @@ class SqliteStore implements Store {
     return { size: 1, busy: 0, waiting: this.#connection.waiting }
   }
 
+  onGone(tell: (error: NamespaceGoneError) => void): void {
+    this.#connection.guard.onGone(tell)
+  }
+
   async dropNamespace(): Promise<void> {
     await this.#connection.write(true, () => dropTables(this.#connection))
     await this.close()
-    if (!this.capabilities.persistent || !this.#options.ownFile) return
+    if (!this.capabilities.persistent || !this.#options.ownFile || !this.#connection.isSameFile()) return
     for (const suffix of ['-wal', '-shm', '']) rmSync(`${this.location}${suffix}`, { force: true })
   }
 
@@ -367,19 +479,29 @@ class SqliteStore implements Store {
     await this.#connection.close()
   }
 
-  #publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): PublishedMessage[] {
-    const prepare = prepareOn(tx, this.location)
+  /** In the caller's own, checked; it holds the write lock when it has written. */
+  #inTransaction<T>(tx: unknown, work: (prepare: Prepare) => T): T {
+    const { db, prepare } = prepareOn(tx, this.location)
     try {
-      return insertMessages(prepare, topic, messages)
+      this.#connection.requireNamespaceOf(prepare)
+      return work(prepare)
     } catch (error) {
       throw mapError(error, this.location)
+    } finally {
+      this.#connection.noteTransaction(db)
     }
   }
 
   async #forgetOldLeases(): Promise<void> {
     if (performance.now() < this.#forgetAgainAt) return
     this.#forgetAgainAt = performance.now() + FORGET_EVERY_MS
-    await this.#connection.write(false, () => forgetOldLeases(this.#connection, this.#connection.now()))
+    this.#forgetFrom = await this.#connection.write(false, () =>
+      forgetOldLeases(this.#connection, this.#connection.now(), this.#forgetFrom),
+    )
+  }
+
+  #expecting<T>(expected: Expected, verb: () => Promise<T>): Promise<T> {
+    return this.#connection.expecting(expected, verb)
   }
 
   #cacheOf(topic: TopicRecord): RowCache {

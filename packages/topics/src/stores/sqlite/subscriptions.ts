@@ -1,24 +1,26 @@
-import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import {
   InvalidTransitionError,
   MessageNotFoundError,
   SubscriptionGoneError,
-  TooManyGroupsError,
+  TopicConflictError,
   TopicNotFoundError,
 } from '../../errors.ts'
-import { idOfMessageId } from '../../message-id.ts'
+import { parseMessageId } from '../../message-id.ts'
 import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
+import { startOf } from '../start.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { beginBackfill } from './backfills.ts'
-import { freeBit, wipingBits } from './bits.ts'
+import { takeBit } from './bits.ts'
 import { type Connection, rowOf } from './connection.ts'
+import { rememberedText, saltedText } from './dedupe.ts'
 import { recordBeat } from './heartbeats.ts'
-import { type Bounds, firstIdSince } from './log.ts'
+import { type Bounds, boundsOf, firstIdSince } from './log.ts'
 import { resurrect } from './resurrect.ts'
 import { logTable } from './topics.ts'
 
 export type SubscriptionRow = {
   id: number
+  uid: number
   group_name: string
   status: SubscriptionStatus
   epoch: number
@@ -28,7 +30,7 @@ export type SubscriptionRow = {
 }
 
 export const SUBSCRIPTION_COLUMNS =
-  'id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
+  'id, uid, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 export async function subscribe(
   connection: Connection,
@@ -37,36 +39,49 @@ export async function subscribe(
   from: StartPosition,
   settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
-  return await connection.write(true, () => {
+  return await connection.writeUnlessHeld(() => {
     const existing = findSubscription(connection, topic, group)
     if (existing?.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
     if (existing) return goOn(connection, topic, existing, settings)
+    const { semantics, byReference } = kindOf(connection, topic)
+    if (semantics !== topic.config.semantics) throw TopicConflictError.ofSemantics(topic.name)
     const now = connection.now()
     const heartbeat = { ...(settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT), ...settings.heartbeat }
-    const byReference = isTracked(connection, topic)
-    const isCutOff = byReference && settings.backfill === false
-    const start = topic.config.semantics === 'queue' ? 'beginning' : isCutOff ? 'now' : from
-    const cursor = cursorAt(connection, topic, start)
+    const { start, plan } = startOf(topic, from, settings, byReference)
+    const first = cursorAt(connection, topic, start)
+    const cursor = byReference ? first : newestAfter(connection, topic, first, plan.maxMessages)
     connection
       .prepare(`
         insert into tidemark_subscription (
-          topic_id, group_name, cursor, start_id, created_at, status_at, moved_at, last_heartbeat_at,
+          topic_id, group_name, cursor, start_id, live_id, created_at, status_at, moved_at, last_heartbeat_at,
           heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses, backfill_limit
         )
-        values (?1, ?2, ?3, ?3, ?4, ?4, ?4, ?4, ?5, ?6, ?7, ?8)`)
+        values (?1, ?2, ?3, ?3, ?9, ?4, ?4, ?4, ?4, ?5, ?6, ?7, ?8)`)
       .run(
         ...[topic.id, group, cursor, now],
         ...[heartbeat.intervalMs, heartbeat.timeoutMs, heartbeat.deadAfterMisses, settings.backfillLimit ?? null],
+        cursorAt(connection, topic, 'now'),
       )
     const created = findSubscription(connection, topic, group)
     if (created === undefined) throw new SubscriptionGoneError(topic.name, group)
-    if (byReference) takeBit(connection, topic, created.id)
-    if (byReference && start !== 'now') {
-      const plan = settings.backfill || DEFAULT_BACKFILL
-      beginBackfill(connection, created.id, { lowerId: cursor, plan, again: false })
-    }
-    return { ...created, created: true }
+    if (byReference) takeBit(connection, { topic_id: topic.id, name: topic.name }, created.id)
+    const skipped =
+      byReference && start !== 'now'
+        ? beginBackfill(connection, created.id, { lowerId: cursor, plan, again: false })
+        : cursor - first
+    return { ...created, created: true, skipped }
   })
+}
+
+/** The id just before the newest so many messages after `first`. */
+export function newestAfter(
+  connection: Connection,
+  topic: TopicRecord,
+  first: number,
+  maxMessages: number | null,
+): number {
+  if (maxMessages === null) return first
+  return Math.max(first, cursorAt(connection, topic, 'now') - maxMessages)
 }
 
 /** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
@@ -96,18 +111,14 @@ function goOn(
 }
 
 /** What is stored, not what the caller knows: the topic may have been switched since. */
-function isTracked(connection: Connection, topic: TopicRecord): boolean {
-  const row = rowOf<{ tracking: string }>(
-    connection.prepare("select config ->> '$.tracking' as tracking from tidemark_topic where id = ?"),
+function kindOf(connection: Connection, topic: TopicRecord): { semantics: string; byReference: boolean } {
+  const row = rowOf<{ semantics: string; tracking: string }>(
+    connection.prepare(`
+      select config ->> '$.semantics' as semantics, config ->> '$.tracking' as tracking from tidemark_topic where id = ?`),
     topic.id,
   )
-  return row?.tracking === 'reference'
-}
-
-function takeBit(connection: Connection, topic: TopicRecord, id: number): void {
-  const bit = freeBit(connection, topic.id)
-  if (bit === undefined) throw new TooManyGroupsError(topic.name, wipingBits(connection, topic.id))
-  connection.prepare('update tidemark_subscription set bit = ? where id = ?').run(bit, id)
+  if (row === undefined) throw new TopicNotFoundError(topic.name)
+  return { semantics: row.semantics, byReference: row.tracking === 'reference' }
 }
 
 export function findSubscription(
@@ -127,6 +138,7 @@ export function findSubscription(
 
 export const toSubscription = (topicId: number, row: SubscriptionRow): SubscriptionRecord => ({
   id: row.id,
+  uid: row.uid,
   topicId,
   group: row.group_name,
   status: row.status,
@@ -137,6 +149,7 @@ export const toSubscription = (topicId: number, row: SubscriptionRow): Subscript
     deadAfterMisses: row.dead_after_misses,
   },
   created: false,
+  skipped: 0,
   resurrected: null,
 })
 
@@ -157,20 +170,20 @@ export function cursorAt(connection: Connection, topic: TopicRecord, from: Start
   return id - 1
 }
 
+/** Its id, though its message may be cleaned up; undefined where it is no message's, or another has its id now. */
 export function idOf(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {
-  return (
-    idOfMessageId(topic.uid, messageId) ??
-    rowOf<{ id: number }>(
-      connection.prepare('select id from tidemark_dedupe where topic_id = ? and message_id = ?'),
-      topic.id,
-      messageId,
-    )?.id ??
-    // Past its dedupe window: only the log itself still knows it.
-    rowOf<{ id: number }>(
-      connection.prepare(`select id from ${logTable(topic.id)} where message_id = ? order by id desc limit 1`),
-      messageId,
-    )?.id
-  )
+  const derived = parseMessageId(topic.uid, messageId)
+  const isKept =
+    derived !== undefined && rowOf(connection.prepare(saltedText(topic)), derived.id, derived.salt) !== undefined
+  if (isKept) return derived.id
+  const remembered = rowOf<{ id: number }>(connection.prepare(rememberedText(topic)), topic.id, messageId, 0)
+  if (remembered !== undefined) return remembered.id
+  if (derived !== undefined && derived.id < boundsOf(connection, topic).first_id) return derived.id
+  // Past its dedupe window: only the log itself still knows it.
+  return rowOf<{ id: number }>(
+    connection.prepare(`select id from ${logTable(topic.id)} where message_id = ? order by id desc limit 1`),
+    messageId,
+  )?.id
 }
 
 const ALLOWED: Record<SubscriptionStatus, readonly string[]> = {
@@ -187,7 +200,7 @@ export async function setStatus(
   subscription: SubscriptionRecord,
   status: SubscriptionStatus,
 ): Promise<void> {
-  await connection.write(true, () => {
+  await connection.writeUnlessHeld(() => {
     const row = rowOf<{ status: string }>(
       connection.prepare('select status from tidemark_subscription where id = ?'),
       subscription.id,

@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { mergeTopicConfig, type TopicConfig } from '../../topic-config.ts'
+import { random52 } from '../../random-bits.ts'
+import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../store.ts'
+import { nowBy, type Prepare } from './clock.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
 import { createTrack } from './tracking.ts'
 
 export type TopicRow = {
   id: number
   name: string
-  uid: string
+  uid: number
   config: string
   config_version: number
   next_id: number
@@ -40,7 +41,12 @@ export const readTopics = (connection: Connection): TopicRecord[] =>
 
 /** What refers to the topic goes with it; its groups, wherever they run, find that they are gone. */
 export async function deleteTopic(connection: Connection, topic: TopicRecord): Promise<void> {
-  await connection.write(true, () => {
+  await connection.writeUnlessHeld(() => {
+    connection
+      .prepare(`
+        delete from tidemark_lease
+        where subscription_id in (select id from tidemark_subscription where topic_id = ?)`)
+      .run(topic.id)
     connection.prepare('delete from tidemark_topic where id = ?').run(topic.id)
     connection.exec(`drop table if exists ${logTable(topic.id)}`)
     connection.exec(`drop table if exists tidemark_track_${topic.id}`)
@@ -52,12 +58,19 @@ export async function configureTopic(
   name: string,
   given: Partial<TopicConfig>,
 ): Promise<TopicRecord> {
-  return await connection.write(true, () => {
+  return await connection.writeUnlessHeld(() => {
     const row = rowOf<TopicRow>(connection.prepare(findTopicRow), name)
-    const current = row && (JSON.parse(row.config) as TopicConfig)
+    const current = row && (JSON.parse(row.config) as StoredTopicConfig)
     const config = JSON.stringify(mergeTopicConfig(name, current, given, row !== undefined && row.next_id > 1))
-    if (row === undefined) createTopic(connection, name, config)
-    else if (config !== row.config) {
+    if (row === undefined) {
+      const id = createTopic(sql => connection.prepare(sql), name, config)
+      if ((JSON.parse(config) as StoredTopicConfig).tracking === 'reference') createTrack(connection, id)
+    } else if (config !== row.config) {
+      // Nothing was ever published, so nobody loses anything: its groups are another kind's.
+      const { semantics } = JSON.parse(config) as StoredTopicConfig
+      if (semantics !== current?.semantics) {
+        connection.prepare('delete from tidemark_subscription where topic_id = ?').run(row.id)
+      }
       connection
         .prepare('update tidemark_topic set config = ?, config_version = config_version + 1 where id = ?')
         .run(config, row.id)
@@ -66,33 +79,48 @@ export async function configureTopic(
   })
 }
 
-function createTopic(connection: Connection, name: string, config: string): void {
-  const uid = randomBytes(8).toString('hex').slice(0, 15)
+/**
+ * As a caller's open transaction sees it, which holds the only write lock: where `create` is asked for, it is made in that
+ * transaction, and is gone if that is rolled back.
+ */
+export function topicIn(prepare: Prepare, name: string, create: boolean): TopicRecord | undefined {
+  const row = rowOf<TopicRow>(prepare(findTopicRow), name)
+  if (row !== undefined || !create) return row && toRecord(row)
+  createTopic(prepare, name, JSON.stringify(mergeTopicConfig(name, undefined, {}, false)))
+  return toRecord(requiredRow<TopicRow>(prepare(findTopicRow), name))
+}
+
+/** Without bitmaps. Gives its id. */
+function createTopic(prepare: Prepare, name: string, config: string): number {
+  const uid = random52()
   const { id } = requiredRow<{ id: number }>(
-    connection.prepare('insert into tidemark_topic (name, uid, config, created_at) values (?, ?, ?, ?) returning id'),
+    prepare('insert into tidemark_topic (name, uid, config, created_at) values (?, ?, ?, ?) returning id'),
     name,
     uid,
     config,
-    connection.now(),
+    nowBy(prepare),
   )
-  // JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost.
-  connection.exec(`
-    create table ${logTable(id)} (
+  prepare(createLogText(id)).run()
+  return id
+}
+
+/** JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost. */
+export const createLogText = (topicId: number): string => `
+    create table ${logTable(topicId)} (
       id integer primary key,
       created_at integer not null,
+      salt integer not null default (random() & 0xfffffffffffff), -- 52 random bits of the publish: ids are drawn again after a rollback or a restore
       key text,
       type text,
       headers text,
       message_id text,
       payload not null
-    )`)
-  if ((JSON.parse(config) as TopicConfig).tracking === 'reference') createTrack(connection, id)
-}
+    )`
 
 export const toRecord = (row: TopicRow): TopicRecord => ({
   id: row.id,
   name: row.name,
-  uid: BigInt(`0x${row.uid}`),
-  config: JSON.parse(row.config) as TopicConfig,
+  uid: row.uid,
+  config: readTopicConfig(JSON.parse(row.config) as StoredTopicConfig),
   configVersion: row.config_version,
 })

@@ -1,21 +1,46 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { rewriteWal } from './wal-rewrite.ts'
+
+export type WalOptions = {
+  /** The log file. */
+  readonly path: string
+  /** Whose entries are to be on the disk as well: a new file is lost with its name. */
+  readonly folders: readonly string[]
+  /** Frames in the log that belong to committed transactions. */
+  readonly frames: () => Promise<number>
+  /** Runs `body` while nobody else writes to the log. */
+  readonly locked: (body: () => void) => Promise<void>
+}
 
 /**
  * Brings committed transactions to the disk without holding up the event loop. In WAL mode a commit is durable once the
  * log file is synced; `synchronous = full` would do that inside the commit, on this thread. Here the commit returns at
  * once and the sync runs beside it, one for all that committed meanwhile, and the caller waits for it.
+ *
+ *     trusted ──a sync fails──▶ suspect ──the log is read, verified, written again and synced on a new handle──▶ trusted
+ *
+ * The operating system tells of a failed sync once for each handle, and may forget what it could not write: the next
+ * sync of the same handle succeeds, and proves nothing.
  */
 export class WalSync {
-  readonly #file: FileHandle
+  readonly #options: WalOptions
+  #file: FileHandle | undefined
+  #isSuspect = false
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
 
-  private constructor(file: FileHandle) {
-    this.#file = file
+  constructor(options: WalOptions) {
+    this.#options = options
   }
 
-  static async of(database: string): Promise<WalSync> {
-    return new WalSync(await open(`${database}-wal`, 'r+'))
+  /** A sync has failed, and none is known to have covered everything since. */
+  get isSuspect(): boolean {
+    return this.#isSuspect
+  }
+
+  /** Something has been synced; before, nothing was promised to anybody. */
+  get isInUse(): boolean {
+    return this.#file !== undefined
   }
 
   /** Resolves when everything that was committed before this call is on the disk. */
@@ -27,14 +52,57 @@ export class WalSync {
   async close(): Promise<void> {
     await this.#next?.catch(() => undefined)
     await this.#current?.catch(() => undefined)
-    await this.#file.close()
+    await this.#file?.close()
+    this.#file = undefined
   }
 
   /** A sync that is under way may have begun before the caller's commit, so it doesn't count. */
   async #afterCurrent(): Promise<void> {
     await this.#current?.catch(() => undefined)
     this.#next = undefined
-    this.#current = this.#file.datasync()
+    this.#current = this.#isSuspect ? this.#renew() : this.#sync()
     await this.#current
+  }
+
+  async #sync(): Promise<void> {
+    try {
+      this.#file ??= await this.#open()
+      await this.#file.datasync()
+    } catch (error) {
+      this.#isSuspect = true
+      throw error
+    }
+  }
+
+  /** The log file is there once a transaction has committed. */
+  async #open(): Promise<FileHandle> {
+    for (const folder of this.#options.folders) await syncFolder(folder)
+    return await open(this.#options.path, 'r+')
+  }
+
+  async #renew(): Promise<void> {
+    const frames = await this.#options.frames()
+    const file = await this.#open()
+    try {
+      await this.#options.locked(() => rewriteWal(file.fd, this.#options.path, frames))
+      await file.datasync()
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+    await this.#file?.close()
+    this.#file = file
+    this.#isSuspect = false
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  // Windows has no handles of folders to sync, and needs none.
+  if (process.platform === 'win32') return
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
   }
 }

@@ -32,7 +32,7 @@ export function livePages(connection: Connection, subscriptionId: number): LiveP
   )
 }
 
-function firstUnsettled({ first_id, size, settled }: LivePage): number {
+export function firstUnsettled({ first_id, size, settled }: Omit<LivePage, 'token'>): number {
   let slot = 0
   while (slot < size && hasBit(settled, slot)) slot++
   return first_id + slot

@@ -1,10 +1,11 @@
 import { SubscriptionGoneError } from '../../errors.ts'
 import type { Zombie } from '../fan-out-store.ts'
-import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
 import { countBits } from './bitmap.ts'
 import { unrequire } from './bits.ts'
 import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { countLost, pendingBits } from './loss.ts'
+import { forgetDone } from './done-ranges.ts'
+import { backfillLoss, countLost, openBackfill } from './loss.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow, toSubscription } from './subscriptions.ts'
 import { logTable, readTopics } from './topics.ts'
 import { livePages } from './watermark.ts'
@@ -27,7 +28,7 @@ export function listZombies(connection: Connection): Zombie[] {
       connection.now() - topic.config.zombieTtlMs,
     )
     return rows
-      .filter(row => hasWaitedSince(connection, topic, row, connection.now() - topic.config.zombieTtlMs))
+      .filter(row => hasWaitedSince(connection, topic, row, connection.ago(topic.config.zombieTtlMs)))
       .map(row => ({
         topic,
         subscription: toSubscription(topic.id, row),
@@ -55,41 +56,41 @@ const countRetries = (connection: Connection, subscriptionId: number): number =>
     subscriptionId,
   ).count
 
-type Place = { cursor: number; bit: number | null; next_id: number }
+type Place = { id: number; status: SubscriptionStatus; cursor: number; bit: number | null; next_id: number }
 
 /** To be called in a durable transaction. */
 export function forceAdvance(connection: Connection, topic: TopicRecord, subscription: SubscriptionRecord): number {
   const { id } = subscription
   const place = rowOf<Place>(
     connection.prepare(`
-      select s.cursor, s.bit, t.next_id from tidemark_subscription s join tidemark_topic t on t.id = s.topic_id
+      select s.id, s.status, s.cursor, s.bit, t.next_id from tidemark_subscription s join tidemark_topic t on t.id = s.topic_id
       where s.id = ?`),
     id,
   )
   if (place === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
   const last = place.next_id - 1
   const held = livePages(connection, id).reduce((sum, { size, settled }) => sum + size - countBits(settled), 0)
-  const count =
-    last - place.cursor + held + countRetries(connection, id) + endBackfill(connection, topic, id, place.bit)
+  const count = last - place.cursor + held + countRetries(connection, id) + endBackfill(connection, topic, place)
   const now = connection.now()
   connection
     .prepare(`
       update tidemark_lease set expired_at = ? where subscription_id = ? and done_at is null and expired_at is null`)
     .run(now, id)
   connection.prepare('delete from tidemark_retry where subscription_id = ?').run(id)
-  connection.prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?').run(last, now, id)
+  connection
+    .prepare('update tidemark_subscription set cursor = ?1, live_id = ?1, moved_at = ?2 where id = ?3')
+    .run(last, now, id)
   unrequire(connection, { topic_id: topic.id, bit: place.bit }, last)
   if (count > 0) countLost(connection, id, count)
   return count
 }
 
-function endBackfill(connection: Connection, topic: TopicRecord, id: number, bit: number | null): number {
-  const backfill = rowOf<{ cursor_id: number; checkpoint_id: number }>(
-    connection.prepare('select cursor_id, checkpoint_id from tidemark_backfill where subscription_id = ?'),
-    id,
-  )
+function endBackfill(connection: Connection, topic: TopicRecord, place: Place): number {
+  const { id } = place
+  forgetDone(connection, id)
+  const backfill = openBackfill(connection, id)
   if (backfill === undefined) return 0
-  const count = pendingBits(connection, topic, bit, backfill.cursor_id, backfill.checkpoint_id)
+  const count = backfillLoss(connection, topic, place, backfill, place.next_id - 1)
   connection
     .prepare(`
       update tidemark_backfill

@@ -176,7 +176,7 @@ for (const store of SECLUDED_STORES) {
     )
 
     scenario(store, 'a topic without any subscription is bounded too', async (_, cleaner, tm) => {
-      await tm.configureTopic('events', { ...PUB_SUB, retention: 'forever', maxRetention: '30d' })
+      await tm.configureTopic('events', { ...PUB_SUB, zeroSubscriptionRetention: 'forever', maxRetention: '30d' })
       await tm.publishBatch('events', range(1, 50))
       await cleaner.age('events', 29 * DAY)
       assert.equal((await cleaner.run()).removed, 0)

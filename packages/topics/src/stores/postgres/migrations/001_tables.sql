@@ -1,8 +1,22 @@
 -- `tidemark.` stands for the namespace's schema; migrate.ts puts the real one in its place.
 
+-- 52 random bits, which numbers of JavaScript hold exactly. The last digits of a UUID are all random.
+create function tidemark.random_bits() returns bigint
+language sql volatile as $$ select ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint $$;
+
+-- Which namespace this is: one that is dropped and made again has another incarnation, though all ids are given again.
+create table tidemark.namespace (
+  only_row boolean primary key default true check (only_row),
+  incarnation bigint not null default tidemark.random_bits(),
+  created_at timestamptz not null default clock_timestamp()
+);
+
+insert into tidemark.namespace default values;
+
 create table tidemark.topic (
   id int generated always as identity primary key,
   name text not null unique,
+  -- 52 random bits: its incarnation. Some are in every derived messageId.
   uid bigint not null,
   semantics text not null check (semantics in ('queue', 'pub-sub')),
   config jsonb not null,
@@ -22,31 +36,41 @@ create table tidemark.topic (
 -- The cursor: a window between two snapshots and a place in it (see 002_cursor.sql).
 create table tidemark.subscription (
   id int generated always as identity primary key,
+  -- Its incarnation: ids are given again after a restore, and in a namespace that was made anew.
+  uid bigint not null default tidemark.random_bits(),
   topic_id int not null references tidemark.topic on delete cascade,
   group_name text not null,
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED')),
   epoch int not null default 1,
   window_from pg_snapshot not null,
   window_to pg_snapshot not null,
-  -- Lower bounds of the ids still to come: of transactions in progress at window_from, of those after it, and of
-  -- those after window_to. to_id is the upper bound of the window.
-  straggler_id bigint not null,
+  -- Lower bounds of ids, all of them exclusive: of each transaction in progress at window_from (late_ids) and at window_to
+  -- (open_ids), in the order of the snapshot's list; of those after window_from (from_id) and after window_to (next_id).
+  late_ids bigint[] not null,
+  open_ids bigint[] not null,
   from_id bigint not null,
-  to_id bigint not null,
   next_id bigint not null,
-  at_xid xid8 not null,
+  -- Upper bounds: of what window_from sees, and of the window.
+  seen_id bigint not null,
+  to_id bigint not null,
+  -- The place in the window: up to here it was handed out.
   at_id bigint not null,
   -- Started at a point in time: older messages are not for this group, whenever they commit.
   since timestamptz,
   -- The cursor at the first subscription: what it had passed was never for this group.
-  start_window pg_snapshot not null,
-  start_xid xid8 not null,
+  start_from pg_snapshot not null,
+  start_to pg_snapshot not null,
   start_id bigint not null,
-  -- Its place in the bitmaps of a topic with reference tracking.
+  -- Its place in the bitmaps of a topic with reference tracking. Of a group that has ended it may be taken away, and one that
+  -- comes back gets another.
   bit int check (bit between 0 and 63),
+  -- Messages of later transactions were published while it was live: they have its bit. null: not known yet.
+  live_xid xid8,
   created_at timestamptz not null default clock_timestamp(),
   status_at timestamptz not null default clock_timestamp(),
   moved_at timestamptz not null default clock_timestamp(),
+  -- Only ever more: whoever was told a higher number than this has been told by a database that lost it since.
+  moves bigint not null default 0,
   last_heartbeat_at timestamptz not null default clock_timestamp(),
   heartbeat_interval_ms bigint not null,
   heartbeat_timeout_ms bigint not null,
@@ -70,14 +94,36 @@ create table tidemark.subscription (
   minute bigint not null default 0,
   minute_count bigint not null default 0,
   previous_count bigint not null default 0,
-  -- Messages that the forced cap, a forced advance or a bounded resurrection took from this group.
+  -- Messages that this group will never get: taken by the forced cap, a forced advance or a bounded resurrection, or cleaned
+  -- up while it was DEAD; those are counted apart until it comes back. And how many an operator has taken note of.
   lost bigint not null default 0,
   lost_at timestamptz,
+  lost_dead bigint not null default 0,
+  lost_acknowledged bigint not null default 0,
   unique (topic_id, group_name),
   unique (topic_id, bit)
 )
 -- Every claim updates its row; half-empty pages, and no index on what a claim changes, keep those updates HOT.
 with (fillfactor = 50);
+
+-- What the consumers of each process have done, as their heartbeats told last; consumer '': the group's own in that process.
+create table tidemark.consumer (
+  subscription_id int not null references tidemark.subscription on delete cascade,
+  instance text not null,
+  consumer text not null,
+  started_at timestamptz not null,
+  reported_at timestamptz not null,
+  -- null: it had no message yet
+  active_at timestamptz,
+  processed bigint not null,
+  failed bigint not null,
+  -- of the minute before the report
+  claims bigint not null,
+  claim_conflicts bigint not null,
+  -- a histogram of its times
+  handler jsonb not null,
+  primary key (subscription_id, instance, consumer)
+);
 
 create table tidemark.lease (
   token uuid primary key,
@@ -86,16 +132,11 @@ create table tidemark.lease (
   consumer text not null,
   kind text not null check (kind in ('page', 'retry')),
   size int not null,
-  suspect boolean not null default false,
-  -- A page lease reads its rows again from its window, its first row and its size; the ids bound the partitions.
+  -- A page lease reads its rows again from its window, between its first and its last id.
   window_from pg_snapshot,
   window_to pg_snapshot,
-  first_xid xid8,
   first_id bigint,
-  last_xid xid8,
   last_id bigint,
-  low_id bigint,
-  high_id bigint,
   -- One bit a slot; null while none is settled.
   settled varbit,
   -- null: never runs out.
@@ -107,7 +148,9 @@ create table tidemark.lease (
 with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000);
 
 create index lease_live on tidemark.lease (subscription_id, deadline) where done_at is null and expired_at is null;
-create index lease_ended on tidemark.lease (subscription_id) where done_at is not null or expired_at is not null;
+-- By when they ended: a claim that sweeps forgets the oldest, and must not read all that pulls have left in an hour.
+create index lease_ended on tidemark.lease (subscription_id, (greatest(done_at, expired_at)))
+  where done_at is not null or expired_at is not null;
 
 create table tidemark.retry (
   -- no foreign key: its check would make a settlement wait for the subscription that a claim has locked
@@ -119,12 +162,18 @@ create table tidemark.retry (
   due_at timestamptz not null,
   token uuid,
   slot int,
+  -- Its last lease ran out.
   suspect boolean not null,
+  -- Of a suspect: what it is leased together with; null: it is leased alone, on its last attempt.
+  piece uuid,
   history jsonb not null,
   primary key (subscription_id, id)
 );
 
 create index retry_due on tidemark.retry (subscription_id, suspect, due_at, id) where token is null;
+create index retry_suspect on tidemark.retry (subscription_id, due_at, id) where token is null and piece is not null;
+create index retry_alone on tidemark.retry (subscription_id, due_at, id) where token is null and suspect and piece is null;
+create index retry_piece on tidemark.retry (piece, id) where token is null and piece is not null;
 create index retry_leased on tidemark.retry (token, slot) where token is not null;
 
 create table tidemark.dead_letter (
@@ -133,6 +182,7 @@ create table tidemark.dead_letter (
   subscription_id int not null,
   group_name text not null,
   message_id bigint not null,
+  salt bigint not null,
   created_at timestamptz not null,
   key text,
   type text,
@@ -170,7 +220,6 @@ create table tidemark.backfill (
   settings jsonb not null,
   lower_from pg_snapshot not null,
   lower_to pg_snapshot not null,
-  lower_xid xid8 not null,
   lower_place bigint not null,
   since timestamptz,
   upper pg_snapshot not null,
@@ -187,7 +236,16 @@ create table tidemark.backfill (
   error text
 );
 
--- Bits of groups that were removed: not given out again before they are wiped from every row that is kept.
+-- What a DEAD group had done or held beyond the cursor of a backfill that it had not got to the end: its bits may be wiped,
+-- and a group that comes back gets nothing twice. Ranges may overlap.
+create table tidemark.done_range (
+  subscription_id int not null references tidemark.subscription on delete cascade,
+  first_id bigint not null,
+  last_id bigint not null,
+  primary key (subscription_id, last_id, first_id)
+);
+
+-- Bits of groups that were removed, or have ended: not given out again before they are wiped from every row that is kept.
 create table tidemark.bit_wipe (
   topic_id int not null references tidemark.topic on delete cascade,
   bit int not null,
@@ -205,9 +263,9 @@ create table tidemark.partition (
   seal_xid xid8 not null,
   sealed_at timestamptz,
   rows bigint,
-  low_xid xid8,
-  high_xid xid8,
   newest timestamptz,
+  -- What dead groups have not claimed of it, counted before it is decided on: { subscription: [epoch, count] }.
+  unclaimed jsonb not null default '{}',
   -- Detaching has begun: a run that was killed goes on from here.
   dropping_since timestamptz,
   primary key (topic_id, number)
@@ -221,7 +279,10 @@ create table tidemark.job (
   started_at timestamptz,
   finished_at timestamptz,
   runs bigint not null default 0,
-  result jsonb
+  result jsonb,
+  -- When it last ended without an error.
+  succeeded_at timestamptz,
+  took_ms float8
 );
 
 create index dedupe_age on tidemark.dedupe (topic_id, created_at);

@@ -1,4 +1,9 @@
--- The snapshot cursor. A message's transaction id is taken before its id, so what bounds the one bounds the other:
+-- The snapshot cursor. A window holds the rows that its later snapshot sees and its earlier one doesn't, and is read in the
+-- order of ids. Whatever had committed when a message was published has a lower id and is seen by every snapshot that sees
+-- the message: it comes before it. Transaction ids would not do: a transaction that wrote something else first, and then
+-- waited for the lock of one that published and committed, has the lower one.
+--
+-- A message's transaction id is taken before its id, so what bounds the one bounds the other:
 --
 --   v := last id handed out;  own := this transaction's id;  s := snapshot
 --
@@ -28,18 +33,19 @@ begin
 end
 $$;
 
--- The text that reads the rows visible in `seeing` and not in `seen`, after a place, in (xid, id) order. Text with
--- literals, because only constants let the planner leave out the partitions that the id bounds exclude.
+-- The text that reads the rows visible in `seeing` and not in `seen`, up to an id, in the order of ids: after `after`, and,
+-- of transactions that were in progress at `seen` and have ended since, after `late_after` (null: there are none). Text
+-- with literals, because only constants let the planner leave out the partitions that the id bounds exclude. Two branches,
+-- because the index on (id, xid) finds the few late ones among many others by both columns, without fetching the others.
 create function tidemark.page_query(
-  columns text, topic_id int, seen pg_snapshot, seeing pg_snapshot,
-  straggler_id bigint, from_id bigint, to_id bigint, at_xid xid8, at_id bigint, since timestamptz, page_limit int
+  columns text, topic_id int, seen pg_snapshot, seeing pg_snapshot, late_after bigint, after bigint, upto bigint,
+  since timestamptz, page_limit int
 ) returns text
 language plpgsql stable as $$
 declare
   log text := format('tidemark.log_%s', topic_id);
   visible text := '';
   recent text := '';
-  place text;
   late xid8[];
   stragglers text;
   main text;
@@ -50,27 +56,21 @@ begin
   if since is not null then
     recent := format(' and created_at >= %L::timestamptz', since);
   end if;
-  if at_xid >= pg_snapshot_xmax(seen) then
-    place := format('(xid, id) > (%L::xid8, %s)', at_xid, at_id);
-  else
-    place := format('xid >= %L::xid8', pg_snapshot_xmax(seen));
-  end if;
   main := format(
-    'select %s from %s where %s and xid < %L::xid8 and id > %s and id <= %s%s%s order by xid, id limit %s',
-    columns, log, place, pg_snapshot_xmax(seeing), from_id, to_id, visible, recent, page_limit);
+    'select %s from %s where id > %s and id <= %s and xid >= %L::xid8 and xid < %L::xid8%s%s order by id limit %s',
+    columns, log, after, upto, pg_snapshot_xmax(seen), pg_snapshot_xmax(seeing), visible, recent, page_limit);
+  if late_after is null then
+    return main;
+  end if;
 
-  -- Transactions that were in progress at `seen` and have ended since. Their ids are all below xmax(seen).
-  late := array(
-    select x from pg_snapshot_xip(seen) as x where x >= at_xid and pg_visible_in_snapshot(x, seeing)
-  );
+  late := array(select x from pg_snapshot_xip(seen) as x where pg_visible_in_snapshot(x, seeing));
   if cardinality(late) = 0 then
     return main;
   end if;
   stragglers := format(
-    'select %s from %s where xid = any(%L::xid8[]) and (xid, id) > (%L::xid8, %s) and id > %s and id <= %s%s '
-    'order by xid, id limit %s',
-    columns, log, late, at_xid, at_id, straggler_id, to_id, recent, page_limit);
-  return format('select * from ((%s) union all (%s)) as w order by xid, id limit %s', stragglers, main, page_limit);
+    'select %s from %s where id > %s and id <= %s and xid = any(%L::xid8[])%s order by id limit %s',
+    columns, log, late_after, upto, late, recent, page_limit);
+  return format('select * from ((%s) union all (%s)) as w order by id limit %s', stragglers, main, page_limit);
 end
 $$;
 
@@ -85,18 +85,49 @@ language sql stable as $$
     xids, ids, topic_id, (select min(i) from unnest(ids) as i), (select max(i) from unnest(ids) as i))
 $$;
 
+-- Below the ids of the transactions that were in progress at window_from and have ended by window_to; null where there are
+-- none. Of these only: one that is held open for hours would have every claim look through all that was published since.
+-- In plpgsql, like what follows: a function in SQL that can't be inlined is planned anew in each transaction.
+create function tidemark.late_after(s tidemark.subscription) returns bigint
+language plpgsql immutable as $$
+begin
+  if cardinality(s.late_ids) = 0 then
+    return null;
+  end if;
+  return (
+    select min(l.id)
+    from rows from (pg_snapshot_xip(s.window_from), unnest(s.late_ids)) as l (x, id)
+    where pg_visible_in_snapshot(l.x, s.window_to)
+  );
+end
+$$;
+
 -- What a claim reads in its window as it stands.
 create function tidemark.window_query(columns text, s tidemark.subscription, page_limit int) returns text
-language sql stable as $$
-  select tidemark.page_query(columns, s.topic_id, s.window_from, s.window_to,
-    s.straggler_id, s.from_id, s.to_id, s.at_xid, s.at_id, s.since, page_limit)
+language plpgsql stable as $$
+declare
+  late_after bigint := tidemark.late_after(s);
+begin
+  if late_after is not null then
+    late_after := greatest(late_after, s.at_id);
+  end if;
+  return tidemark.page_query(columns, s.topic_id, s.window_from, s.window_to, late_after, greatest(s.from_id, s.at_id), s.to_id,
+    s.since, page_limit);
+end
 $$;
 
 -- Exactly the rows of a page lease: a window's rows are for ever the same.
 create function tidemark.lease_query(columns text, s tidemark.subscription, l tidemark.lease) returns text
 language sql stable as $$
   select tidemark.page_query(columns, s.topic_id, l.window_from, l.window_to,
-    l.low_id - 1, l.low_id - 1, l.high_id, l.first_xid, l.first_id - 1, s.since, l.size)
+    l.first_id - 1, l.first_id - 1, l.last_id, s.since, l.size)
+$$;
+
+-- Whether a cursor has passed the message.
+create function tidemark.has_passed(seen pg_snapshot, seeing pg_snapshot, at_id bigint, xid xid8, id bigint)
+returns boolean
+language sql immutable as $$
+  select pg_visible_in_snapshot(xid, seen) or id <= at_id and pg_visible_in_snapshot(xid, seeing)
 $$;
 
 -- The subscription with its window moved on: from where it ended to `until`. `floor` is v of the header, for `until`.
@@ -106,21 +137,37 @@ language plpgsql stable as $$
 declare
   moved tidemark.subscription := s;
 begin
-  -- A transaction in progress at window_to was so at window_from already, or it began after that: above from_id. The
-  -- from_id of a group that started from the beginning may skip old messages, so it says nothing of stragglers.
-  if not exists (
-    select from pg_snapshot_xip(s.window_to) as x where not x >= pg_snapshot_xmax(s.window_from)
-  ) and pg_snapshot_xmax(s.window_from) > '1'::xid8 then
-    moved.straggler_id := s.from_id;
-  end if;
   moved.window_from := s.window_to;
   moved.window_to := until;
+  moved.late_ids := s.open_ids;
   moved.from_id := s.next_id;
-  moved.to_id := ceiling;
   moved.next_id := floor;
-  moved.at_xid := '0'::xid8;
+  moved.seen_id := s.to_id;
+  moved.to_id := ceiling;
   moved.at_id := 0;
+  -- A transaction in progress was so at the window's beginning already, and keeps its bound, or it began after that.
+  if pg_snapshot_xmin(until) = pg_snapshot_xmax(until) then
+    moved.open_ids := '{}';
+  elsif cardinality(s.open_ids) = 0 then
+    moved.open_ids := array(select moved.from_id from pg_snapshot_xip(until));
+  else
+    moved.open_ids := array(
+      select coalesce(known.id, moved.from_id)
+      from pg_snapshot_xip(until) as now (x)
+      left join rows from (pg_snapshot_xip(s.window_to), unnest(s.open_ids)) as known (x, id) on known.x = now.x
+      order by now.x
+    );
+  end if;
   return moved;
+end
+$$;
+
+-- The id up to which the cursor has passed everything. What the window has yet to bring lies above it, and what transactions
+-- bring that were in progress at its end or began later. It never goes back: a window begins with the bounds of the last.
+create function tidemark.cursor_id(s tidemark.subscription) returns bigint
+language plpgsql immutable as $$
+begin
+  return least(greatest(s.at_id, least(s.from_id, tidemark.late_after(s))), s.next_id, (select min(i) from unnest(s.open_ids) as i));
 end
 $$;
 
@@ -130,32 +177,55 @@ language sql volatile as $$
   select coalesce(pg_sequence_last_value(format('tidemark.log_%s_id', topic_id)::regclass), 0)
 $$;
 
--- A page that was read, in terms of which another group may claim the same: the place after which it begins, its rows, and
--- the id above which it was looked for.
+-- Lower bounds of the ids of each transaction that is in progress at a snapshot just taken, for a cursor that is placed
+-- anew. What is known of other cursors holds for all: whoever is not older than a snapshot has ids above what was handed
+-- out then; a partition's seal says the same. 0 where nothing is known: the first window that sees it ended is then looked
+-- through from the start, once. The cursors that stand furthest know most.
+create function tidemark.id_bounds(p_topic int, taken pg_snapshot) returns bigint[]
+language sql volatile as $$
+  select array(
+    select coalesce(greatest(
+      (
+        select max(case when x >= pg_snapshot_xmax(s.window_to) then s.next_id else known.id end)
+        from (
+          select * from tidemark.subscription as y where y.topic_id = p_topic order by y.next_id desc limit 8
+        ) as s
+        left join lateral (
+          select l.id from rows from (pg_snapshot_xip(s.window_to), unnest(s.open_ids)) as l (x, id) where l.x = transactions.x
+        ) as known on true
+      ),
+      (
+        select max((p.number + 1) * (t.config ->> 'partitionRows')::bigint - 1)
+        from tidemark.partition as p
+        join tidemark.topic as t on t.id = p.topic_id
+        where p.topic_id = p_topic and p.seal_xid <= x
+      )
+    ), 0)
+    from pg_snapshot_xip(taken) as transactions (x)
+    order by x
+  )
+$$;
+
+-- A page that was read, in terms of which another group may claim the same: the id after which it begins, its rows, and the
+-- life of the server in which it was read (see incarnation).
 create type tidemark.known_page as (
-  at_xid xid8,
   at_id bigint,
-  first_xid xid8,
   first_id bigint,
-  last_xid xid8,
   last_id bigint,
-  low_id bigint,
-  high_id bigint,
-  from_id bigint,
-  size int
+  size int,
+  server text
 );
 
--- Nothing up to this transaction was in progress when the window was taken, and none before the window is still to come:
--- whoever stands at the same place and sees as far, sees the same rows up to it.
-create function tidemark.is_complete(s tidemark.subscription, last_xid xid8) returns boolean
+-- Nothing after the place was seen before the window, and nobody who was in progress at its end, or came later, can have an
+-- id up to this one: whoever stands at the same place and sees as far, sees the same rows up to it.
+create function tidemark.is_complete(s tidemark.subscription, last_id bigint) returns boolean
 language sql immutable as $$
-  select s.since is null and s.at_xid >= pg_snapshot_xmax(s.window_from) and last_xid < pg_snapshot_xmin(s.window_to)
+  select s.since is null and s.at_id >= s.seen_id and last_id <= s.next_id and last_id <= all(s.open_ids)
 $$;
 
 -- The page is what this group would read next, or the beginning of it.
-create function tidemark.is_next(k tidemark.known_page, s tidemark.subscription, page_limit int) returns boolean
+create function tidemark.is_next(k tidemark.known_page, s tidemark.subscription, page_limit int, server text) returns boolean
 language sql immutable as $$
-  select k.at_xid = s.at_xid and k.at_id = s.at_id and k.size <= page_limit
-    and k.from_id <= s.from_id and s.from_id < k.low_id and k.high_id <= s.to_id
-    and tidemark.is_complete(s, k.last_xid)
+  select k.at_id = s.at_id and k.size <= page_limit and k.server = server and s.from_id < k.first_id
+    and tidemark.is_complete(s, k.last_id)
 $$;

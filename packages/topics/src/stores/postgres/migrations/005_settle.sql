@@ -5,7 +5,7 @@ create function tidemark.int_array(list jsonb) returns int[]
 language sql immutable as $$ select array(select e::int from jsonb_array_elements_text(list) as e) $$;
 
 -- One lease: { token, size, maxAttempts, acks: [slot] | null for all, nacks: [{ slot, delayMs, error }], releases: [slot] }
--- Gives { stale, deadLettered, finished, topic: id where something became due }, and in a topic with reference tracking
+-- Gives { stale, deadLettered, finished, unknown, topic: id where something became due }, and in a topic with reference tracking
 -- what the group has completed by it.
 create function tidemark.settle_one(p jsonb, out result jsonb, out topic int, out group_bit int, out completed bigint[])
 language plpgsql volatile as $$
@@ -39,7 +39,7 @@ begin
   unsettled := tidemark.open_slots(l);
   select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if s.id is null or l.expired_at is not null then
-    result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'stale', to_jsonb(array(
+    result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
       select x from unnest(unsettled) as x
       where x = any(acks) or x = any(releases) or exists (
         select from jsonb_array_elements(p -> 'nacks') as n where (n ->> 'slot')::int = x
@@ -67,7 +67,7 @@ begin
   if l.kind = 'retry' then
     delete from tidemark.retry as r where r.token = l.token and r.slot = any(acks);
   end if;
-  dead := tidemark.fail_slots(s, l, nack_slots, dues, errors, (p ->> 'maxAttempts')::int, false);
+  dead := tidemark.fail_slots(s, l, nack_slots, dues, errors, (p ->> 'maxAttempts')::int, false, null);
   perform tidemark.release_slots(s, l, releases);
 
   done := cardinality(unsettled) = cardinality(acks) + cardinality(nack_slots) + cardinality(releases);
@@ -114,9 +114,14 @@ begin
     update tidemark.lease as l
     set done_at = clock_timestamp()
     where l.token = any(p_done) and l.kind = 'page' and l.done_at is null and l.expired_at is null
-    returning l.token, (select s.bit from tidemark.subscription as s where s.id = l.subscription_id) as bit
+    returning l.token
   )
-  select coalesce(array_agg(token), '{}'), array_agg(token) filter (where bit is not null) into done, tracked from settled;
+  select coalesce(array_agg(token), '{}') into done from settled;
+  -- Read when the leases are locked: a group that has ended gives up its bit under their locks, and another may get it.
+  select array_agg(l.token) into tracked
+  from tidemark.lease as l
+  join tidemark.subscription as s on s.id = l.subscription_id
+  where l.token = any(done) and s.bit is not null;
   if tracked is not null then
     select p.topics, p.ids, p.bits into topics, ids, bits from tidemark.page_bits(tracked) as p;
   end if;

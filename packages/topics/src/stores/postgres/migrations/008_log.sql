@@ -4,13 +4,15 @@ create function tidemark.create_log(topic_id int, partition_rows bigint) returns
 language plpgsql volatile as $$
 begin
   execute format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id);
-  -- No unique index: ids come from the sequence and rows are never updated. Claims read by (xid, id); the BRIN finds a
-  -- point in time, or one id, at almost no cost to a publish.
+  -- No unique index: ids come from the sequence and rows are never updated. Claims read by id and tell windows apart by xid,
+  -- in the index alone; ids rise, so a publish writes at its right end. The BRIN finds a point in time at almost no cost.
   execute format($ddl$
     create table tidemark.log_%1$s (
       xid xid8 not null default pg_current_xact_id(),
       id bigint not null default nextval('tidemark.log_%1$s_id'),
       created_at timestamptz not null default clock_timestamp(),
+      -- Of the publish: ids are drawn again after a restore or a lost commit, this is not.
+      salt bigint not null default tidemark.random_bits(),
       key text,
       type text,
       headers text,
@@ -19,8 +21,8 @@ begin
     ) partition by range (id)
   $ddl$, topic_id);
   execute format('alter sequence tidemark.log_%1$s_id owned by tidemark.log_%1$s.id', topic_id);
-  execute format('create index on tidemark.log_%s (xid, id)', topic_id);
-  execute format('create index on tidemark.log_%s using brin (id, created_at) with (pages_per_range = 16)', topic_id);
+  execute format('create index on tidemark.log_%s (id, xid)', topic_id);
+  execute format('create index on tidemark.log_%s using brin (created_at) with (pages_per_range = 16)', topic_id);
   execute format($ddl$
     create view tidemark.messages_%1$s as
     select id, created_at, key, type, headers::jsonb as headers, message_id,

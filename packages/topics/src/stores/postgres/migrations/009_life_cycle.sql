@@ -21,7 +21,8 @@ begin
     filtered = s.filtered + p_filtered,
     previous_count = case s.minute when this_minute then s.previous_count when this_minute - 1 then s.minute_count else 0 end,
     minute_count = case s.minute when this_minute then s.minute_count + p_processed else p_processed end,
-    minute = this_minute
+    minute = this_minute,
+    live_xid = coalesce(s.live_xid, pg_current_xact_id())
   where s.id = p_id;
 end
 $$;
@@ -57,91 +58,174 @@ begin
     rest := rest - here;
   end if;
   if rest > 0 then
-    execute format('select xid, id from (%s) as w offset %s limit 1', tidemark.window_query('xid, id', s, everything), rest - 1)
-      into s.at_xid, s.at_id;
+    execute format('select id from (%s) as w offset %s limit 1', tidemark.window_query('xid, id', s, everything), rest - 1)
+      into s.at_id;
   end if;
 end
 $$;
 
+-- Places the group's cursor so that no more than the newest p_keep messages wait for it. Returns how many it passes over.
+create function tidemark.keep_newest(s tidemark.subscription, p_keep bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  place record;
+begin
+  select * into place from tidemark.pass_over(s, p_keep);
+  if place.passed > 0 then
+    update tidemark.subscription as x
+    set window_from = (place.s).window_from, window_to = (place.s).window_to, late_ids = (place.s).late_ids,
+      open_ids = (place.s).open_ids, from_id = (place.s).from_id, next_id = (place.s).next_id, seen_id = (place.s).seen_id,
+      to_id = (place.s).to_id, at_id = (place.s).at_id, moved_at = clock_timestamp()
+    where x.id = s.id;
+  end if;
+  return place.passed;
+end
+$$;
+
+-- The one place where a loss is counted.
+create function tidemark.add_loss(p_id int, p_count bigint) returns void
+language sql volatile as $$
+  update tidemark.subscription as x
+  set lost = x.lost + p_count, lost_at = clock_timestamp()
+  where x.id = p_id and p_count > 0
+$$;
+
 -- DEAD → ACTIVE; nothing where it is not DEAD. The group goes on where it stopped, but for what is beyond its limit (the
--- given, else its own), or, to `skip`, at the present: what that passes over is lost to the group, and counted so.
+-- given, else its own), or, to `skip`, at the present: what that passes over is lost to the group, and counted so, as is what
+-- was cleaned up meanwhile. `full_up`: the bitmaps have no place for it, and nothing is changed.
 create function tidemark.resurrect(
-  p_id int, p_mode text, p_limit bigint, p_settings jsonb, out epoch int, out skipped bigint, out backfill boolean
+  p_id int, p_mode text, p_limit bigint, p_settings jsonb,
+  out epoch int, out skipped bigint, out lost bigint, out backfill boolean, out full_up boolean
 )
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
-  place record;
+  by_reference boolean;
   bound bigint;
   now timestamptz := clock_timestamp();
 begin
-  update tidemark.subscription as x
-  set status = 'ACTIVE', status_at = now, epoch = x.epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = now, ended_xid = null
-  where x.id = p_id and x.status = 'DEAD'
-  returning x.* into s;
+  full_up := false;
+  select * into s from tidemark.subscription as x where x.id = p_id and x.status = 'DEAD' for no key update;
   if not found then
     return;
   end if;
-  epoch := s.epoch;
+  select t.config ->> 'tracking' = 'reference' into by_reference from tidemark.topic as t where t.id = s.topic_id;
+  -- One whose bit was taken away while it was dead gets another.
+  if by_reference and s.bit is null then
+    perform from tidemark.topic as x where x.id = s.topic_id for no key update;
+    s.bit := tidemark.free_bit(s.topic_id);
+    full_up := s.bit is null;
+    if full_up then
+      return;
+    end if;
+    update tidemark.subscription as x set bit = s.bit where x.id = p_id;
+  end if;
   skipped := 0;
+  lost := s.lost_dead;
   backfill := false;
+  -- Before it is live: what its cleared bits no longer say is counted otherwise.
   if p_mode = 'skip' then
     skipped := tidemark.force_advance(p_id);
+  end if;
+  update tidemark.subscription as x
+  set status = 'ACTIVE', status_at = now, epoch = x.epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = now,
+    ended_xid = null, live_xid = null, lost_dead = 0
+  where x.id = p_id
+  returning x.* into s;
+  epoch := s.epoch;
+  perform tidemark.add_loss(p_id, lost);
+  if p_mode = 'skip' then
     return;
   end if;
   bound := coalesce(p_limit, s.backfill_limit);
-  if s.bit is not null then
+  if by_reference then
     -- By reference, what it missed is brought by a backfill; what the limit leaves out is no longer required of it.
-    skipped := tidemark.begin_backfill(s.id, s.window_from, s.window_to, s.at_xid, s.at_id, s.since,
-      tidemark.lowest_needed(s) - 1, 'retained', coalesce(bound, 1000000), p_settings, false);
+    skipped := tidemark.begin_backfill(s.id, s.window_from, s.window_to, s.at_id, s.since,
+      tidemark.watermark(s), 'retained', bound, p_settings, false);
     select b.status = 'RUNNING' into backfill from tidemark.backfill as b where b.subscription_id = s.id;
     if skipped > 0 then
       perform tidemark.unrequire(s, (select b.lower_id from tidemark.backfill as b where b.subscription_id = s.id));
     end if;
   elsif bound is not null then
-    select * into place from tidemark.pass_over(s, bound);
-    skipped := place.passed;
-    update tidemark.subscription as x
-    set window_from = (place.s).window_from, window_to = (place.s).window_to, straggler_id = (place.s).straggler_id,
-      from_id = (place.s).from_id, to_id = (place.s).to_id, next_id = (place.s).next_id, at_xid = (place.s).at_xid,
-      at_id = (place.s).at_id, moved_at = case when skipped > 0 then now else x.moved_at end
-    where x.id = p_id;
+    skipped := tidemark.keep_newest(s, bound);
   end if;
-  if skipped > 0 then
-    update tidemark.subscription as x set lost = x.lost + skipped, lost_at = now where x.id = p_id;
-  end if;
+  perform tidemark.add_loss(p_id, skipped);
+end
+$$;
+
+-- What this instance's consumers have done. Of its own rows, those that are not reported any more go; of others', those that
+-- were not heard of for a timeout. The caller holds the subscriptions.
+create function tidemark.report_consumers(p_ids int[], p_instance text, p_reports jsonb) returns void
+language plpgsql volatile as $$
+declare
+  now timestamptz := clock_timestamp();
+begin
+  delete from tidemark.consumer as c
+  using tidemark.subscription as s
+  where c.subscription_id = any(p_ids) and s.id = c.subscription_id and (
+    c.instance = p_instance and not exists (
+      select from jsonb_to_recordset(p_reports) as r (id int, consumer text)
+      where r.id = c.subscription_id and r.consumer = c.consumer
+    )
+    or c.reported_at < now - s.heartbeat_timeout_ms * interval '1 millisecond'
+  );
+  insert into tidemark.consumer (subscription_id, instance, consumer, started_at, reported_at, active_at, processed, failed,
+    claims, claim_conflicts, handler)
+  select r.id, p_instance, r.consumer, now - r.age_ms * interval '1 millisecond', now, now - r.idle_ms * interval '1 millisecond',
+    r.processed, r.failed, r.claims, r.conflicts, r.handler
+  from jsonb_to_recordset(p_reports) as r (
+    id int, consumer text, age_ms float8, idle_ms float8, processed bigint, failed bigint, claims bigint, conflicts bigint, handler jsonb
+  )
+  join tidemark.subscription as s on s.id = r.id
+  where r.id = any(p_ids)
+  on conflict (subscription_id, instance, consumer) do update
+  set reported_at = excluded.reported_at, active_at = excluded.active_at, processed = excluded.processed, failed = excluded.failed,
+    claims = excluded.claims, claim_conflicts = excluded.claim_conflicts, handler = excluded.handler;
 end
 $$;
 
 -- One statement for all groups of a process.
-create function tidemark.heartbeat(p_ids int[], p_processed bigint[], p_failed bigint[], p_filtered bigint[], p_settings jsonb)
-returns table (id int, status text, epoch int, skipped bigint, backfill boolean)
+create function tidemark.heartbeat(
+  p_ids int[], p_uids bigint[], p_processed bigint[], p_failed bigint[], p_filtered bigint[], p_settings jsonb, p_instance text,
+  p_reports jsonb
+)
+returns table (id int, status text, epoch int, skipped bigint, lost bigint, backfill boolean)
 language plpgsql volatile as $$
 declare
   beat record;
+  there int[] := '{}';
 begin
   -- A heartbeat that is lost in a crash is followed by the next; waiting for the disk would hold up the groups' claims.
   perform set_config('synchronous_commit', 'off', true);
   for beat in
-    select b.id, b.processed, b.failed, b.filtered
-    from unnest(p_ids, p_processed, p_failed, p_filtered) as b (id, processed, failed, filtered)
+    select b.id, b.uid, b.processed, b.failed, b.filtered
+    from unnest(p_ids, p_uids, p_processed, p_failed, p_filtered) as b (id, uid, processed, failed, filtered)
     order by b.id
   loop
     id := beat.id;
     epoch := null;
     skipped := null;
+    lost := null;
     backfill := null;
-    select s.status into status from tidemark.subscription as s where s.id = beat.id for no key update;
-    status := coalesce(status, 'GONE');
-    if status = 'DEAD' then
-      select r.epoch, r.skipped, r.backfill into epoch, skipped, backfill from tidemark.resurrect(beat.id, 'continue', null, p_settings) as r;
-      status := 'ACTIVE';
+    select s.status into status from tidemark.subscription as s
+    where s.id = beat.id and s.uid = beat.uid for no key update;
+    if status is null then
+      status := 'GONE';
+    else
+      there := there || beat.id;
     end if;
-    if status in ('ACTIVE', 'PAUSED') then
+    if status = 'DEAD' then
+      select r.epoch, r.skipped, r.lost, r.backfill into epoch, skipped, lost, backfill
+      from tidemark.resurrect(beat.id, 'continue', null, p_settings) as r;
+      -- without an epoch it could not be, and is alive all the same
+      status := case when epoch is null then 'DEAD' else 'ACTIVE' end;
+    end if;
+    if status in ('ACTIVE', 'PAUSED', 'DEAD') then
       perform tidemark.record_beat(beat.id, beat.processed, beat.failed, beat.filtered);
     end if;
     return next;
   end loop;
+  perform tidemark.report_consumers(there, p_instance, p_reports);
 end
 $$;
 
@@ -209,7 +293,7 @@ begin
     )
     order by x.name
   loop
-    execute format('select id, created_at from tidemark.log_%s order by xid, id limit 1', t.id) into oldest;
+    execute format('select id, created_at from tidemark.log_%s order by id limit 1', t.id) into oldest;
     continue when oldest.id is null;
     topic := t.name;
     messages := greatest(1, tidemark.last_id(t.id) - oldest.id + 1);
@@ -219,11 +303,23 @@ begin
 end
 $$;
 
+-- Of a topic that was never published to.
+create function tidemark.remove_groups(p_topic int) returns void
+language plpgsql volatile as $$
+begin
+  perform from tidemark.subscription as s where s.topic_id = p_topic order by s.id for update;
+  delete from tidemark.lease as l using tidemark.subscription as s where s.id = l.subscription_id and s.topic_id = p_topic;
+  delete from tidemark.retry as r using tidemark.subscription as s where s.id = r.subscription_id and s.topic_id = p_topic;
+  delete from tidemark.subscription as s where s.topic_id = p_topic;
+end
+$$;
+
 -- Gives the status that forbids it; null where it is gone now.
 create function tidemark.remove_subscription(p_id int) returns text
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
+  tokens uuid[];
 begin
   select * into s from tidemark.subscription as x where x.id = p_id for update;
   if not found then
@@ -239,8 +335,15 @@ begin
     on conflict do nothing;
   end if;
   -- In the order of settlements; one under way is waited for.
-  perform from tidemark.lease as l where l.subscription_id = p_id order by l.token for update;
-  delete from tidemark.lease as l where l.subscription_id = p_id;
+  -- Live and ended ones have an index each; locked together, in the order that settlements lock them in.
+  tokens := array(
+    select l.token from tidemark.lease as l where l.subscription_id = p_id and l.done_at is null and l.expired_at is null
+    union all
+    select l.token from tidemark.lease as l
+    where l.subscription_id = p_id and (l.done_at is not null or l.expired_at is not null)
+  );
+  perform from tidemark.lease as l where l.token = any(tokens) order by l.token for update;
+  delete from tidemark.lease as l where l.token = any(tokens);
   delete from tidemark.retry as r where r.subscription_id = p_id;
   delete from tidemark.subscription as x where x.id = p_id;
   return null;

@@ -41,10 +41,8 @@ begin
   end if;
   name := format('tidemark.log_%s_p%s', p_topic, p.number);
   execute format('select count(*), max(created_at) from %s', name) into p.rows, p.newest;
-  execute format('select xid from %s order by xid limit 1', name) into p.low_xid;
-  execute format('select xid from %s order by xid desc limit 1', name) into p.high_xid;
   update tidemark.partition as x
-  set sealed_at = clock_timestamp(), rows = p.rows, newest = p.newest, low_xid = p.low_xid, high_xid = p.high_xid
+  set sealed_at = clock_timestamp(), rows = p.rows, newest = p.newest
   where x.topic_id = p_topic and x.number = p.number and x.sealed_at is null;
   return found;
 end
@@ -67,12 +65,15 @@ declare
   oldest timestamptz;
   skipped bigint;
 begin
-  select coalesce(t.config ->> 'retentionMs', t.config ->> 'maxRetentionMs')::float8 into keep_ms
+  -- What is kept for ever never goes, but perhaps while nobody is subscribed.
+  select coalesce(t.config ->> 'retentionMs', case when not exists (
+    select from tidemark.subscription as s where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED')
+  ) then t.config ->> 'zeroSubscriptionRetentionMs' end)::float8 into keep_ms
   from tidemark.topic as t where t.id = p_topic;
   if keep_ms is null or last = 0 or last = first + size - 1 then
     return false;
   end if;
-  execute format('select created_at from tidemark.log_%s where id >= %s and id < %s order by xid, id limit 1',
+  execute format('select created_at from tidemark.log_%s where id >= %s and id < %s order by id limit 1',
     p_topic, first, first + size) into oldest;
   -- not in a hurry, however short the retention
   if oldest is null or oldest > clock_timestamp() - greatest(keep_ms / 4, 60000) * interval '1 millisecond' then
@@ -103,15 +104,15 @@ declare
   -- Read before this transaction has an id: see 002_cursor.sql.
   floor bigint := tidemark.last_id(p_topic);
   s tidemark.subscription;
-  high xid8;
+  high bigint;
   is_there boolean;
 begin
-  select p.high_xid into high from tidemark.partition as p
+  select (p.number + 1) * tidemark.partition_rows(p_topic) - 1 into high from tidemark.partition as p
   where p.topic_id = p_topic and p.sealed_at is not null and p.dropping_since is null
   order by p.number limit 1;
   for s in
     select * from tidemark.subscription as x
-    where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark.cursor_xid(x) <= high
+    where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark.cursor_id(x) < high
     order by x.id
     -- one that is being claimed for is not idle
     for no key update skip locked
@@ -123,8 +124,8 @@ begin
       s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
     end loop;
     update tidemark.subscription as x
-    set window_from = s.window_from, window_to = s.window_to, straggler_id = s.straggler_id, from_id = s.from_id,
-      to_id = s.to_id, next_id = s.next_id, at_xid = s.at_xid, at_id = s.at_id
+    set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
+      from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = s.at_id
     where x.id = s.id;
   end loop;
 end
@@ -132,6 +133,12 @@ $$;
 
 create function tidemark.is_older(moment timestamptz, ms float8) returns boolean
 language sql volatile as $$ select coalesce(moment < clock_timestamp() - ms * interval '1 millisecond', false) $$;
+
+-- Past the forced cap. Nothing caps what is kept for ever.
+create function tidemark.is_capped(t tidemark.topic, p tidemark.partition) returns boolean
+language sql volatile as $$
+  select t.config ->> 'retentionMs' is not null and tidemark.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8)
+$$;
 
 -- By the bitmaps, where the topic has them: is there something that a live group has to do, or that nobody was there for
 -- and that is to be kept a while longer for this?
@@ -157,6 +164,7 @@ declare
   high_id bigint := (p.number + 1) * (t.config ->> 'partitionRows')::bigint - 1;
   retention_ms float8 := (t.config ->> 'retentionMs')::float8;
   unsubscribed_ms float8 := (t.config ->> 'zeroSubscriptionRetentionMs')::float8;
+  keep_ms float8;
   live_groups int;
   live_bits bigint;
 begin
@@ -166,14 +174,15 @@ begin
   select count(*), coalesce(bit_or(1::bigint << s.bit), 0) into live_groups, live_bits
   from tidemark.subscription as s
   where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED');
+  keep_ms := case when live_groups = 0 then unsubscribed_ms else retention_ms end;
   -- What a queue holds is there to be done, whoever comes.
-  if retention_ms is null or live_groups = 0 and t.semantics = 'queue' then
+  if keep_ms is null or live_groups = 0 and t.semantics = 'queue' then
     return false;
   end if;
-  return tidemark.is_older(p.newest, case when live_groups = 0 then unsubscribed_ms else retention_ms end)
+  return tidemark.is_older(p.newest, keep_ms)
     and not exists (
       select from tidemark.subscription as s
-      where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and not tidemark.watermark(s) > p.high_xid
+      where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and tidemark.watermark(s) < high_id
     )
     and not exists (
       select from tidemark.backfill as b
@@ -186,18 +195,58 @@ begin
 end
 $$;
 
--- Messages of this partition that the cursor has not passed.
-create function tidemark.count_unclaimed(s tidemark.subscription, p_number bigint) returns bigint
+-- Messages of this partition that the cursor has not passed. It is read only where the cursor stands in it.
+create function tidemark.count_unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
 language plpgsql volatile as $$
 declare
+  size bigint := tidemark.partition_rows(s.topic_id);
   counted bigint;
 begin
+  if p.rows = 0 or tidemark.cursor_id(s) >= (p.number + 1) * size - 1 then
+    return 0;
+  end if;
+  if s.since is null and greatest(s.seen_id, s.at_id) < p.number * size then
+    return p.rows;
+  end if;
   execute format(
-    'select count(*) from tidemark.log_%s_p%s where not pg_visible_in_snapshot(xid, %L) '
-    'and not (pg_visible_in_snapshot(xid, %L) and (xid, id) <= (%L::xid8, %s)) and created_at >= %L',
-    s.topic_id, p_number, s.window_from, s.window_to, s.at_xid, s.at_id, coalesce(s.since, '-infinity')) into counted;
+    'select count(*) from tidemark.log_%s_p%s where not tidemark.has_passed(%L, %L, %s, xid, id) and created_at >= %L',
+    s.topic_id, p.number, s.window_from, s.window_to, s.at_id, coalesce(s.since, '-infinity')) into counted;
   return counted;
 end
+$$;
+
+-- Counts what dead groups have not claimed of the partition that is to go next: not under the locks of the decision, since it
+-- may have to read all of it for each of them. A dead group's cursor stands still, and another epoch's count is not used.
+create function tidemark.note_unclaimed(p_topic int) returns void
+language plpgsql volatile as $$
+declare
+  t tidemark.topic;
+  p tidemark.partition;
+  s tidemark.subscription;
+begin
+  select * into t from tidemark.topic as x where x.id = p_topic;
+  select * into p from tidemark.partition as x where x.topic_id = p_topic order by x.number limit 1;
+  if t.id is null or p.sealed_at is null or p.dropping_since is not null
+    or not (tidemark.is_capped(t, p) or tidemark.is_done(t, p))
+  then
+    return;
+  end if;
+  for s in
+    select * from tidemark.subscription as x
+    where x.topic_id = p_topic and x.status = 'DEAD' and p.unclaimed -> x.id::text -> 0 is distinct from to_jsonb(x.epoch)
+  loop
+    p.unclaimed := p.unclaimed || jsonb_build_object(s.id::text, jsonb_build_array(s.epoch, tidemark.count_unclaimed(s, p)));
+  end loop;
+  update tidemark.partition as x set unclaimed = p.unclaimed where x.topic_id = p_topic and x.number = p.number;
+end
+$$;
+
+create function tidemark.unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
+language sql volatile as $$
+  select case when p.unclaimed -> s.id::text -> 0 = to_jsonb(s.epoch) and s.status = 'DEAD'
+    then (p.unclaimed -> s.id::text ->> 1)::bigint
+    else tidemark.count_unclaimed(s, p)
+  end
 $$;
 
 -- Messages up to `high` are about to go. What the group's live leases hold of them is settled, and a settlement that comes
@@ -216,7 +265,7 @@ declare
 begin
   for l in
     select * from tidemark.lease as x
-    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and (x.kind = 'page' and x.low_id <= high
+    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and (x.kind = 'page' and x.first_id <= high
       or x.kind = 'retry' and exists (select from tidemark.retry as r where r.token = x.token and r.id <= high))
     -- in the order in which settlements lock them
     order by x.token
@@ -252,11 +301,14 @@ begin
 end
 $$;
 
--- What a backfill had set the group's bit for and not delivered yet. What it has not come to was never promised.
+-- What a backfill has not delivered up to `high` is passed over: of a live group, what it had set the bit for (what it has not
+-- come to was never promised); of a dead one, whose bits may be cleared, all that it has neither done nor holds. Before the
+-- leases are settled: what is held is not the backfill's.
 create function tidemark.skip_backfill(s tidemark.subscription, high bigint) returns bigint
 language plpgsql volatile as $$
 declare
   b tidemark.backfill;
+  upto bigint;
   skipped bigint := 0;
 begin
   select * into b from tidemark.backfill as x
@@ -265,10 +317,15 @@ begin
   if not found then
     return 0;
   end if;
-  if s.bit is not null and to_regclass(format('tidemark.track_%s', s.topic_id)) is not null then
+  if s.status = 'DEAD' then
+    upto := least(high, case when b.status = 'RUNNING' then b.upper_id else b.checkpoint_id end);
+    execute format('select count(*) from (%s) as u', tidemark.undone_query(s, b, upto)) into skipped;
+  elsif s.bit is not null and tidemark.is_tracked(s.topic_id) then
+    upto := least(high, b.checkpoint_id);
     execute format(
-      'select count(*) from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0',
-      s.topic_id, b.cursor_id, least(high, b.checkpoint_id), s.bit) into skipped;
+      'select count(*) from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0 '
+      'and not id = any(%L::bigint[])',
+      s.topic_id, b.cursor_id, upto, s.bit, tidemark.held_ids(s, b.cursor_id + 1, upto)) into skipped;
   end if;
   update tidemark.backfill as x
   set cursor_id = least(high, x.upper_id), checkpoint_id = greatest(x.checkpoint_id, least(high, x.upper_id))
@@ -298,7 +355,7 @@ begin
   if t.id is null or p.sealed_at is null or p.dropping_since is not null then
     return;
   end if;
-  is_forced := tidemark.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8);
+  is_forced := tidemark.is_capped(t, p);
   if not is_forced and not tidemark.is_done(t, p) then
     return;
   end if;
@@ -310,18 +367,24 @@ begin
   number := p.number;
   high := (p.number + 1) * tidemark.partition_rows(p_topic) - 1;
   for s in select * from tidemark.subscription as x where x.topic_id = p_topic order by x.group_name loop
-    taken := case when is_forced then tidemark.count_unclaimed(s, p.number) else 0 end
-      + tidemark.settle_gone(s, high) + tidemark.skip_backfill(s, high);
-    -- Dead and cancelled groups are promised nothing.
-    if taken > 0 and s.status in ('ACTIVE', 'PAUSED') then
-      update tidemark.subscription as x set lost = x.lost + taken, lost_at = clock_timestamp() where x.id = s.id;
+    taken := tidemark.skip_backfill(s, high);
+    taken := taken + tidemark.settle_gone(s, high);
+    if s.status = 'DEAD' or is_forced and s.status <> 'CANCELLED' then
+      taken := taken + tidemark.unclaimed(s, p);
+    end if;
+    -- A dead group is told when it comes back.
+    if s.status = 'DEAD' then
+      update tidemark.subscription as x set lost_dead = x.lost_dead + taken where x.id = s.id;
+    elsif taken > 0 and s.status <> 'CANCELLED' then
+      perform tidemark.add_loss(s.id, taken);
       lost := lost || jsonb_build_object('group', s.group_name, 'count', taken);
     end if;
   end loop;
   -- Lower bounds of the ids still to come: a cursor that has not been there yet goes past.
   update tidemark.subscription as x
-  set straggler_id = greatest(x.straggler_id, high), from_id = greatest(x.from_id, high), next_id = greatest(x.next_id, high)
-  where x.topic_id = p_topic;
+  set late_ids = (past.s).late_ids, open_ids = (past.s).open_ids, from_id = (past.s).from_id, next_id = (past.s).next_id
+  from (select y.id, tidemark.past_gone(y, high) as s from tidemark.subscription as y where y.topic_id = p_topic) as past
+  where x.id = past.id;
   update tidemark.topic as x set gone_id = high where x.id = p_topic;
   update tidemark.partition as x set dropping_since = clock_timestamp() where x.topic_id = p_topic and x.number = p.number;
 end

@@ -48,10 +48,12 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
-  -- Read before this transaction has an id: see 002_cursor.sql.
-  floor bigint := (select tidemark.last_id(x.topic_id) from tidemark.subscription as x where x.id = p_subscription);
+  -- Read before this transaction has an id: see 002_cursor.sql. A resurrection has one already; then an older bound is sure.
+  floor bigint := (select tidemark.last_id(x.topic_id) from tidemark.subscription as x
+    where x.id = p_subscription and pg_current_xact_id_if_assigned() is null);
   until pg_snapshot;
   ceiling bigint;
+  bounds bigint[];
   counted bigint;
   ahead bigint;
 begin
@@ -59,29 +61,32 @@ begin
   if not found then
     return null;
   end if;
+  floor := coalesce(floor, s.next_id);
   until := tidemark.take_snapshot(pg_current_xact_id());
   ceiling := tidemark.last_id(s.topic_id);
+  bounds := tidemark.id_bounds(s.topic_id, until);
   execute format('select count(*) from (%s) as w', tidemark.window_query('xid, id', s, 2147483647)) into counted;
   execute format('select count(*) from (%s) as w',
     tidemark.window_query('xid, id', tidemark.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
   perform from tidemark.lease as l
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
   order by l.token for update;
-  counted := counted + ahead + (
+  counted := counted + ahead + tidemark.skip_backfill(s, ceiling) + (
     select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0) from tidemark.lease as l
     where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
-  ) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id) + tidemark.skip_backfill(s, ceiling);
+  ) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
   update tidemark.lease as l set expired_at = clock_timestamp()
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
   delete from tidemark.retry as r where r.subscription_id = s.id;
   update tidemark.backfill as b
   set status = 'CANCELLED', ended_at = clock_timestamp(), updated_at = clock_timestamp(), token = null, lease_until = null
   where b.subscription_id = s.id and b.status = 'RUNNING';
+  delete from tidemark.done_range as d where d.subscription_id = s.id;
   perform tidemark.unrequire(s, ceiling);
+  perform tidemark.add_loss(s.id, counted);
   update tidemark.subscription as x
-  set window_from = until, window_to = until, straggler_id = least(s.straggler_id, s.from_id), from_id = floor, to_id = ceiling,
-    next_id = floor, at_xid = '0', at_id = 0, moved_at = clock_timestamp(), backfilling = false, lost = x.lost + counted,
-    lost_at = case when counted > 0 then clock_timestamp() else x.lost_at end
+  set window_from = until, window_to = until, late_ids = bounds, open_ids = bounds, from_id = floor, next_id = floor,
+    seen_id = ceiling, to_id = ceiling, at_id = 0, moved_at = clock_timestamp(), backfilling = false, live_xid = pg_current_xact_id()
   where x.id = s.id;
   return counted;
 end

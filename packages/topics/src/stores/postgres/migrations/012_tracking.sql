@@ -109,7 +109,8 @@ begin
   return array(
     select r.id
     from unnest(slots) with ordinality as u (slot, place)
-    join tidemark.retry as r on r.token = l.token and r.slot = u.slot
+    -- the limit makes the planner look each one up, whatever it believes about the table
+    cross join lateral (select x.id from tidemark.retry as x where x.token = (select l.token) and x.slot = u.slot limit 1) as r
     order by u.place
   );
 end
@@ -190,7 +191,7 @@ begin
   for l in
     select * from tidemark.lease as x
     where x.subscription_id = s.id and x.kind = 'page' and x.done_at is null and x.expired_at is null
-      and x.low_id <= high and x.high_id >= low
+      and x.first_id <= high and x.last_id >= low
   loop
     held := held || array(select i from unnest(tidemark.slot_ids(s, l, tidemark.open_slots(l))) as i where i between low and high);
   end loop;
@@ -198,8 +199,79 @@ begin
 end
 $$;
 
--- One page of the dead clean-up: of the first group that is DEAD or CANCELLED and not finished, else of the first removed
--- one. Publishes that began before the group ended may set its bit and commit behind the place where the clean-up is, so it
+-- Of a group that may come back before its backfill was delivered: what lies beyond and is done, or held, must not come twice.
+create function tidemark.note_undelivered(s tidemark.subscription, upto bigint) returns void
+language plpgsql volatile as $$
+declare
+  b tidemark.backfill;
+begin
+  select * into b from tidemark.backfill as x
+  where x.subscription_id = s.id and (x.status = 'RUNNING' or x.cursor_id < x.checkpoint_id);
+  if not found then
+    return;
+  end if;
+  -- What it holds when this begins is all that can still be settled.
+  if s.cleared_id = 0 then
+    insert into tidemark.done_range (subscription_id, first_id, last_id)
+    select s.id, min(h.id), max(h.id)
+    from (
+      select i as id, i - row_number() over (order by i) as island
+      from unnest(tidemark.held_ids(s, b.cursor_id + 1, 9223372036854775807)) as i
+    ) as h
+    group by h.island
+    on conflict do nothing;
+  end if;
+  -- Everything below is known by now: whoever published it has ended (see clear_bits).
+  execute format($q$
+    insert into tidemark.done_range (subscription_id, first_id, last_id)
+    select %1$s, min(t.id), max(t.id)
+    from (
+      select r.id, r.done, row_number() over (order by r.id) - row_number() over (partition by r.done order by r.id) as island
+      from (
+        select id, (completed >> %2$s) & 1 = 1 as done from tidemark.track_%3$s where id > %4$s and id <= %5$s
+      ) as r
+    ) as t
+    where t.done
+    group by t.island
+    on conflict do nothing
+  $q$, s.id, s.bit, s.topic_id, greatest(s.cleared_id, b.cursor_id), coalesce(upto, 0));
+end
+$$;
+
+-- A group that has ended gives up its bit, where its topic has few left: who has done what is known for as long as there is
+-- room. A cancelled one first, which never comes back. False where there is none.
+create function tidemark.release_bit() returns boolean
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+begin
+  select * into s
+  from tidemark.subscription as x
+  where x.bit is not null and x.status in ('DEAD', 'CANCELLED') and x.cleared_epoch = x.epoch
+    and (select count(*) from tidemark.subscription as y where y.topic_id = x.topic_id and y.bit is not null)
+      + (select count(*) from tidemark.bit_wipe as w where w.topic_id = x.topic_id) > 48
+  order by x.status = 'DEAD', x.status_at
+  limit 1
+  -- not with "no key": a batch of a backfill that is under way keeps the key
+  for update skip locked;
+  if not found then
+    return false;
+  end if;
+  -- A settlement under way has read the bit, and is waited for.
+  perform from tidemark.lease as l
+  where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+  order by l.token
+  for update;
+  insert into tidemark.bit_wipe (topic_id, bit, next_id, last_id, ended_xid)
+  values (s.topic_id, s.bit, 0, tidemark.last_id(s.topic_id), coalesce(s.ended_xid, pg_current_xact_id()))
+  on conflict do nothing;
+  update tidemark.subscription as x set bit = null where x.id = s.id;
+  return true;
+end
+$$;
+
+-- One page of the dead clean-up: of the first group that is DEAD or CANCELLED and not finished, else of the first bit to be
+-- wiped; else the next bit is given up. Publishes that began before the group ended may set its bit and commit behind the place where the clean-up is, so it
 -- begins when they have ended; nothing waits for it, since only the bits of live groups hold a message.
 create function tidemark.clear_bits(p_limit int, out cleared bigint, out more boolean)
 language plpgsql volatile as $$
@@ -221,6 +293,9 @@ begin
     select p.cleared, p.upto into cleared, upto from tidemark.clear_page(
       s.topic_id, s.cleared_id, p_limit, format('required = required & ~(1::bigint << %s)', s.bit),
       format('required & ~completed & (1::bigint << %s) <> 0', s.bit)) as p;
+    if s.status = 'DEAD' then
+      perform tidemark.note_undelivered(s, upto);
+    end if;
     update tidemark.subscription as x
     set cleared_id = coalesce(upto, 0), cleared_epoch = case when upto is null then x.epoch else x.cleared_epoch end
     where x.id = s.id;
@@ -243,7 +318,9 @@ begin
       update tidemark.bit_wipe as x set next_id = upto + 1 where x.topic_id = w.topic_id and x.bit = w.bit;
     end if;
     more := true;
+    return;
   end if;
+  more := tidemark.release_bit();
 end
 $$;
 

@@ -1,53 +1,41 @@
 -- A topic changes its tracking while its groups run.
 
 -- By reference from now on. False where there are too many groups; nothing is changed then. Transactions under way may
--- still publish without bits: filling waits for them, and then goes from the lowest id a group may need to the present.
+-- still publish without bits: filling waits for them, and then goes from the lowest id that is kept to the present.
 create function tidemark.track_by_reference(p_topic int) returns boolean
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
   s tidemark.subscription;
   next_bit int := 0;
-  lowest bigint;
 begin
   select * into t from tidemark.topic as x where x.id = p_topic for no key update;
-  if (select count(*) from tidemark.subscription as x where x.topic_id = p_topic and x.status <> 'CANCELLED') > 64 then
+  if (select count(*) from tidemark.subscription as x where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED')) > 64 then
     return false;
   end if;
   delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
   delete from tidemark.backfill as b where b.topic_id = p_topic;
-  lowest := tidemark.last_id(p_topic) + 1;
   for s in
     select * from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update
   loop
+    -- One that is dead gets a bit when it comes back.
     update tidemark.subscription as x
-    set bit = case when s.status = 'CANCELLED' then null else next_bit end, cleared_id = 0, backfilling = false,
+    set bit = case when s.status in ('ACTIVE', 'PAUSED') then next_bit end, cleared_id = 0, backfilling = false,
+      live_xid = pg_current_xact_id(),
       -- who has ended has no bits in the new table to be cleared
       cleared_epoch = case when s.status in ('ACTIVE', 'PAUSED') then x.epoch - 1 else x.epoch end
     where x.id = s.id;
-    next_bit := next_bit + case when s.status = 'CANCELLED' then 0 else 1 end;
     if s.status in ('ACTIVE', 'PAUSED') then
-      lowest := least(lowest, tidemark.lowest_needed(s));
+      next_bit := next_bit + 1;
     end if;
   end loop;
   perform tidemark.create_track(p_topic, (t.config ->> 'partitionRows')::bigint);
   update tidemark.topic as x
   set config = jsonb_set(x.config, '{tracking}', '"reference"'), config_version = x.config_version + 1,
-    fill_next_id = greatest(lowest, 1), fill_last_id = tidemark.last_id(p_topic), fill_xid = pg_current_xact_id()
+    fill_next_id = greatest(tidemark.first_kept_id(p_topic), 1), fill_last_id = tidemark.last_id(p_topic), fill_xid = pg_current_xact_id()
   where x.id = p_topic;
   return true;
 end
-$$;
-
--- A lower bound of the ids that the group has not settled.
-create function tidemark.lowest_needed(s tidemark.subscription) returns bigint
-language sql volatile as $$
-  select least(
-    case when exists (select from pg_snapshot_xip(s.window_from)) then s.straggler_id else s.from_id end + 1,
-    (select min(l.low_id) from tidemark.lease as l
-      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
-    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
-  )
 $$;
 
 -- One page of ids. What a group has passed and doesn't hold is done. Claims wait at the subscriptions and settlements at
@@ -98,18 +86,18 @@ begin
   end loop;
   execute format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
-    select l.id, l.xid, bit_or(1::bigint << s.bit),
-      bit_or(case when h.id is null and tidemark.has_passed(s.window_from, s.window_to, s.at_xid, s.at_id, l.xid, l.id)
-        then 1::bigint << s.bit else 0 end)
+    select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
+      where h.id is null and tidemark.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id)), 0)
     from tidemark.log_%1$s as l
-    join tidemark.subscription as s on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
-    left join tidemark.backfill as b on b.subscription_id = s.id
-    left join unnest($1, $2) as h (subscription_id, id) on h.subscription_id = s.id and h.id = l.id
-    where l.id between %2$s and %3$s
-      and not pg_visible_in_snapshot(l.xid, s.start_window) and (l.xid, l.id) > (s.start_xid, s.start_id)
+    -- A message that no group is there for has its row too, as if it were published now.
+    left join (tidemark.subscription as s left join tidemark.backfill as b on b.subscription_id = s.id)
+      on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
+      and not tidemark.has_passed(s.start_from, s.start_to, s.start_id, l.xid, l.id)
       and (s.since is null or l.created_at >= s.since)
       -- what a backfill covers is its own
       and (b.upper is null or l.id <= b.lower_id or not pg_visible_in_snapshot(l.xid, b.upper))
+    left join unnest($1, $2) as h (subscription_id, id) on h.subscription_id = s.id and h.id = l.id
+    where l.id between %2$s and %3$s
     group by l.id, l.xid
     order by l.id
     on conflict (id) do update
@@ -123,13 +111,6 @@ begin
 end
 $$;
 
--- Whether a cursor has passed the message.
-create function tidemark.has_passed(seen pg_snapshot, seeing pg_snapshot, at_xid xid8, at_id bigint, xid xid8, id bigint)
-returns boolean
-language sql immutable as $$
-  select pg_visible_in_snapshot(xid, seen) or (xid, id) <= (at_xid, at_id) and pg_visible_in_snapshot(xid, seeing)
-$$;
-
 -- By offset from now on; to be called when no backfill has anything left to deliver. False where one has.
 create function tidemark.track_by_offset(p_topic int) returns boolean
 language plpgsql volatile as $$
@@ -139,10 +120,11 @@ begin
   if exists (
     select from tidemark.backfill as b
     join tidemark.subscription as s on s.id = b.subscription_id and s.status <> 'CANCELLED'
-    where b.topic_id = p_topic and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
+    where b.topic_id = p_topic and (b.status = 'RUNNING' and b.cursor_id < b.upper_id or b.cursor_id < b.checkpoint_id)
   ) then
     return false;
   end if;
+  delete from tidemark.done_range as d using tidemark.subscription as s where s.id = d.subscription_id and s.topic_id = p_topic;
   delete from tidemark.backfill as b where b.topic_id = p_topic;
   delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
   update tidemark.subscription as x set bit = null, backfilling = false where x.topic_id = p_topic;
@@ -152,5 +134,17 @@ begin
     fill_next_id = null, fill_last_id = null, fill_xid = null
   where x.id = p_topic;
   return true;
+end
+$$;
+
+-- For a publish in a caller's transaction, which could not be tried again after an error: holds the bitmaps' table until that
+-- transaction ends. False where there is none, because the topic is tracked by offset now.
+create function tidemark.hold_tracking(p_topic int) returns boolean
+language plpgsql volatile as $$
+begin
+  execute format('lock table only tidemark.track_%s in row exclusive mode', p_topic);
+  return true;
+exception when undefined_table then
+  return false;
 end
 $$;

@@ -11,8 +11,8 @@ $$;
 create function tidemark.id_near(p_topic int, at timestamptz) returns bigint
 language plpgsql volatile
 set enable_seqscan = off
-set enable_indexscan = off
-set enable_indexonlyscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -36,16 +36,15 @@ begin
 end
 $$;
 
--- The messages of a range of ids that match. The caller keeps the range short: no index knows keys, types or, beyond
--- blocks of pages (BRIN), ids.
+-- The messages of a range of ids that match. The caller keeps the range short: no index knows keys or types.
 create function tidemark.browse(
   p_topic int, p_low bigint, p_high bigint, p_since timestamptz, p_until timestamptz, p_key text, p_typed boolean, p_type text,
   p_newest boolean, p_limit int
 ) returns tidemark.claim_result
 language plpgsql volatile
 set enable_seqscan = off
-set enable_indexscan = off
-set enable_indexonlyscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -65,16 +64,17 @@ begin
     matching := matching || case when p_type is null then ' and type is null' else format(' and type = %L', p_type) end;
   end if;
   execute format(
-    'select size, ids, created, extras, payloads from '
+    'select size, ids, salt, salts, created_ms, created, extras, payloads from '
     '(select %s from (select %s from tidemark.log_%s where id between %s and %s%s order by id %s limit %s) as p) as q',
     tidemark.pack(false, true), tidemark.log_columns(false), p_topic, p_low, p_high, matching,
     case when p_newest then 'desc' else 'asc' end, p_limit
-  ) into r.size, r.ids, r.created, r.extras, r.payloads;
+  ) into r.size, r.ids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.payloads;
   return r;
 end
 $$;
 
--- What committed after a place: the snapshot cursor of a group, with the subscription kept by whoever looks. Writes
+-- What committed after a place: the snapshot cursor of a group, with the subscription kept by whoever looks, and the life of
+-- the server in which it was written down: in another one it may mean other transactions, and `place` is null then. Writes
 -- nothing; a transaction id is drawn only when there is something to move on to (see 002_cursor.sql).
 create function tidemark.tail(p_topic int, p_place text, p_limit int, out place text, out page tidemark.claim_result)
 language plpgsql volatile
@@ -87,6 +87,7 @@ declare
   s tidemark.subscription;
   columns text := tidemark.log_columns(false);
   floor bigint := tidemark.last_id(p_topic);
+  server text := tidemark.incarnation();
   is_there boolean;
 begin
   page.size := 0;
@@ -94,16 +95,20 @@ begin
     s.topic_id := p_topic;
     s.window_from := tidemark.take_snapshot(pg_current_xact_id());
     s.window_to := s.window_from;
-    s.straggler_id := 0;
+    s.late_ids := tidemark.id_bounds(p_topic, s.window_from);
+    s.open_ids := s.late_ids;
     s.from_id := floor;
     s.next_id := floor;
     s.to_id := tidemark.last_id(p_topic);
-    s.at_xid := '0'::xid8;
+    s.seen_id := s.to_id;
     s.at_id := 0;
-    place := s::text;
+    place := server || ' ' || s::text;
     return;
   end if;
-  s := p_place::tidemark.subscription;
+  if split_part(p_place, ' ', 1) <> server then
+    return;
+  end if;
+  s := substr(p_place, length(server) + 2)::tidemark.subscription;
   place := p_place;
   execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
   if not is_there then
@@ -113,21 +118,50 @@ begin
     end if;
     s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
   end if;
-  execute format('select size, last_xid, last_id, ids, created, extras, payloads from (select %s from (%s) as p) as q',
+  execute format('select size, last_id, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (%s) as p) as q',
     tidemark.pack(false, true), tidemark.window_query(columns, s, p_limit))
-    into page.size, page.last_xid, page.last_id, page.ids, page.created, page.extras, page.payloads;
-  if page.size > 0 then
-    s.at_xid := page.last_xid;
-    s.at_id := page.last_id;
+    into page.size, page.at_id, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
+  s.at_id := case when page.size < p_limit then s.to_id else page.at_id end;
+  place := server || ' ' || s::text;
+end
+$$;
+
+-- What waits to be delivered to the group again, with what is told of its message. By the primary key, from `after` on.
+create function tidemark.waiting_retries(p_topic int, p_subscription int, p_after bigint, p_limit int)
+returns table (
+  id bigint, attempts int, due_at timestamptz, suspect boolean, history jsonb, salt bigint, key text, type text, message_id text,
+  created_at timestamptz
+)
+language plpgsql volatile
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  ids bigint[];
+  xids xid8[];
+begin
+  select array_agg(r.id), array_agg(r.xid) into ids, xids
+  from (
+    select x.id, x.xid from tidemark.retry as x
+    where x.subscription_id = p_subscription and x.id > p_after and x.token is null
+    order by x.id
+    limit p_limit
+  ) as r;
+  if ids is null then
+    return;
   end if;
-  place := s::text;
+  return query execute format(
+    'select r.id, r.attempts, r.due_at, r.suspect, r.history, m.salt, m.key, m.type, m.message_id, m.created_at '
+    'from tidemark.retry as r left join (%s) as m on m.id = r.id '
+    'where r.subscription_id = %s and r.id = any($1) order by r.id',
+    tidemark.rows_query(p_topic, xids, ids), p_subscription) using ids;
 end
 $$;
 
 -- Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without retries,
 -- so that a late settlement is told so. The leases first: a settlement that was quicker has made its retries by then.
 create function tidemark.reset_cursor(
-  p_subscription int, p_from text, p_since timestamptz, p_xid xid8, p_id bigint, p_limit bigint, p_settings jsonb
+  p_subscription int, p_from text, p_since timestamptz, p_id bigint, p_limit bigint, p_settings jsonb
 ) returns text
 language plpgsql volatile as $$
 declare
@@ -136,6 +170,8 @@ declare
   until pg_snapshot;
   start pg_snapshot;
   first_id bigint := 0;
+  ceiling bigint;
+  bounds bigint[];
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription;
   floor := tidemark.last_id(s.topic_id);
@@ -154,42 +190,52 @@ begin
 
   until := tidemark.take_snapshot(pg_current_xact_id());
   start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
+  ceiling := tidemark.last_id(s.topic_id);
+  bounds := tidemark.id_bounds(s.topic_id, until);
   if p_since is not null then
-    execute format('select coalesce(min(id) - 1, %s) from tidemark.log_%s where created_at >= %L',
-      tidemark.last_id(s.topic_id), s.topic_id, p_since) into first_id;
+    first_id := tidemark.id_before(s.topic_id, p_since, ceiling);
   end if;
   update tidemark.subscription as x
-  set window_from = start, window_to = until, straggler_id = 0,
-    from_id = case when p_from = 'now' then floor else first_id end, to_id = tidemark.last_id(s.topic_id), next_id = floor,
-    at_xid = coalesce(p_xid, '0'::xid8), at_id = coalesce(p_id - 1, 0), since = p_since,
-    start_window = start, start_xid = coalesce(p_xid, '0'::xid8), start_id = coalesce(p_id - 1, 0),
-    epoch = x.epoch + 1, moved_at = clock_timestamp()
+  set window_from = start, window_to = until, late_ids = case when p_from = 'now' then bounds else '{}' end, open_ids = bounds,
+    from_id = case when p_from = 'now' then floor else first_id end, next_id = floor,
+    seen_id = case when p_from = 'now' then ceiling else 0 end, to_id = ceiling, at_id = coalesce(p_id - 1, 0), since = p_since,
+    start_from = start, start_to = until, start_id = coalesce(p_id - 1, 0),
+    epoch = x.epoch + 1, moved_at = clock_timestamp(), live_xid = pg_current_xact_id()
   where x.id = s.id;
+  delete from tidemark.done_range as d where d.subscription_id = s.id;
+  -- Of one without a bit, by offset or dead, an earlier backfill has nothing to say any more.
+  delete from tidemark.backfill as b where b.subscription_id = s.id and s.bit is null;
   -- By reference the live stream goes on at the present, and a backfill brings what lies between.
   if s.bit is not null then
     perform tidemark.unrequire(s, tidemark.last_id(s.topic_id));
-    perform tidemark.begin_backfill(s.id, start, until, coalesce(p_xid, '0'::xid8), coalesce(p_id - 1, 0), p_since,
+    perform tidemark.begin_backfill(s.id, start, until, coalesce(p_id - 1, 0), p_since,
       case when p_from = 'now' then tidemark.last_id(s.topic_id) else first_id end, 'retained', p_limit, p_settings, true);
+  elsif p_limit is not null then
+    select * into s from tidemark.subscription as x where x.id = p_subscription;
+    perform tidemark.keep_newest(s, p_limit);
   end if;
   return s.status;
 end
 $$;
 
--- These dead letters go back into delivery, where their group is live and their message kept. Returns how many did.
-create function tidemark.redrive(p_topic int, p_ids bigint[]) returns int
+-- These dead letters go back into delivery, where their group is live and their message kept: that of the id and the salt,
+-- since ids are drawn again after a restore. Returns how many did, and of how many of live groups the message is gone.
+create function tidemark.redrive(p_topic int, p_ids bigint[], out redriven int, out gone int)
 language plpgsql volatile as $$
 declare
   kept_ids bigint[];
   kept_xids xid8[];
+  kept_salts bigint[];
   taken bigint[];
 begin
   select coalesce(array_agg(distinct d.message_id), '{}') into kept_ids from tidemark.dead_letter as d where d.id = any(p_ids);
-  execute format('select coalesce(array_agg(id), ''{}''), coalesce(array_agg(xid), ''{}'') from tidemark.log_%s where id = any(%L::bigint[])',
-    p_topic, kept_ids) into kept_ids, kept_xids;
+  execute format('select coalesce(array_agg(id), ''{}''), coalesce(array_agg(xid), ''{}''), coalesce(array_agg(salt), ''{}'') '
+    'from tidemark.log_%s where id = any(%L::bigint[])', p_topic, kept_ids) into kept_ids, kept_xids, kept_salts;
   select coalesce(array_agg(x.id), '{}') into taken from (
     select d.id from tidemark.dead_letter as d
     join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name
-    where d.topic_id = p_topic and d.id = any(p_ids) and d.message_id = any(kept_ids) and s.status in ('ACTIVE', 'PAUSED')
+    where d.topic_id = p_topic and d.id = any(p_ids) and s.status in ('ACTIVE', 'PAUSED')
+      and exists (select from unnest(kept_ids, kept_salts) as k (id, salt) where k.id = d.message_id and k.salt = d.salt)
     order by d.id
     for update of d skip locked
   ) as x;
@@ -210,62 +256,14 @@ begin
       p_topic, taken);
   end if;
   delete from tidemark.dead_letter as d where d.id = any(taken);
-  return cardinality(taken);
-end
-$$;
-
--- For health. Reads a few rows by index, the groups, and what is known of the partitions.
-create function tidemark.topic_facts(
-  p_topic int, out oldest_at timestamptz, out newest_at timestamptz, out retained bigint, out unprocessed_at timestamptz,
-  out removable bigint
-)
-language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  config jsonb;
-  keep interval;
-  first_kept bigint := tidemark.first_kept_id(p_topic);
-  xids xid8[];
-  ids bigint[];
-  watermark xid8;
-  waiting_at timestamptz;
-begin
-  select t.config into config from tidemark.topic as t where t.id = p_topic;
-  execute format('select created_at from tidemark.log_%s order by xid, id limit 1', p_topic) into oldest_at;
-  execute format('select created_at from tidemark.log_%s order by xid desc, id desc limit 1', p_topic) into newest_at;
-  retained := case when oldest_at is null then 0 else tidemark.last_id(p_topic) - greatest(first_kept - 1, 0) end;
-
-  select min(g.watermark::bigint)::text::xid8, min(g.oldest_waiting_at) into watermark, waiting_at
-  from tidemark.describe_groups(p_topic, 1) as g
-  where (g.s).status in ('ACTIVE', 'PAUSED');
-  -- The first message of each group's oldest lease, and its oldest retry.
-  select array_agg(held.xid), array_agg(held.id) into xids, ids
-  from tidemark.subscription as s
-  cross join lateral (
-    (select l.first_xid as xid, l.first_id as id from tidemark.lease as l
-      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
-      order by l.claimed_at limit 1)
-    union all
-    (select r.xid, r.id from tidemark.retry as r where r.subscription_id = s.id order by r.id limit 1)
-  ) as held
-  where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
-  if ids is not null then
-    execute format('select min(created_at) from (%s) as m', tidemark.rows_query(p_topic, xids, ids)) into unprocessed_at;
-  end if;
-  unprocessed_at := least(unprocessed_at, waiting_at);
-
-  -- Whole partitions only: nothing less can go.
-  keep := make_interval(secs => case
-    when watermark is null then (config ->> 'zeroSubscriptionRetentionMs')::float8
-    else (config ->> 'retentionMs')::float8 end / 1000);
-  select coalesce(sum(p.rows), 0) into removable
-  from tidemark.partition as p
-  where p.topic_id = p_topic and p.sealed_at is not null and p.newest < clock_timestamp() - keep
-    and (watermark is not null and p.high_xid < watermark or watermark is null and config ->> 'semantics' = 'pub-sub');
+  redriven := cardinality(taken);
+  select count(*) into gone from tidemark.dead_letter as d
+  where d.topic_id = p_topic and d.id = any(p_ids)
+    and exists (
+      select from tidemark.subscription as s
+      where s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED')
+    )
+    and not exists (select from unnest(kept_ids, kept_salts) as k (id, salt) where k.id = d.message_id and k.salt = d.salt);
 end
 $$;
 
@@ -274,7 +272,6 @@ create function tidemark.inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
 declare
   last bigint := tidemark.last_id(p_topic);
-  known bigint;
 begin
   return query
   select format('group ''%s'' has a cursor beyond the last message', s.group_name)
@@ -314,16 +311,62 @@ begin
   from owner as o
   where o.id is not null and not exists (select from tidemark.subscription as s where s.id = o.id);
 
-  if to_regclass(format('tidemark.track_%s', p_topic)) is not null then
-    select coalesce(bit_or(1::bigint << b.bit), 0) into known from (
-      select s.bit from tidemark.subscription as s where s.topic_id = p_topic and s.bit is not null
-      union all
-      select w.bit from tidemark.bit_wipe as w where w.topic_id = p_topic
-    ) as b;
-    return query execute format(
-      'select format(''message %%s waits for a group that does not exist'', x.id) from '
-      '(select t.id, t.required from tidemark.track_%s as t order by t.id desc limit 1000) as x where x.required & ~%s::bigint <> 0 limit 10',
-      p_topic, known);
+  return query select * from tidemark.bit_inconsistencies(p_topic);
+end
+$$;
+
+-- What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
+-- furthest behind.
+create function tidemark.bit_inconsistencies(p_topic int) returns setof text
+language plpgsql volatile as $$
+declare
+  known bigint;
+  lowest bigint;
+begin
+  if not tidemark.is_tracked(p_topic) then
+    return;
   end if;
+  select coalesce(bit_or(1::bigint << b.bit), 0) into known from (
+    select s.bit from tidemark.subscription as s where s.topic_id = p_topic and s.bit is not null
+    union all
+    select w.bit from tidemark.bit_wipe as w where w.topic_id = p_topic
+  ) as b;
+  -- By what the groups have claimed, not by their watermarks: any open transaction of the server would hold those back.
+  select coalesce(min(least(
+    greatest(s.from_id, s.at_id) + 1,
+    (select min(l.first_id) from tidemark.lease as l
+      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
+    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
+  )), 0) into lowest
+  from tidemark.subscription as s
+  where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
+  return query execute format($q$
+    with looked_at as materialized (
+      select * from (select * from tidemark.track_%1$s order by id limit 1000) as oldest
+      union
+      select * from (select * from tidemark.track_%1$s order by id desc limit 1000) as newest
+      union
+      select * from (select * from tidemark.track_%1$s where id >= %3$s order by id limit 1000) as next
+    )
+    (select format('message %%s waits for a group that does not exist', t.id)
+    from looked_at as t
+    where (t.required | t.completed) & ~%2$L::bigint <> 0
+    order by t.id
+    limit 10)
+    union all
+    (select format('message %%s was processed by a group of which it was not required', t.id)
+    from looked_at as t
+    where t.completed & ~t.required <> 0
+    order by t.id
+    limit 10)
+    union all
+    -- What began before the group was seen to be live may not have known of it; its live stream brings that all the same.
+    (select format('message %%s is not required of group ''%%s'', which was live when it was published', t.id, s.group_name)
+    from looked_at as t
+    join tidemark.subscription as s on s.topic_id = %1$s and s.status in ('ACTIVE', 'PAUSED') and s.since is null
+      and t.xid > s.live_xid and t.required & (1::bigint << s.bit) = 0
+    order by t.id
+    limit 10)
+  $q$, p_topic, known, lowest);
 end
 $$;

@@ -27,8 +27,9 @@ exception
 end
 $$;
 
--- One more than the highest transaction id that anything stored speaks of.
-create function tidemark.stored_end() returns bigint
+-- One more than the highest transaction id that anything stored speaks of. No index knows those of messages: `newest` of each
+-- topic are looked at, null: all.
+create function tidemark.stored_end(newest bigint) returns bigint
 language plpgsql volatile as $$
 declare
   each_topic int;
@@ -36,18 +37,17 @@ declare
   highest bigint;
 begin
   select coalesce(max(x.number), 0) into highest from (
-    select greatest(tidemark.snapshot_end(s.window_from), tidemark.snapshot_end(s.window_to), tidemark.snapshot_end(s.start_window),
-      tidemark.xid_number(s.at_xid) + 1, tidemark.xid_number(s.start_xid) + 1, tidemark.xid_number(s.ended_xid) + 1)
+    select greatest(tidemark.snapshot_end(s.window_from), tidemark.snapshot_end(s.window_to), tidemark.snapshot_end(s.start_to),
+      tidemark.xid_number(s.ended_xid) + 1)
     from tidemark.subscription as s
     union all
-    select greatest(tidemark.snapshot_end(l.window_to), tidemark.xid_number(l.last_xid) + 1) from tidemark.lease as l
+    select tidemark.snapshot_end(l.window_to) from tidemark.lease as l
     union all
     select tidemark.xid_number(r.xid) + 1 from tidemark.retry as r
     union all
-    select greatest(tidemark.xid_number(p.seal_xid), tidemark.xid_number(p.high_xid)) + 1 from tidemark.partition as p
+    select tidemark.xid_number(p.seal_xid) + 1 from tidemark.partition as p
     union all
-    select greatest(tidemark.snapshot_end(b.upper), tidemark.snapshot_end(b.lower_from), tidemark.snapshot_end(b.lower_to),
-      tidemark.xid_number(b.lower_xid) + 1)
+    select greatest(tidemark.snapshot_end(b.upper), tidemark.snapshot_end(b.lower_from), tidemark.snapshot_end(b.lower_to))
     from tidemark.backfill as b
     union all
     select tidemark.xid_number(w.ended_xid) + 1 from tidemark.bit_wipe as w
@@ -55,7 +55,8 @@ begin
     select tidemark.xid_number(t.fill_xid) + 1 from tidemark.topic as t
   ) as x (number);
   for each_topic in select t.id from tidemark.topic as t loop
-    execute format('select xid from tidemark.log_%s order by xid desc limit 1', each_topic) into top;
+    execute format('select xid from (select xid from tidemark.log_%s order by id desc limit %L) as n order by xid desc limit 1',
+      each_topic, newest) into top;
     highest := greatest(highest, tidemark.xid_number(top) + 1);
   end loop;
   return highest;
@@ -75,15 +76,15 @@ declare
 begin
   if known = here and known <> '' then
     -- A snapshot that is stored ended before one that is taken now, unless it is of another counter.
-    return case when exists (
-      select from tidemark.subscription as s
-      where pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot())
-    ) then 'restored' else 'same' end;
+    -- The same with ids.
+    return case when exists (select from tidemark.subscription as s where tidemark.is_ahead(s)) then 'restored' else 'same' end;
   end if;
-  stored := tidemark.stored_end();
   if known = '' or here = '' then
+    -- Where the cluster can't be told this is asked at every opening.
+    stored := tidemark.stored_end(10000);
     return case when stored > tidemark.snapshot_end(pg_current_snapshot()) then 'restored' else 'new' end;
   end if;
+  stored := tidemark.stored_end(null);
   return case when stored > tidemark.xid_number(pg_snapshot_xmin(pg_current_snapshot())) then 'restored' else 'moved' end;
 end
 $$;
@@ -98,17 +99,8 @@ $$;
 
 -- ── repair ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 --
--- Every message gets the number of its partition, counted from the lowest that is kept, for its transaction id: below
--- all that runs here, however few transactions this cluster has seen, and in the order of the ids. A cursor then is the
--- highest id that its group has passed; what it has not passed below that becomes retries, due at once.
-
--- The transaction id that the messages of this id's partition have after a repair.
-create function tidemark.rebased_xid(p_topic int, p_id bigint, p_most bigint) returns xid8
-language sql stable as $$
-  select greatest(1, least(p_most, count(*)))::text::xid8
-  from tidemark.log_partitions(p_topic) as p
-  where p.number <= p_id / tidemark.partition_rows(p_topic)
-$$;
+-- Every message gets 1 for its transaction id: below all that runs here, however few transactions this cluster has seen. A
+-- cursor then is the highest id that its group has passed; what it has not passed below that becomes retries, due at once.
 
 -- A page finds its slots by reading its rows again from its window. As retries under the same lease they keep their slots,
 -- and whoever holds it may still settle it.
@@ -160,18 +152,19 @@ end
 $$;
 
 -- The group's cursor by ids. Returns how many messages became retries.
-create function tidemark.rebase_cursor(s tidemark.subscription, p_gone bigint, p_now pg_snapshot, p_most bigint) returns bigint
+create function tidemark.rebase_cursor(s tidemark.subscription, p_gone bigint, p_now pg_snapshot) returns bigint
 language plpgsql volatile as $$
 declare
   log text := format('tidemark.log_%s', s.topic_id);
   last bigint := tidemark.last_id(s.topic_id);
-  low bigint := greatest(least(s.straggler_id, s.from_id), p_gone);
+  low bigint := greatest(tidemark.cursor_id(s), p_gone);
   -- No window sees beyond its to_id: what is above was published after it, whatever its transaction id seems to say.
-  passed text := format('id <= %s and tidemark.has_passed(%L::pg_snapshot, %L::pg_snapshot, %L::xid8, %s, xid, id)',
-    s.to_id, s.window_from, s.window_to, s.at_xid, s.at_id);
+  passed text := format('id <= %s and tidemark.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
+    s.to_id, s.window_from, s.window_to, s.at_id);
   place bigint;
   is_there boolean;
   first_id bigint;
+  bounds bigint[];
   made bigint;
 begin
   execute format('select max(id) from %s where id > %s and %s', log, low, passed) into place;
@@ -183,25 +176,26 @@ begin
     'on conflict do nothing', s.id, log, low, place, passed, coalesce(s.since, '-infinity'));
   get diagnostics made = row_count;
   execute format('select exists (select from %s where id > %s)', log, place) into is_there;
-  if s.start_window::text <> '1:1:' or s.start_xid > '0'::xid8 then
-    execute format('select min(id) from %s where not pg_visible_in_snapshot(xid, %L) and (xid, id) > (%L::xid8, %s)',
-      log, s.start_window, s.start_xid, s.start_id) into first_id;
+  if s.start_from::text <> '1:1:' or s.start_id > 0 then
+    execute format('select min(id) from %s where not tidemark.has_passed(%L, %L, %s, xid, id)',
+      log, s.start_from, s.start_to, s.start_id) into first_id;
     s.start_id := coalesce(first_id - 1, last);
-    s.start_xid := tidemark.rebased_xid(s.topic_id, s.start_id, p_most);
   end if;
+  -- Whoever is in progress now was kept out: its ids are yet to be drawn.
+  bounds := array(select last from pg_snapshot_xip(p_now));
   update tidemark.subscription as x
   set window_from = case when is_there then '1:1:'::pg_snapshot else p_now end, window_to = p_now,
-    at_xid = case when is_there then tidemark.rebased_xid(s.topic_id, place, p_most) else '0' end,
-    at_id = case when is_there then place else 0 end,
-    straggler_id = last, from_id = case when is_there then place else last end, to_id = last, next_id = last,
-    start_window = '1:1:', start_xid = s.start_xid, start_id = s.start_id, ended_xid = null
+    late_ids = case when is_there then '{}' else bounds end, open_ids = bounds,
+    from_id = case when is_there then place else last end, next_id = last,
+    seen_id = case when is_there then 0 else last end, to_id = last, at_id = case when is_there then place else 0 end,
+    start_from = '1:1:', start_to = p_now, start_id = s.start_id, ended_xid = null, live_xid = null
   where x.id = s.id;
   return made;
 end
 $$;
 
 -- A backfill that was cancelled or has failed may be resumed: what it has yet to come to, by ids.
-create function tidemark.rebase_backfill(b tidemark.backfill, p_now pg_snapshot, p_most bigint) returns void
+create function tidemark.rebase_backfill(b tidemark.backfill, p_now pg_snapshot) returns void
 language plpgsql volatile as $$
 declare
   first_id bigint;
@@ -209,14 +203,13 @@ begin
   execute format('select min(id) from tidemark.log_%s where id > %s and id <= %s and %s',
     b.topic_id, b.checkpoint_id, b.upper_id, tidemark.backfill_filter(b)) into first_id;
   update tidemark.backfill as x
-  set lower_from = '1:1:', lower_to = p_now, upper = p_now, lower_place = coalesce(first_id - 1, b.upper_id),
-    lower_xid = tidemark.rebased_xid(b.topic_id, coalesce(first_id - 1, b.upper_id), p_most)
+  set lower_from = '1:1:', lower_to = p_now, upper = p_now, lower_place = coalesce(first_id - 1, b.upper_id)
   where x.subscription_id = b.subscription_id;
 end
 $$;
 
 create function tidemark.rebase_topic(
-  t tidemark.topic, p_now pg_snapshot, p_most bigint, out messages bigint, out groups bigint, out retries bigint
+  t tidemark.topic, p_now pg_snapshot, out messages bigint, out groups bigint, out retries bigint
 )
 language plpgsql volatile as $$
 declare
@@ -226,14 +219,16 @@ declare
   last bigint;
   changed bigint;
   at_number bigint;
-  rows bigint := tidemark.partition_rows(t.id);
-  new_xid xid8;
 begin
   messages := 0;
   groups := 0;
   retries := 0;
-  -- A restore that left the sequence behind would give ids out twice.
+  -- A restore that left the sequence behind would give ids out twice: not only those that the log still has.
   execute format('select max(id) from tidemark.log_%s', t.id) into last;
+  last := greatest(last, t.gone_id,
+    (select max(greatest(x.to_id, x.next_id, x.at_id)) from tidemark.subscription as x where x.topic_id = t.id),
+    (select max(d.id) from tidemark.dedupe as d where d.topic_id = t.id),
+    (select max(d.message_id) from tidemark.dead_letter as d where d.topic_id = t.id));
   if last > tidemark.last_id(t.id) then
     perform setval(format('tidemark.log_%s_id', t.id)::regclass, last);
   end if;
@@ -245,31 +240,23 @@ begin
     loop
       perform tidemark.page_to_retries(s, l);
     end loop;
-    retries := retries + tidemark.rebase_cursor(s, t.gone_id, p_now, p_most);
+    retries := retries + tidemark.rebase_cursor(s, t.gone_id, p_now);
     groups := groups + 1;
   end loop;
   for b in select * from tidemark.backfill as x where x.topic_id = t.id loop
-    perform tidemark.rebase_backfill(b, p_now, p_most);
+    perform tidemark.rebase_backfill(b, p_now);
   end loop;
 
   update tidemark.retry as r
   set xid = '1'
   where r.subscription_id in (select x.id from tidemark.subscription as x where x.topic_id = t.id);
   for at_number in select p.number from tidemark.log_partitions(t.id) as p loop
-    new_xid := tidemark.rebased_xid(t.id, at_number * rows, p_most);
-    execute format('update tidemark.log_%s_p%s set xid = %L::xid8 where xid <> %L::xid8', t.id, at_number, new_xid, new_xid);
+    execute format('update tidemark.log_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
     get diagnostics changed = row_count;
     messages := messages + changed;
     if tidemark.is_tracked(t.id) then
-      execute format('update tidemark.track_%s_p%s set xid = %L::xid8 where xid <> %L::xid8', t.id, at_number, new_xid, new_xid);
+      execute format('update tidemark.track_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
     end if;
-    update tidemark.retry as r
-    set xid = new_xid
-    where r.subscription_id in (select x.id from tidemark.subscription as x where x.topic_id = t.id)
-      and r.id >= at_number * rows and r.id < (at_number + 1) * rows and r.xid <> new_xid;
-    update tidemark.partition as p
-    set low_xid = case when p.low_xid is not null then new_xid end, high_xid = case when p.high_xid is not null then new_xid end
-    where p.topic_id = t.id and p.number = at_number;
   end loop;
   -- Whoever could have written to them has ended with the old cluster.
   update tidemark.partition as p set seal_xid = '1' where p.topic_id = t.id;
@@ -284,7 +271,6 @@ declare
   t tidemark.topic;
   own xid8 := pg_current_xact_id();
   now pg_snapshot;
-  most bigint;
   done record;
 begin
   topics := 0;
@@ -299,16 +285,15 @@ begin
       execute format('lock table tidemark.log_%s in access exclusive mode', t.id);
     end loop;
     now := tidemark.take_snapshot(own);
-    most := tidemark.xid_number(pg_snapshot_xmin(now)) - 1;
     for t in select * from tidemark.topic as x order by x.id loop
-      select * into done from tidemark.rebase_topic(t, now, most);
+      select * into done from tidemark.rebase_topic(t, now);
       topics := topics + 1;
       messages := messages + done.messages;
       groups := groups + done.groups;
       retries := retries + done.retries;
     end loop;
     update tidemark.lease as l
-    set kind = 'retry', window_from = null, window_to = null, first_xid = null, last_xid = null
+    set kind = 'retry', window_from = null, window_to = null
     where l.window_to is not null;
   end if;
   perform tidemark.note_cluster();

@@ -1,7 +1,7 @@
 -- For messages with an id of their own, and inside a caller's transaction. A messageId that the dedupe table remembers
 -- gives the id stored before, and stores nothing. Sorted by messageId, so that two such publishes can't deadlock.
-with tx as materialized (
-  select pg_current_xact_id() as xid, clock_timestamp() as now
+with {given}tx as materialized (
+  select pg_current_xact_id() as xid, clock_timestamp() as now, {salt} as salt{patience}
 ), input as materialized (
   {input}
 ), numbered as (
@@ -24,8 +24,8 @@ with tx as materialized (
     created_at = case when d.created_at < excluded.created_at - {window} then excluded.created_at else d.created_at end
   returning d.message_id, d.id
 ), stored as (
-  insert into tidemark.log_{topic} (xid, id, created_at, key, type, headers, message_id, payload)
-  select tx.xid, drawn.id, tx.now, i.key, i.type, i.headers, i.message_id, i.payload
+  insert into tidemark.log_{topic} (xid, id, created_at, salt, key, type, headers, message_id, payload)
+  select tx.xid, drawn.id, tx.now, tx.salt, i.key, i.type, i.headers, i.message_id, i.payload
   from tx
   cross join drawn
   join input as i on i.place = drawn.place

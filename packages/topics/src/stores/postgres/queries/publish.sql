@@ -1,8 +1,8 @@
 -- The transaction's id is taken before the first message's id: cursors rely on it (migrations/002_cursor.sql). The columns
 -- of a select are computed from left to right, row after row as unnest gives them, so the ids grow in the order given.
 with stored as (
-  insert into tidemark.log_{topic} (xid, id, created_at, key, type, headers, payload)
-  select pg_current_xact_id(), nextval('tidemark.log_{topic}_id'), statement_timestamp(), m.key, m.type, m.headers, m.payload
+  insert into tidemark.log_{topic} (xid, id, created_at, salt, key, type, headers, payload)
+  select pg_current_xact_id(), nextval('tidemark.log_{topic}_id'), statement_timestamp(), $5::bigint, m.key, m.type, m.headers, m.payload
   from unnest($1::bytea[], $2::text[], $3::text[], $4::text[]) as m (payload, key, type, headers)
   where {condition}
   returning {returned}

@@ -1,0 +1,146 @@
+import type { Engine } from '../consume/engine.ts'
+import { ClaimNotFoundError, ConfigError } from '../errors.ts'
+import { messageIdIn } from '../message-id.ts'
+import { checkName } from '../names.ts'
+import { Options } from '../options.ts'
+import type { ClaimRecord, ClaimsQuery } from '../stores/fan-out-store.ts'
+import type { TakenMessage, TopicRecord } from '../stores/store.ts'
+import { findGroup, findTopic } from './scope.ts'
+
+export type ClaimsOptions = {
+  group?: string
+  /** Those of one consumer. */
+  consumer?: string
+  /** The `next` of the page before. */
+  after?: string
+  limit?: number
+  /** How many messages are named of each claim, at most (default 20). */
+  messages?: number
+}
+
+export type ClaimedMessage = {
+  readonly id: number
+  readonly messageId: string
+  /** Claims that count against maxAttempts, this one included. */
+  readonly attempt: number
+  /** The fencing token under which it is held. */
+  readonly version: number
+}
+
+/** Messages that one consumer holds under one lease. */
+export type Claim = {
+  /** For `releaseClaim`. */
+  readonly id: string
+  readonly topic: string
+  /** '' in a queue. */
+  readonly group: string
+  readonly consumer: string
+  readonly claimedAt: Date
+  /** Others may take it over from then on; null: never, it has to be settled or released. */
+  readonly expiresAt: Date | null
+  /** Messages when it was claimed. */
+  readonly size: number
+  /** Messages that are not settled. */
+  readonly unsettled: number
+  /** Of those that are not settled, the lowest and the highest id. */
+  readonly firstId: number | null
+  readonly lastId: number | null
+  /** Of those that are not settled, the first. */
+  readonly messages: readonly ClaimedMessage[]
+}
+
+export type ClaimsPage = {
+  readonly claims: readonly Claim[]
+  /** Give it as `after` for the next page; null: there is no more. */
+  readonly next: string | null
+}
+
+export type ReleasedClaim = {
+  readonly topic: string
+  readonly group: string
+  /** Who held it. */
+  readonly consumer: string
+  /** Messages that are delivered again. */
+  readonly released: number
+  /** Messages that were out of attempts. */
+  readonly deadLettered: number
+}
+
+const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const PLACE = /^(\d{1,20})\.(.*)$/
+
+/** Who holds what, the longest held first. Reads leases and retries, and of the log only the messages it names. */
+export async function claims(engine: Engine, name: string, given?: ClaimsOptions): Promise<ClaimsPage> {
+  const options = new Options('claims', given)
+  const group = options.groupName('group')
+  const consumer = options.value('consumer')
+  const after = placeOf(options.string('after', undefined))
+  const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
+  const named = options.integer('messages', 20, { min: 0, max: 1_000 })
+  options.done()
+  const topic = await findTopic(engine, name)
+  const query: ClaimsQuery = {
+    ...(group !== undefined && { subscriptionId: (await findGroup(engine, name, group)).subscription.id }),
+    ...(consumer !== undefined && { consumer: checkConsumer(consumer) }),
+    ...(after !== undefined && { after }),
+    // One more tells whether there is another page.
+    limit: limit + 1,
+    named,
+  }
+  const found = await engine.store.claims(topic, query)
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    claims: page.map(each => toClaim(topic, each)),
+    next: found.length > limit && last !== undefined ? `${last.place}.${last.token}` : null,
+  }
+}
+
+/**
+ * Gives a claim back at once, also one that never runs out. Its messages come back as those of a lease that ran out do: the
+ * attempt counts, and what was out of attempts becomes a dead letter. Its holder's settlements are stale from now on.
+ */
+export async function releaseClaim(engine: Engine, name: string, id: string): Promise<ReleasedClaim> {
+  if (typeof id !== 'string' || !TOKEN.test(id)) throw new ConfigError('releaseClaim.id', id, 'the id of a claim')
+  const topic = await findTopic(engine, name)
+  const released = await engine.store.releaseClaim(topic, id.toLowerCase())
+  if (released === undefined) throw new ClaimNotFoundError(name, id)
+  const { group, consumer, count, deadLettered, messages } = released
+  engine.isolation.settled(released.token)
+  const where = { topic: name, group }
+  const named = messages.map(message => toNamed(topic, message))
+  engine.instrumentation.emit('claim-released', { ...where, consumer, count, messages: named })
+  if (deadLettered > 0) engine.instrumentation.emit('dead-lettered', { ...where, count: deadLettered })
+  engine.wakeHub.wake(topic.id)
+  engine.store.hint(topic.id)
+  return { ...where, consumer, released: count, deadLettered }
+}
+
+/** A group's consumers share a claim: their names are joined by commas. */
+function checkConsumer(value: unknown): string {
+  if (typeof value !== 'string' || value === '')
+    throw new ConfigError('claims.consumer', value, 'the name of a consumer')
+  for (const each of value.split(',')) checkName('consumer', each)
+  return value
+}
+
+function placeOf(after: string | undefined): ClaimsQuery['after'] {
+  if (after === undefined) return undefined
+  const [, place = '', token = ''] = PLACE.exec(after) ?? []
+  if (!TOKEN.test(token)) throw new ConfigError('claims.after', after, 'the `next` of an earlier page')
+  return { place, token }
+}
+
+const toClaim = (topic: TopicRecord, { token, claimedAt, deadline, place: _, ...claim }: ClaimRecord): Claim => ({
+  ...claim,
+  id: token,
+  topic: topic.name,
+  claimedAt: new Date(claimedAt),
+  expiresAt: deadline === null ? null : new Date(deadline),
+  messages: claim.messages.map(message => toNamed(topic, message)),
+})
+
+function toNamed<T extends TakenMessage>(topic: TopicRecord, message: T): Omit<T, 'salt'> & { messageId: string } {
+  const { salt: _, ...rest } = message
+  return { ...rest, messageId: messageIdIn(topic, message) }
+}

@@ -1,0 +1,67 @@
+import type { Engine } from '../consume/engine.ts'
+import { Histogram, type Percentiles } from '../metrics/histogram.ts'
+import { Options } from '../options.ts'
+import type { ConsumerRecord } from '../stores/fan-out-store.ts'
+import { findGroup, findTopic } from './scope.ts'
+
+/** One consumer of a group: of this process as it is now, of others as their heartbeats told last. */
+export type ConsumerHealth = {
+  readonly topic: string
+  /** '' in a queue. */
+  readonly group: string
+  readonly consumer: string
+  /** The process it works in: host, process id, and what tells several of one process apart. */
+  readonly instance: string
+  /** Messages that it has acknowledged, and whose attempt failed, since it began. */
+  readonly processed: number
+  readonly failed: number
+  /** Milliseconds that its handler took. */
+  readonly handler: Percentiles
+  readonly startedAt: Date
+  /** null before its first message. */
+  readonly lastActiveAt: Date | null
+  readonly reportedAt: Date
+}
+
+/** Of the group, or of all groups of the topic; those not heard of for a heartbeat timeout are left out. */
+export async function consumers(engine: Engine, name: string, given?: { group?: string }): Promise<ConsumerHealth[]> {
+  const options = new Options('consumers', given)
+  const group = options.string('group', undefined)
+  options.done()
+  const topic = await findTopic(engine, name)
+  const wanted = group === undefined ? undefined : (await findGroup(engine, name, group)).subscription.group
+  const { instance } = engine.heartbeats
+  const others = (await engine.store.consumers(topic)).filter(each => each.instance !== instance)
+  return [...others.map(record => toHealth(name, record)), ...localConsumers(engine, name)]
+    .filter(each => wanted === undefined || each.group === wanted)
+    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+}
+
+/** What the database will be told with the next heartbeat. */
+function localConsumers(engine: Engine, topic: string): ConsumerHealth[] {
+  const { instance } = engine.heartbeats
+  const now = Date.now()
+  return [...engine.instrumentation.metrics.groupsOf(topic)].flatMap(([group, scope]) =>
+    [...scope.consumers].map(([consumer, meter]) => ({
+      ...{ topic, group, consumer, instance },
+      ...meter.snapshot(),
+      startedAt: new Date(now - meter.ageMs),
+      reportedAt: new Date(now),
+    })),
+  )
+}
+
+function toHealth(topic: string, record: ConsumerRecord): ConsumerHealth {
+  const { group, consumer, instance, processed, failed, startedAt, activeAt, reportedAt } = record
+  const handler = new Histogram()
+  handler.merge(record.handler)
+  return {
+    ...{ topic, group, consumer, instance, processed, failed },
+    handler: handler.snapshot(),
+    startedAt: new Date(startedAt),
+    lastActiveAt: activeAt === null ? null : new Date(activeAt),
+    reportedAt: new Date(reportedAt),
+  }
+}
+
+const keyOf = ({ group, consumer, instance }: ConsumerHealth): string => [group, consumer, instance].join('/')

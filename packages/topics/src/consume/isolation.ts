@@ -1,0 +1,168 @@
+import type { Suspects } from '../stores/store.ts'
+import type { HeldLease } from './held-lease.ts'
+
+/** What has been in hand for this long is not waited for: a handler that hangs must not stop the others. */
+const PATIENCE_MS = 10_000
+/** After this long, suspects that are handled alone give way to everything else for one claim. */
+const TURN_MS = 1_000
+
+/** Who claims, as far as this file is concerned. */
+export type Claimant = {
+  readonly subscription: { readonly id: number }
+  wake(): void
+}
+
+/** A claim under way, and then the lease that it brought. */
+export type Holding = {
+  readonly by: Claimant
+  readonly since: number
+  /** What the claim may bring, then what it has brought. */
+  suspects: Suspects
+  lease: HeldLease | undefined
+}
+
+/** From the first suspect of a group that is found on its last attempt until there is none. */
+type Turn = { since: number | undefined; isResting: boolean }
+
+/**
+ * What the groups of this process have in hand, to decide which suspects a claim may bring.
+ *
+ * When a process dies, everything it had in hand has used an attempt. So that no innocent message runs out of them, its
+ * last attempt is made while nothing is in hand that is known to be dangerous:
+ *
+ * - A suspect on its last attempt is claimed when the process has nothing else of its group in hand, and no suspects of
+ *   any other group. Until it is settled, nothing more of its group is claimed, and no suspects of any group.
+ * - Of other suspects a consumer has one piece in hand, beside its ordinary pages: a death splits no more than that.
+ */
+export class Isolation {
+  readonly #now: () => number
+  readonly #held = new Map<number, Set<Holding>>()
+  readonly #byToken = new Map<string, Holding>()
+  readonly #turns = new Map<number, Turn>()
+  /** Told to wait for what is in hand. */
+  readonly #waiting = new Set<Claimant>()
+  /** Not allowed to bring suspects that are due. */
+  readonly #denied = new Set<Claimant>()
+
+  constructor(now = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Begins a claim; or, as a number, how long to wait. The claimant is woken when it is worth asking sooner. */
+  begin(claimant: Claimant): Holding | number {
+    const { id } = claimant.subscription
+    const now = this.#now()
+    this.#waiting.delete(claimant)
+    this.#denied.delete(claimant)
+    const own = this.#ownOf(id, now)
+    const wait = this.#turns.size === 0 ? 0 : this.#waitFor(id, now)
+    if (wait > 0) {
+      this.#waiting.add(claimant)
+      return wait
+    }
+    const holding = { by: claimant, since: now, suspects: this.#allowed(claimant, own, now), lease: undefined }
+    own.add(holding)
+    return holding
+  }
+
+  /** The claim has ended; `waiting`: suspects that it was not allowed to bring. True: ask again at once. */
+  end(claimant: Claimant, holding: Holding, lease: HeldLease | null, waiting: Suspects): boolean {
+    const { id } = claimant.subscription
+    const asked = holding.suspects
+    holding.suspects = lease?.lease.suspects ?? 'none'
+    holding.lease = lease ?? undefined
+    if (lease === null) this.#held.get(id)?.delete(holding)
+    else this.#byToken.set(lease.lease.token, holding)
+    const turn = this.#turns.get(id)
+    if (turn !== undefined) turn.isResting = false
+    if (asked === 'alone' && holding.suspects !== 'alone') this.#turns.delete(id)
+    if (waiting === 'alone' && turn === undefined) this.#turns.set(id, { since: undefined, isResting: false })
+    if (lease === null && waiting === 'shared') this.#denied.add(claimant)
+    this.#wake(asked !== holding.suspects)
+    return lease === null && waiting === 'alone'
+  }
+
+  /** The claim failed. */
+  cancel(holding: Holding): void {
+    this.#held.get(holding.by.subscription.id)?.delete(holding)
+    this.#wake(holding.suspects !== 'none')
+  }
+
+  /** The lease is settled, or is this process's no longer. */
+  settled(token: string): void {
+    const holding = this.#byToken.get(token)
+    if (holding === undefined) return
+    this.#byToken.delete(token)
+    this.cancel(holding)
+  }
+
+  /** It claims no more for now. */
+  leave(claimant: Claimant): void {
+    if (this.#waiting.delete(claimant)) this.#wake(true)
+    this.#denied.delete(claimant)
+  }
+
+  #ownOf(id: number, now: number): Set<Holding> {
+    const own = this.#held.get(id) ?? new Set()
+    this.#held.set(id, own)
+    for (const holding of own) if (isGone(holding, now)) this.#drop(own, holding)
+    return own
+  }
+
+  #drop(own: Set<Holding>, holding: Holding): void {
+    own.delete(holding)
+    if (holding.lease) this.#byToken.delete(holding.lease.lease.token)
+  }
+
+  /** Until nothing is in hand that must not be beside what this claim may bring. */
+  #waitFor(id: number, now: number): number {
+    const turn = this.#turns.get(id)
+    const isAlonesTurn = turn !== undefined && !isOver(turn, now)
+    let longest = 0
+    for (const own of this.#held.values()) {
+      for (const holding of own) {
+        if (isGone(holding, now)) this.#drop(own, holding)
+        else if (isAlonesTurn ? isBesideAlone(holding, id) : isAloneOf(holding, id)) {
+          longest = Math.max(longest, holding.since + PATIENCE_MS - now)
+        }
+      }
+    }
+    return longest
+  }
+
+  #allowed(claimant: Claimant, own: Set<Holding>, now: number): Suspects {
+    const turn = this.#turns.get(claimant.subscription.id)
+    if (turn !== undefined) {
+      turn.isResting = isOver(turn, now)
+      turn.since = turn.isResting ? undefined : (turn.since ?? now)
+      // The others' chance to bring their suspects.
+      if (turn.isResting) this.#wake(true)
+      return turn.isResting ? 'none' : 'alone'
+    }
+    for (const { by, suspects } of own) if (by === claimant && suspects === 'shared') return 'none'
+    return this.#turns.size > 0 && this.#isAloneAnywhere() ? 'none' : 'shared'
+  }
+
+  /** Some group's suspect is in hand alone, or waits to be. */
+  #isAloneAnywhere(): boolean {
+    for (const { subscription } of this.#waiting) if (this.#turns.get(subscription.id)?.isResting === false) return true
+    for (const own of this.#held.values()) for (const { suspects } of own) if (suspects === 'alone') return true
+    return false
+  }
+
+  #wake(withDenied: boolean): void {
+    for (const claimant of this.#waiting) claimant.wake()
+    if (withDenied) for (const claimant of this.#denied) claimant.wake()
+  }
+}
+
+const isOver = ({ since }: Turn, now: number): boolean => since !== undefined && now - since > TURN_MS
+
+/** In hand no longer, or for too long. */
+const isGone = ({ since, lease }: Holding, now: number): boolean =>
+  since + PATIENCE_MS <= now || lease?.isExpiredAt(now) === true
+
+const isAloneOf = ({ by, suspects }: Holding, id: number): boolean => by.subscription.id === id && suspects === 'alone'
+
+const isBesideAlone = ({ by, suspects }: Holding, id: number): boolean =>
+  by.subscription.id === id || suspects !== 'none'

@@ -1,0 +1,33 @@
+import type { Duration } from '../duration.ts'
+import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
+import type { RawMessage } from '../raw-message.ts'
+import { LeasedDelivery } from './delivery.ts'
+import type { Engine } from './engine.ts'
+import type { HeldLease } from './held-lease.ts'
+
+/** A delivery in the hands of a reader, whose work is done when it is settled. */
+export class ReadDelivery<T> extends LeasedDelivery<T> {
+  readonly #meter: ConsumerMeter
+  readonly #startedAt = performance.now()
+
+  constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T, meter: ConsumerMeter) {
+    super(engine, lease, index, raw, payload)
+    this.#meter = meter
+  }
+
+  override async ack(): Promise<void> {
+    await this.#counted(() => super.ack())
+  }
+
+  override async nack(error?: unknown, given?: { delay?: Duration }): Promise<void> {
+    await this.#counted(() => super.nack(error, given))
+  }
+
+  /** Once, and only what the database has accepted. */
+  async #counted(settle: () => Promise<void>): Promise<void> {
+    const isFirst = !this.settled
+    const ms = performance.now() - this.#startedAt
+    await settle()
+    if (isFirst) this.#meter.settled(this.failed, ms)
+  }
+}

@@ -1,0 +1,101 @@
+import { describeFailure } from '../failure.ts'
+import type { FailureRecord, SubscriptionRecord } from '../stores/store.ts'
+
+/** What a group could really do last, as this process knows: its subscription may say ACTIVE all the while. */
+export type GroupVitals = {
+  readonly topic: string
+  readonly group: string
+  /** When a claim was last answered, with messages or without. */
+  readonly lastClaimAt: Date | null
+  /** Since when no claim succeeds; null where the last one did. */
+  readonly failingSince: Date | null
+  readonly lastError: FailureRecord | null
+}
+
+type Vital = {
+  readonly topic: string
+  readonly group: string
+  users: number
+  lastClaimAt: Date | null
+  failingSince: Date | null
+  lastError: FailureRecord | null
+  /** Claims that wait for an answer, each by when it was sent. */
+  readonly waiting: Set<Date>
+}
+
+/** A claim that is not answered for so long is no longer under way but failing. */
+const SILENT_MS = 4_000
+
+/** The claims of all groups and readers of one Tidemark, by subscription. Recording is O(1). */
+export class Vitals {
+  readonly #vitals = new Map<number, Vital>()
+
+  /** For as long as somebody claims for the group; the returned function ends it. */
+  join(topic: string, { id, group }: SubscriptionRecord): () => void {
+    const vital = this.#vitals.get(id) ?? newVital(topic, group)
+    this.#vitals.set(id, vital)
+    vital.users++
+    return () => {
+      if (--vital.users === 0) this.#vitals.delete(id)
+    }
+  }
+
+  /** A claim goes out; call one of the answers when it is over. */
+  claiming(subscriptionId: number): { answered(): void; failed(thrown: unknown): void } {
+    const vital = this.#vitals.get(subscriptionId)
+    if (vital === undefined) return { answered: () => undefined, failed: () => undefined }
+    const sentAt = new Date()
+    vital.waiting.add(sentAt)
+    return {
+      answered: () => {
+        vital.waiting.delete(sentAt)
+        vital.lastClaimAt = new Date()
+        vital.failingSince = null
+        vital.lastError = null
+      },
+      failed: thrown => {
+        vital.waiting.delete(sentAt)
+        this.#fail(vital, sentAt, thrown)
+      },
+    }
+  }
+
+  /** It claims nothing for this reason. */
+  held(subscriptionId: number, reason: Error): void {
+    const vital = this.#vitals.get(subscriptionId)
+    if (vital !== undefined) this.#fail(vital, new Date(), reason)
+  }
+
+  /** Those that can do nothing now. */
+  failing(): GroupVitals[] {
+    return [...this.all().values()].filter(({ failingSince }) => failingSince !== null)
+  }
+
+  /** By subscription. */
+  all(): ReadonlyMap<number, GroupVitals> {
+    return new Map([...this.#vitals].map(([id, vital]) => [id, shown(vital)]))
+  }
+
+  #fail(vital: Vital, since: Date, thrown: unknown): void {
+    vital.failingSince ??= since
+    vital.lastError = describeFailure(thrown)
+  }
+}
+
+const newVital = (topic: string, group: string): Vital => ({
+  topic,
+  group,
+  users: 0,
+  lastClaimAt: null,
+  failingSince: null,
+  lastError: null,
+  waiting: new Set(),
+})
+
+function shown({ topic, group, lastClaimAt, failingSince, lastError, waiting }: Vital): GroupVitals {
+  const oldest = [...waiting].reduce<Date | null>((a, b) => (a === null || b < a ? b : a), null)
+  const isSilent = oldest !== null && Date.now() - oldest.getTime() > SILENT_MS
+  if (failingSince !== null || !isSilent) return { topic, group, lastClaimAt, failingSince, lastError }
+  const error = { name: 'SilenceError', message: `A claim of ${oldest.toISOString()} is not answered` }
+  return { topic, group, lastClaimAt, failingSince: oldest, lastError: error }
+}

@@ -1,0 +1,123 @@
+import {
+  DatabaseError,
+  DatabaseInUseError,
+  DatabaseRestoredError,
+  DatabaseUnreachableError,
+  DatabaseVersionError,
+  NamespaceGoneError,
+  OutcomeUnknownError,
+  TidemarkError,
+} from './errors.ts'
+import { describeFailure, toError } from './failure.ts'
+import type { FailureRecord } from './stores/store.ts'
+
+/** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
+export const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const
+export type FailureKind = (typeof FAILURE_KINDS)[number]
+export type FailureCounts = { readonly [kind in FailureKind]: number }
+
+/** Something that fails again and again, and has not worked since. */
+export type Outage = {
+  readonly kind: FailureKind
+  readonly since: Date
+  /** Attempts that failed so far. */
+  readonly failed: number
+  /** Of the latest attempt. */
+  readonly error: FailureRecord
+}
+
+export type OutageBegan = {
+  readonly kind: FailureKind
+  readonly error: Error
+  readonly topic?: string
+  readonly group?: string
+}
+export type OutageEnded = { readonly kind: FailureKind; readonly ms: number; readonly failed: number }
+
+type Where = { readonly topic?: string; readonly group?: string }
+type Open = {
+  readonly since: Date
+  failed: number
+  error: FailureRecord
+  /** Who fails, and when last: topics and groups, each of which may have a trouble of its own. */
+  readonly failing: Map<string, number>
+}
+type Tell = { began(outage: OutageBegan): void; ended(outage: OutageEnded): void }
+
+/** Who has not tried for so long tries no more: nobody waits for its success. */
+const GIVEN_UP_MS = 60_000
+
+/**
+ * Counts what fails at the database, and tells of it twice: when it begins and when it is over, not at every attempt. Whatever
+ * fails for want of a connection is one outage, whoever notices.
+ */
+export class Outages {
+  readonly #tell: Tell
+  readonly #counts = Object.fromEntries(FAILURE_KINDS.map(kind => [kind, 0])) as { [kind in FailureKind]: number }
+  readonly #open = new Map<FailureKind, Open>()
+
+  constructor(tell: Tell) {
+    this.#tell = tell
+  }
+
+  /** `since`: when it was tried. */
+  failed(kind: FailureKind, where: Where, thrown: unknown, since = new Date()): void {
+    this.#counts[kind]++
+    const isAway = isUnreachable(thrown)
+    if (isAway) this.#counts.connection++
+    this.#note(isAway ? 'connection' : kind, isAway ? {} : where, thrown, since)
+  }
+
+  /** O(1) while all is well. */
+  succeeded(kind: FailureKind, where: Where): void {
+    if (this.#open.size === 0) return
+    this.#open.get('connection')?.failing.clear()
+    this.#open.get(kind)?.failing.delete(keyOf(where))
+    this.#endOver()
+  }
+
+  get counts(): FailureCounts {
+    return { ...this.#counts }
+  }
+
+  get open(): Outage[] {
+    this.#endOver()
+    return [...this.#open].map(([kind, { since, failed, error }]) => ({ kind, since, failed, error }))
+  }
+
+  #note(kind: FailureKind, where: Where, thrown: unknown, since: Date): void {
+    const now = performance.now()
+    let outage = this.#open.get(kind)
+    const isNew = outage === undefined
+    outage ??= { since, failed: 0, error: describeFailure(thrown), failing: new Map() }
+    this.#open.set(kind, outage)
+    outage.failed++
+    outage.error = describeFailure(thrown)
+    outage.failing.set(keyOf(where), now)
+    if (isNew) this.#tell.began({ kind, ...where, error: toError(thrown) })
+  }
+
+  #endOver(): void {
+    const now = performance.now()
+    for (const [kind, { since, failed, failing }] of this.#open) {
+      for (const [key, at] of failing) if (now - at > GIVEN_UP_MS) failing.delete(key)
+      if (failing.size > 0) continue
+      this.#open.delete(kind)
+      this.#tell.ended({ kind, ms: Math.max(0, Date.now() - since.getTime()), failed })
+    }
+  }
+}
+
+const isUnreachable = (thrown: unknown): boolean =>
+  thrown instanceof DatabaseUnreachableError || (thrown instanceof OutcomeUnknownError && thrown.isConnectionLost)
+
+/** The database's fault, or the network's; not the caller's. */
+export function isFault(thrown: unknown): boolean {
+  if (!(thrown instanceof TidemarkError)) return true
+  const isRefusal = [DatabaseVersionError, DatabaseRestoredError, DatabaseInUseError, NamespaceGoneError].some(
+    each => thrown instanceof each,
+  )
+  return thrown instanceof DatabaseError && !isRefusal
+}
+
+const keyOf = ({ topic = '', group = '' }: Where): string => `${topic}/${group}`

@@ -1,0 +1,20 @@
+/** Of a key, a messageId or a type URL. */
+export const LONGEST_TEXT = 1_024
+
+/** A short text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
+export const isStorable = (text: string): boolean =>
+  text !== '' && text.length <= LONGEST_TEXT && !text.includes('\0') && text.isWellFormed()
+
+export const STORABLE_TEXT = `a text of 1 to ${LONGEST_TEXT} characters, well-formed and without NUL`
+
+/** The last moment that a Date can be. */
+const LAST_MS = 8.64e15
+
+/**
+ * A point in time, in milliseconds, as every engine can compare it; undefined where it is none. Nothing is older than 1970, so
+ * that an earlier one means the same.
+ */
+export function toTime(value: unknown): number | undefined {
+  const time = value instanceof Date ? value.getTime() : value
+  return typeof time === 'number' && Math.abs(time) <= LAST_MS ? Math.max(0, time) : undefined
+}

@@ -1,0 +1,24 @@
+import { Histogram, type Percentiles, type SparseHistogram } from '../metrics/histogram.ts'
+import type { ClaimConflicts } from '../metrics/scope.ts'
+
+/** What one process has reported of a group. */
+export type ReportedActivity = {
+  readonly claims: number
+  readonly claim_conflicts: number
+  readonly handler: SparseHistogram
+}
+
+export type SummedActivity = { readonly handler: Percentiles; readonly claimConflicts: ClaimConflicts }
+
+/** Of all processes together. */
+export function sumActivity(reported: readonly ReportedActivity[]): SummedActivity {
+  const handler = new Histogram()
+  let claims = 0
+  let lastMinute = 0
+  for (const each of reported) {
+    handler.merge(each.handler)
+    claims += each.claims
+    lastMinute += each.claim_conflicts
+  }
+  return { handler: handler.snapshot(), claimConflicts: { lastMinute, ratio: claims === 0 ? 0 : lastMinute / claims } }
+}

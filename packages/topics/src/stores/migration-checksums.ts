@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+import { DatabaseVersionError } from '../errors.ts'
+
+/** A migration as a namespace remembers it; one that a pre-release made has no checksum. */
+export type AppliedMigration = { readonly version: number; readonly checksum: string | null }
+
+/** Of a migration's text, however its lines end. */
+export const checksumOf = (text: string): string =>
+  createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex').slice(0, 16)
+
+/** Before the first release migrations were edited in place: a namespace that an older text has made is of no known form. */
+export const isPreRelease = (applied: readonly AppliedMigration[], checksums: readonly string[]): boolean =>
+  applied.some(({ version, checksum }) => version <= checksums.length && checksum !== checksums[version - 1])
+
+export const preReleaseError = (what: string, advice: string): DatabaseVersionError =>
+  new DatabaseVersionError(
+    `${what} was made by a pre-release of Tidemark with another layout of its tables. This version can neither use nor ` +
+      `upgrade it, and has changed nothing. ${advice}`,
+  )

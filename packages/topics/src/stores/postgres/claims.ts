@@ -1,0 +1,39 @@
+import { ClaimReleasedError } from '../../errors.ts'
+import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../fan-out-store.ts'
+import { MOST_NAMED, type TakenMessage, type TopicRecord } from '../store.ts'
+import type { Database } from './database.ts'
+
+const CLAIMS = 'select tidemark.claims($1, $2, $3, $4, $5, $6, $7) as claim'
+const RELEASE = 'select tidemark.release_claim($1, $2, $3, $4, $5) as released'
+
+/** The server puts the consumer's name in. */
+const RELEASED = new ClaimReleasedError('{consumer}')
+
+type Stored = Omit<ClaimRecord, 'messages'> & {
+  readonly messages: readonly TakenMessage[]
+  readonly attempts: readonly number[]
+}
+
+export async function listClaims(
+  database: Database,
+  topic: TopicRecord,
+  { subscriptionId, consumer, after, limit, named }: ClaimsQuery,
+): Promise<ClaimRecord[]> {
+  const place = [after?.place ?? null, after?.token ?? null]
+  const values = [topic.id, subscriptionId ?? null, consumer ?? null, ...place, limit, named]
+  const rows = await database.query(database.sql(CLAIMS), values)
+  return rows.map(({ claim }) => {
+    const { attempts, messages, ...stored } = JSON.parse(claim ?? '') as Stored
+    return { ...stored, messages: messages.map((message, index) => ({ ...message, attempt: attempts[index] ?? 1 })) }
+  })
+}
+
+export async function releaseClaim(
+  database: Database,
+  topic: TopicRecord,
+  token: string,
+): Promise<ReleasedClaim | undefined> {
+  const { name, message } = RELEASED
+  const [row] = await database.query(database.sql(RELEASE), [topic.id, token, name, message, MOST_NAMED])
+  return row?.released ? (JSON.parse(row.released) as ReleasedClaim) : undefined
+}

@@ -1,0 +1,48 @@
+import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '../../errors.ts'
+import type { Expected } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { codeOf } from './database-errors.ts'
+import { inSchema } from './schema-name.ts'
+
+const FIND = 'select incarnation from tidemark.namespace'
+const NO_TABLE = '42P01'
+const NO_SCHEMA = '3F000'
+
+/** null where there is no such namespace now. */
+export async function findIncarnation(
+  schema: string,
+  query: (text: string) => Promise<{ rows: Row[] }>,
+): Promise<string | null> {
+  try {
+    const { rows } = await query(inSchema(FIND, schema))
+    return rows[0]?.incarnation ?? null
+  } catch (error) {
+    if ([NO_TABLE, NO_SCHEMA].includes(codeOf(error))) return null
+    throw error
+  }
+}
+
+/** When it is opened, after its migrations. */
+export async function readIncarnation(database: Database): Promise<string> {
+  const [row] = await database.query(database.sql(FIND))
+  if (typeof row?.incarnation !== 'string') throw goneError(database, null)
+  return row.incarnation
+}
+
+/** One statement without parameters, so that it travels with the `begin`. All numbers are ours. */
+export function expectedText({ topic, subscription }: Expected): string {
+  const isTopic = topic && `exists (select from tidemark.topic where id = ${topic.id} and uid = ${topic.uid})`
+  const isGroup =
+    subscription &&
+    `exists (select from tidemark.subscription where id = ${subscription.id} and uid = ${subscription.uid})`
+  return `select (${FIND}) as incarnation, ${isTopic ?? true} as is_topic, ${isGroup ?? true} as is_group`
+}
+
+/** What that statement found, in a namespace that is the right one. */
+export function requireRecords({ topic, subscription }: Expected, row: Row | undefined): void {
+  if (topic && row?.is_topic !== 't') throw new TopicNotFoundError(topic.name)
+  if (subscription && row?.is_group !== 't') throw new SubscriptionGoneError(topic?.name ?? '', subscription.group)
+}
+
+export const goneError = ({ location, schema }: Pick<Database, 'location' | 'schema'>, found: string | null) =>
+  new NamespaceGoneError(`${location} (schema ${schema})`, found === null ? 'dropped' : 'dropped and made again')

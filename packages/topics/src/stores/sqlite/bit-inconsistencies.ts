@@ -1,0 +1,67 @@
+import type { TopicRecord } from '../store.ts'
+import { type Connection, rowsOf } from './connection.ts'
+import { hasTable, trackTable } from './topics.ts'
+import { lowestNeeded } from './tracking.ts'
+
+/** Rows of each part that is looked at, and sentences of each kind. */
+const LOOKED_AT = 1_000
+const TOLD = 10
+
+/**
+ * What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
+ * furthest behind.
+ */
+export function bitInconsistencies(connection: Connection, topic: TopicRecord): string[] {
+  if (!hasTable(connection, trackTable(topic.id))) return []
+  const live = rowsOf<{ id: number }>(
+    connection.prepare("select id from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED')"),
+    topic.id,
+  )
+  const next = Math.min(Number.MAX_SAFE_INTEGER, ...live.map(({ id }) => lowestNeeded(connection, id)))
+  const found = rowsOf<{ what: string }>(connection.prepare(statement(trackTable(topic.id))), topic.id, next)
+  return found.map(({ what }) => what)
+}
+
+const statement = (table: string): string => `
+  with
+    live as (
+      select group_name, bit, live_id from tidemark_subscription
+      where topic_id = ?1 and status in ('ACTIVE', 'PAUSED') and bit is not null
+    ),
+    known(bits) as (
+      select coalesce(sum(1 << bit), 0) from (
+        select bit from tidemark_subscription where topic_id = ?1 and bit is not null
+        union
+        select bit from tidemark_bit_wipe where topic_id = ?1
+      )
+    ),
+    looked_at as materialized (
+      select * from (select * from ${table} order by id limit ${LOOKED_AT})
+      union
+      select * from (select * from ${table} order by id desc limit ${LOOKED_AT})
+      union
+      select * from (select * from ${table} where id >= ?2 order by id limit ${LOOKED_AT})
+    )
+  select * from (
+    select 'message ' || id || ' waits for a group that does not exist' as what
+    from looked_at, known
+    where (required | completed) & ~known.bits <> 0
+    order by id
+    limit ${TOLD}
+  )
+  union all
+  select * from (
+    select 'message ' || id || ' was processed by a group of which it was not required'
+    from looked_at
+    where completed & ~required <> 0
+    order by id
+    limit ${TOLD}
+  )
+  union all
+  select * from (
+    select 'message ' || t.id || ' is not required of group ''' || live.group_name || ''', which was live when it was published'
+    from looked_at t
+    join live on t.id > live.live_id and t.required & (1 << live.bit) = 0
+    order by t.id
+    limit ${TOLD}
+  )`

@@ -1,0 +1,159 @@
+import type { StatementSync } from 'node:sqlite'
+import type { ClockReading } from '../fan-out-store.ts'
+import { BOOT_ID, uptimeMs } from './uptime.ts'
+
+/**
+ * SQLite has no clock of its own, and each process's may be wrong or be set. So the file keeps one: a time, and the
+ * machine's uptime at which it was that. All processes of the machine count on from there.
+ *
+ *     anchored ──the machine was started anew──▶ anchored at its wall clock, or where it was if that is behind
+ *         └──every wall clock is far off by the same, for CONFIRM_MS──▶ stepped, with all that is waiting shifted along
+ *
+ * A process whose wall clock is far off uses the file's time too, and removes nothing.
+ */
+export type Prepare = (sql: string) => StatementSync
+
+/** A wall clock this far from the file's is off. */
+const TOLERANCE_MS = 60_000
+/** How long wall clocks must agree that the file's clock is wrong, and how long a new one is on trial after a start. */
+const CONFIRM_MS = 600_000
+/** A start that finds more time passed than this is believed, but nothing is removed while it is on trial. */
+const LONG_OFF_MS = 3_600_000
+/** How old the stored time may get while somebody writes: so far at most it goes back when the machine is started anew. */
+export const TOUCH_MS = 10_000
+
+type Row = {
+  wall: number
+  uptime: number
+  boot: string
+  agreed_uptime: number
+  trial_until: number
+  off_since: number | null
+  off_ms: number
+}
+
+const READ = 'select wall, uptime, boot, agreed_uptime, trial_until, off_since, off_ms from tidemark_clock where id = 1'
+const ANCHOR = 'select wall, uptime from tidemark_clock where id = 1'
+
+/** The file's time, in milliseconds. */
+export function nowBy(prepare: Prepare): number {
+  return Math.floor(timeOf(prepare(ANCHOR).get() as Pick<Row, 'wall' | 'uptime'>))
+}
+
+/** Never before the time that is stored. */
+const timeOf = ({ wall, uptime }: Pick<Row, 'wall' | 'uptime'>): number => wall + Math.max(0, uptimeMs() - uptime)
+
+/**
+ * The time before which a stored time is more than `ms` ago. A step of the file's clock makes nothing older: messages
+ * that were published by a clock that was a month behind are not a month old when it is set right.
+ */
+export function agoBy(prepare: Prepare, ms: number): number {
+  let at = nowBy(prepare) - ms
+  const steps = prepare('select at, ms from tidemark_clock_step order by at desc').all() as { at: number; ms: number }[]
+  for (const step of steps) {
+    if (at >= step.at + step.ms) break
+    at -= step.ms
+  }
+  return at
+}
+
+/** Makes the clock of a new file, and goes on with that of one whose machine was started anew. In a write transaction. */
+export function startClock(prepare: Prepare): void {
+  const row = prepare(READ).get() as Row | undefined
+  const uptime = uptimeMs()
+  if (row === undefined) {
+    prepare(`
+      insert into tidemark_clock (id, wall, uptime, boot, agreed_uptime, trial_until, off_ms)
+      values (1, ?1, ?2, ?3, ?2, 0, 0)`).run(exactWall(), uptimeMs(), BOOT_ID)
+    return
+  }
+  // Without a boot id, an uptime that has gone back tells.
+  if (row.boot === BOOT_ID && uptime >= row.uptime - TOLERANCE_MS) return
+  const wall = exactWall()
+  prepare(`
+    update tidemark_clock
+    set wall = ?1, uptime = ?2, boot = ?3, agreed_uptime = ?2, trial_until = ?4, off_since = null, off_ms = 0`).run(
+    Math.max(wall, row.wall),
+    uptimeMs(),
+    BOOT_ID,
+    wall - row.wall > LONG_OFF_MS ? uptime + CONFIRM_MS : 0,
+  )
+}
+
+/** Stores the time again, and that somebody's wall clock agrees with it. In a write transaction, now and then. */
+export function touchClock(prepare: Prepare): void {
+  const row = prepare(READ).get() as Row
+  const uptime = uptimeMs()
+  if (uptime - row.uptime < TOUCH_MS) return
+  const time = timeOf(row)
+  if (isOff(Date.now() - time)) prepare('update tidemark_clock set wall = ?, uptime = ?').run(time, uptime)
+  else
+    prepare('update tidemark_clock set wall = ?1, uptime = ?2, agreed_uptime = ?2, off_since = null').run(time, uptime)
+}
+
+export function readClock(prepare: Prepare): ClockReading {
+  const row = prepare(READ).get() as Row
+  const time = timeOf(row)
+  // Never -0, which people would wonder about.
+  const offsetMs = Math.round(Date.now() - time) + 0
+  const trialMs = Math.max(0, row.trial_until - uptimeMs())
+  return { now: Math.floor(time), offsetMs, isOff: isOff(offsetMs), trialMs }
+}
+
+const isOff = (offsetMs: number): boolean => Math.abs(offsetMs) > TOLERANCE_MS
+
+/** There is something for `judgeClock` to note or to decide. */
+export function needsJudgement(prepare: Prepare): boolean {
+  const { isOff, offsetMs } = readClock(prepare)
+  const row = prepare(READ).get() as Row
+  return isOff && (!isSameClaim(row, offsetMs) || isConfirmed(row))
+}
+
+/** Notes since when this process's wall clock is off, or follows it. In a write transaction. */
+export function judgeClock(prepare: Prepare): void {
+  const row = prepare(READ).get() as Row
+  const { isOff, offsetMs } = readClock(prepare)
+  if (!isOff) return
+  if (!isSameClaim(row, offsetMs)) {
+    prepare('update tidemark_clock set off_since = ?, off_ms = ?').run(uptimeMs(), offsetMs)
+  } else if (isConfirmed(row)) {
+    step(prepare, timeOf(row), offsetMs)
+  }
+}
+
+const isSameClaim = ({ off_since, off_ms }: Row, offsetMs: number): boolean =>
+  off_since !== null && Math.abs(off_ms - offsetMs) <= TOLERANCE_MS
+
+const isConfirmed = ({ off_since, agreed_uptime }: Row): boolean =>
+  off_since !== null && uptimeMs() - Math.max(off_since, agreed_uptime) >= CONFIRM_MS
+
+const SHIFTED: readonly [table: string, ...columns: string[]][] = [
+  ['tidemark_lease', 'deadline', 'claimed_at', 'done_at', 'expired_at'],
+  ['tidemark_retry', 'due_at'],
+  ['tidemark_subscription', 'status_at', 'moved_at', 'last_heartbeat_at', 'missed_at'],
+  ['tidemark_backfill', 'lease_until'],
+  ['tidemark_job', 'locked_until', 'started_at', 'finished_at'],
+]
+
+/** What waits for a time, or is counted from one, waits as long as before. Messages keep their times: see `agoBy`. */
+function step(prepare: Prepare, time: number, ms: number): void {
+  for (const [table, ...columns] of SHIFTED) {
+    prepare(`update ${table} set ${columns.map(column => `${column} = ${column} + ?1`).join(', ')}`).run(ms)
+  }
+  // Going back makes messages stay longer, never shorter.
+  if (ms > 0)
+    prepare('insert or replace into tidemark_clock_step (at, ms) values (?, ?)').run(Math.floor(time), Math.floor(ms))
+  prepare(`
+    update tidemark_clock set wall = ?1, uptime = ?2, agreed_uptime = ?2, trial_until = 0, off_since = null`).run(
+    time + ms,
+    uptimeMs(),
+  )
+}
+
+/** The wall clock tells whole milliseconds: the moment it turns is exact. */
+function exactWall(): number {
+  const started = performance.now()
+  const first = Date.now()
+  while (Date.now() === first && performance.now() - started < 2);
+  return Date.now()
+}

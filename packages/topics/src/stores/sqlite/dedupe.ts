@@ -1,0 +1,15 @@
+import type { TopicRecord } from '../store.ts'
+import { logTable } from './topics.ts'
+
+/** The message of an id, if it is the one with that salt. */
+export const saltedText = ({ id }: TopicRecord): string =>
+  `select id from ${logTable(id)} where id = ? and salt = ? and message_id is null`
+
+/**
+ * The id of a message whose messageId the caller gave. What is remembered counts no more once another message has its id,
+ * as after a restore by hand; one whose message was cleaned up still does.
+ */
+export const rememberedText = ({ id }: TopicRecord): string => `
+  select d.id from tidemark_dedupe d
+  where d.topic_id = ? and d.message_id = ? and d.created_at >= ?
+    and not exists (select 1 from ${logTable(id)} l where l.id = d.id and l.message_id is not d.message_id)`

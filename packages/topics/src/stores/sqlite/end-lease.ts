@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { pieceAt, pieceCount } from '../pieces.ts'
+import {
+  type FailedAttempt,
+  type FailureRecord,
+  MOST_NAMED,
+  type SubscriptionRecord,
+  type TakenMessage,
+  type TakeOver,
+  type TopicRecord,
+} from '../store.ts'
+import { type Bitmap, hasBit } from './bitmap.ts'
+import { completeIds, type Place } from './bits.ts'
+import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
+import { buryMessage } from './dead-letters.ts'
+import { logTable } from './topics.ts'
+
+export type LiveLease = {
+  token: string
+  consumer: string
+  kind: 'page' | 'retry'
+  first_id: number
+  size: number
+  settled: Bitmap | null
+}
+
+export type Unsettled = { id: number; attempts: number; version: number; history: FailedAttempt[] }
+
+/** How a lease ends that nobody settled. */
+type End = { readonly now: number; readonly dueAt: number; readonly error: FailureRecord }
+
+/**
+ * Takes a live lease from its holder. What was not settled is tried again from `dueAt`, as suspects in pieces; past
+ * maxAttempts it becomes a dead letter. The lease stays, to tell a late settlement that it is late.
+ */
+export function endLease(
+  connection: Connection,
+  topic: TopicRecord,
+  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
+  lease: LiveLease,
+  { now, dueAt, error: { name, message } }: End,
+): { taken: TakeOver; dead: number } {
+  connection.prepare('update tidemark_lease set expired_at = ? where token = ?').run(now, lease.token)
+  const unsettled = unsettledOf(connection, lease)
+  const failed = unsettled.map(each => ({
+    ...each,
+    history: [...each.history, { attempt: each.attempts, at: now, name, message }],
+  }))
+  const { maxAttempts } = topic.config
+  const dead = failed.filter(({ attempts }) => attempts >= maxAttempts)
+  for (const each of dead) buryMessage(connection, topic.id, subscription, each)
+  completeIds(
+    connection,
+    placeOf(connection, subscription),
+    dead.map(({ id }) => id),
+  )
+  const taken = failed.filter(({ attempts }) => attempts < maxAttempts)
+  const pieces = piecesOf(taken, maxAttempts)
+  const suspect = connection.prepare(`
+    insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, piece, history)
+    values (?, ?, ?, ?, ?, 1, ?, ?)
+    on conflict do update set
+      due_at = excluded.due_at, suspect = 1, piece = excluded.piece, history = excluded.history, token = null, slot = null`)
+  for (const [index, { id, attempts, version, history }] of taken.entries()) {
+    suspect.run(subscription.id, id, attempts, version, dueAt, pieces[index] ?? null, JSON.stringify(history))
+  }
+  const messages = named(connection, topic, taken.slice(0, MOST_NAMED))
+  return { taken: { token: lease.token, consumer: lease.consumer, count: taken.length, messages }, dead: dead.length }
+}
+
+/** The messages of a live lease that nobody has settled, in the order of their slots. */
+export function unsettledOf(connection: Connection, { token, kind, first_id, size, settled }: LiveLease): Unsettled[] {
+  if (kind === 'retry') {
+    return rowsOf<Omit<Unsettled, 'history'> & { history: string }>(
+      connection.prepare('select id, attempts, version, history from tidemark_retry where token = ? order by slot'),
+      token,
+    ).map(row => ({ ...row, history: JSON.parse(row.history) as FailedAttempt[] }))
+  }
+  const unsettled: Unsettled[] = []
+  for (let slot = 0; slot < size; slot++) {
+    if (!hasBit(settled, slot)) unsettled.push({ id: first_id + slot, attempts: 1, version: 1, history: [] })
+  }
+  return unsettled
+}
+
+/** The piece that each belongs to; null for those on their last attempt. Only messages with as many attempts left share one. */
+function piecesOf(taken: readonly Unsettled[], maxAttempts: number): (string | null)[] {
+  const pieces = new Map<Unsettled, string>()
+  for (const [attempts, alike] of Map.groupBy(taken, each => each.attempts)) {
+    const left = maxAttempts - attempts
+    if (left <= 1) continue
+    const names = Array.from({ length: pieceCount(alike.length, left) }, () => randomUUID())
+    for (const [place, each] of alike.entries()) {
+      pieces.set(each, names[pieceAt(place, alike.length, names.length)] ?? '')
+    }
+  }
+  return taken.map(each => pieces.get(each) ?? null)
+}
+
+/** For people: the messages with what their messageIds are made of. */
+export function named<T extends { readonly id: number; readonly version: number }>(
+  connection: Connection,
+  { id: topicId }: TopicRecord,
+  messages: readonly T[],
+): TakenMessage[] {
+  const given = connection.prepare(`select salt, message_id from ${logTable(topicId)} where id = ?`)
+  return messages.map(({ id, version }) => {
+    const row = rowOf<{ salt: number; message_id: string | null }>(given, id)
+    return { id, salt: row?.salt ?? null, messageId: row?.message_id ?? null, version }
+  })
+}
+
+const placeOf = (connection: Connection, { id }: Pick<SubscriptionRecord, 'id'>): Place =>
+  requiredRow<Place>(connection.prepare('select topic_id, bit from tidemark_subscription where id = ?'), id)

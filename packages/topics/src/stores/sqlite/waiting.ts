@@ -1,0 +1,107 @@
+import type { BackfillRow } from './backfill-record.ts'
+import { WANTED } from './backfills.ts'
+import { type Connection, rowsOf } from './connection.ts'
+import { createdAt } from './log.ts'
+import { logTable, trackTable } from './topics.ts'
+import { heldIds } from './tracking.ts'
+
+/** Of what a backfill has yet to bring, so many ids are looked at one by one; the rest is told by the ids. */
+export const EXACT_BACKFILL = 1_000
+
+export type WaitingGroup = {
+  readonly id: number
+  readonly cursor: number
+  readonly bit: number | null
+  readonly backfilling: number
+}
+export type LogBounds = {
+  readonly topicId: number
+  readonly first_id: number
+  readonly next_id: number
+  readonly fill_next_id: number | null
+}
+
+/** Messages that a group has not claimed for the first time, and when the oldest of them was created. */
+export type Waiting = { readonly count: number; readonly oldestAt: number | null }
+
+/** Of the live stream, and of what a backfill has yet to bring. */
+export function waitingFor(
+  connection: Connection,
+  bounds: LogBounds,
+  group: WaitingGroup,
+  backfill: BackfillRow | undefined,
+): Waiting {
+  const cursor = Math.max(group.cursor, bounds.first_id - 1)
+  const live = {
+    count: bounds.next_id - 1 - cursor,
+    oldestAt: createdAt(connection, bounds.topicId, cursor + 1) ?? null,
+  }
+  const { bit } = group
+  if (group.backfilling === 0 || bit === null || backfill === undefined) return live
+  const ahead = backfillAhead(connection, bounds, { ...group, bit }, backfill)
+  return { count: live.count + ahead.count, oldestAt: ahead.oldestAt ?? live.oldestAt }
+}
+
+/** Beyond what is looked at one by one: what was gone through brings no more than was marked, what was not may bring all. */
+function backfillAhead(
+  connection: Connection,
+  bounds: LogBounds,
+  group: WaitingGroup & { bit: number },
+  backfill: BackfillRow,
+): Waiting {
+  const { status, checkpoint_id, upper_id, cursor_id, processed } = backfill
+  const low = Math.max(cursor_id, bounds.first_id - 1)
+  const last = status === 'RUNNING' ? upper_id : checkpoint_id
+  const upTo = Math.min(last, low + EXACT_BACKFILL)
+  if (low >= last) return { count: 0, oldestAt: null }
+  const held = new Set(heldIds(connection, group.id, low + 1, upTo))
+  const marked = markedIds(connection, bounds, group, low, Math.min(upTo, checkpoint_id))
+  const unmarked = wantedIds(connection, bounds, group, backfill, Math.max(low, checkpoint_id), upTo)
+  const counted = [...marked, ...unmarked].filter(id => !held.has(id))
+  const markedBeyond = Math.min(Math.max(0, checkpoint_id - upTo), Math.max(0, processed - marked.length))
+  const unmarkedBeyond = last - Math.max(upTo, Math.min(checkpoint_id, last))
+  const count = counted.length + markedBeyond + unmarkedBeyond
+  const [first = count > 0 ? upTo + 1 : undefined] = counted
+  return { count, oldestAt: first === undefined ? null : (createdAt(connection, bounds.topicId, first) ?? null) }
+}
+
+/** Ids that have the group's bit, and wait to be claimed. */
+function markedIds(
+  connection: Connection,
+  { topicId }: LogBounds,
+  { bit }: { bit: number },
+  low: number,
+  upTo: number,
+): number[] {
+  return rowsOf<{ id: number }>(
+    connection.prepare(`
+      select id from ${trackTable(topicId)}
+      where id > ?2 and id <= ?3 and required & ~completed & (1 << ?1) <> 0
+      order by id`),
+    bit,
+    low,
+    upTo,
+  ).map(({ id }) => id)
+}
+
+/** Ids that the backfill has yet to come to, and will make the group's. */
+function wantedIds(
+  connection: Connection,
+  { topicId, fill_next_id }: LogBounds,
+  { bit }: { bit: number },
+  { scope, settings, subscription_id }: BackfillRow,
+  low: number,
+  upTo: number,
+): number[] {
+  const { again } = JSON.parse(settings) as { again: boolean }
+  return rowsOf<{ id: number }>(
+    connection.prepare(`
+      select l.id
+      from ${logTable(topicId)} l
+      left join ${trackTable(topicId)} t on t.id = l.id
+      where l.id > ?2 and l.id <= ?3 and ${WANTED}
+      order by l.id`),
+    ...[bit, low, upTo, scope === 'retained' ? 1 : 0, again ? 1 : 0],
+    ...[fill_next_id ?? Number.MAX_SAFE_INTEGER, subscription_id],
+  ).map(({ id }) => id)
+}

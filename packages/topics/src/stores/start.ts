@@ -1,0 +1,21 @@
+import { DEFAULT_BACKFILL } from '../backfill/backfill-plan.ts'
+import { ConfigError } from '../errors.ts'
+import type { BackfillPlan, SubscriptionSettings } from './fan-out-store.ts'
+import type { StartPosition, TopicRecord } from './store.ts'
+
+/** Where a new group begins, and what it is brought. What a queue holds is there to be done, whoever comes first. */
+export function startOf(
+  { config, name }: TopicRecord,
+  from: StartPosition,
+  { backfill }: SubscriptionSettings,
+  byReference: boolean,
+): { readonly start: StartPosition; readonly plan: BackfillPlan } {
+  if (config.semantics === 'queue') return { start: 'beginning', plan: DEFAULT_BACKFILL }
+  const plan = backfill || DEFAULT_BACKFILL
+  const start = backfill === false ? 'now' : from
+  if (plan.scope === 'pending' && !byReference && start !== 'now') {
+    const allowed = `'retained' in topic '${name}': it is tracked by offset, which doesn't know single messages`
+    throw new ConfigError('backfill.scope', 'pending', allowed)
+  }
+  return { start, plan }
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { ClockError, type OpenOptions, open, type Tidemark } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { spawnScript } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
+import { consume, eventsOf, range, receive } from '../conformance/consuming.ts'
+import { SILENT } from '../conformance/stores.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const MONTH = 31 * DAY
+const OFF = ['TIDEMARK_CLOCK', 'TIDEMARK_CLOCK', 'TIDEMARK_CLOCK']
+
+type Bench = AsyncDisposable & {
+  readonly url: string
+  open(options?: OpenOptions): Promise<Tidemark>
+  sql(statement: string): Record<string, unknown>[]
+  /** Runs in a process whose wall clock is so far ahead. */
+  elsewhere(aheadMs: number, what: 'clean' | 'publish' | 'claim' | 'fail'): Promise<Record<string, unknown>>
+}
+
+function bench(): Bench {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'app.db')
+  const url = `sqlite:${path}`
+  const opened: Tidemark[] = []
+  return {
+    url,
+    async open(options) {
+      const tm = await open(url, { logger: SILENT, maintenance: false, ...options })
+      opened.push(tm)
+      return tm
+    },
+    sql(statement) {
+      using db = new DatabaseSync(path, { timeout: 5_000 })
+      return db.prepare(statement).all()
+    },
+    async elsewhere(aheadMs, what) {
+      const script = spawnScript(new URL('scripts/wrong-clock.ts', import.meta.url), [url, String(aheadMs), what])
+      await script.exited
+      assert.ok(script.lines[0], script.errorLines.join('\n'))
+      return JSON.parse(script.lines[0])
+    },
+    async [Symbol.asyncDispose]() {
+      for (const tm of opened) await tm.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+const EVENTS = {
+  semantics: 'pub-sub',
+  retention: '1h',
+  maxRetention: '30d',
+  lease: '1s',
+  maxAttempts: 5,
+} as const
+
+/** A topic with undelivered messages of a live group. */
+async function waiting(tm: Tidemark): Promise<void> {
+  await tm.configureTopic('work', EVENTS)
+  await tm.reader('work', { group: 'g' }).ready()
+  await tm.publishBatch('work', range(1, 100))
+}
+
+/** Sets this process's wall clock, for as long as the test uses it. */
+function wallClock(): Disposable & { aheadMs: number } {
+  const { now } = Date
+  const clock = {
+    aheadMs: 0,
+    [Symbol.dispose]: () => {
+      Date.now = now
+    },
+  }
+  Date.now = () => now() + clock.aheadMs
+  return clock
+}
+
+describe('a process whose clock is a month ahead', () => {
+  it('refuses to remove anything, tells of it, and is not healthy', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await waiting(tm)
+    assert.deepEqual(await bed.elsewhere(MONTH, 'clean'), {
+      codes: OFF,
+      healthy: false,
+      ok: false,
+      hours: MONTH / HOUR,
+      warnings: [`off by ${MONTH / HOUR} h`],
+    })
+    assert.deepEqual(await consume(tm.reader('work', { group: 'g' }), 100), range(1, 100))
+  })
+
+  it('refuses so even when it is alone with the file', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await waiting(tm)
+    await tm.close()
+    assert.deepEqual((await bed.elsewhere(MONTH, 'clean')).codes, OFF)
+    assert.deepEqual(await consume((await bed.open()).reader('work', { group: 'g' }), 100), range(1, 100))
+  })
+
+  it('keeps its claims no longer than others do', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await waiting(tm)
+    const { payload, at } = await bed.elsewhere(MONTH, 'claim')
+    assert.equal(payload, 1)
+    assert.ok(Math.abs(Number(at) - Date.now()) < HOUR)
+    const reader = tm.reader('work', { group: 'g', batchSize: 100 })
+    const taken = new Map<unknown, number>()
+    await until(
+      async () => {
+        const delivery = await reader.poll(100)
+        if (delivery) taken.set(delivery.payload, delivery.version)
+        await delivery?.ack()
+        return taken.get(1)
+      },
+      { what: 'its message to be taken over' },
+    )
+    assert.equal(taken.get(1), 2)
+  })
+
+  it('lets a retry wait as long as it says', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await tm.configureTopic('work', EVENTS)
+    await tm.reader('work', { group: 'g' }).ready()
+    await tm.publish('work', 'again')
+    await bed.elsewhere(MONTH, 'fail')
+    assert.equal((await receive(tm.reader('work', { group: 'g' }))).attempt, 2)
+  })
+
+  it('is a month ahead of the file that it has made itself, too, once others see it', async () => {
+    await using bed = bench()
+    await bed.elsewhere(MONTH, 'publish')
+    const tm = await bed.open()
+    const { healthy, clock } = await tm.admin.health()
+    assert.deepEqual([healthy, clock?.ok, Math.round((clock?.offsetMs ?? 0) / DAY)], [false, false, -31])
+    assert.deepEqual(await consume(tm.reader('work'), 3), [1, 2, 3])
+  })
+})
+
+describe('a process whose clock is a month behind', () => {
+  it('publishes messages that are as young as any', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await tm.configureTopic('work', EVENTS)
+    await tm.reader('work', { group: 'g' }).ready()
+    await bed.elsewhere(-MONTH, 'publish')
+    assert.deepEqual(await tm.admin.jobs.messages.runOnce(), { removed: 0, partitionsDropped: 0, lost: 0, failed: 0 })
+    assert.deepEqual(await consume(tm.reader('work', { group: 'g' }), 3), [1, 2, 3])
+  })
+
+  it('made the file: its messages are not a month old when the file follows the right clock', async () => {
+    await using bed = bench()
+    await bed.elsewhere(-MONTH, 'publish')
+    const tm = await bed.open()
+    await tm.configureTopic('work', { retention: '1h', maxRetention: '30d' })
+    await assert.rejects(tm.admin.jobs.messages.runOnce(), ClockError)
+    confirm(bed)
+    await until(async () => (await tm.admin.health()).clock?.ok, { what: 'the file to follow' })
+    const { removed, lost } = await tm.admin.jobs.messages.runOnce()
+    assert.deepEqual([removed, lost], [0, 0])
+    const { messageId } = await tm.publish('work', 4)
+    const [newest] = (await tm.admin.browse('work', { order: 'newest-first', limit: 1 })).messages
+    assert.equal(newest?.messageId, messageId)
+    assert.ok(Math.abs(Number(newest?.createdAt.getTime()) - Date.now()) < HOUR)
+    assert.deepEqual(await consume(tm.reader('work'), 4), [1, 2, 3, 4])
+  })
+})
+
+/** As if no process had agreed with the file's clock for long. */
+function confirm(bed: Bench): void {
+  bed.sql('update tidemark_clock set off_since = off_since - 700000, agreed_uptime = agreed_uptime - 700000')
+}
+
+describe('a clock that jumps', () => {
+  it('an hour forth and back: leases and retries wait no longer for it', async () => {
+    await using bed = bench()
+    using clock = wallClock()
+    const tm = await bed.open()
+    const [off, right] = [eventsOf(tm, 'clock-off'), eventsOf(tm, 'clock-right')]
+    await tm.configureTopic('work', { lease: '300ms', maxAttempts: 5 })
+    const reader = tm.reader('work', { batchSize: 1 })
+    await tm.publishBatch('work', ['retried', 'abandoned'])
+    clock.aheadMs = HOUR
+    assert.equal((await tm.admin.health()).clock?.ok, false)
+    await (await receive(reader)).nack('later', { delay: '100ms' })
+    await receive(reader)
+    clock.aheadMs = 0
+    assert.equal((await tm.admin.health()).clock?.ok, true)
+    assert.deepEqual([off.length, right.length], [1, 1])
+    const again = [await receive(reader), await receive(reader)]
+    assert.deepEqual(again.map(({ payload, attempt }) => [payload, attempt]).sort(), [
+      ['abandoned', 2],
+      ['retried', 2],
+    ])
+  })
+
+  it('far, for good: the file follows when nobody disagrees, and what waits waits as long as before', async () => {
+    await using bed = bench()
+    using clock = wallClock()
+    const tm = await bed.open()
+    await tm.configureTopic('work', { ...EVENTS, lease: '1h' })
+    const reader = await tm.reader('work', { group: 'g' }).ready()
+    await tm.publishBatch('work', ['held', 'later', 'waiting'])
+    const held = await receive(reader)
+    await (await receive(reader)).nack('later', { delay: '1h' })
+    clock.aheadMs = MONTH
+    assert.equal((await tm.admin.health()).clock?.ok, false)
+    confirm(bed)
+    assert.equal((await tm.admin.health()).clock?.ok, true)
+    const jobs = await Promise.all([tm.admin.jobs.messages.runOnce(), tm.admin.jobs['dead-groups'].runOnce()])
+    assert.deepEqual([jobs[0].removed, jobs[0].lost, jobs[1].missed, jobs[1].dead], [0, 0, 0, 0])
+    assert.equal((await receive(reader)).payload, 'waiting')
+    assert.equal(await reader.poll(0), null)
+    await held.ack()
+    const [row] = bed.sql('select max(due_at) as due from tidemark_retry')
+    assert.ok(Math.abs(Number(row?.due) - Date.now() - HOUR) < HOUR / 2)
+  })
+
+  it('is not followed while another process agrees with the file', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await waiting(tm)
+    await bed.elsewhere(MONTH, 'clean')
+    bed.sql('update tidemark_clock set off_since = off_since - 700000')
+    assert.deepEqual((await bed.elsewhere(MONTH, 'clean')).codes, OFF)
+  })
+
+  it('back for good, when the file follows: nothing waits longer', async () => {
+    await using bed = bench()
+    using clock = wallClock()
+    clock.aheadMs = MONTH
+    const tm = await bed.open()
+    await tm.configureTopic('work', { lease: '1s', maxAttempts: 5 })
+    await tm.publish('work', 'abandoned')
+    const reader = tm.reader('work')
+    await receive(reader)
+    clock.aheadMs = 0
+    assert.equal((await tm.admin.health()).clock?.ok, false)
+    confirm(bed)
+    assert.equal((await tm.admin.health()).clock?.ok, true)
+    assert.equal((await receive(reader)).attempt, 2)
+    assert.equal((await tm.publish('work', 'next')).id, 2)
+  })
+})
+
+describe('a machine that is started anew', () => {
+  it('believes its clock, but removes nothing at first where much time has passed', async () => {
+    await using bed = bench()
+    const tm = await bed.open()
+    await waiting(tm)
+    await tm.close()
+    bed.sql(`update tidemark_clock set boot = 'before', wall = wall - ${MONTH}`)
+    bed.sql(`update tidemark_log_1 set created_at = created_at - ${MONTH}`)
+    const next = await bed.open()
+    assert.equal((await next.admin.health()).clock?.ok, true)
+    await assert.rejects(next.admin.jobs.messages.runOnce(), ClockError)
+    bed.sql('update tidemark_clock set trial_until = 0')
+    assert.equal((await next.admin.jobs.messages.runOnce()).removed, 100)
+  })
+
+  it('never goes back, where its clock does', async () => {
+    await using bed = bench()
+    await (await bed.open()).close()
+    bed.sql(`update tidemark_clock set boot = 'before', wall = wall + ${DAY}`)
+    const tm = await bed.open()
+    const { clock } = await tm.admin.health()
+    assert.deepEqual([clock?.ok, Math.round((clock?.offsetMs ?? 0) / HOUR)], [false, -24])
+  })
+})

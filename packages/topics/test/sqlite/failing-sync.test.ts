@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { type FileHandle, open as openFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type OpenOptions, OutcomeUnknownError, open, SyncError, type Tidemark } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { until } from '../../../../testing/until.ts'
+import { range, soon } from '../conformance/consuming.ts'
+import { SILENT } from '../conformance/stores.ts'
+
+type Syncs = Disposable & {
+  /** How many of the next fail; the others are really done. */
+  fail: number
+  /** Those of which the file was told to go to the disk, by the handle's number. */
+  readonly done: readonly number[]
+}
+
+/** Lets syncs of this process fail as a disk's do, after having been asked for. */
+async function failingSyncs(): Promise<Syncs> {
+  const file = await openFile(import.meta.filename)
+  const prototype = Object.getPrototypeOf(file) as FileHandle
+  await file.close()
+  const { datasync } = prototype
+  const done: number[] = []
+  const syncs = {
+    fail: 0,
+    done,
+    [Symbol.dispose]: () => {
+      prototype.datasync = datasync
+    },
+  }
+  prototype.datasync = async function (this: FileHandle) {
+    if (syncs.fail > 0) {
+      syncs.fail--
+      throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', errno: -5, syscall: 'fdatasync' })
+    }
+    await datasync.call(this)
+    done.push(this.fd)
+  }
+  return syncs
+}
+
+type Bench = AsyncDisposable & { tm: Tidemark; syncs: Syncs; path: string }
+
+async function bench(options: OpenOptions = {}): Promise<Bench> {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'deep', 'down', 'app.db')
+  const tm = await open(`sqlite:${path}`, { logger: SILENT, maintenance: false, ...options })
+  await tm.configureTopic('work')
+  await tm.configureTopic('other')
+  const syncs = await failingSyncs()
+  return {
+    tm,
+    syncs,
+    path,
+    async [Symbol.asyncDispose]() {
+      syncs[Symbol.dispose]()
+      await tm.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+async function everything(tm: Tidemark, topic = 'work'): Promise<unknown[]> {
+  const reader = tm.reader(topic)
+  const payloads: unknown[] = []
+  for (;;) {
+    const delivery = await reader.poll(0)
+    if (delivery === null) break
+    payloads.push(delivery.payload)
+    await delivery.ack()
+  }
+  await reader.close()
+  return payloads
+}
+
+const codesOf = (outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+  outcomes.map(each => (each.status === 'rejected' ? each.reason.code : 'resolved'))
+
+describe('a sync that fails after the commit', () => {
+  it('makes the outcome of publishes unknown, says so, and stores none of them twice', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    syncs.fail = 1
+    const outcomes = await Promise.allSettled(range(1, 10).map(number => tm.publish('work', number)))
+    assert.deepEqual(codesOf(outcomes), new Array(10).fill('TIDEMARK_OUTCOME_UNKNOWN'))
+    const [first] = outcomes
+    assert.ok(first?.status === 'rejected' && first.reason instanceof OutcomeUnknownError)
+    assert.match(first.reason.message, /may or may not be stored.*messageId/)
+    assert.doesNotMatch(first.reason.message, /nothing was stored/)
+    assert.deepEqual(await everything(tm), range(1, 10))
+  })
+
+  it('lets a publish with a messageId be repeated', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    syncs.fail = 1
+    await assert.rejects(tm.publish('work', 'once', { messageId: 'm' }), OutcomeUnknownError)
+    assert.equal((await tm.publish('work', 'once', { messageId: 'm' })).duplicate, true)
+    assert.deepEqual(await everything(tm), ['once'])
+  })
+
+  it('promises nothing more before a new handle has been synced, with the log written again', async () => {
+    await using bed = await bench()
+    const { tm, syncs, path } = bed
+    await tm.publish('work', 'before')
+    const [before] = syncs.done
+    syncs.fail = 1
+    await assert.rejects(tm.publish('work', 'unknown'), OutcomeUnknownError)
+    const log = await readFile(`${path}-wal`)
+    await tm.publish('work', 'after')
+    const [renewed] = syncs.done.slice(1)
+    assert.ok(renewed !== undefined && renewed !== before, 'the handle that failed is not trusted again')
+    assert.ok((await readFile(`${path}-wal`)).subarray(0, log.length).equals(log), 'the log is what it was')
+    assert.deepEqual(await everything(tm), ['before', 'unknown', 'after'])
+  })
+
+  it('covers what was committed while it failed', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    syncs.fail = 1
+    const failed = tm.publish('work', 1)
+    const later = tm.publish('other', 2)
+    const outcomes = await Promise.allSettled([failed, later])
+    assert.ok(codesOf(outcomes).includes('TIDEMARK_OUTCOME_UNKNOWN'))
+    assert.deepEqual([...(await everything(tm)), ...(await everything(tm, 'other'))], [1, 2])
+  })
+
+  it('stores nothing more while it goes on failing, and says that', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    syncs.fail = Number.POSITIVE_INFINITY
+    await assert.rejects(tm.publish('work', 'unknown'), OutcomeUnknownError)
+    await assert.rejects(tm.publish('work', 'refused'), error => error instanceof SyncError)
+    const refused = await Promise.allSettled(range(1, 5).map(number => tm.publish('work', number)))
+    assert.deepEqual(codesOf(refused), new Array(5).fill('TIDEMARK_SYNC'))
+    syncs.fail = 0
+    await tm.publish('work', 'works again')
+    assert.deepEqual(await everything(tm), ['unknown', 'works again'])
+  })
+
+  it('notices where the system has dropped what it could not write', async () => {
+    await using bed = await bench()
+    const { tm, syncs, path } = bed
+    syncs.fail = 1
+    await assert.rejects(tm.publish('work', 'unknown'), OutcomeUnknownError)
+    const log = await openFile(`${path}-wal`, 'r+')
+    const { size } = await log.stat()
+    const frame = Buffer.alloc(512)
+    await log.read(frame, 0, 512, size - 1024)
+    await log.write(Buffer.alloc(512, 7), 0, 512, size - 1024)
+    await assert.rejects(tm.publish('work', 'refused'), /has lost a part of .*-wal/)
+    await log.write(frame, 0, 512, size - 1024)
+    await log.close()
+    await tm.publish('work', 'works again')
+    assert.deepEqual(await everything(tm), ['unknown', 'works again'])
+  })
+
+  it('settles again by itself, once, and then says that it is stored', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    await tm.publishBatch('work', ['acked', 'nacked'])
+    const reader = tm.reader('work', { batchSize: 2 })
+    const [acked, nacked] = [await reader.receive(), await reader.receive()]
+    syncs.fail = 1
+    await soon(Promise.all([acked.ack(), nacked.nack('not now', { delay: 0 })]), 'the settlement')
+    const again = await reader.receive()
+    assert.deepEqual([again.payload, again.attempt], ['nacked', 2])
+    await again.ack()
+    assert.equal(await reader.poll(0), null)
+  })
+
+  it('says of an ack that it may be stored, where the disk stays away', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    await tm.publish('work', 'acked')
+    const delivery = await tm.reader('work').receive()
+    syncs.fail = Number.POSITIVE_INFINITY
+    await assert.rejects(delivery.ack(), OutcomeUnknownError)
+    syncs.fail = 0
+    await until(async () => (await tm.admin.describeTopic('work')).groups[0]?.inFlight === 0, { what: 'the ack' })
+  })
+
+  it('says so of other calls too, which can be repeated', async () => {
+    await using bed = await bench()
+    const { tm, syncs } = bed
+    syncs.fail = 1
+    await assert.rejects(tm.configureTopic('new', { semantics: 'pub-sub' }), OutcomeUnknownError)
+    await tm.configureTopic('new', { semantics: 'pub-sub' })
+    const group = tm.consumerGroup('new', 'group')
+    const seen: unknown[] = []
+    group.addConsumer('one', delivery => seen.push(delivery.payload))
+    syncs.fail = 1
+    await assert.rejects(group.start(), OutcomeUnknownError)
+    await group.start()
+    await tm.publish('new', 1)
+    await until(() => seen.length === 1, { what: 'the message' })
+    assert.equal((await tm.admin.groups('new')).length, 1)
+  })
+
+  it('keeps what was acknowledged before, and what was unknown, for whoever opens the file next', async () => {
+    await using bed = await bench()
+    const { tm, syncs, path } = bed
+    await tm.publish('work', 'acknowledged')
+    syncs.fail = 1
+    await assert.rejects(tm.publish('work', 'unknown'), OutcomeUnknownError)
+    await tm.close()
+    await using next = await open(`sqlite:${path}`, { logger: SILENT })
+    assert.deepEqual(await everything(next), ['acknowledged', 'unknown'])
+  })
+})

@@ -1,0 +1,142 @@
+/** The file is removed or replaced while a process has it open: what that process goes on writing is nobody's. */
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { NamespaceGoneError, type OpenOptions, open, type Tidemark } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/databases.ts'
+import { eventsOf, happened, range, soon } from '../conformance/consuming.ts'
+import { SILENT } from '../conformance/stores.ts'
+
+const opened = (path: string, options: OpenOptions = {}): Promise<Tidemark> =>
+  open(`sqlite:${path}`, { logger: SILENT, sweepInterval: '20ms', ...options })
+
+const removeAll = (path: string): void => {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
+const losses: Record<string, (path: string) => void | Promise<void>> = {
+  'the file and its log are removed': removeAll,
+  'only the file is removed': path => rmSync(path),
+  'only its log is removed': path => rmSync(`${path}-wal`),
+  'the file is moved away': path => renameSync(path, `${path}.old`),
+  'an older copy is moved over it': path => renameSync(`${path}.copy`, path),
+  'all is removed, and the copy put in its place': path => {
+    removeAll(path)
+    copyFileSync(`${path}.copy`, path)
+  },
+  'all is removed, and another process makes it anew': async path => {
+    removeAll(path)
+    const anew = await opened(path)
+    await anew.configureTopic('work', { semantics: 'pub-sub' })
+    await anew.close()
+  },
+}
+
+for (const durability of ['full', 'process'] as const) {
+  describe(`SQLite, durability '${durability}'`, () => {
+    for (const [what, lose] of Object.entries(losses)) {
+      it(`acknowledges no publish when ${what}`, async () => {
+        using folder = temporaryFolder()
+        const path = join(folder.path, 'app.db')
+        await using tm = await opened(path, { durability })
+        await tm.configureTopic('work', { semantics: 'pub-sub' })
+        const stopped = eventsOf(tm, 'group-stopped')
+        await tm
+          .consumerGroup('work', 'g')
+          .addConsumer('c', () => undefined)
+          .start()
+        const reader = await tm.reader('work', { group: 'r' }).ready()
+        const received = reader.receive()
+        received.catch(() => undefined)
+        backUp(path)
+        await lose(path)
+        await assert.rejects(tm.publish('work', 1), NamespaceGoneError)
+        await assert.rejects(tm.publishBatch('work', range(1, 10)), NamespaceGoneError)
+        await assert.rejects(tm.configureTopic('other'), NamespaceGoneError)
+        await assert.rejects(tm.admin.groups('work'), NamespaceGoneError)
+        const [event] = await happened(stopped, 1, 'the group to stop')
+        assert.ok(event?.reason instanceof NamespaceGoneError)
+        await assert.rejects(soon(received, 'the reader to hear of it'), NamespaceGoneError)
+        await soon(tm.close(), 'it to close')
+      })
+    }
+  })
+}
+
+describe('SQLite: a file that is replaced', () => {
+  it('stops who only waits', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'app.db')
+    await using tm = await opened(path)
+    await tm.configureTopic('work')
+    const stopped = eventsOf(tm, 'group-stopped')
+    await tm
+      .consumerGroup('work')
+      .addConsumer('c', () => undefined)
+      .start()
+    removeAll(path)
+    const [event] = await happened(stopped, 1, 'the group to stop')
+    assert.ok(event?.reason instanceof NamespaceGoneError)
+  })
+
+  it('takes no message in a transaction of the caller', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'app.db')
+    await using tm = await opened(path)
+    await tm.configureTopic('work')
+    using before = new DatabaseSync(path)
+    before.exec('begin immediate')
+    removeAll(path)
+    await assert.rejects(tm.publish('work', 1, { tx: before }), Error)
+    before.exec('rollback')
+    const anew = await opened(path)
+    await anew.configureTopic('work')
+    using after = new DatabaseSync(path)
+    after.exec('begin immediate')
+    await assert.rejects(tm.publish('work', 1, { tx: after }), NamespaceGoneError)
+    after.exec('commit')
+    assert.equal(await anew.reader('work').poll(0), null)
+    await anew.close()
+  })
+
+  it('may be reached through a link, as long as that leads to it', async () => {
+    using folder = temporaryFolder()
+    const [path, link] = [join(folder.path, 'app.db'), join(folder.path, 'link.db')]
+    await (await opened(path)).close()
+    symlinkSync(path, link)
+    await using tm = await opened(link, { durability: 'process' })
+    await tm.publish('work', 1)
+    await (await opened(path)).publish('work', 2).then(({ id }) => assert.equal(id, 2))
+    unlinkSync(link)
+    await (await opened(join(folder.path, 'other.db'))).close()
+    symlinkSync(join(folder.path, 'other.db'), link)
+    await assert.rejects(tm.publish('work', 3), NamespaceGoneError)
+  })
+
+  it('is written by nobody else: checkpoints and other processes leave it the same', async () => {
+    using folder = temporaryFolder()
+    const path = join(folder.path, 'app.db')
+    await using tm = await opened(path)
+    for (const round of range(1, 5)) {
+      await tm.publishBatch('work', range(1, 200))
+      const other = await opened(path)
+      await other.publish('work', round)
+      using db = new DatabaseSync(path)
+      db.exec('pragma wal_checkpoint(truncate)')
+      await other.close()
+      assert.ok(existsSync(`${path}-wal`))
+      assert.equal((await tm.publish('work', 'mine')).id, round * 202)
+    }
+    using db = new DatabaseSync(path)
+    db.exec('vacuum')
+    await tm.publish('work', 'still')
+  })
+})
+
+/** A copy of the file as it is, its log included. */
+function backUp(path: string): void {
+  using db = new DatabaseSync(path)
+  db.exec(`vacuum into '${path}.copy'`)
+}

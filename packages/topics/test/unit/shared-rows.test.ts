@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { RawMessage } from '../../src/raw-message.ts'
+import { SharedRows } from '../../src/stores/postgres/shared-rows.ts'
+
+const TOPIC = 1
+const GROUP = 1
+const row = (id: number, xid: number, payload = `"${id}"`): RawMessage => ({
+  ...{ id, salt: 0, xid, payload, type: null, key: null, headers: null, messageId: null, createdAt: 0 },
+})
+
+function filled(server: string): SharedRows {
+  const rows = new SharedRows(1_000_000)
+  const kept = rows.put(TOPIC, server, [row(1, 700), row(2, 701)])
+  rows.putPage(TOPIC, server, `(0,1,2,2,${server})`, kept)
+  rows.moved(GROUP, { lastId: 0, place: '0' })
+  return rows
+}
+
+describe('rows that the groups of a process share', () => {
+  it('are found by id, writing transaction and life of the server, all three', () => {
+    const rows = filled('life-1')
+    const found = (server: string, xids: number[]) => rows.rows(TOPIC, server, [1, 2], xids)?.map(({ id }) => id)
+    assert.deepEqual(found('life-1', [700, 701]), [1, 2])
+    assert.equal(found('life-1', [700, 702]), undefined)
+    assert.equal(found('life-2', [700, 701]), undefined)
+    assert.equal(found('life-1', []), undefined)
+  })
+
+  it('go when something is fetched in another life, pages and all', () => {
+    const rows = filled('life-1')
+    assert.ok(rows.nextPage(TOPIC, GROUP))
+    const [fetched] = rows.put(TOPIC, 'life-2', [row(1, 700, '"new"')])
+    assert.equal(fetched?.payload, '"new"')
+    assert.equal(rows.nextPage(TOPIC, GROUP), undefined)
+    assert.equal(rows.rows(TOPIC, 'life-1', [1, 2], [700, 701]), undefined)
+    assert.equal(rows.rows(TOPIC, 'life-2', [1, 2], [700, 701]), undefined)
+  })
+
+  it('go with the era, and so do the places of the groups', () => {
+    const rows = filled('life-1')
+    const { era } = rows
+    rows.beginEra()
+    assert.notEqual(rows.era, era)
+    assert.equal(rows.nextPage(TOPIC, GROUP), undefined)
+    assert.equal(rows.isAhead(TOPIC, GROUP), false)
+    assert.equal(rows.rows(TOPIC, 'life-1', [1, 2], [700, 701]), undefined)
+  })
+})
