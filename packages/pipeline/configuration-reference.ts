@@ -46,7 +46,8 @@ export default defineConfig({
 \`\`\`
 
 Services start in the order in which they are written and stop in reverse, so what takes from a queue comes before what
-puts into it. A service that can't start, or fails later, is in \`ERROR\`; the others go on. Where a pipeline has one
+puts into it. A service that can't start, or fails later, is in \`ERROR\`; the others go on. What a service needs and is not there yet (a
+database, a storage, the run's metadata) is waited for, and the service goes on by itself ([pipeline.md](pipeline.md#when-something-fails)). Where a pipeline has one
 simulation, every service that takes a \`runId\` and has none of its own works on the simulation's run. Paths are
 relative to the working folder, modules of service types to the configuration file.
 

@@ -66,11 +66,14 @@ export {
 } from './contracts/tick-codec.ts'
 export {
   IndexDatabaseError,
+  IndexedTickError,
   IndexFullError,
+  IndexGoneError,
   IndexLockedError,
   IndexNotFoundError,
   IndexReadingError,
   IndexReadOnlyError,
+  IndexUnavailableError,
   IndexUnreachableError,
   IndexVersionError,
   NestedTransactionError,
@@ -91,12 +94,13 @@ export {
 } from './databases/open-index.ts'
 export type { PackedBytes, PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
-export { EnvironmentError } from './environment/errors.ts'
+export { EnvironmentError, StrategyMissingError } from './environment/errors.ts'
 export { type LoadStrategyOptions, loadEnvironmentStrategy } from './environment/load-strategy.ts'
 export { EnvironmentProperties } from './environment/properties.ts'
 export { singleBlob } from './environment/strategies/single-blob.ts'
 export { defineEnvironmentStrategy, type EnvironmentStrategy } from './environment/strategy.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
+export { isEnvironmentFault } from './faults.ts'
 export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
 export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
 export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
@@ -134,9 +138,11 @@ export type {
 } from './reading/run-index.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
 export type { ResourceStatus } from './resources/opened-resource.ts'
+export { FileReplacedError } from './resources/sqlite-file.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
 export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
 export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
+export { NoAnswerError } from './services/health.ts'
 export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
 export { type DeadLetterSink, deadLettersTo } from './services/indexing/components/dead-letters.ts'
 export {
@@ -155,9 +161,11 @@ export { seriesIndexer } from './services/indexing/series-indexer.ts'
 export type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './services/indexing/sources/batch-source.ts'
 export { type StorageSourceOptions, storageSource } from './services/indexing/sources/storage-source.ts'
 export { type TopicSourceOptions, topicSource } from './services/indexing/sources/topic-source.ts'
-export { IngestError } from './services/ingest/errors.ts'
+export { BatchRefusedError } from './services/indexing/verify-once.ts'
+export { IngestError, TickRefusedError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
 export { readTicks } from './services/ingest/read-ticks.ts'
+export type { TickGateOptions } from './services/ingest/tick-gate.ts'
 export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
@@ -202,6 +210,7 @@ export {
   InvalidBatchError,
   InvalidKeyError,
   OutsideRootError,
+  StorageAwayError,
   StorageError,
   StorageFullError,
 } from './storage/errors.ts'

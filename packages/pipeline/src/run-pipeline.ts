@@ -38,22 +38,41 @@ export async function runPipeline(
   return new Pipeline(manager, resources, await manager.start())
 }
 
+/** How often the databases and storages are looked at. */
+const LOOK_MS = 1_000
+
 export class Pipeline implements AsyncDisposable {
   /** Starts, stops, pauses and restarts one service or all, and tells of their changes. */
   readonly services: ServiceManager
   readonly report: StartReport
   readonly #resources: Resources
+  readonly #timer: NodeJS.Timeout
 
   constructor(services: ServiceManager, resources: Resources, report: StartReport) {
     this.services = services
     this.report = report
     this.#resources = resources
+    this.#timer = setInterval(() => void resources.look(), LOOK_MS)
+    this.#timer.unref()
   }
 
+  /** At once: services as they are, resources as they were when they were last looked at, a second ago at most. */
   status(): PipelineStatus {
     const services = this.services.status()
     const resources = this.#resources.status()
     return { services, resources, healthy: [...services, ...resources].every(({ healthy }) => healthy) }
+  }
+
+  /** The status after a look at every database and storage, which takes a few seconds where one does not answer. */
+  async look(): Promise<PipelineStatus> {
+    await this.#resources.look()
+    return this.status()
+  }
+
+  /** Of one service, or of all services and resources. What still fails is told again when it fails the next time. */
+  clearErrors(service?: string): void {
+    this.services.clearErrors(service)
+    if (service === undefined) this.#resources.clearErrors()
   }
 
   /** For ticks and metadata from elsewhere: the near end of a queue of the configuration. */
@@ -61,9 +80,15 @@ export class Pipeline implements AsyncDisposable {
     return this.#resources.queue(queue) as unknown as Outlet<T>
   }
 
+  /** Nothing more is put into the queues: who takes from them has the rest, and ends. For good. */
+  endQueues(): void {
+    this.#resources.endQueues()
+  }
+
   /** For good: services in reverse order, then what they shared. Again is fine. */
   async stop({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
     await this.services.stop(undefined, timeoutMs === undefined ? {} : { timeoutMs })
+    clearInterval(this.#timer)
     await this.#resources.close()
   }
 

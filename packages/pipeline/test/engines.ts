@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type IndexDatabase, type IndexOptions, makeRunId, openIndex } from '@tidemark/pipeline'
 import { Client } from 'pg'
-import { freshDatabase, temporaryFolder } from '../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
 
 export type Place = AsyncDisposable & {
   readonly address: string
@@ -33,7 +33,7 @@ export const ENGINES: readonly Engine[] = [
   {
     name: 'PostgreSQL',
     async fresh() {
-      const { url, drop } = await freshDatabase()
+      const { url, drop } = await migratedDatabase()
       const runId = makeRunId()
       const execute = (sql: string) => executePostgres(url, sql.replaceAll('run.', `"${schemaOf(runId)}".`))
       return place(url, runId, execute, drop)

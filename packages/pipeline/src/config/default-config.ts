@@ -40,7 +40,14 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
       index: index('runs'),
       deadLetters: topicWrite('indexer-dead-letters'),
     },
-    options: { lease: LEASE, flushTimeout: '1s', maxBufferBytes: BYTES_OF_A_BUFFER, ...ofRun } as const,
+    options: {
+      lease: LEASE,
+      flushTimeout: '1s',
+      maxBufferBytes: BYTES_OF_A_BUFFER,
+      // The simulation begins at tick 0. A run from elsewhere begins where and when it likes.
+      ...(ingestedRun === undefined ? { firstTick: 0 } : { metadataTimeout: 0 }),
+      ...ofRun,
+    } as const,
   })
   return {
     resources: {

@@ -16,6 +16,10 @@ export const TOPICS_OPTIONS = {
   }),
   busyTimeout: duration({ says: "SQLite: how long a write waits for other processes' writes.", default: '10s' }),
   poolSize: whole({ says: 'PostgreSQL: connections at most.', min: 2, max: 1_000, default: 10 }),
+  statementTimeout: duration({
+    says: 'PostgreSQL: how long a statement may take. A connection that has not answered by then is replaced.',
+    default: '30s',
+  }),
 } as const satisfies OptionTable
 
 export const STORAGE_OPTIONS = {

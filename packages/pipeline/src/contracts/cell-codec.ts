@@ -104,6 +104,28 @@ export function decodeMoleculeTypes(bytes: Uint8Array, limits: ContractLimits): 
   return types
 }
 
+/** All cells of any tick are in here, one column after the other: to be looked at, and forgotten. */
+let scratch = new Int32Array(0)
+
+/** As strict as `decodeCells`, without keeping anything; and no cell is beyond the world's last. */
+export function verifyCells(bytes: Uint8Array, limits: ContractLimits, worldSize = 2 ** 31): void {
+  const [flatIndexParts, typeParts, valueParts, ownerParts] = findColumns(bytes)
+  const count = countVarints(bytes, flatIndexParts)
+  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
+  if (scratch.length < count) scratch = new Int32Array(count)
+  const column = scratch.subarray(0, count)
+  readColumn(bytes, valueParts, count, 'molecule_value', ZIGZAG, column)
+  readColumn(bytes, ownerParts, count, 'owner_id', ZIGZAG, column)
+  readColumn(bytes, typeParts, count, 'molecule_type', PLAIN, column)
+  requireNatural(column, 'molecule_type')
+  readColumn(bytes, flatIndexParts, count, 'flat_index', PLAIN, column)
+  fromDistances(column)
+  const last = column[count - 1] ?? -1
+  if (last < worldSize) return
+  const range = `the world has ${worldSize} cells, 0 to ${worldSize - 1}`
+  throw new ContractError(TYPE, `flat_index of cell ${count - 1} is ${last}, beyond the world: ${range}`)
+}
+
 /** In place. Whatever is negative here was beyond 2^31 - 1 on the wire, or became so by adding up. */
 function fromDistances(column: Int32Array): void {
   let index = column.length === 0 ? 0 : (column[0] as number)

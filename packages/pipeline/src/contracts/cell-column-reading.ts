@@ -81,8 +81,14 @@ export function readSlots(
   return readColumn(bytes, [begin, skipVarints(bytes, begin, end, to - from)], to - from, name, sign)
 }
 
-export function readColumn(bytes: Uint8Array, pieces: Pieces, count: number, name: string, sign: Sign): Int32Array {
-  const column = new Int32Array(count)
+export function readColumn(
+  bytes: Uint8Array,
+  pieces: Pieces,
+  count: number,
+  name: string,
+  sign: Sign,
+  column = new Int32Array(count),
+): Int32Array {
   let slot = 0
   for (let piece = 0; piece < pieces.length; piece += 2) {
     slot = readVarints(bytes, pieces[piece] as number, pieces[piece + 1] as number, column, slot, name, sign)

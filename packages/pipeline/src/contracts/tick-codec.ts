@@ -1,10 +1,10 @@
 /** TickData between memory and bytes, in whole or as far as it is needed. */
 import { LimitError } from '../errors.ts'
 import { requireRunId } from '../run-id.ts'
-import { decodeCells, writeCells } from './cell-codec.ts'
+import { decodeCells, verifyCells, writeCells } from './cell-codec.ts'
 import { type ContractLimits, DEFAULT_LIMITS } from './limits.ts'
 import { readOrganism, writeOrganism } from './organism-codec.ts'
-import type { Organism, Tick } from './tick.ts'
+import type { EnvironmentConfig, Organism, Tick } from './tick.ts'
 import { DELIMITED, tagOf, VARINT, WireReader } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 
@@ -89,6 +89,23 @@ export function toEncodedTick(bytes: Uint8Array, limits: ContractLimits = DEFAUL
   const { runId, tick } = walk(bytes, limits).head
   return { runId, tick, bytes }
 }
+
+/**
+ * Of a tick that came from elsewhere: throws unless all of it can be decoded and no cell is beyond the world (`worldSize`
+ * cells; undefined: nobody knows how large it is).
+ */
+export function verifyTick(
+  bytes: Uint8Array,
+  worldSize?: number,
+  limits: ContractLimits = DEFAULT_LIMITS,
+): EncodedTick {
+  const { head, cells } = walk(bytes, limits, ({ start, end }) => readOrganism(bytes, start, end, limits))
+  verifyCells(bytes.subarray(cells.start, cells.end), limits, worldSize)
+  return { runId: head.runId, tick: head.tick, bytes }
+}
+
+/** How many cells a world of this shape has. */
+export const worldSizeOf = ({ shape }: EnvironmentConfig): number => shape.reduce((size, length) => size * length, 1)
 
 /** Run and number only. The rest is passed over; whether it is in order shows when it is decoded. */
 export function tickHeadOf(bytes: Uint8Array): { readonly runId: string; readonly tick: number } {

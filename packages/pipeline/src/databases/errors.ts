@@ -7,6 +7,24 @@ export class IndexDatabaseError extends DatabaseError {
   }
 }
 
+/** The database, its disk or its credentials fail in a way that says nothing of what was to be written. */
+export class IndexUnavailableError extends IndexDatabaseError {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause, 'TIDEMARK_INDEX_UNAVAILABLE')
+  }
+}
+
+/** It was dropped, or its file replaced, while it was open. Whoever opens it again gets what is there now. */
+export class IndexGoneError extends IndexDatabaseError {
+  constructor(where: string, cause?: unknown) {
+    super(
+      `The index at ${where} was dropped or replaced while it was open. Put it back, or let it be built again`,
+      cause,
+      'TIDEMARK_INDEX_GONE',
+    )
+  }
+}
+
 export class IndexUnreachableError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -80,6 +98,20 @@ export class IndexNotFoundError extends IndexDatabaseError {
       'TIDEMARK_INDEX_NOT_FOUND',
     )
     this.runId = runId
+  }
+}
+
+/** What the index has of a tick can't be what was written. */
+export class IndexedTickError extends IndexDatabaseError {
+  readonly tick: number
+
+  constructor(runId: string, tick: number, cause: Error) {
+    super(
+      `Tick ${tick} of run ${runId} is damaged in the index: ${cause.message}. Index its batch again`,
+      cause,
+      'TIDEMARK_INDEX_TICK',
+    )
+    this.tick = tick
   }
 }
 

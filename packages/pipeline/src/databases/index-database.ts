@@ -6,6 +6,7 @@ import type { OrganismRows } from './organism-rows.ts'
 import type { SeriesRows } from './series-rows.ts'
 import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
+import type { WrittenAsRows } from './written-as.ts'
 
 /** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
 export type IndexDatabase = AsyncDisposable & {
@@ -19,6 +20,8 @@ export type IndexDatabase = AsyncDisposable & {
   readonly retries: RetryTracker
   /** The tables of the indexes, each made by its indexer. */
   readonly environmentTicks: TickBlobs
+  /** How the ticks of the environment were written. */
+  readonly environmentWritten: WrittenAsRows
   readonly organismTicks: TickBlobs
   readonly organisms: OrganismRows
   readonly series: SeriesRows
@@ -33,6 +36,13 @@ export type IndexDatabase = AsyncDisposable & {
   close(): Promise<void>
 }
 
+/** Looks whether the indexes of an address can be reached, and no more. */
+export type IndexProbe = {
+  /** Rejects where they can't. One cheap question. */
+  look(): Promise<void>
+  close(): Promise<void>
+}
+
 /** One engine: what `open-index.ts` needs of it. */
 export type IndexEngine = {
   open(address: string, runId: string, options: IndexSettings): Promise<IndexDatabase>
@@ -40,6 +50,7 @@ export type IndexEngine = {
   list(address: string): Promise<string[]>
   /** The schema's version as it is, without changing it, and the newest that this code knows. */
   versions(address: string, runId: string): Promise<{ readonly found: number; readonly newest: number }>
+  probe(address: string): IndexProbe
   /** False where there was none. */
   drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
 }

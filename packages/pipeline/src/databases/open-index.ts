@@ -2,7 +2,7 @@ import { ConfigError, type Duration } from 'tidemark'
 import { parseDuration } from '../duration.ts'
 import { oneOf, refuseUnknown, wholeNumber } from '../options.ts'
 import { requireRunId } from '../run-id.ts'
-import type { IndexDatabase, IndexEngine, IndexSettings } from './index-database.ts'
+import type { IndexDatabase, IndexEngine, IndexProbe, IndexSettings } from './index-database.ts'
 import { postgres } from './postgres/index-database.ts'
 import { sqlite } from './sqlite/index-database.ts'
 
@@ -36,6 +36,8 @@ export async function openIndexForReading(
 export async function listIndexedRuns(address: string): Promise<string[]> {
   return await engineOf(address).list(address)
 }
+
+export const probeIndexes = (address: string): IndexProbe => engineOf(address).probe(address)
 
 export type IndexVersions = { readonly runId: string; readonly found: number; readonly newest: number }
 

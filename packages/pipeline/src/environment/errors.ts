@@ -1,3 +1,6 @@
+import { TidemarkError } from 'tidemark'
+import type { WrittenAs } from '../databases/written-as.ts'
+
 /** A shape or topology that is not one, or a cell outside the world. */
 export class EnvironmentError extends Error {
   readonly code = 'TIDEMARK_ENVIRONMENT'
@@ -5,5 +8,22 @@ export class EnvironmentError extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'EnvironmentError'
+  }
+}
+
+/** Ticks that were written in a way that this reader was not given. */
+export class StrategyMissingError extends TidemarkError {
+  readonly strategy: string
+  readonly settings: string
+
+  constructor(runId: string, { strategy, settings, tickStart, tickEnd }: WrittenAs) {
+    const how = settings === '{}' ? `'${strategy}'` : `'${strategy}' with the settings ${settings}`
+    super(
+      'TIDEMARK_STRATEGY_MISSING',
+      `Ticks ${tickStart} to ${tickEnd} of run ${runId} were written by the environment strategy ${how}, which this reader ` +
+        'does not have. Start it with that strategy beside its own',
+    )
+    this.strategy = strategy
+    this.settings = settings
   }
 }

@@ -28,12 +28,30 @@ export async function loadEnvironmentStrategy(
   if (strategy === SINGLE_BLOB) return singleBlob(options)
   const { file, exported } = await importModule(strategy, folder, (...problem) => new StrategyError(...problem))
   const made: unknown = typeof exported === 'function' ? await exported(options) : exported
-  if (isComplete(made)) return made
+  if (isComplete(made)) return withSettings(made, options)
   throw new StrategyError(
     file,
     `its default export is not a strategy with name, ${STRATEGY_VERBS.join(', ')}, nor a function that gives one. ` +
       'Write: export default defineEnvironmentStrategy({ … })',
   )
+}
+
+/** Those of the configuration, but for the packing, which what is packed tells itself. */
+function withSettings(
+  strategy: EnvironmentStrategy,
+  { compression: _, level: __, ...settings }: LoadStrategyOptions,
+): EnvironmentStrategy {
+  if (strategy.settings !== undefined || Object.keys(settings).length === 0) return strategy
+  const { readPacked } = strategy
+  return {
+    name: strategy.name,
+    settings,
+    prepare: (...call) => strategy.prepare(...call),
+    write: (...call) => strategy.write(...call),
+    read: (...call) => strategy.read(...call),
+    range: (...call) => strategy.range(...call),
+    ...(readPacked && { readPacked: (...call) => readPacked.call(strategy, ...call) }),
+  }
 }
 
 function isComplete(value: unknown): value is EnvironmentStrategy {

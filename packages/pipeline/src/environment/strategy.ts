@@ -6,8 +6,13 @@ import type { Transaction } from '../databases/transaction.ts'
 
 /** How the cells of ticks are kept in an index: what is written, and how it is read again. */
 export type EnvironmentStrategy = {
-  /** For people. */
+  /** Recorded with what it writes: a reader is given the strategy of that name. */
   readonly name: string
+  /**
+   * What reading depends on, such as the size of its pieces; as JSON can hold it. Recorded with what it writes, too. Without
+   * it the strategy reads whatever it has ever written. From a configuration: its `strategyOptions`.
+   */
+  readonly settings?: { readonly [name: string]: unknown }
   /** Makes its tables, where they are not there. */
   prepare(run: IndexedRun, tx: Transaction): Promise<void>
   /** Upserts keyed by tick, empty ticks too: the same ticks may come again, in another order and with others. */
@@ -18,6 +23,15 @@ export type EnvironmentStrategy = {
   readPacked?(tick: number, run: IndexedRun): Promise<PackedBytes | null>
   /** null where nothing is indexed, or the tables are not there yet. */
   range(run: IndexedRun): Promise<IndexedRange | null>
+}
+
+/** The same text for the same settings, in whatever order they were given. */
+export function settingsText({ settings = {} }: Pick<EnvironmentStrategy, 'settings'>): string {
+  return JSON.stringify(settings, (_, value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
 }
 
 export const STRATEGY_VERBS = ['prepare', 'write', 'read', 'range'] as const

@@ -42,13 +42,15 @@ export class BatchLedger {
     const settings = ledgerSettings(options)
     const { indexer, samplingInterval, firstTick } = settings
     const stored = await ledger.open(indexer, { samplingInterval, firstTick })
-    if (stored.samplingInterval !== samplingInterval || stored.firstTick !== firstTick) {
+    // Where it is not said, it is as it was when the ledger was begun.
+    const isSameStart = options.firstTick === undefined || stored.firstTick === firstTick
+    if (stored.samplingInterval !== samplingInterval || !isSameStart) {
       throw new LedgerConflictError(
         `The ledger of '${indexer}' was begun with samplingInterval ${stored.samplingInterval} and firstTick ` +
           `${stored.firstTick}, not ${samplingInterval} and ${firstTick}. Use the same for one run and indexer`,
       )
     }
-    return new BatchLedger(ledger, settings)
+    return new BatchLedger(ledger, { ...settings, firstTick: stored.firstTick })
   }
 
   /** Takes a batch that was found, if it is free and nothing is missing before it. */
@@ -62,7 +64,10 @@ export class BatchLedger {
   /** Takes the lowest of those known that may be taken: one whose claimer is stuck, else a ready one. */
   async claimNext(claimer: string): Promise<Claim | null> {
     storableText('claimer', claimer, LONGEST_NAME)
-    return await this.#meter.time('claim', () => this.#change(change => change.claimNext(claimer)))
+    const claim = await this.#meter.time('claim', () => this.#change(change => change.claimNext(claimer)))
+    // One that finds nothing to claim has not tried.
+    if (claim !== null) this.#meter.add('claimAttempts')
+    return claim
   }
 
   /** With `tx` it counts if and only if that transaction commits, like what was written of the batch in it. */

@@ -8,7 +8,10 @@ export type LedgerOptions = {
   readonly indexer: string
   /** From the run's metadata: how far apart two ticks are. */
   readonly samplingInterval: number
-  /** Below this nothing is missing. Default 0; null: whatever arrives first is the start. */
+  /**
+   * The run begins here: what follows waits for it. Default: as the ledger was begun, and null in a new
+   * one: whatever arrives first is the start, and has no gap before it.
+   */
   readonly firstTick?: number | null
   /** After this a claim that was not settled may be taken over; 0: never. Default '5m'. */
   readonly claimTimeout?: Duration
@@ -30,7 +33,7 @@ const LONGEST_INDEXER = 200
 
 export function ledgerSettings(options: LedgerOptions): LedgerSettings {
   refuseUnknown(options, KNOWN)
-  const { firstTick = 0, claimTimeout = '5m', gapWarningTimeout = '1m', afterPermanentGap = 'wait' } = options
+  const { firstTick = null, claimTimeout = '5m', gapWarningTimeout = '1m', afterPermanentGap = 'wait' } = options
   return {
     indexer: storableText('indexer', options.indexer, LONGEST_INDEXER),
     samplingInterval: wholeNumber('samplingInterval', options.samplingInterval, { min: 1 }),

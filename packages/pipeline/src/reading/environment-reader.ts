@@ -1,9 +1,12 @@
-import { decodeCellRange, decodeCells } from '../contracts/cell-codec.ts'
+import { decodeCellRange, decodeCells, verifyCells } from '../contracts/cell-codec.ts'
 import { DEFAULT_LIMITS } from '../contracts/limits.ts'
 import type { Cells, SimulationMetadata } from '../contracts/tick.ts'
+import { worldSizeOf } from '../contracts/tick-codec.ts'
+import { IndexedTickError } from '../databases/errors.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
 import { indexedRun } from '../databases/indexed-run.ts'
-import type { PackedBytes } from '../databases/packing.ts'
+import type { TickRange } from '../databases/ledger-store.ts'
+import { type PackedBytes, unpack } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
@@ -12,43 +15,70 @@ import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { wholeNumber } from '../options.ts'
 import { RecentTicks } from './recent-ticks.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
+import { Strategies } from './strategies.ts'
 
 /** Three hundred ticks of the 100 × 100 world. */
 const RECENT_BYTES = 8 * 1024 ** 2
 
 type ReadMetadata = () => Promise<SimulationMetadata | null>
 
-/** Cells of ticks, through the strategy that wrote them. */
+/** Whole ticks that were found in order are known by number, this many of them. */
+const KNOWN_GOOD = 20_000
+
+/** Cells of ticks, through the strategies that wrote them. */
 export class IndexedEnvironment implements EnvironmentReader {
   readonly #database: IndexDatabase
-  readonly #strategy: EnvironmentStrategy
+  readonly #strategies: Strategies
   readonly #metadata: ReadMetadata
   readonly #recent = new RecentTicks(RECENT_BYTES)
+  readonly #good = new Set<number>()
   #world: EnvironmentProperties | undefined
 
-  constructor(database: IndexDatabase, strategy: EnvironmentStrategy, metadata: ReadMetadata) {
+  constructor(database: IndexDatabase, strategies: readonly EnvironmentStrategy[], metadata: ReadMetadata) {
     this.#database = database
-    this.#strategy = strategy
+    this.#strategies = new Strategies(database, strategies)
     this.#metadata = metadata
   }
 
   async range(): Promise<IndexedRange | null> {
-    return await this.#strategy.range(await this.#run())
+    const run = await this.#run()
+    const written = await this.#strategies.written()
+    if (written.length === 0) return await this.#strategies.first.range(run)
+    const interval = run.metadata?.samplingInterval ?? 1
+    const ranges = await Promise.all(
+      written.map(async ({ by, strategy }) => (await strategy?.range(run)) ?? { ...by, ticks: most(by, interval) }),
+    )
+    const tickStart = Math.min(...ranges.map(range => range.tickStart))
+    const tickEnd = Math.max(...ranges.map(range => range.tickEnd))
+    const ticks = ranges.reduce((sum, range) => sum + range.ticks, 0)
+    // A tick that was written in two ways is one.
+    return { tickStart, tickEnd, ticks: Math.min(ticks, most({ tickStart, tickEnd }, interval)) }
   }
 
   async bytes(tick: number): Promise<Uint8Array | null> {
     const recent = this.#recent.get(wholeNumber('tick', tick, { min: 0 }))
     if (recent !== undefined) return recent
-    const bytes = await this.#strategy.read(tick, await this.#run())
-    if (bytes !== null) this.#recent.set(tick, bytes)
+    const run = await this.#run()
+    const bytes = await this.#read(tick, strategy => strategy.read(tick, run))
+    if (bytes === null) return null
+    this.#requireGood(tick, bytes, run.metadata)
+    this.#recent.set(tick, bytes)
     return bytes
   }
 
   async packed(tick: number): Promise<PackedBytes | null> {
     const wanted = wholeNumber('tick', tick, { min: 0 })
-    if (this.#strategy.readPacked !== undefined) return await this.#strategy.readPacked(wanted, await this.#run())
-    const bytes = await this.bytes(tick)
-    return bytes && { bytes, compression: 'none' }
+    const run = await this.#run()
+    const packed = await this.#read(wanted, async strategy => {
+      if (strategy.readPacked !== undefined) return await strategy.readPacked(wanted, run)
+      const bytes = await strategy.read(wanted, run)
+      return bytes && ({ bytes, compression: 'none' } as const)
+    })
+    // Bytes that nobody can decode must not go out as if they were a tick.
+    if (packed !== null && !this.#good.has(wanted)) {
+      this.#requireGood(wanted, unpack(packed.bytes, DEFAULT_LIMITS.maxTickBytes, `tick ${wanted}`), run.metadata)
+    }
+    return packed
   }
 
   async cells(tick: number, region?: Region): Promise<Cells | null> {
@@ -74,6 +104,30 @@ export class IndexedEnvironment implements EnvironmentReader {
     return before && after && differenceOf(before, after)
   }
 
+  /** Ranges grow while a run is indexed: what is not found is asked for once more by what is recorded now. */
+  async #read<T>(tick: number, read: (strategy: EnvironmentStrategy) => Promise<T | null>): Promise<T | null> {
+    for (const isFresh of [false, true]) {
+      for (const strategy of await this.#strategies.of(tick, isFresh)) {
+        const found = await read(strategy)
+        if (found !== null) return found
+      }
+    }
+    return null
+  }
+
+  #requireGood(tick: number, bytes: Uint8Array, metadata: SimulationMetadata | null): void {
+    if (this.#good.has(tick)) return
+    try {
+      verifyCells(bytes, DEFAULT_LIMITS, metadata === null ? undefined : worldSizeOf(metadata.environment))
+    } catch (error) {
+      throw new IndexedTickError(this.#database.runId, tick, error as Error)
+    }
+    // Without metadata nobody knows how large the world is.
+    if (metadata === null) return
+    this.#good.add(tick)
+    for (const oldest of this.#good) if (this.#good.size > KNOWN_GOOD) this.#good.delete(oldest)
+  }
+
   async #run() {
     return indexedRun(this.#database, await this.#metadata())
   }
@@ -86,3 +140,6 @@ export class IndexedEnvironment implements EnvironmentReader {
     return this.#world
   }
 }
+
+const most = ({ tickStart, tickEnd }: TickRange, samplingInterval: number): number =>
+  Math.floor((tickEnd - tickStart) / samplingInterval) + 1

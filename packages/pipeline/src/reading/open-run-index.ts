@@ -2,7 +2,6 @@ import type { SimulationMetadata } from '../contracts/tick.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
 import { MetadataReader } from '../databases/metadata-reader.ts'
 import { type IndexOptions, openIndexForReading } from '../databases/open-index.ts'
-import { singleBlob } from '../environment/strategies/single-blob.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { type Gap, gapBefore } from '../ledger/gap.ts'
 import { refuseUnknown } from '../options.ts'
@@ -12,8 +11,11 @@ import type { RunIndex } from './run-index.ts'
 import { IndexedSeries } from './series-reader.ts'
 
 export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
-  /** The one that the environment indexer of this run has. Default: `singleBlob()`. */
-  readonly environmentStrategy?: EnvironmentStrategy
+  /**
+   * Those of your own that the environment indexer of this run has, or had: the index knows which of them wrote which ticks.
+   * `singleBlob()` is always there.
+   */
+  readonly environmentStrategy?: EnvironmentStrategy | readonly EnvironmentStrategy[]
 }
 
 /** Of one indexer; more would hardly be read by anybody. */
@@ -25,7 +27,7 @@ const MOST_GAPS = 1_000
  */
 export async function openRunIndex(address: string, runId: string, options: RunIndexOptions = {}): Promise<RunIndex> {
   refuseUnknown(options, ['busyTimeout', 'poolSize', 'environmentStrategy'])
-  const { environmentStrategy = singleBlob(), ...opening } = options
+  const { environmentStrategy = [], ...opening } = options
   const database = await openIndexForReading(address, runId, opening)
   const known = new MetadataReader(database)
   const metadata = (): Promise<SimulationMetadata | null> => known.peek()
@@ -34,7 +36,7 @@ export async function openRunIndex(address: string, runId: string, options: RunI
     runId,
     metadata,
     gaps: () => gapsOf(database),
-    environment: new IndexedEnvironment(database, environmentStrategy, metadata),
+    environment: new IndexedEnvironment(database, [environmentStrategy].flat(), metadata),
     organisms: new IndexedOrganisms(database),
     series: new IndexedSeries(database, metadata),
     close,

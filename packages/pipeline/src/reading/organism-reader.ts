@@ -3,6 +3,7 @@ import { readVitals } from '../contracts/organism-codec.ts'
 import { splitOrganisms } from '../contracts/organism-list.ts'
 import type { Organism } from '../contracts/tick.ts'
 import { decodeOrganism } from '../contracts/tick-codec.ts'
+import { IndexedTickError } from '../databases/errors.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
 import type { OrganismRow } from '../databases/organism-rows.ts'
 import { readPacked } from '../databases/packed-ticks.ts'
@@ -10,6 +11,7 @@ import { unpack } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
 import type { LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
+import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_LIMIT = 1_000
 const LARGEST_LIMIT = 10_000
@@ -32,7 +34,7 @@ export class IndexedOrganisms implements OrganismReader {
 
   async at(tick: number): Promise<readonly Organism[] | null> {
     const bytes = await this.#states(tick)
-    return bytes && Array.from(splitOrganisms(bytes), each => decodeOrganism(each))
+    return bytes && this.#decoded(tick, () => Array.from(splitOrganisms(bytes), each => decodeOrganism(each)))
   }
 
   async facts(id: number): Promise<OrganismFacts | null> {
@@ -43,12 +45,13 @@ export class IndexedOrganisms implements OrganismReader {
   async oneAt(id: number, tick: number): Promise<Organism | undefined | null> {
     checkedId(id)
     const bytes = await this.#states(tick)
-    return bytes && findOrganism(bytes, id)
+    return bytes && this.#decoded(tick, () => findOrganism(bytes, id))
   }
 
   async life(id: number, query: LifeQuery = {}): Promise<readonly LifeMoment[]> {
     refuseUnknown(query, ['from', 'to', 'limit'])
     const limit = checkedLimit(query.limit)
+    checkOrder(query)
     const known = await this.#database.organisms.read(checkedId(id))
     if (known === null) return []
     const from = Math.max(known.firstTick, tickOf('from', query.from) ?? 0)
@@ -76,11 +79,21 @@ export class IndexedOrganisms implements OrganismReader {
     return await readPacked(this.#database.organismTicks, wholeNumber('tick', tick, { min: 0 }), MAX_BYTES)
   }
 
+  /** What can't be decoded is the index's fault, not that of whoever asks. */
+  #decoded<T>(tick: number, decode: () => T): T {
+    try {
+      return decode()
+    } catch (error) {
+      throw new IndexedTickError(this.#database.runId, tick, error as Error)
+    }
+  }
+
   async #moments(id: number, ticks: readonly number[]): Promise<LifeMoment[]> {
     const moments: LifeMoment[] = []
     for (let at = 0; at < ticks.length; at += TICKS_AT_ONCE) {
       for (const { tick, data } of await this.#database.organismTicks.readMany(ticks.slice(at, at + TICKS_AT_ONCE))) {
-        const state = findOrganism(unpack(data, MAX_BYTES, `tick ${tick}`), id)
+        const bytes = unpack(data, MAX_BYTES, `tick ${tick}`)
+        const state = this.#decoded(tick, () => findOrganism(bytes, id))
         if (state !== undefined) moments.push({ tick, state })
       }
     }

@@ -5,6 +5,7 @@ import { refuseUnknown, wholeNumber } from '../options.ts'
 import { TOP_LEVEL } from '../series/levels.ts'
 import { coverSpan, planPoints, type TickSpan, toPoints } from '../series/points.ts'
 import type { SeriesPoint, SeriesReader, TickQuery } from './run-index.ts'
+import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_POINTS = 500
 const MOST_POINTS = 10_000
@@ -31,6 +32,7 @@ export class IndexedSeries implements SeriesReader {
     refuseUnknown(query, ['from', 'to', 'points'])
     const points = wholeNumber('points', query.points ?? DEFAULT_POINTS, { min: 1, max: MOST_POINTS })
     const asked = askedSpan(query)
+    checkOrder(query)
     const [metadata, indexed] = await Promise.all([this.#metadata(), this.#database.series.span(0)])
     if (metadata === null || indexed === null) return []
     const span = { from: Math.max(asked.from, indexed.first), to: Math.min(asked.to, indexed.last) }

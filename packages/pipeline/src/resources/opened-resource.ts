@@ -1,8 +1,9 @@
-import type { ServiceError } from '../services/service.ts'
+import { Health, type ServiceError } from '../services/health.ts'
 
 export type ResourceStatus = {
   readonly name: string
-  readonly kind: 'topics' | 'storage' | 'queue'
+  readonly kind: 'topics' | 'storage' | 'index' | 'queue'
+  /** ERROR: it could not be opened, or did not answer when it was last looked at. */
   readonly state: 'CLOSED' | 'OPEN' | 'ERROR'
   readonly healthy: boolean
   readonly metrics: Readonly<Record<string, number>>
@@ -13,18 +14,22 @@ type Options<T> = {
   readonly name: string
   readonly kind: ResourceStatus['kind']
   open(): Promise<T>
+  /** Rejects where it is not there any more. Cheap: it is asked every few seconds. */
+  look?(value: T): Promise<unknown>
   close?(value: T): Promise<void>
   metrics?(value: T): Readonly<Record<string, number>>
 }
 
-const KEPT_ERRORS = 20
+/** One that has not answered by then is not waited for any longer. */
+const PATIENCE_MS = 4_000
 
 /** Opened once for all who ask. An opening that failed is tried again for the next who asks. */
 export class OpenedResource<T> {
   readonly #options: Options<T>
+  readonly #health = new Health()
   #opening: Promise<T> | undefined
   #value: T | undefined
-  #errors: ServiceError[] = []
+  #looking: Promise<void> | undefined
 
   constructor(options: Options<T>) {
     this.#options = options
@@ -37,33 +42,64 @@ export class OpenedResource<T> {
 
   status(): ResourceStatus {
     const { name, kind, metrics } = this.#options
-    const isOpen = this.#value !== undefined
-    const hasFailed = !isOpen && this.#errors.length > 0
+    const { healthy, errors } = this.#health
+    const state = healthy ? (this.#value === undefined ? 'CLOSED' : 'OPEN') : 'ERROR'
     return {
       name,
       kind,
-      state: isOpen ? 'OPEN' : hasFailed ? 'ERROR' : 'CLOSED',
-      healthy: !hasFailed,
+      state,
+      healthy,
       metrics: this.#value === undefined ? {} : (metrics?.(this.#value) ?? {}),
-      errors: this.#errors,
+      errors,
     }
+  }
+
+  clearErrors(): void {
+    this.#health.clear()
+  }
+
+  /** Asks it whether it is still there; the status says what it answered. Two looks at the same time are one. */
+  async look(): Promise<void> {
+    const value = this.#value
+    const { look } = this.#options
+    if (value === undefined || look === undefined) return
+    this.#looking ??= this.#look(() => look(value)).finally(() => {
+      this.#looking = undefined
+    })
+    await this.#looking
   }
 
   async close(): Promise<void> {
     const value = this.#value
     this.#value = undefined
     this.#opening = undefined
+    this.#health.clear()
     if (value !== undefined) await this.#options.close?.(value)
   }
 
   async #open(): Promise<T> {
     try {
       this.#value = await this.#options.open()
+      this.#health.clear()
       return this.#value
     } catch (error) {
       this.#opening = undefined
-      this.#errors = [...this.#errors, { at: new Date(), action: 'open', error: error as Error }].slice(-KEPT_ERRORS)
+      this.#health.failed('open', error as Error)
       throw error
+    }
+  }
+
+  async #look(look: () => Promise<unknown>): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(new Error(`It did not answer within ${PATIENCE_MS} ms`)), PATIENCE_MS)
+    try {
+      await Promise.race([look(), late])
+      this.#health.succeeded('look')
+    } catch (error) {
+      if (this.#value !== undefined) this.#health.failed('look', error as Error)
+    } finally {
+      clearTimeout(timer)
+      late.catch(() => undefined)
     }
   }
 }

@@ -2,11 +2,14 @@ import { type Logger, open, type Tidemark } from 'tidemark'
 import type { Binding, BindingRule, BindingTable } from '../config/bindings.ts'
 import type { CheckedResources } from '../config/config.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
+import type { IndexProbe } from '../databases/index-database.ts'
+import { probeIndexes } from '../databases/open-index.ts'
 import { BoundedQueue } from '../queues/bounded-queue.ts'
 import type { Movable } from '../queues/worker-queue.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
 import { type BoundResource, BoundResources, type Outlet } from './bound-resources.ts'
 import { OpenedResource, type ResourceStatus } from './opened-resource.ts'
+import { SqliteFile } from './sqlite-file.ts'
 
 export type ResourcesOptions = {
   readonly config: CheckedResources
@@ -21,6 +24,8 @@ export class Resources implements AsyncDisposable {
   readonly #outlets: ReadonlyMap<string, Outlet<Movable>>
   readonly #topics: OpenedResource<Tidemark> | undefined
   readonly #storages: ReadonlyMap<string, OpenedResource<FileSystemStorage>>
+  /** Of the indexes themselves every indexer opens its own run's; these only look whether they are there. */
+  readonly #indexes: ReadonlyMap<string, OpenedResource<IndexProbe>>
   readonly #queues: ReadonlyMap<string, BoundedQueue<Movable>>
 
   constructor({ config, logger, outlets = new Map() }: ResourcesOptions) {
@@ -28,7 +33,21 @@ export class Resources implements AsyncDisposable {
     this.#outlets = outlets
     this.#topics = config.topics === null ? undefined : topicsOf(config.topics, logger)
     this.#storages = mapOf(config.storages, (options, name) => {
-      return new OpenedResource({ name, kind: 'storage', open: async () => await FileSystemStorage.open(options) })
+      return new OpenedResource({
+        name,
+        kind: 'storage',
+        open: async () => await FileSystemStorage.open(options),
+        look: async storage => await storage.look(),
+      })
+    })
+    this.#indexes = mapOf(config.indexes, ({ address }, name) => {
+      return new OpenedResource({
+        name,
+        kind: 'index',
+        open: async () => probeIndexes(address),
+        look: async probe => await probe.look(),
+        close: async probe => await probe.close(),
+      })
     })
     this.#queues = mapOf(config.queues, limits => {
       return new BoundedQueue<Movable>({ ...limits, sizeOf: item => item.bytes.byteLength })
@@ -55,7 +74,7 @@ export class Resources implements AsyncDisposable {
     return new BoundResources(service, bound)
   }
 
-  /** O(1) for each resource. */
+  /** O(1) for each resource: as they were at the last look. */
   status(): readonly ResourceStatus[] {
     const queues = [...this.#queues].map(([name, queue]): ResourceStatus => {
       return {
@@ -67,18 +86,35 @@ export class Resources implements AsyncDisposable {
         errors: [],
       }
     })
-    const topics = this.#topics === undefined ? [] : [this.#topics.status()]
-    return [...topics, ...[...this.#storages.values()].map(storage => storage.status()), ...queues]
+    return [...this.#opened().map(resource => resource.status()), ...queues]
+  }
+
+  /** Asks every open one whether it is still there; one that does not answer is not waited for for long. */
+  async look(): Promise<void> {
+    await Promise.all(this.#opened().map(resource => resource.look()))
+  }
+
+  clearErrors(): void {
+    for (const resource of this.#opened()) resource.clearErrors()
+  }
+
+  endQueues(): void {
+    for (const queue of this.#queues.values()) queue.close()
   }
 
   /** Again is fine. */
   async close(): Promise<void> {
-    for (const queue of this.#queues.values()) queue.close()
-    await this.#topics?.close()
+    this.endQueues()
+    await Promise.all(this.#opened().map(resource => resource.close()))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  #opened(): readonly OpenedResource<unknown>[] {
+    const topics = this.#topics === undefined ? [] : [this.#topics]
+    return [...topics, ...this.#storages.values(), ...this.#indexes.values()]
   }
 
   async #open(binding: Binding, { kind, semantics = 'pub-sub' }: BindingRule): Promise<BoundResource> {
@@ -96,6 +132,7 @@ export class Resources implements AsyncDisposable {
         return { kind: 'storage', value: await required(this.#storages.get(name), name).value() }
       case 'index': {
         const { address, ...options } = required(this.#config.indexes[name], name)
+        await required(this.#indexes.get(name), name).value()
         return { kind: 'index', value: { address, options } }
       }
       case 'queue':
@@ -106,12 +143,15 @@ export class Resources implements AsyncDisposable {
 }
 
 function topicsOf(config: NonNullable<CheckedResources['topics']>, logger: Logger): OpenedResource<Tidemark> {
-  const { url, namespace, durability, busyTimeout, poolSize } = config
-  const ofEngine = url.startsWith('sqlite:') ? { durability, busyTimeout } : { poolSize }
+  const { url, namespace, durability, busyTimeout, poolSize, statementTimeout } = config
+  const ofEngine = url.startsWith('sqlite:') ? { durability, busyTimeout } : { poolSize, statementTimeout }
+  const file = new SqliteFile(namespace === 'default' ? url : '')
   return new OpenedResource<Tidemark>({
     name: 'topics',
     kind: 'topics',
     open: async () => await open(url, { namespace, registry: contractsRegistry, logger, ...ofEngine }),
+    // A file that was deleted can still be read by those who have it open.
+    look: async tidemark => await Promise.all([tidemark.admin.topics(), file.look()]),
     close: async tidemark => await tidemark.close(),
     metrics: tidemark => tidemark.metrics().totals,
   })

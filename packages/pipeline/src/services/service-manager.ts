@@ -14,7 +14,12 @@ export type ServiceManagerOptions = {
 }
 
 export type FailedStart = { readonly service: string; readonly error: Error }
-export type StartReport = { readonly started: readonly string[]; readonly failed: readonly FailedStart[] }
+export type StartReport = {
+  readonly started: readonly string[]
+  /** What they need is away; they go on by themselves when it is there. Their status says what it is. */
+  readonly waiting: readonly string[]
+  readonly failed: readonly FailedStart[]
+}
 export type StopOptions = { readonly timeoutMs?: number }
 
 /**
@@ -44,22 +49,27 @@ export class ServiceManager implements AsyncDisposable {
     return [...this.#slots.keys()]
   }
 
-  /** One that can't start is in ERROR and in the report; those after it start all the same. */
+  /**
+   * One that can't start is in ERROR and in the report; one that waits for its surroundings is in the report too, and is not
+   * waited for. Those after it start all the same.
+   */
   async start(name?: string): Promise<StartReport> {
     await this.#stopping
     const stops = this.#stops
     const started: string[] = []
+    const waiting: string[] = []
     const failed: FailedStart[] = []
     for (const slot of this.#chosen(name)) {
       if (this.#stops !== stops) break
       try {
-        await slot.start(this.#startTimeoutMs)
-        started.push(slot.name)
+        const outcome = await slot.start(this.#startTimeoutMs)
+        if (outcome === 'started') started.push(slot.name)
+        else waiting.push(slot.name)
       } catch (error) {
         failed.push({ service: slot.name, error: error as Error })
       }
     }
-    return { started, failed }
+    return { started, waiting, failed }
   }
 
   /** Each has its own time to stop, so one that hangs takes none from the others. Again, and before a start, is fine. */
@@ -82,6 +92,11 @@ export class ServiceManager implements AsyncDisposable {
 
   resume(name?: string): void {
     for (const slot of this.#chosen(name)) slot.service?.resume()
+  }
+
+  /** For people who have seen them. What still fails is told again when it fails the next time. */
+  clearErrors(name?: string): void {
+    for (const slot of this.#chosen(name)) slot.clearErrors()
   }
 
   status(): readonly ServiceStatus[] {

@@ -1,20 +1,27 @@
 import type { Logger } from 'tidemark'
+import { isEnvironmentFault, whatIsAway } from '../faults.ts'
 import { ServiceTimeoutError } from './errors.ts'
-import type { Service, ServiceError, ServiceListener, ServiceStatus } from './service.ts'
+import { Health } from './health.ts'
+import type { Service, ServiceListener, ServiceState, ServiceStatus } from './service.ts'
+import { backoffMs, pauseFor } from './until-aborted.ts'
 
 /** A service that is built when it is first started: what can't be built is its own failure, and no other's. */
 export type ServicePlan = { readonly name: string; create(): Promise<Service> }
 
-/** The place of one service in the pipeline. Starts and stops of it happen one after another. */
+/** The place of one service in the pipeline. */
 export class ServiceSlot {
   readonly name: string
   readonly #create: () => Promise<Service>
   readonly #listener: ServiceListener
   readonly #logger: Logger
   #service: Service | undefined
-  /** Of a build that failed or a start that hangs; a start that failed is with the service itself. */
-  #startError: ServiceError | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Of building, and of a start that takes too long; all else is with the service itself. */
+  readonly #health = new Health()
+  #state: Extract<ServiceState, 'STOPPED' | 'STARTING' | 'ERROR'> = 'STOPPED'
+  #waitingFor: string | null = null
+  #starting: Promise<void> | undefined
+  #isWaiting = Promise.withResolvers<void>()
+  #stopping = new AbortController()
 
   constructor({ name, create }: ServicePlan, listener: ServiceListener, logger: Logger) {
     this.name = name
@@ -28,76 +35,114 @@ export class ServiceSlot {
   }
 
   status(): ServiceStatus {
-    const error = this.#startError
-    if (this.#service !== undefined) {
-      const status = this.#service.status()
-      const isStuck = error !== undefined && status.state === 'STOPPED'
-      return isStuck ? { ...status, state: 'ERROR', healthy: false, errors: [...status.errors, error] } : status
+    const errors = this.#health.errors
+    if (this.#service === undefined) {
+      const state = this.#state
+      const healthy = state !== 'ERROR' && this.#health.healthy
+      return { name: this.name, state, healthy, waitingFor: this.#waitingFor, startedAt: null, metrics: {}, errors }
     }
-    return {
-      name: this.name,
-      state: error === undefined ? 'STOPPED' : 'ERROR',
-      healthy: error === undefined,
-      startedAt: null,
-      metrics: {},
-      errors: error === undefined ? [] : [error],
-    }
+    const status = this.#service.status()
+    return errors.length === 0 ? status : { ...status, healthy: false, errors: [...status.errors, ...errors] }
   }
 
-  /** Rejects with what kept it from starting. */
-  async start(timeoutMs: number): Promise<void> {
-    await this.#inTurn(async () => {
-      const late = new ServiceTimeoutError(this.name, 'start', timeoutMs)
-      this.#startError = undefined
-      try {
-        this.#service ??= await within(timeoutMs, this.#build(), late)
-      } catch (error) {
-        this.#fail('build', error)
-        throw error
-      }
-      try {
-        await within(timeoutMs, this.#service.start(), late)
-      } catch (error) {
-        if (error === late) this.#fail('start', error)
-        throw error
-      }
-    })
+  clearErrors(): void {
+    this.#health.clear()
+    this.#service?.clearErrors()
   }
 
-  /** Resolves when it has stopped or the time is up. A start that hangs is not waited for any longer than that. */
+  /**
+   * Whether it runs, or waits for its surroundings; it goes on by itself then. Rejects with what keeps it from starting, or
+   * where that takes too long, in which case it goes on too.
+   */
+  async start(timeoutMs: number): Promise<'started' | 'waiting'> {
+    const late = new ServiceTimeoutError(this.name, 'start', timeoutMs)
+    const timer = Promise.withResolvers<never>()
+    const timeout = setTimeout(() => timer.reject(late), timeoutMs)
+    try {
+      // One that was stopped while it started ends first.
+      if (this.#stopping.signal.aborted) {
+        await Promise.race([this.#starting?.catch(() => undefined), timer.promise])
+      }
+      this.#begin()
+      await Promise.race([this.#starting, this.#isWaiting.promise, timer.promise])
+    } catch (error) {
+      if (error === late) this.#fail('start', error)
+      throw error
+    } finally {
+      clearTimeout(timeout)
+      timer.promise.catch(() => undefined)
+    }
+    return this.status().state === 'STARTING' ? 'waiting' : 'started'
+  }
+
+  /** Resolves when it has stopped or the time is up. */
   async stop(timeoutMs: number): Promise<void> {
-    // The service may be in the middle of a start, which sees the stop; so this does not wait for its turn.
+    this.#stopping.abort()
+    if (this.#service === undefined && this.#state === 'STARTING') this.#enter('STOPPED')
     await this.#service?.stop({ timeoutMs })
   }
 
-  async #build(): Promise<Service> {
-    const service = await this.#create()
-    service.listen(this.#listener)
-    return service
+  /** Two starts at the same time are one. */
+  #begin(): void {
+    if (this.#starting !== undefined) return
+    this.#stopping = new AbortController()
+    this.#isWaiting = Promise.withResolvers<void>()
+    this.#health.clear()
+    const starting = this.#bringUp(this.#stopping.signal).finally(() => {
+      this.#starting = undefined
+    })
+    this.#starting = starting
+    starting.catch(() => undefined) // Of one that nobody waits for any more, the status tells.
+  }
+
+  async #bringUp(signal: AbortSignal): Promise<void> {
+    if (this.#service === undefined) await this.#build(signal)
+    if (signal.aborted) return
+    await this.#service?.start()
+    this.#health.clear()
+  }
+
+  /** For as long as what it is bound to is away. */
+  async #build(signal: AbortSignal): Promise<void> {
+    // Told only where it has to wait: as a rule the service is built at once, and tells of its start itself.
+    this.#state = 'STARTING'
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        const service = await this.#create()
+        service.listen(this.#listener)
+        this.#service = service
+        this.#state = 'STOPPED' // From now on the service tells its own.
+        return
+      } catch (error) {
+        this.#fail('build', error)
+        if (!isEnvironmentFault(error)) {
+          this.#enter('ERROR')
+          throw error
+        }
+        this.#waitingFor = whatIsAway(error)
+        if (failures === 0) this.#tell('STARTING', 'STOPPED')
+        this.#isWaiting.resolve()
+      }
+      await pauseFor(backoffMs(failures), signal)
+      this.#waitingFor = null
+    }
+    this.#enter('STOPPED')
+  }
+
+  #enter(state: 'STOPPED' | 'STARTING' | 'ERROR'): void {
+    const before = this.#state
+    this.#state = state
+    if (before !== state) this.#tell(state, before)
+  }
+
+  #tell(state: ServiceState, before: ServiceState): void {
+    this.#listener({ type: 'state', service: this.name, state, before })
   }
 
   #fail(action: string, cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause))
-    this.#startError = { at: new Date(), action, error }
-    this.#logger.warn({ service: this.name, action, err: error }, 'a service reports a failure')
+    const level = this.#health.failed(action, error) ? 'warn' : 'debug'
+    this.#logger[level]({ service: this.name, action, err: error }, 'a service reports a failure')
     this.#listener({ type: 'error', service: this.name, action, error })
-    this.#listener({ type: 'state', service: this.name, state: 'ERROR', before: 'STOPPED' })
-  }
-
-  async #inTurn(step: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(step, step)
-    this.#turn = turn
-    await turn
-  }
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>, late: Error): Promise<T> {
-  const timer = Promise.withResolvers<never>()
-  const timeout = setTimeout(() => timer.reject(late), timeoutMs)
-  try {
-    return await Promise.race([work, timer.promise])
-  } finally {
-    clearTimeout(timeout)
-    work.catch(() => {}) // Of one that was left behind, the service itself keeps the error.
   }
 }

@@ -1,25 +1,31 @@
 import type { Logger } from 'tidemark'
+import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
+import { Health, type ServiceError } from './health.ts'
+import { backoffMs, pauseFor, untilAborted } from './until-aborted.ts'
 
-export type ServiceState = 'STOPPED' | 'RUNNING' | 'PAUSED' | 'ERROR'
+export type { ServiceError } from './health.ts'
 
-/** What went wrong, for people: the newest few are kept. */
-export type ServiceError = { readonly at: Date; readonly action: string; readonly error: Error }
+export type ServiceState = 'STOPPED' | 'STARTING' | 'RUNNING' | 'WAITING' | 'PAUSED' | 'ERROR'
 
 export type ServiceStatus = {
   readonly name: string
   readonly state: ServiceState
-  /** False in ERROR, and where the service itself says so. */
+  /** False in ERROR, while something fails that has not succeeded since, and where the service itself says so. */
   readonly healthy: boolean
+  /** What has to come before it goes on, such as 'the index database'. It goes on by itself. null: nothing. */
+  readonly waitingFor: string | null
   readonly startedAt: Date | null
   /** Read in constant time. */
   readonly metrics: Readonly<Record<string, number>>
+  /** The newest failures. A success takes those of its own operation away, `clearErrors()` takes all. */
   readonly errors: readonly ServiceError[]
 }
 
-/** What a listener of a service hears of: each change of its state, each failure. */
+/** What a listener of a service hears of: each change of its state, each failure, each success after a failure. */
 export type ServiceEvent =
   | { readonly type: 'state'; readonly service: string; readonly state: ServiceState; readonly before: ServiceState }
   | { readonly type: 'error'; readonly service: string; readonly action: string; readonly error: Error }
+  | { readonly type: 'recovered'; readonly service: string; readonly action: string }
 
 export type ServiceListener = (event: ServiceEvent) => void
 
@@ -28,32 +34,51 @@ export type ServiceContext = {
   readonly signal: AbortSignal
   /** Resolves at once, or when a pause is over (or the service stops). To be awaited between two steps. */
   unpaused(): Promise<void>
-  /** Something failed and the service goes on. */
-  report(action: string, error: unknown): void
+  /** An operation failed and the service goes on, unhealthy until it succeeds. `about`: which one, such as a key. */
+  report(operation: string, error: unknown, about?: string): void
+  /** What `report` told of this operation is over. */
+  succeeded(operation: string): void
+  /** Something odd that leaves the service as well as it was: only for the log and for listeners. */
+  note(action: string, error: unknown): void
+  /** Runs it; while it takes too long the service is unhealthy. What comes of it, the caller tells. */
+  watch<T>(operation: string, work: () => Promise<T>): Promise<T>
+  /** Until it is disposed of, the service waits for this: for people. */
+  waiting(what: string): Disposable
+  /**
+   * Repeats the work for as long as its surroundings are away (`isEnvironmentFault`), unhealthy and waiting meanwhile.
+   * Any other error is thrown, and so is the last one when the service is to stop, and one that says that what was open has
+   * to be opened again (`isGone`).
+   */
+  through<T>(operation: string, work: () => Promise<T>, about?: string): Promise<T>
 }
 
-const KEPT_ERRORS = 20
 const DEFAULT_STOP_MS = 30_000
 
 /**
  * A part of the pipeline that runs until it is stopped.
  *
- *     STOPPED ──start──▶ RUNNING ⇄ PAUSED          RUNNING ──run() returns──▶ STOPPED
- *        ▲                  │        │             RUNNING ──run() throws───▶ ERROR ──start──▶ RUNNING
- *        └──────stop────────┴────────┘
+ *     STOPPED ──start──▶ STARTING ──▶ RUNNING ⇄ PAUSED     RUNNING ──run() returns──▶ STOPPED
+ *        ▲                  │ ▲         │ ▲                RUNNING ──run() throws───▶ ERROR ──start──▶ STARTING
+ *        └──────stop────────┴─┼─────────┤ │
+ *             what it needs is away,    ▼ │
+ *             and comes back          WAITING
  *
- * Starting what runs, and stopping what is stopped, is fine.
+ * A service whose surroundings are not there yet stays STARTING, says for what it waits, and goes on by itself. Starting
+ * what runs, and stopping what is stopped, is fine.
  */
 export abstract class Service implements AsyncDisposable {
   readonly name: string
   protected readonly logger: Logger
-  #state: ServiceState = 'STOPPED'
+  readonly #health = new Health()
+  #phase: 'STOPPED' | 'STARTING' | 'RUNNING' | 'ERROR' = 'STOPPED'
   #startedAt: Date | null = null
-  #errors: ServiceError[] = []
   #stopping = new AbortController()
   #starting: Promise<void> | undefined
   #running: Promise<void> = Promise.resolve()
+  /** A prepare() that was under way when the service was stopped. */
+  #leftBehind: Promise<void> = Promise.resolve()
   #pause: PromiseWithResolvers<void> | undefined
+  readonly #waits = new Set<{ readonly what: string }>()
   readonly #listeners = new Set<ServiceListener>()
 
   constructor(name: string, logger: Logger) {
@@ -61,13 +86,16 @@ export abstract class Service implements AsyncDisposable {
     this.logger = logger
   }
 
-  /** Before `run`: what must work for the service to start at all. Rejecting here rejects start(). */
+  /**
+   * Before `run`: what must work for the service to start at all. Called again while its surroundings are away; any other
+   * rejection rejects start().
+   */
   protected async prepare(): Promise<void> {}
 
   /** The work itself, until the signal aborts or there is no more. */
   protected abstract run(context: ServiceContext): Promise<void>
 
-  /** After `run`, however it ended. */
+  /** After `run`, however it ended, and after a `prepare` that was overtaken by a stop. */
   protected async release(): Promise<void> {}
 
   protected metrics(): Record<string, number> {
@@ -79,18 +107,28 @@ export abstract class Service implements AsyncDisposable {
   }
 
   get state(): ServiceState {
-    return this.#state
+    if (this.#phase !== 'RUNNING') return this.#phase
+    if (this.#pause !== undefined) return 'PAUSED'
+    return this.#waits.size > 0 ? 'WAITING' : 'RUNNING'
   }
 
   status(): ServiceStatus {
+    const { state } = this
+    const waits = new Set([...this.#waits].map(({ what }) => what))
     return {
       name: this.name,
-      state: this.#state,
-      healthy: this.#state !== 'ERROR' && this.isHealthy(),
+      state,
+      healthy: state !== 'ERROR' && this.#health.healthy && this.isHealthy(),
+      waitingFor: waits.size === 0 ? null : [...waits].join(', and '),
       startedAt: this.#startedAt,
       metrics: this.metrics(),
-      errors: this.#errors,
+      errors: this.#health.errors,
     }
+  }
+
+  /** For people who have seen them. What still fails is told again when it fails the next time. */
+  clearErrors(): void {
+    this.#health.clear()
   }
 
   /** The returned function ends the listening. */
@@ -99,9 +137,13 @@ export abstract class Service implements AsyncDisposable {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Two calls at the same time are one start. */
+  /**
+   * Resolves when it runs, or has to wait for its surroundings (STARTING, `waitingFor`); rejects with what keeps it from
+   * starting at all. Two calls at the same time are one start.
+   */
   async start(): Promise<void> {
-    if (this.#state === 'RUNNING' || this.#state === 'PAUSED') return
+    if (this.#phase === 'RUNNING') return
+    if (this.#phase === 'STARTING' && this.#starting === undefined && !this.#stopping.signal.aborted) return
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined
     })
@@ -120,15 +162,14 @@ export abstract class Service implements AsyncDisposable {
   }
 
   pause(): void {
-    if (this.#state !== 'RUNNING') return
-    this.#pause = Promise.withResolvers<void>()
-    this.#enter('PAUSED')
+    if (this.state !== 'RUNNING' && this.state !== 'WAITING') return
+    this.#changing(() => {
+      this.#pause = Promise.withResolvers<void>()
+    })
   }
 
   resume(): void {
-    if (this.#state !== 'PAUSED') return
-    this.#unpause()
-    this.#enter('RUNNING')
+    if (this.state === 'PAUSED') this.#unpause()
   }
 
   /** Resolves when run() has ended by itself or was stopped. */
@@ -143,17 +184,60 @@ export abstract class Service implements AsyncDisposable {
   async #start(): Promise<void> {
     // At once, so that a stop from now on is one of this start.
     this.#stopping = new AbortController()
+    const { signal } = this.#stopping
     await this.#running
+    await this.#leftBehind
+    this.clearErrors()
+    this.#enter('STARTING')
     try {
-      await this.prepare()
+      const isPrepared = await this.#prepare(signal)
+      this.#running = isPrepared ? this.#work(signal) : this.#overtaken()
     } catch (error) {
+      if (isEnvironmentFault(error)) {
+        this.#running = this.#startLater(signal, error)
+        return
+      }
       this.#fail('start', error)
       throw error
     }
-    this.#startedAt = new Date()
-    this.#enter('RUNNING')
-    this.logger.info({ service: this.name }, 'service started')
-    this.#running = this.#work(this.#stopping.signal)
+  }
+
+  /** Its surroundings are not there yet. */
+  async #startLater(signal: AbortSignal, first: unknown): Promise<void> {
+    let error = first
+    for (let failures = 0; ; failures++) {
+      this.#note('start', error)
+      {
+        using _waiting = this.#waiting(whatIsAway(error))
+        await pauseFor(backoffMs(failures), signal)
+      }
+      try {
+        return (await this.#prepare(signal)) ? await this.#work(signal) : await this.#overtaken()
+      } catch (cause) {
+        if (!isEnvironmentFault(cause)) return this.#fail('start', cause)
+        error = cause
+      }
+    }
+  }
+
+  /** False where a stop came first. A prepare() that does not answer must not keep that waiting. */
+  async #prepare(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false
+    const preparing = this.prepare()
+    const isPrepared = await untilAborted(
+      preparing.then(() => true),
+      signal,
+    )
+    if (isPrepared) return true
+    this.#leftBehind = preparing.then(
+      () => this.release().catch(error => this.#note('release', error)),
+      () => undefined,
+    )
+    return false
+  }
+
+  async #overtaken(): Promise<void> {
+    this.#enter('STOPPED')
   }
 
   /** A stop that comes while it starts waits for that too: the run it begins sees the signal at once. */
@@ -163,12 +247,12 @@ export abstract class Service implements AsyncDisposable {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
+    this.#startedAt = new Date()
+    this.#succeeded('start')
+    this.#enter('RUNNING')
+    this.logger.info({ service: this.name }, 'service started')
     try {
-      await this.run({
-        signal,
-        unpaused: async () => await this.#pause?.promise,
-        report: (action, error) => this.#note(action, error),
-      })
+      await this.run(this.#context(signal))
       this.#enter('STOPPED')
       this.logger.info({ service: this.name }, 'service stopped')
     } catch (error) {
@@ -179,9 +263,58 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 
+  #context(signal: AbortSignal): ServiceContext {
+    return {
+      signal,
+      unpaused: async () => await this.#pause?.promise,
+      report: (operation, error, about) => this.#note(operation, error, about),
+      succeeded: operation => this.#succeeded(operation),
+      note: (action, error) => this.#tellOf(action, toError(error), true),
+      watch: (operation, work) => this.#health.watch(operation, work),
+      waiting: what => this.#waiting(what),
+      through: (operation, work, about) => this.#through(signal, operation, work, about),
+    }
+  }
+
+  async #through<T>(
+    signal: AbortSignal,
+    operation: string,
+    work: () => Promise<T>,
+    about: string | undefined,
+  ): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      try {
+        const value = await work()
+        this.#succeeded(operation)
+        return value
+      } catch (error) {
+        if (isGone(error)) throw error
+        if (!isEnvironmentFault(error)) {
+          // Refused, and so answered: what was away is back. What to make of the refusal is the caller's business.
+          this.#succeeded(operation)
+          throw error
+        }
+        this.#note(operation, error, about)
+        {
+          using _waiting = this.#waiting(whatIsAway(error))
+          await pauseFor(backoffMs(failures), signal)
+        }
+        if (signal.aborted) throw error
+      }
+    }
+  }
+
+  #waiting(what: string): Disposable {
+    const wait = { what }
+    this.#changing(() => this.#waits.add(wait))
+    return { [Symbol.dispose]: () => this.#changing(() => this.#waits.delete(wait)) }
+  }
+
   #unpause(): void {
     this.#pause?.resolve()
-    this.#pause = undefined
+    this.#changing(() => {
+      this.#pause = undefined
+    })
   }
 
   #fail(action: string, error: unknown): void {
@@ -189,17 +322,36 @@ export abstract class Service implements AsyncDisposable {
     this.#enter('ERROR')
   }
 
-  #enter(state: ServiceState): void {
-    const before = this.#state
-    this.#state = state
+  #enter(phase: 'STOPPED' | 'STARTING' | 'RUNNING' | 'ERROR'): void {
+    this.#changing(() => {
+      this.#phase = phase
+    })
+  }
+
+  #changing(change: () => unknown): void {
+    const before = this.state
+    change()
+    const { state } = this
     if (before !== state) this.#tell({ type: 'state', service: this.name, state, before })
   }
 
-  #note(action: string, cause: unknown): void {
-    const error = cause instanceof Error ? cause : new Error(String(cause))
-    this.#errors = [...this.#errors, { at: new Date(), action, error }].slice(-KEPT_ERRORS)
-    this.logger.warn({ service: this.name, action, err: error }, 'a service reports a failure')
+  #note(operation: string, cause: unknown, about?: string): void {
+    const error = toError(cause)
+    const action = about === undefined ? operation : `${operation} ${about}`
+    this.#tellOf(action, error, this.#health.failed(operation, error, action))
+  }
+
+  /** An outage is one line when it begins and one when it ends, however often it was tried meanwhile. */
+  #tellOf(action: string, error: Error, isNews: boolean): void {
+    const level = isNews ? 'warn' : 'debug'
+    this.logger[level]({ service: this.name, action, err: error }, 'a service reports a failure')
     this.#tell({ type: 'error', service: this.name, action, error })
+  }
+
+  #succeeded(operation: string): void {
+    if (!this.#health.succeeded(operation)) return
+    this.logger.info({ service: this.name, action: operation }, 'a service has recovered')
+    this.#tell({ type: 'recovered', service: this.name, action: operation })
   }
 
   /** A listener that throws must not change what the service does. */
@@ -213,3 +365,5 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 }
+
+const toError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)))

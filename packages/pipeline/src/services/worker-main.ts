@@ -13,6 +13,7 @@ const { service: config, resources: resourcesConfig, folder, outlets } = workerD
 const senders = new Map(Object.entries(outlets).map(([name, port]) => [name, new WorkerQueueSender<Movable>(port)]))
 const logger = forwardingLogger()
 const resources = new Resources({ config: resourcesConfig, logger, outlets: senders })
+const toldOf = new Map<string, string>()
 /** Of the failure that ended the service. */
 let lastError: Error | undefined
 
@@ -39,22 +40,29 @@ try {
 function obey(service: Service, { type }: ToWorker): void {
   if (type === 'pause') service.pause()
   else if (type === 'resume') service.resume()
+  else if (type === 'clearErrors') service.clearErrors()
   // The outside has its own deadline, and ends the thread when that is over.
   else void service.stop({ timeoutMs: 2 ** 31 - 1 })
 }
 
-/** A failure that ends the service is told with its end, and one at its start with that. */
+/** A failure that ends the service is told with its end, and one at its start with that. One that repeats is told once. */
 function heard(event: ServiceEvent): void {
+  if (event.type === 'recovered') toldOf.clear()
   if (event.type !== 'error') return
-  lastError = event.error
-  if (event.action !== 'run' && event.action !== 'start') {
-    tell({ type: 'report', action: event.action, error: toSent(event.error) })
-  }
+  const { action, error } = event
+  lastError = error
+  if (action === 'run' || action === 'start' || toldOf.get(action) === error.message) return
+  toldOf.set(action, error.message)
+  tell({ type: 'report', action, error: toSent(error) })
 }
 
 function tellStatus(service: Service): void {
-  const { metrics, healthy } = service.status()
-  tell({ type: 'status', metrics, healthy })
+  const { metrics, healthy, waitingFor, errors, state } = service.status()
+  // What ended the service is told with its end.
+  const standing = errors.filter(({ action }) => action !== 'run')
+  const isWell = healthy || (state === 'ERROR' && standing.length === 0)
+  const sent = standing.map(({ at, action, error }) => ({ at, action, error: toSent(error) }))
+  tell({ type: 'status', metrics, healthy: isWell, waitingFor, errors: sent })
 }
 
 function tell(message: FromWorker): void {

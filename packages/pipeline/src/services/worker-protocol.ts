@@ -11,18 +11,27 @@ export type WorkerSetup = {
   readonly outlets: { readonly [queue: string]: MessagePort }
 }
 
-export type ToWorker = { readonly type: 'stop' } | { readonly type: 'pause' } | { readonly type: 'resume' }
+export type ToWorker = { readonly type: 'stop' | 'pause' | 'resume' | 'clearErrors' }
 
 export type FromWorker =
   | { readonly type: 'started' }
   /** It could not start; the thread ends. */
   | { readonly type: 'failed'; readonly error: SentError }
-  | { readonly type: 'status'; readonly metrics: Readonly<Record<string, number>>; readonly healthy: boolean }
+  | {
+      readonly type: 'status'
+      readonly metrics: Readonly<Record<string, number>>
+      readonly healthy: boolean
+      readonly waitingFor: string | null
+      readonly errors: readonly SentFailure[]
+    }
   /** Something failed, and the service goes on. */
   | { readonly type: 'report'; readonly action: string; readonly error: SentError }
   /** run() has ended; with an error, in ERROR. */
   | { readonly type: 'ended'; readonly error: SentError | null }
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly message: string }
+
+/** One of the failures that stand in the thread. */
+export type SentFailure = { readonly at: Date; readonly action: string; readonly error: SentError }
 
 export type SentError = {
   readonly kind: string

@@ -6,7 +6,7 @@ import { QueueBrokenError } from '../queues/errors.ts'
 import { type Movable, WorkerQueueReceiver } from '../queues/worker-queue.ts'
 import type { Resources } from '../resources/resources.ts'
 import { WorkerDiedError } from './errors.ts'
-import { Service, type ServiceContext } from './service.ts'
+import { Service, type ServiceContext, type ServiceStatus } from './service.ts'
 import { type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
 
 export type WorkerServiceOptions = {
@@ -21,6 +21,8 @@ const ITEMS_ON_THE_WAY = 16
 const DRAIN_MS = 1_000
 
 type Reported = Extract<FromWorker, { type: 'report' }>
+type Told = Extract<FromWorker, { type: 'status' }>
+const NOTHING_TOLD: Told = { type: 'status', metrics: {}, healthy: true, waitingFor: null, errors: [] }
 type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
 
 /**
@@ -35,11 +37,12 @@ export class WorkerService extends Service {
   #thread: Worker | undefined
   #pumps: readonly Pump[] = []
   #ended = Promise.withResolvers<void>()
-  #report: ServiceContext['report'] | undefined
+  #context: ServiceContext | undefined
   /** What was reported before run() began here: the thread has a head start. */
   #earlyReports: Reported[] = []
-  #metrics: Readonly<Record<string, number>> = {}
-  #healthy = true
+  /** The service in the thread, as it said last. */
+  #told: Told = NOTHING_TOLD
+  #waiting: Disposable | undefined
 
   constructor(options: WorkerServiceOptions, logger: Logger) {
     super(options.service.name, logger)
@@ -48,7 +51,8 @@ export class WorkerService extends Service {
 
   protected override async prepare(): Promise<void> {
     const started = Promise.withResolvers<void>()
-    this.#report = undefined
+    this.#context = undefined
+    this.#told = NOTHING_TOLD
     this.#ended = Promise.withResolvers<void>()
     this.#ended.promise.catch(() => {}) // run() hears of it, if it comes to that.
     const thread = this.#spawn()
@@ -72,9 +76,11 @@ export class WorkerService extends Service {
     }
   }
 
-  protected override async run({ signal, report }: ServiceContext): Promise<void> {
-    this.#report = report
+  protected override async run(context: ServiceContext): Promise<void> {
+    const { signal } = context
+    this.#context = context
     for (const early of this.#earlyReports.splice(0)) this.#hear(early)
+    this.#showWait()
     const stop = (): void => this.#tell({ type: 'stop' })
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
@@ -82,6 +88,8 @@ export class WorkerService extends Service {
       await Promise.all([this.#ended.promise, ...this.#pumps.map(pump => this.#run(pump))])
     } finally {
       signal.removeEventListener('abort', stop)
+      this.#told = { ...this.#told, waitingFor: null }
+      this.#showWait()
     }
   }
 
@@ -105,12 +113,24 @@ export class WorkerService extends Service {
     if (this.state === 'ERROR') await this.#end()
   }
 
+  override status(): ServiceStatus {
+    const status = super.status()
+    const inThread = this.#told.errors.map(({ at, action, error }) => ({ at, action, error: fromSent(error) }))
+    return { ...status, errors: [...inThread, ...status.errors] }
+  }
+
+  override clearErrors(): void {
+    super.clearErrors()
+    this.#told = { ...this.#told, healthy: true, errors: [] }
+    this.#tell({ type: 'clearErrors' })
+  }
+
   protected override metrics(): Record<string, number> {
-    return this.#metrics
+    return this.#told.metrics
   }
 
   protected override isHealthy(): boolean {
-    return this.#healthy
+    return this.#told.healthy
   }
 
   #spawn(): Worker {
@@ -133,16 +153,22 @@ export class WorkerService extends Service {
 
   #hear(message: FromWorker): void {
     if (message.type === 'status') {
-      this.#metrics = message.metrics
-      this.#healthy = message.healthy
+      this.#told = message
+      this.#showWait()
     } else if (message.type === 'report') {
-      if (this.#report === undefined) this.#earlyReports.push(message)
-      else this.#report(message.action, fromSent(message.error))
+      if (this.#context === undefined) this.#earlyReports.push(message)
+      else this.#context.note(message.action, fromSent(message.error))
     } else if (message.type === 'log') this.logger[message.level](message.fields, message.message)
     else if (message.type === 'ended') {
       if (message.error === null) this.#ended.resolve()
       else this.#ended.reject(fromSent(message.error))
     }
+  }
+
+  #showWait(): void {
+    const { waitingFor } = this.#told
+    this.#waiting?.[Symbol.dispose]()
+    this.#waiting = waitingFor === null ? undefined : this.#context?.waiting(waitingFor)
   }
 
   async #run({ receiver, queue }: Pump): Promise<void> {

@@ -1,12 +1,13 @@
-import type { GroupHealth, Tidemark } from 'tidemark'
+import { type GroupHealth, type Tidemark, TopicNotFoundError } from 'tidemark'
+import { isEnvironmentFault } from '../faults.ts'
 import type { Pipeline } from '../run-pipeline.ts'
 import { BATCH_TOPIC } from '../services/notification-topics.ts'
-import type { ServiceState } from '../services/service.ts'
+import type { ServiceStatus } from '../services/service.ts'
 import { Rate } from './rate.ts'
 
 /** The pipeline at one moment. Counts are those of this start; `tick` is the run's, or how many were stored where there is no simulation. */
 export type Progress = {
-  readonly services: readonly { readonly name: string; readonly state: ServiceState; readonly healthy: boolean }[]
+  readonly services: readonly Pick<ServiceStatus, 'name' | 'state' | 'healthy' | 'waitingFor'>[]
   readonly tick: number
   readonly ticksPerSecond: number
   readonly alive: number
@@ -16,6 +17,7 @@ export type Progress = {
   readonly storedBatches: number
   readonly storedBytes: number
   readonly bytesPerSecond: number
+  /** By the indexer that has indexed the fewest. */
   readonly indexedTicks: number
   readonly indexedBatches: number
   readonly indexedPerSecond: number
@@ -28,32 +30,38 @@ export type Progress = {
   readonly deadLetters: number
 }
 
+/** Who index the batches: as services, and as consumer groups. */
+export type Indexers = { readonly indexers: readonly string[]; readonly groups: readonly string[] }
+
 export class ProgressReader {
   readonly #pipeline: Pipeline
   readonly #topics: Tidemark
+  readonly #indexers: readonly string[]
   readonly #groups: readonly string[]
+  #lastHealth: readonly GroupHealth[] = []
   readonly #ticks = new Rate()
   readonly #bytes = new Rate()
   readonly #indexed = new Rate()
 
-  /** `groups`: of the indexers. */
-  constructor(pipeline: Pipeline, topics: Tidemark, groups: readonly string[]) {
+  constructor(pipeline: Pipeline, topics: Tidemark, { indexers, groups }: Indexers) {
     this.#pipeline = pipeline
     this.#topics = topics
+    this.#indexers = indexers
     this.#groups = groups
   }
 
   async read(): Promise<Progress> {
     const { services } = this.#pipeline.status()
-    const groups = await this.#health()
+    const groups = (await this.#health()) ?? this.#lastHealth
     const metric = (service: string, name: string): number =>
       services.find(each => each.name === service)?.metrics[name] ?? 0
     const isSimulated = services.some(({ name }) => name === 'simulation')
     const tick = isSimulated ? metric('simulation', 'tick') : metric('persistence', 'ticksWritten')
     const storedBytes = metric('persistence', 'bytesWritten')
-    const indexedTicks = metric('dummy-indexer', 'ticksIndexed')
+    const ofIndexers = (name: string): number[] => this.#indexers.map(indexer => metric(indexer, name))
+    const indexedTicks = leastOf(ofIndexers('ticksIndexed'))
     return {
-      services: services.map(({ name, state, healthy }) => ({ name, state, healthy })),
+      services: services.map(({ name, state, healthy, waitingFor }) => ({ name, state, healthy, waitingFor })),
       tick,
       // Before the thread's first word it is 0, and a run that goes on would seem to leap.
       ticksPerSecond: tick === 0 ? 0 : this.#ticks.of(tick),
@@ -65,12 +73,12 @@ export class ProgressReader {
       storedBytes,
       bytesPerSecond: this.#bytes.of(storedBytes),
       indexedTicks,
-      indexedBatches: metric('dummy-indexer', 'batchesIndexed'),
+      indexedBatches: leastOf(ofIndexers('batchesIndexed')),
       indexedPerSecond: this.#indexed.of(indexedTicks),
       waitingBatches: Math.max(0, ...groups.map(waitingIn)),
       waitingMs: Math.max(0, ...groups.map(({ lagMs }) => lagMs ?? 0)),
-      openGaps: metric('dummy-indexer', 'openGaps'),
-      permanentGaps: metric('dummy-indexer', 'permanentGaps'),
+      openGaps: Math.max(0, ...ofIndexers('openGaps')),
+      permanentGaps: Math.max(0, ...ofIndexers('permanentGaps')),
       deadLetters: services.reduce(
         (sum, { metrics }) => sum + (metrics.deadLetters ?? 0) + (metrics.batchesDeadLettered ?? 0),
         0,
@@ -82,17 +90,27 @@ export class ProgressReader {
   async isDone(): Promise<boolean> {
     // What was stored before a kill and not announced, only the first look finds.
     const { state, metrics } = this.#pipeline.services.statusOf('reconciler')
-    if (state === 'RUNNING' && !metrics.looks) return false
+    if (state !== 'STOPPED' && state !== 'ERROR' && !metrics.looks) return false
     // Until an indexer has the run's metadata there is no group, and nothing that could wait in it.
     const groups = await this.#health()
+    if (groups === undefined) return false
     return groups.length === this.#groups.length && groups.every(group => waitingIn(group) === 0)
   }
 
-  async #health(): Promise<GroupHealth[]> {
-    const groups = await this.#topics.admin.groups(BATCH_TOPIC)
-    return groups.filter(({ group }) => this.#groups.includes(group))
+  /** undefined: the topics don't answer. That they don't, the pipeline's status says. */
+  async #health(): Promise<readonly GroupHealth[] | undefined> {
+    try {
+      const groups = await this.#topics.admin.groups(BATCH_TOPIC)
+      this.#lastHealth = groups.filter(({ group }) => this.#groups.includes(group))
+      return this.#lastHealth
+    } catch (error) {
+      if (isEnvironmentFault(error) || error instanceof TopicNotFoundError) return undefined
+      throw error
+    }
   }
 }
+
+const leastOf = (counts: readonly number[]): number => (counts.length === 0 ? 0 : Math.min(...counts))
 
 /** Also from before this start. */
 const waitingIn = ({ lagMessages, inFlight, retries }: GroupHealth): number => lagMessages + inFlight + retries

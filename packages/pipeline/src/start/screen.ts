@@ -35,6 +35,7 @@ export function screenLines(
     row('dead letters', String(progress.deadLetters), '', ''),
     '',
     services.map(({ name, state, healthy }) => styleText(colourOf(state, healthy), name)).join('  '),
+    ...waitsOf(services).map(text => styleText('yellow', text)),
     '',
     ...(problems.length === 0 ? [styleText('dim', 'no errors')] : problems.map(text => styleText('yellow', text))),
   ]
@@ -49,7 +50,20 @@ export function plainLine(progress: Progress): string {
     `${storedBatches} batches stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
     `${openGaps + permanentGaps} gaps`,
     ...unwell.map(({ name, state }) => `${name}: ${state}`),
+    ...waitsOf(progress.services),
   ].join('  ')
+}
+
+/** 'environment-indexer, organism-indexer wait for the index database': one line for each thing that is waited for. */
+function waitsOf(services: Progress['services']): string[] {
+  const byThing = Map.groupBy(
+    services.filter(({ waitingFor }) => waitingFor !== null),
+    ({ waitingFor }) => waitingFor,
+  )
+  return [...byThing].map(([thing, waiting]) => {
+    const verb = waiting.length === 1 ? 'waits' : 'wait'
+    return `${waiting.map(({ name }) => name).join(', ')} ${verb} for ${thing}`
+  })
 }
 
 /** Draws over what it drew before. */
@@ -72,6 +86,6 @@ const megabytes = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`
 
 function colourOf(state: string, healthy: boolean): 'red' | 'green' | 'yellow' | 'dim' {
   if (state === 'ERROR') return 'red'
-  if (!healthy || state === 'PAUSED') return 'yellow'
+  if (!healthy || state === 'PAUSED' || state === 'STARTING' || state === 'WAITING') return 'yellow'
   return state === 'STOPPED' ? 'dim' : 'green'
 }

@@ -1,25 +1,28 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Logger, open, type Tidemark } from 'tidemark'
 import { checkConfig } from '../config/check-config.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
+import { checkOptions } from '../config/option-table.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
 import { lockFolder } from '../databases/folder-lock.ts'
-import { openIndex } from '../databases/open-index.ts'
+import { loadEnvironmentStrategy } from '../environment/load-strategy.ts'
+import type { EnvironmentStrategy } from '../environment/strategy.ts'
+import { isEnvironmentFault } from '../faults.ts'
 import type { Outlet } from '../resources/bound-resources.ts'
 import { type Pipeline, runPipeline } from '../run-pipeline.ts'
-import { type DummyTotals, readDummyTotals } from '../services/indexing/dummy-indexer.ts'
 import type { EncodedMetadata } from '../services/simulation/simulation-service.ts'
+import { environmentIndexer } from '../services/types/environment-indexer.ts'
+import { backoffMs, pauseFor } from '../services/until-aborted.ts'
 import { withRunId } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
-import { ProgressReader } from './progress.ts'
+import { type Indexers, ProgressReader } from './progress.ts'
 import { RecentProblems } from './recent-problems.ts'
 import { tellerFor } from './tellers.ts'
+import { totalsOf } from './totals.ts'
 
 const ASK_MS = 50
-const NOTHING = { ticks: 0, batches: 0, cells: 0, organisms: 0 }
 
 /** What runs, for whoever serves it. */
 export type Started = {
@@ -28,7 +31,13 @@ export type Started = {
   /** The address of the runs' indexes. */
   readonly indexes: string
   /** Where the ticks of an ingested run go. */
-  readonly ingest?: { readonly ticks: Outlet<EncodedTick>; readonly metadata: Outlet<EncodedMetadata> }
+  readonly ingest?: {
+    readonly ticks: Outlet<EncodedTick>
+    readonly metadata: Outlet<EncodedMetadata>
+    readonly runId: string
+  }
+  /** Those of the environment indexers. */
+  readonly environmentStrategy: readonly EnvironmentStrategy[]
   readonly logger: Logger
 }
 
@@ -56,20 +65,23 @@ export async function start(options: StartOptions): Promise<boolean> {
   // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
   using _lock = await lockFolder(dataFolder)
   const config = await withRunId(await configOf(options), logger)
-  const { runId, indexers, groups } = runOf(config)
+  const { runId, ...indexedBy } = runOf(config)
   const pipeline = await runPipeline(config, { logger })
   try {
-    await using topics = await open(topicsUrl(config), { registry: contractsRegistry, maintenance: false, logger })
+    await using topics = await openTopics(config, logger, interrupted)
+    if (topics === null) return !hasFailed(pipeline)
     const indexes = indexOf(config).address
-    await using served = await options.serve?.({ pipeline, topics, indexes, logger, ...ingestOf(options, pipeline) })
-    const reader = new ProgressReader(pipeline, topics, groups)
+    const environmentStrategy = await strategiesOf(config)
+    const shared = { pipeline, topics, indexes, environmentStrategy, logger }
+    await using served = await options.serve?.({ ...shared, ...ingestOf(options, pipeline) })
+    const reader = new ProgressReader(pipeline, topics, indexedBy)
     const show = async (): Promise<void> => teller.progress(await reader.read(), problems.recent)
     teller.begun(runId, served?.url)
     const done = new AbortController()
     const showing = showAgainAndAgain(show, teller.everyMs, done.signal)
     try {
       await simulationOver(pipeline, interrupted)
-      await finish(pipeline, indexers, reader, interrupted)
+      await finish(pipeline, indexedBy.indexers, reader, interrupted)
     } finally {
       done.abort()
       await showing
@@ -79,7 +91,7 @@ export async function start(options: StartOptions): Promise<boolean> {
   } finally {
     await pipeline.stop()
   }
-  if (runId !== '') teller.ended(await totalsOf(config, runId))
+  if (runId !== '') teller.ended(await totalsOf(indexOf(config).address, runId))
   return !hasFailed(pipeline)
 }
 
@@ -92,7 +104,7 @@ async function configOf({ dataFolder, newRun, ticks, ingestedRun }: StartOptions
   return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
 }
 
-type IndexedBy = { readonly runId: string; readonly indexers: readonly string[]; readonly groups: readonly string[] }
+type IndexedBy = Indexers & { readonly runId: string }
 
 /** The run, and who index its batches: as services, and as consumer groups. */
 function runOf({ services }: CheckedConfig): IndexedBy {
@@ -107,17 +119,45 @@ function runOf({ services }: CheckedConfig): IndexedBy {
   }
 }
 
-const topicsUrl = ({ resources }: CheckedConfig): string => resources.topics?.url ?? ''
+/** Topics that are not there yet are waited for, as the services do; null where somebody interrupts first. */
+async function openTopics(config: CheckedConfig, logger: Logger, interrupted: AbortSignal): Promise<Tidemark | null> {
+  const url = config.resources.topics?.url ?? ''
+  for (let failures = 0; !interrupted.aborted; failures++) {
+    try {
+      return await open(url, { registry: contractsRegistry, maintenance: false, logger })
+    } catch (error) {
+      if (!isEnvironmentFault(error)) throw error
+      await pauseFor(backoffMs(failures), interrupted)
+    }
+  }
+  return null
+}
 
 function ingestOf({ ingestedRun }: StartOptions, pipeline: Pipeline): Pick<Started, 'ingest'> {
   if (ingestedRun === undefined) return {}
-  return { ingest: { ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') } }
+  const queues = {
+    ticks: pipeline.outlet<EncodedTick>('ticks'),
+    metadata: pipeline.outlet<EncodedMetadata>('metadata'),
+  }
+  return { ingest: { ...queues, runId: ingestedRun } }
+}
+
+/** One that can't be loaded is in its indexer's errors; what others have written can be read all the same. */
+async function strategiesOf({ services, folder }: CheckedConfig): Promise<EnvironmentStrategy[]> {
+  const indexers = services.filter(({ type, enabled }) => type === 'environment-indexer' && enabled)
+  const loading = indexers.map(({ name, options }) => {
+    const checked = checkOptions(`services.${name}.options`, options, environmentIndexer.options)
+    const { strategy, compression, level, strategyOptions } = checked
+    return loadEnvironmentStrategy(strategy, { compression, level, ...strategyOptions }, folder)
+  })
+  const loaded = await Promise.allSettled(loading)
+  return loaded.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
 /** Ticks from elsewhere have no end that could be known here. */
 async function simulationOver(pipeline: Pipeline, interrupted: AbortSignal): Promise<void> {
   const isIngested = !pipeline.services.status().some(({ name }) => name === 'simulation')
-  while (!interrupted.aborted && (isIngested || isRunning(pipeline, 'simulation'))) await pause(ASK_MS, interrupted)
+  while (!interrupted.aborted && (isIngested || isRunning(pipeline, 'simulation'))) await pauseFor(ASK_MS, interrupted)
 }
 
 /** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
@@ -129,35 +169,26 @@ async function finish(
 ): Promise<void> {
   // Without a simulation there may be no run to wait for.
   if (interrupted.aborted || pipeline.services.statusOf('simulation').state === 'ERROR') return
-  // Their stop writes what is left in the queues.
-  for (const name of ['persistence', 'metadata-persistence']) await pipeline.services.stop(name)
+  // They store what is left in the queues, however long that takes, and end. A stop would leave them one attempt.
+  pipeline.endQueues()
+  const writers = ['persistence', 'metadata-persistence']
+  while (!interrupted.aborted && writers.some(name => isRunning(pipeline, name))) await pauseFor(ASK_MS, interrupted)
   while (!interrupted.aborted && indexers.every(name => isRunning(pipeline, name))) {
     if (await reader.isDone()) return
-    await pause(ASK_MS, interrupted)
+    await pauseFor(ASK_MS, interrupted)
   }
 }
 
 async function showAgainAndAgain(show: () => Promise<void>, everyMs: number, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     await show()
-    await pause(everyMs, until)
+    await pauseFor(everyMs, until)
   }
 }
 
 const indexOf = ({ resources }: CheckedConfig) => resources.indexes.runs ?? { address: '' }
 
-async function totalsOf(config: CheckedConfig, runId: string): Promise<DummyTotals> {
-  const { address, ...options } = indexOf(config)
-  await using index = await openIndex(address, runId, options)
-  // Stopped so soon that the indexer had not made its tables: nothing is indexed.
-  return await readDummyTotals(index).catch(() => NOTHING)
-}
-
 const isRunning = (pipeline: Pipeline, name: string): boolean =>
-  ['RUNNING', 'PAUSED'].includes(pipeline.services.statusOf(name).state)
+  !['STOPPED', 'ERROR'].includes(pipeline.services.statusOf(name).state)
 
 const hasFailed = (pipeline: Pipeline): boolean => pipeline.status().services.some(({ state }) => state === 'ERROR')
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined)
-}

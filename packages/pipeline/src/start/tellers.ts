@@ -1,6 +1,6 @@
-import type { DummyTotals } from '../services/indexing/dummy-indexer.ts'
 import type { Progress } from './progress.ts'
 import { plainLine, Screen, screenLines } from './screen.ts'
+import type { Totals } from './totals.ts'
 
 /** Who tells of a start as it goes: to people at a terminal, to a log, or to a program. */
 export type Teller = {
@@ -8,7 +8,7 @@ export type Teller = {
   begun(runId: string, url: string | undefined): void
   progress(progress: Progress, problems: readonly string[]): void
   problem(text: string): void
-  ended(totals: DummyTotals): void
+  ended(totals: Totals): void
 }
 
 const FRAME_MS = 200
@@ -58,5 +58,7 @@ function jsonTeller(): Teller {
   }
 }
 
-const totalsText = ({ ticks, batches, cells, organisms }: DummyTotals): string =>
-  `indexed so far: ${ticks} ticks of ${batches} batches, with ${cells} cells and ${organisms} organisms`
+function totalsText({ ticks, batches, cells, organisms }: Totals): string {
+  const counted = cells === null ? '' : `, with ${cells} cells and ${organisms} organisms`
+  return `indexed so far: ${ticks} ticks of ${batches} batches${counted}`
+}

@@ -76,12 +76,35 @@ export class StorageFullError extends TidemarkError {
   }
 }
 
+/** The storage's folder is not there, or another one is in its place: what is missing in it says nothing of a file. */
+export class StorageAwayError extends TidemarkError {
+  readonly root: string
+
+  constructor(root: string, marker: string, cause: unknown) {
+    super(
+      'TIDEMARK_STORAGE_AWAY',
+      `The storage ${root} is away: its folder '${marker}', which is made when it is opened, is not there. ` +
+        'Mount it again, or put the folder back',
+      cause,
+    )
+    this.root = root
+  }
+}
+
 /** Any other failure of the file system. */
 export class StorageError extends TidemarkError {
   readonly file: string
 
   constructor(doing: string, file: string, cause: unknown) {
-    super('TIDEMARK_STORAGE', `${doing} ${file} failed: ${(cause as Error).message}`, cause)
+    // "ENOTDIR: not a directory", without the path that follows: the file is named.
+    const [problem = ''] = (cause as Error).message.split(', ')
+    super('TIDEMARK_STORAGE', `${doing} ${file} failed: ${problem}`, cause)
     this.file = file
   }
+}
+
+/** One of the operating system's, as against one of the content. A folder in a file's place stays one. */
+export function isSystemError(error: unknown): boolean {
+  const { syscall, code } = error as NodeJS.ErrnoException
+  return typeof syscall === 'string' && code !== 'EISDIR'
 }

@@ -64,6 +64,6 @@ describe('service types of the pipeline', () => {
     assert.ok(indexer?.type === 'dummy-indexer')
     const fromStorage = { ...indexer, options: { ...indexer.options, source: 'storage' as const } }
     await using pipeline = await runConfig({ ...without, services: { 'dummy-indexer': fromStorage } })
-    assert.deepEqual(pipeline.report, { started: ['dummy-indexer'], failed: [] })
+    assert.deepEqual(pipeline.report, { started: ['dummy-indexer'], waiting: [], failed: [] })
   })
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  ContractError,
   type EnvironmentStrategy,
   encodeCells,
   environmentIndexer,
@@ -12,6 +11,7 @@ import {
   type Tick,
 } from '@tidemark/pipeline'
 import { until } from '../../../../testing/until.ts'
+import { readPacked } from '../../src/databases/packed-ticks.ts'
 import { pack, unpack } from '../../src/databases/packing.ts'
 import { ENGINES } from '../engines.ts'
 import { metric, World } from '../indexing/world.ts'
@@ -240,7 +240,7 @@ for (const engine of ENGINES) {
 }
 
 describe('an environment indexer', () => {
-  it('never decodes cells: what could not be decoded is kept as it came', async () => {
+  it('keeps what it is given as it came; what could not be decoded is never read as a tick', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()
     const definition = environmentIndexer()
@@ -250,9 +250,20 @@ describe('an environment indexer', () => {
     await flushRaw(database, definition, [
       { runId: place.runId, tick: 3, capturedAt: 0, cells, organisms: [], organismCount: 0 },
     ])
+    // In a world of 100 × 100 there is no such cell.
+    const beyond = encodeCells(cellsAt([10_000], 4))
+    await flushRaw(database, definition, [
+      { runId: place.runId, tick: 4, capturedAt: 0, cells: beyond, organisms: [], organismCount: 0 },
+    ])
+    assert.deepEqual(await readPacked(database.environmentTicks, 3, 1_000), cells)
     await using run = await openRunIndex(place.address, place.runId)
-    assert.deepEqual(await run.environment.bytes(3), cells)
-    await assert.rejects(run.environment.cells(3), ContractError)
+    for (const tick of [3, 4]) {
+      const damaged = { name: 'IndexedTickError', code: 'TIDEMARK_INDEX_TICK', tick }
+      await assert.rejects(run.environment.bytes(tick), damaged)
+      await assert.rejects(run.environment.packed(tick), damaged)
+      await assert.rejects(run.environment.cells(tick), damaged)
+      await assert.rejects(run.environment.cell(tick, [0, 0]), damaged)
+    }
   })
 
   it('takes no options that it does not know', () => {

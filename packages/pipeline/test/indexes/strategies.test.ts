@@ -13,6 +13,7 @@ import {
   type ServiceConfig,
   StrategyError,
   storageRead,
+  type Tick,
   topicRead,
 } from '@tidemark/pipeline'
 import { until } from '../../../../testing/until.ts'
@@ -86,9 +87,45 @@ for (const engine of ENGINES) {
         const region = await run.environment.cells(4, { from: [5, 0], to: [6, 0] })
         assert.deepEqual(region?.flatIndex, Int32Array.of(5, 6))
       }
-      // Neither has tables in the other's run.
+      // A reader without the strategy knows that there are ticks, and says what it needs to read them.
       await using other = await openRunIndex(world.place.address, runs[1].runId)
-      assert.equal(await other.environment.range(), null)
+      assert.deepEqual(await other.environment.range(), { tickStart: 0, tickEnd: 11, ticks: 12 })
+      await assert.rejects(other.environment.cells(3), {
+        code: 'TIDEMARK_STRATEGY_MISSING',
+        message: /Ticks 0 to 11 of run .* 'row-per-cell' with the settings \{"table":"place"\}/,
+      })
+      assert.equal(await other.environment.cells(12), null)
+    })
+
+    it('may change within a run, and so may its settings: readers follow what wrote each tick', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const { runId } = world
+      const place = { strategy: OWN, strategyOptions: { table: 'place' } }
+      const square = { strategy: OWN, strategyOptions: { table: 'square' } }
+      const all: Tick[] = []
+      for (const options of [{}, place, square, { compression: 'none' }, place] as const) {
+        const ticks = range(all.length, 5).map(tick => tickOf(runId, tick, { cells: cellsAt(range(tick, 3), tick) }))
+        all.push(...ticks)
+        await world.store(ticks)
+        await using pipeline = await running(world, runId, options)
+        await until(() => pipeline.services.statusOf('environment').metrics.batchesIndexed === 1, { what: 'the batch' })
+      }
+      const own = await Promise.all(
+        [place, square].map(({ strategy, strategyOptions }) =>
+          loadEnvironmentStrategy(strategy, { ...PACKING, ...strategyOptions }, import.meta.dirname),
+        ),
+      )
+      await using run = await openRunIndex(world.place.address, runId, { environmentStrategy: own })
+      for (const { tick, cells } of all) {
+        assert.deepEqual(await run.environment.cells(tick), cells)
+        assert.ok(await run.environment.packed(tick))
+      }
+      assert.deepEqual(await run.environment.range(), { tickStart: 0, tickEnd: 24, ticks: 25 })
+      assert.equal(await run.environment.cells(25), null)
+      await using half = await openRunIndex(world.place.address, runId, { environmentStrategy: own.slice(0, 1) })
+      assert.deepEqual(await half.environment.cells(7), all[7]?.cells)
+      await assert.rejects(half.environment.cells(12), /'row-per-cell' with the settings \{"table":"square"\}/)
     })
   })
 }

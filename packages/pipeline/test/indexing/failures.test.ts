@@ -6,10 +6,12 @@ import { describe, it } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import {
   batchEnvelope,
+  batchOf,
   type DeadLetter,
   DeadLetterQueue,
   deadLettersTo,
   dummyIndexer,
+  encodeTick,
   FileSystemStorage,
   type IndexerDefinition,
   makeRunId,
@@ -21,7 +23,8 @@ import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/no
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
 import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
 import { ENGINES, type Place, schemaOf } from '../engines.ts'
-import { range } from '../storage/ticks.ts'
+import { cellsAt, NO_CELLS, tickOf } from '../indexes/ticks.ts'
+import { range, ticksOf } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
 
 /** Fails as long as `fails` says so of a tick in the flush. */
@@ -308,6 +311,36 @@ for (const engine of ENGINES) {
       )
       assert.equal((await world.storage.describeBatch(oversized.storageKey)).tickCount, 2_000)
       assert.equal(watched.indexer.state, 'RUNNING')
+    })
+
+    it('a batch with a cell beyond the world, or with malformed cells, is refused by name, and the others are indexed', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const letters: DeadLetter[] = []
+      const watched = await world.started({
+        insertBatchSize: 30,
+        flushTimeout: 50,
+        definition: { ...dummyIndexer, components: ['metadata', 'buffering', 'dlq'] },
+        deadLetters: async letter => void letters.push(letter),
+      })
+      const cells = (flat: number) => cellsAt([flat], 0)
+      await world.store([tickOf(world.runId, 0, { cells: cells(9_999) })])
+      const beyond = await world.store([tickOf(world.runId, 1, { cells: cells(10_000) })])
+      await world.store([tickOf(world.runId, 2, { cells: cells(0) })])
+      const [good] = ticksOf([3], { runId: world.runId })
+      assert.ok(good)
+      // Three indexes and two types.
+      const broken = Uint8Array.of(0x22, 9, 0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)
+      const bytes = Buffer.concat([encodeTick(tickOf(world.runId, 3, { cells: NO_CELLS })).bytes, broken])
+      const malformed = await world.storage.writeBatch(batchOf([{ ...good, bytes }]))
+      await world.announce(malformed)
+      await until(() => letters.length === 2 && watched.acked.length === 2, { what: 'two letters and two acks' })
+      const reasons = letters.map(({ failureReason }) => failureReason).sort()
+      const named = (key: string, why: string) => new RegExp(`^BatchRefusedError: Batch ${key} is refused: tick ${why}`)
+      assert.match(reasons[0] ?? '', named(beyond.storageKey, '1: .*flat_index of cell 0 is 10000, beyond the world'))
+      assert.match(reasons[1] ?? '', named(malformed.storageKey, '3: '))
+      assert.deepEqual(await world.storage.listQuarantined(world.runId), [])
+      assert.equal((await world.totals()).ticks, 2)
     })
 
     it('without dead letters of its own a corrupt batch ends in those of the topic, never acked', async () => {

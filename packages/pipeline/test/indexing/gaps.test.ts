@@ -32,6 +32,34 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 0, tickEnd: 34 }])
     })
 
+    it('begins with the first batch, whatever its tick, and takes what comes before it later', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      await world.write(20, 10)
+      const watched = await world.started({ ...fromStorage(), ledger: { gapWarningTimeout: 1 } })
+      await ackedAre(watched, 20)
+      // Two lanes write at the same time, and the second may be quicker.
+      await world.write(10, 10)
+      await ackedAre(watched, 20, 10)
+      await world.write(30, 10)
+      await ackedAre(watched, 20, 10, 30)
+      const ledger = await ledgerOf(await world.place.open())
+      assert.deepEqual(await ledger.gaps(), [])
+      assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 10, tickEnd: 39 }])
+      assert.equal(watched.indexer.status().metrics.permanentGaps, 0)
+    })
+
+    it('waits for the first tick where that is given', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      await world.write(10, 10)
+      const watched = await world.started({ ...fromStorage(), ledger: { firstTick: 5, gapWarningTimeout: 1 } })
+      await metric(watched, 'permanentGaps', 1)
+      assert.deepEqual(watched.acked, [])
+      await world.write(5, 5)
+      await ackedAre(watched, 5, 10)
+    })
+
     it('temporary gap: what follows waits, and is indexed when the gap is filled', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
@@ -155,6 +183,22 @@ for (const engine of ENGINES) {
   })
 
   describe(`gaps with the topic as the source, on ${engine.name}`, () => {
+    it('are none before the first batch, whatever its tick', async () => {
+      await using world = await World.on(engine)
+      await world.indexMetadata()
+      const watched = await world.started({ insertBatchSize: 10, flushTimeout: 30 })
+      await world.produce(2, 10, 10)
+      await ackedAre(watched, 10, 20)
+      await world.produce(1, 10, 40)
+      await ackedAre(watched, 10, 20, 40)
+      await metric(watched, 'openGaps', 1)
+      const gaps = await (await ledgerOf(await world.place.open())).gaps()
+      assert.deepEqual(
+        gaps.map(({ tickStart, tickEnd }) => [tickStart, tickEnd]),
+        [[30, 39]],
+      )
+    })
+
     it('hold up nobody, are known, and are reported as permanent after gapWarningTimeout', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()

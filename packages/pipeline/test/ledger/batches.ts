@@ -13,7 +13,7 @@ export function batchOf(tickStart: number, tickEnd: number): Batch {
 export const nth = (index: number): Batch => batchOf(index * 1_000, index * 1_000 + 990)
 
 export const openLedger = (database: IndexDatabase, options: Partial<LedgerOptions> = {}): Promise<BatchLedger> =>
-  Ledger.open(database, { indexer: 'dummy', samplingInterval: 10, ...options })
+  Ledger.open(database, { indexer: 'dummy', samplingInterval: 10, firstTick: 0, ...options })
 
 /** Claims it, or fails the test. */
 export async function claim(ledger: BatchLedger, batch: Batch, claimer = 'indexer-1'): Promise<Claim> {

@@ -22,7 +22,7 @@ for (const engine of ENGINES) {
       await using place = await engine.fresh()
       const database = await place.open()
       for (const indexer of ['b', 'A', 'a.b']) await BatchLedger.open(database, { indexer, samplingInterval: 2 })
-      const common = { samplingInterval: 2, firstTick: 0 }
+      const common = { samplingInterval: 2, firstTick: null }
       assert.deepEqual(await database.ledger.list(), [
         { indexer: 'A', ...common },
         { indexer: 'a.b', ...common },
@@ -184,6 +184,10 @@ for (const engine of ENGINES) {
       await assert.rejects(ledger.tryClaim({ ...nth(0), tickEnd: 980 }, 'indexer-1'), LedgerConflictError)
       await assert.rejects(openLedger(database, { samplingInterval: 5 }), /begun with samplingInterval 10/)
       await assert.rejects(openLedger(database, { firstTick: null }), LedgerConflictError)
+      // Where it is not said, it is as it was.
+      await openLedger(database, { indexer: 'other', firstTick: 500 })
+      const same = await BatchLedger.open(database, { indexer: 'other', samplingInterval: 10 })
+      assert.deepEqual(await same.gapBefore(1_000), { tickStart: 500, tickEnd: 990 })
     })
 
     it('refuses what no batch can be', async () => {

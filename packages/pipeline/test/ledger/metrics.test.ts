@@ -34,6 +34,24 @@ describe('the metrics of a ledger', () => {
   })
 })
 
+describe('the rate of claims that succeed', () => {
+  it('counts a batch that was handed out again as tried, so that it never passes 1', async () => {
+    await using place = await (ENGINES[0] ?? assert.fail()).fresh()
+    const ledger = await openLedger(await place.open())
+    let held = await claim(ledger, nth(0))
+    for (let time = 0; time < 3; time++) {
+      await ledger.release(held)
+      const again = await ledger.claimNext('indexer-1')
+      assert.ok(again)
+      held = again
+    }
+    // One that finds nothing has not tried.
+    assert.equal(await ledger.claimNext('indexer-2'), null)
+    const { totals, claimSuccessRate } = ledger.metrics()
+    assert.deepEqual([totals.claimAttempts, totals.claimed, claimSuccessRate], [4, 4, 1])
+  })
+})
+
 for (const engine of ENGINES) {
   describe(`counts on ${engine.name}`, () => {
     it('are read from one row, and ranges from as many as there are holes, however many batches there were', async () => {

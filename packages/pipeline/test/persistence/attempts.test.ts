@@ -4,12 +4,23 @@ import { attempt, retryPolicy } from '../../src/services/persistence/attempts.ts
 
 const failing = (): Promise<never> => Promise.reject(new Error('It never works'))
 
+/** A service's context of which only the failures are of interest. */
+const contextOf = (signal: AbortSignal, report: (operation: string, error: unknown) => void) => ({
+  signal,
+  report,
+  succeeded: () => {},
+  waiting: () => ({ [Symbol.dispose]: () => {} }),
+  watch: <T>(_: string, work: () => Promise<T>) => work(),
+  operation: 'store',
+  about: 'a batch',
+})
+
 /** When each attempt was made, in milliseconds since the first. */
 async function timesOf(options: Parameters<typeof retryPolicy>[1], signal = new AbortController().signal) {
   const times: number[] = []
   const started = performance.now()
-  const onFailure = (): number => times.push(performance.now() - started)
-  const outcome = await attempt(failing, retryPolicy('retry', options), { signal, onFailure })
+  const context = contextOf(signal, () => times.push(performance.now() - started))
+  const outcome = await attempt(failing, retryPolicy('retry', options), context)
   assert.ok('failure' in outcome)
   return { times, failure: outcome.failure }
 }
@@ -31,6 +42,16 @@ describe('attempts', () => {
     assert.equal(failure.error.message, 'It never works')
     assert.equal(failure.retries, 2)
     assert.ok(before <= failure.firstAt && failure.firstAt < failure.lastAt && failure.lastAt <= Date.now())
+  })
+
+  it('do not count while what they need is away', async () => {
+    let tries = 0
+    const context = contextOf(new AbortController().signal, () => {})
+    const work = async (): Promise<number> => {
+      if (++tries <= 3) throw Object.assign(new Error('No room'), { code: 'ENOSPC', syscall: 'write' })
+      return tries
+    }
+    assert.deepEqual(await attempt(work, retryPolicy('retry', { maxRetries: 0 }), context), { value: 4 })
   })
 
   it('are one after an abort, and one more where it comes while waiting', async () => {

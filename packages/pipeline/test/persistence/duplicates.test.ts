@@ -24,6 +24,7 @@ describe('a tick that comes again', () => {
     await service.start()
     await bench.put([...ticksOf(range(0, 5)), ...ticksOf(range(2, 5)), ...ticksOf(range(0, 5))])
     await metric(service, 'duplicateTicks', 8)
+    await metric(service, 'notificationsSent', 2)
     assert.deepEqual(await bench.ranges(), [
       [0, 4],
       [5, 6],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -48,13 +48,71 @@ describe('a storage that fails', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
+  it('for as long as it takes costs no batch an attempt: it waits, unhealthy, says for what, and the source waits too', async () => {
+    await using bench = await Workbench.open()
+    const obstacle = block(bench)
+    const service = bench.persistence({ maxBatchSize: 5, concurrentBatches: 1, retry: { maxRetries: 0 } })
+    await service.start()
+    await bench.put(ticksOf(range(0, 8)))
+    await until(() => service.status().errors.length >= 4, { what: 'four failed attempts' })
+    const { state, healthy, waitingFor } = service.status()
+    assert.deepEqual([state, healthy, waitingFor], ['WAITING', false, 'the storage'])
+    assert.equal(bench.queue.metrics.items, 3, 'the next ticks wait in the queue')
+    obstacle[Symbol.dispose]()
+    await metric(service, 'notificationsSent', 1)
+    await until(() => service.state === 'RUNNING', { what: 'it to go on' })
+    assert.deepEqual([service.status().healthy, service.status().errors], [true, []])
+    assert.equal(await bench.deadLetters.count(), 0)
+  })
+
+  it('because its folder is away is waited for, and nothing is made in its place', async () => {
+    await using bench = await Workbench.open()
+    const [root, away] = [join(bench.folder.path, 'storage'), join(bench.folder.path, 'unmounted')]
+    renameSync(root, away)
+    const service = bench.persistence({ maxBatchSize: 5, retry: { maxRetries: 0 } })
+    await service.start()
+    await bench.put(ticksOf(range(0, 5)))
+    await until(() => service.status().waitingFor === 'the storage', { what: 'it to wait' })
+    // What a mount that is gone leaves: an empty folder.
+    mkdirSync(root)
+    const tries = () => service.status().errors.length
+    const before = tries()
+    await until(() => tries() > before + 1, { what: 'two more tries' })
+    assert.deepEqual(readdirSync(root), [])
+    rmdirSync(root)
+    renameSync(away, root)
+    await metric(service, 'notificationsSent', 1)
+    assert.deepEqual(await bench.ticks(), range(0, 5))
+    assert.deepEqual([service.status().metrics.deadLetters, service.status().healthy], [0, true])
+  })
+})
+
+describe('a storage that refuses', () => {
+  /** A storage of another kind may have reasons of its own. */
+  function refusing(bench: Workbench) {
+    let isRefusing = true
+    const storage = withMethods(bench.storage, {
+      writeBatch: async batch => {
+        if (isRefusing) throw new Error('Not this batch')
+        return await bench.storage.writeBatch(batch)
+      },
+    })
+    return {
+      storage,
+      [Symbol.dispose]: () => {
+        isRefusing = false
+      },
+    }
+  }
+
   it('for good sends the batch to the dead letters, and the service goes on with the next', async () => {
     await using bench = await Workbench.open()
-    using obstacle = block(bench)
-    const service = bench.persistence({ maxBatchSize: 5, retry: QUICK })
+    using obstacle = refusing(bench)
+    const service = bench.persistence({ maxBatchSize: 5, retry: QUICK }, { storage: obstacle.storage })
     await service.start()
     await bench.put(ticksOf(range(0, 5)))
     await metric(service, 'deadLetters', 5)
+    assert.equal(service.status().healthy, false)
     obstacle[Symbol.dispose]()
     await bench.put(ticksOf(range(5, 5)))
     await metric(service, 'notificationsSent', 1)
@@ -66,7 +124,7 @@ describe('a storage that fails', () => {
       range(0, 5),
     )
     for (const { failureReason, retryCount, firstFailureAt, lastFailureAt, stackTraceLines } of letters) {
-      assert.match(failureReason, /^StorageError: Writing .* failed: ENOTDIR/)
+      assert.match(failureReason, /^Error: Not this batch/)
       assert.equal(retryCount, 2)
       assert.ok(firstFailureAt < lastFailureAt)
       assert.ok(stackTraceLines.length > 1)
@@ -75,8 +133,8 @@ describe('a storage that fails', () => {
 
   it('lets ticks of the dead letters be sent again once it works', async () => {
     await using bench = await Workbench.open()
-    const obstacle = block(bench)
-    const service = bench.persistence({ maxBatchSize: 3 })
+    using obstacle = refusing(bench)
+    const service = bench.persistence({ maxBatchSize: 3 }, { storage: obstacle.storage })
     await service.start()
     await bench.put(ticksOf(range(0, 3)))
     await metric(service, 'deadLetters', 3)
@@ -93,15 +151,31 @@ describe('a storage that fails', () => {
 
   it('does not keep a stop waiting for its backoff', async () => {
     await using bench = await Workbench.open()
-    using _obstacle = block(bench)
+    using obstacle = refusing(bench)
     const retry = { maxRetries: 5, initialBackoff: '1h', maxBackoff: '1h' } as const
-    const service = bench.persistence({ maxBatchSize: 5, retry })
+    const service = bench.persistence({ maxBatchSize: 5, retry }, { storage: obstacle.storage })
     await service.start()
     await bench.put(ticksOf(range(0, 5)))
     await until(() => service.status().errors.length > 0, { what: 'a failed attempt' })
     await service.stop({ timeoutMs: 20_000 })
     assert.equal(service.state, 'STOPPED')
     assert.equal(await bench.deadLetters.count(), 5)
+  })
+})
+
+describe('a stop while the storage is away', () => {
+  it('saves what is in memory in the dead letters, at once', async () => {
+    await using bench = await Workbench.open()
+    using _obstacle = block(bench)
+    const service = bench.persistence({ maxBatchSize: 5 })
+    await service.start()
+    await bench.put(ticksOf(range(0, 5)))
+    await until(() => service.status().errors.length > 0, { what: 'a failed attempt' })
+    await service.stop({ timeoutMs: 20_000 })
+    assert.deepEqual([service.state, service.status().healthy], ['STOPPED', false])
+    assert.equal(await bench.deadLetters.count(), 5)
+    service.clearErrors()
+    assert.deepEqual([service.status().healthy, service.status().errors], [true, []])
   })
 })
 
@@ -201,16 +275,21 @@ describe('a notification that fails', () => {
     assert.equal(service.status().metrics.notificationsFailed, 0)
   })
 
-  it('for good is counted, and the service goes on; the reconciler announces the file', async () => {
+  it('until the service is stopped is counted; the reconciler announces the file', async () => {
     await using bench = await Workbench.open({ busyTimeout: '10ms' })
-    const service = bench.persistence({ maxBatchSize: 5 })
+    const service = bench.persistence({ maxBatchSize: 5, notifyRetry: { maxRetries: 0 } })
     await service.start()
     const lock = lockTopics(bench)
     await bench.put(ticksOf(range(0, 5)))
-    await metric(service, 'notificationsFailed', 1)
+    await until(() => service.status().waitingFor === 'the topics database', { what: 'it to wait' })
+    assert.equal(service.status().healthy, false)
+    await service.stop()
+    assert.equal(service.status().metrics.notificationsFailed, 1)
     lock[Symbol.dispose]()
+    const again = bench.persistence({ maxBatchSize: 5 })
+    await again.start()
     await bench.put(ticksOf(range(5, 5)))
-    await metric(service, 'notificationsSent', 1)
+    await metric(again, 'notificationsSent', 1)
     assert.deepEqual(
       (await bench.announced()).map(({ tickStart }) => tickStart),
       [5],

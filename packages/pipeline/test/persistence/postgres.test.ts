@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { BATCH_TOPIC, batchOf } from '../../src/index.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench } from './workbench.ts'
 
 describe('with topics on PostgreSQL', () => {
   it('batches are announced once, what was not is found, and dead letters are kept', async () => {
-    await using database = await freshDatabase()
+    await using database = await migratedDatabase()
     await using bench = await Workbench.at(temporaryFolder(), {}, database.url)
     await bench.storage.writeBatch(batchOf(ticksOf(range(0, 10))))
     const service = bench.persistence({ maxBatchSize: 10 })

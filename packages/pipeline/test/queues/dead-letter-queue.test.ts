@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { open, type Tidemark, TopicConflictError } from 'tidemark'
-import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { contractsRegistry, type DeadLetter, DeadLetterQueue } from '../../src/index.ts'
 
 const letterOf = (text: string): DeadLetter => ({
@@ -21,7 +21,7 @@ const PLACES = {
     const folder = temporaryFolder()
     return { url: `sqlite:${folder.path}/topics.db`, [Symbol.asyncDispose]: async () => folder[Symbol.dispose]() }
   },
-  PostgreSQL: freshDatabase,
+  PostgreSQL: migratedDatabase,
 }
 const openAt = async (url: string): Promise<Tidemark> => await open(url, { registry: contractsRegistry })
 

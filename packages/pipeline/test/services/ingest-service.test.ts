@@ -14,6 +14,7 @@ import {
   decodeMetadata,
   type EncodedMetadata,
   type EncodedTick,
+  encodeTick,
   FileSystemStorage,
   IngestError,
   IngestService,
@@ -44,6 +45,81 @@ function ingesting(content: Uint8Array, folder: string, given: Partial<IngestSer
   const ticks = new BoundedQueue<EncodedTick>({ maxItems, maxBytes: 2 ** 30, sizeOf: ({ bytes }) => bytes.length })
   return { ticks, service: new IngestService('ingest', { input, ticks, ...given }, SILENT) }
 }
+
+const METADATA: SimulationMetadata = {
+  runId: RUN_ID,
+  startedAt: 0,
+  seed: '7',
+  samplingInterval: 1,
+  environment: { shape: [4, 5], topology: 'torus' },
+  settings: '{}',
+  moleculeTypes: ['none'],
+}
+
+const cellAt = (runId: string, tick: number, flat: number): EncodedTick => {
+  const column = (value: number) => Int32Array.of(value)
+  const cells = { flatIndex: column(flat), moleculeType: column(0), moleculeValue: column(0), ownerId: column(0) }
+  return encodeTick({ runId, tick, capturedAt: 0, cells, organisms: [] })
+}
+
+/** Its cells have three indexes and two types. */
+const MALFORMED = ((): Uint8Array => {
+  const { bytes } = cellAt(RUN_ID, 2, 0)
+  const beforeCells = bytes.subarray(0, bytes.indexOf(0x22, 2 + RUN_ID.length))
+  return Buffer.concat([beforeCells, Uint8Array.of(0x22, 9, 0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)])
+})()
+
+describe('the door of an ingest', () => {
+  const OTHER = '20260101-00000000-00000000-0000-4000-8000-000000000009'
+  const refused: readonly [what: string, bad: Uint8Array, why: RegExp][] = [
+    [
+      'a cell beyond the world',
+      cellAt(RUN_ID, 2, 20).bytes,
+      /message 2, .*flat_index of cell 0 is 20, beyond the world: the world has 20 cells/,
+    ],
+    ['malformed cells', MALFORMED, /message 2, .*is no tick: .*CellStateList/],
+    [
+      'a tick of another run',
+      cellAt(OTHER, 2, 0).bytes,
+      new RegExp(`message 2, .*is refused: tick 2 is of run ${OTHER}`),
+    ],
+  ]
+  for (const [what, bad, why] of refused) {
+    it(`refuses ${what}, and says which message it is`, async () => {
+      using folder = temporaryFolder()
+      const metadataFile = join(folder.path, 'metadata.json')
+      writeFileSync(metadataFile, JSON.stringify(METADATA))
+      const good = [cellAt(RUN_ID, 0, 0), cellAt(RUN_ID, 1, 19)]
+      const content = delimited([...bytesOf(good), bad, cellAt(RUN_ID, 3, 0).bytes])
+      const { service, ticks } = ingesting(content, folder.path, { metadataFile })
+      await service.start()
+      await service.ended()
+      assert.equal(service.state, 'ERROR')
+      assert.match(service.status().errors[0]?.error.message ?? '', why)
+      assert.deepEqual(await ticks.drain(1_000, { timeout: 0 }), good)
+    })
+  }
+
+  it('knows the world of a run from the storage, where it has been there before', async () => {
+    using folder = temporaryFolder()
+    const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
+    await storage.writeMetadata(METADATA)
+    const { service } = ingesting(delimited(bytesOf([cellAt(RUN_ID, 0, 20)])), folder.path, { storage })
+    await service.start()
+    await service.ended()
+    assert.match(service.status().errors[0]?.error.message ?? '', /message 0, .*beyond the world/)
+  })
+
+  it('takes one run in one input, where nobody knows which', async () => {
+    using folder = temporaryFolder()
+    const content = delimited(bytesOf([cellAt(RUN_ID, 0, 999), cellAt(OTHER, 1, 0)]))
+    const { service, ticks } = ingesting(content, folder.path)
+    await service.start()
+    await service.ended()
+    assert.match(service.status().errors[0]?.error.message ?? '', /message 1, .*is refused/)
+    assert.equal(ticks.metrics.items, 1)
+  })
+})
 
 describe('ingest of a file', () => {
   it('hands on every tick as it is, and ends with the file', async () => {

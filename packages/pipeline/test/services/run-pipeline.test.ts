@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { temporaryFolder } from '../../../../testing/folders.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { type PipelineConfig, queue, storageRead, topicWrite } from '../../src/index.ts'
+import { index, type PipelineConfig, queue, storageRead, topicWrite } from '../../src/index.ts'
+import { Line } from '../line.ts'
 import { range } from '../storage/ticks.ts'
 import { collected, runConfig, stateOf } from './pipelines.ts'
 
@@ -35,7 +36,7 @@ describe('a pipeline', () => {
   it('runs from a configuration, tells how it is, and stops', async () => {
     using folder = temporaryFolder()
     const pipeline = await runConfig(configIn(folder.path))
-    assert.deepEqual(pipeline.report, { started: ['collector', 'simulation'], failed: [] })
+    assert.deepEqual(pipeline.report, { started: ['collector', 'simulation'], waiting: [], failed: [] })
     await until(() => pipeline.services.statusOf('collector').metrics.taken === 41, { what: 'all ticks' })
     const { services, resources, healthy } = pipeline.status()
     assert.equal(healthy, true)
@@ -83,6 +84,107 @@ describe('a pipeline', () => {
       for (const { runId } of collected(join(folder.path, 'ticks.txt'))) runs.add(runId)
     }
     assert.equal(runs.size, 1)
+  })
+})
+
+describe('what is away when a pipeline starts', () => {
+  it('is waited for: the service stays STARTING, says for what, and starts by itself', async () => {
+    using folder = temporaryFolder()
+    const late = { type: './scripts/publisher.ts', bindings: { out: topicWrite('news') } } as const
+    const config = configIn(folder.path, { late })
+    const file = join(folder.path, 'unmounted')
+    writeFileSync(file, 'no folder')
+    const topics = { url: `sqlite:${file}/topics.db` }
+    await using pipeline = await runConfig({ ...config, resources: { ...config.resources, topics } })
+    assert.deepEqual([pipeline.report.waiting, pipeline.report.failed], [['late'], []])
+    const { state, healthy, waitingFor } = pipeline.services.statusOf('late')
+    assert.deepEqual([state, healthy, waitingFor], ['STARTING', false, 'the topics database'])
+    assert.equal(pipeline.status().healthy, false)
+    rmSync(file)
+    mkdirSync(file)
+    await until(() => !['STARTING', 'ERROR'].includes(stateOf(pipeline, 'late')), { what: 'it to start' })
+    await until(() => pipeline.status().healthy, { what: 'all to be well' })
+  })
+
+  it('does not keep it from stopping', async () => {
+    using folder = temporaryFolder()
+    const config = configIn(folder.path)
+    writeFileSync(join(folder.path, 'storage'), 'no folder')
+    const pipeline = await runConfig(config)
+    assert.deepEqual(pipeline.report.waiting, ['simulation'])
+    await pipeline.stop({ timeoutMs: 2_000 })
+    assert.equal(stateOf(pipeline, 'simulation'), 'STOPPED')
+  })
+
+  it('of a service in a thread is waited for too', async () => {
+    using folder = temporaryFolder()
+    const config = configIn(folder.path)
+    const { simulation } = config.services
+    assert.ok(simulation)
+    writeFileSync(join(folder.path, 'storage'), 'no folder')
+    const threaded = { ...config, services: { ...config.services, simulation: { ...simulation, thread: true } } }
+    await using pipeline = await runConfig(threaded)
+    const { state, waitingFor } = pipeline.services.statusOf('simulation')
+    assert.deepEqual([state, waitingFor], ['STARTING', 'the storage'])
+    rmSync(join(folder.path, 'storage'))
+    await until(() => pipeline.services.statusOf('collector').metrics.taken === 41, { what: 'all ticks' })
+  })
+})
+
+describe('the status of a pipeline', () => {
+  it('looks at its databases and storages: what is gone is in ERROR, and OPEN again when it is back', async () => {
+    using folder = temporaryFolder()
+    await using database = await migratedDatabase()
+    await using topicsLine = await Line.to(database.url)
+    await using indexLine = await Line.to(database.url)
+    const storage = join(folder.path, 'storage')
+    await using pipeline = await runConfig({
+      resources: {
+        topics: { url: topicsLine.url },
+        storages: { ticks: { root: storage } },
+        indexes: { runs: { address: indexLine.url } },
+        queues: {},
+      },
+      services: {
+        idle: {
+          type: './scripts/idle.ts',
+          bindings: { out: topicWrite('news'), storage: storageRead('ticks'), index: index('runs') },
+        },
+      },
+    })
+    assert.equal((await pipeline.look()).healthy, true)
+    const faults: [kind: string, takeAway: () => unknown, giveBack: () => unknown][] = [
+      ['topics', () => topicsLine.takeAway(), () => topicsLine.giveBack()],
+      ['index', () => indexLine.takeAway(), () => indexLine.giveBack()],
+      ['storage', () => renameSync(storage, `${storage}.away`), () => renameSync(`${storage}.away`, storage)],
+    ]
+    for (const [kind, takeAway, giveBack] of faults) {
+      const stateOfIt = () => pipeline.status().resources.find(resource => resource.kind === kind)?.state
+      await takeAway()
+      await until(() => stateOfIt() === 'ERROR', { what: `${kind} to be missed` })
+      assert.equal(pipeline.status().healthy, false)
+      await giveBack()
+      await until(() => stateOfIt() === 'OPEN', { what: `${kind} to be back` })
+      assert.equal((await pipeline.look()).healthy, true)
+      assert.deepEqual(
+        pipeline.status().resources.flatMap(({ errors }) => errors),
+        [],
+      )
+    }
+  })
+
+  it('misses a database file that was deleted, which whoever has it open can still read', async () => {
+    using folder = temporaryFolder()
+    const news = { type: './scripts/publisher.ts', bindings: { out: topicWrite('news') } } as const
+    await using pipeline = await runConfig(configIn(folder.path, { news }))
+    assert.equal((await pipeline.look()).healthy, true)
+    renameSync(join(folder.path, 'topics.db'), join(folder.path, 'deleted.db'))
+    assert.equal((await pipeline.look()).healthy, false)
+    pipeline.clearErrors()
+    assert.equal(pipeline.status().healthy, true)
+    assert.equal((await pipeline.look()).healthy, false, 'what still fails is told again')
+    renameSync(join(folder.path, 'deleted.db'), join(folder.path, 'topics.db'))
+    assert.equal((await pipeline.look()).healthy, true)
   })
 })
 

@@ -14,8 +14,9 @@ import { MAIN, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
 
 const PROGRESS: Progress = {
   services: [
-    { name: 'persistence', state: 'RUNNING', healthy: true },
-    { name: 'dummy-indexer', state: 'ERROR', healthy: false },
+    { name: 'persistence', state: 'RUNNING', healthy: true, waitingFor: null },
+    { name: 'dummy-indexer', state: 'ERROR', healthy: false, waitingFor: null },
+    { name: 'series-indexer', state: 'WAITING', healthy: false, waitingFor: 'the index database' },
   ],
   tick: 1_234,
   ticksPerSecond: 99.6,
@@ -49,7 +50,8 @@ describe('the screen', () => {
       'lag 3 batches the oldest waits 1.5 s',
       'gaps 2 open, 1 permanent',
       'dead letters 4',
-      'persistence dummy-indexer',
+      'persistence dummy-indexer series-indexer',
+      'series-indexer waits for the index database',
       '12:00:00 persistence: store: no',
     ]) {
       assert.ok(text.includes(expected), `${expected} in ${text.join('\n')}`)
@@ -60,7 +62,8 @@ describe('the screen', () => {
   })
 
   it('is one line where there is no terminal, and names who is unwell', () => {
-    const line = 'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  dummy-indexer: ERROR'
+    const line =
+      'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  dummy-indexer: ERROR  series-indexer: WAITING  series-indexer waits for the index database'
     assert.equal(plainLine(PROGRESS), line)
   })
 })

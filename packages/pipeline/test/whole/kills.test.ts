@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { open } from 'tidemark'
-import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { BATCH_TOPIC, contractsRegistry, FileSystemStorage, openIndex } from '../../src/index.ts'
 import { dumpOf } from './index-dump.ts'
@@ -46,7 +46,7 @@ const ENGINES: { readonly [name: string]: () => Promise<Place> } = {
   },
   PostgreSQL: async () => {
     const folder = temporaryFolder()
-    const { url, drop } = await freshDatabase()
+    const { url, drop } = await migratedDatabase()
     const databases = {
       TIDEMARK_PIPELINE__RESOURCES__TOPICS__URL: url,
       TIDEMARK_PIPELINE__RESOURCES__INDEXES__RUNS__ADDRESS: url,

@@ -51,6 +51,19 @@ describe('npm start', () => {
     assert.match(third.lines.at(-1) ?? '', /^indexed so far: 11 ticks/)
   })
 
+  it('says how far it is indexed by the indexers there are, whichever those are', async () => {
+    using folder = temporaryFolder()
+    await using script = startProcess(folder.path, ['--ticks', '60', '--json'], {
+      TIDEMARK_PIPELINE__SERVICES__DUMMY_INDEXER__ENABLED: 'false',
+    })
+    assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
+    const events = script.lines.map(line => JSON.parse(line))
+    const { indexedTicks, indexedBatches, storedBatches } = events.findLast(({ event }) => event === 'progress')
+    assert.deepEqual([indexedTicks, indexedBatches], [61, storedBatches])
+    const { ticks, batches, cells } = events.at(-1)
+    assert.deepEqual([ticks, batches, cells], [61, storedBatches, null])
+  })
+
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`${signal} stops it with the last ticks stored, and with 0`, async () => {
       using folder = temporaryFolder()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
-import { IndexReadingError } from '../errors.ts'
+import { IndexReadingError, IndexUnreachableError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
@@ -10,6 +10,8 @@ import { isStatementLost, isTransient, mapError } from './engine-errors.ts'
 import { inSchema, quoteIdentifier } from './schema-name.ts'
 
 const CONNECT_TIMEOUT_MS = 30_000
+/** Beyond the time a statement may wait for a lock. A connection that went silent is then thrown away. */
+const STATEMENT_TIMEOUT_MS = 60_000
 const TRANSIENT_ATTEMPTS = 5
 const INT8 = 20
 
@@ -40,6 +42,7 @@ export class Connection {
       application_name: '@tidemark/pipeline',
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: Math.ceil(settings.busyTimeoutMs) + STATEMENT_TIMEOUT_MS,
     }
     this.schema = schema
     this.location = locationOf(config)
@@ -119,9 +122,13 @@ export class Connection {
       await send({ text: 'commit' })
       return result
     } catch (error) {
-      await client.query('rollback').catch(cause => {
-        broken = cause instanceof Error ? cause : new Error(String(cause))
-      })
+      // One that does not answer would not answer this either.
+      if (error instanceof IndexUnreachableError) broken = error
+      else {
+        await client.query('rollback').catch(cause => {
+          broken = cause instanceof Error ? cause : new Error(String(cause))
+        })
+      }
       throw error
     } finally {
       isOpen = false

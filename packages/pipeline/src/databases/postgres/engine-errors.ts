@@ -2,13 +2,15 @@ import { TidemarkError } from 'tidemark'
 import {
   IndexDatabaseError,
   IndexFullError,
+  IndexGoneError,
   IndexLockedError,
   IndexReadOnlyError,
+  IndexUnavailableError,
   IndexUnreachableError,
 } from '../errors.ts'
 
 /** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
-const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '53300'])
+const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '57P04', '57P05', '53300'])
 const UNREACHABLE_SYSTEM =
   /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM)/
 const FULL = new Set(['53100', '53200'])
@@ -19,9 +21,11 @@ const REFUSED: Record<string, string> = {
   '28000': 'The server refuses this user. Check the user of the address, and pg_hba.conf on the server',
   '3D000': 'The database does not exist. Create it, or correct its name in the address',
   '42501': 'The user lacks a right. Grant it CREATE on the database, or let an administrator create the schema for it',
-  '42P01': "A table is missing: was this run's index dropped meanwhile? Open it again to make a new one",
-  '3F000': "The schema is missing: was this run's index dropped meanwhile? Open it again to make a new one",
 }
+/** A table or the schema is missing. */
+const GONE = new Set(['42P01', '3F000'])
+/** Beside those refused: a statement somebody cancelled, a disk that fails, files that are damaged, memory that is short. */
+const UNAVAILABLE = /^(57014|58...|53...|XX00[12])$/
 
 /** Two transactions that got in each other's way; the server undid this one. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
@@ -37,12 +41,12 @@ export function mapError(error: unknown, location: string, waitedMs = 0): Tidema
   if (code === READ_ONLY) return new IndexReadOnlyError(location, error)
   if (code === LOCKED) return new IndexLockedError(location, waitedMs, error)
   if (FULL.has(code)) return new IndexFullError(location, error)
+  if (GONE.has(code)) return new IndexGoneError(location, error)
   const text = error instanceof Error ? error.message : String(error)
   const advice = REFUSED[code]
-  return new IndexDatabaseError(
-    `The index database at ${location} failed: ${text}${advice ? `. ${advice}` : ''}`,
-    error,
-  )
+  const message = `The index database at ${location} failed: ${text}${advice ? `. ${advice}` : ''}`
+  const isUnavailable = advice !== undefined || UNAVAILABLE.test(code)
+  return isUnavailable ? new IndexUnavailableError(message, error) : new IndexDatabaseError(message, error)
 }
 
 /** The SQLSTATE, or the system's code, of an error; '' where it has none. */
@@ -59,4 +63,4 @@ function isUnreachable(error: unknown, code: string): boolean {
 
 /** `pg` gives a connection that broke or could not be made no code, only these words. */
 const LOST_CONNECTION =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|The server does not support SSL|Cannot use a pool after)/
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Query read timeout|The server does not support SSL|Cannot use a pool after)/

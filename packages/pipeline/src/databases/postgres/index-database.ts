@@ -5,6 +5,7 @@ import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
 import { StoredLedger } from '../stored-ledger.ts'
 import { StoredMetadata } from '../stored-metadata.ts'
 import { StoredRetryTracker } from '../stored-retry-tracker.ts'
+import { StoredWrittenAs } from '../written-as.ts'
 import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
@@ -12,11 +13,12 @@ import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { PostgresOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
-import { dropRun, LISTING, listRuns } from './runs.ts'
+import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
 import { PostgresTickBlobs } from './tick-blobs.ts'
+import { WRITTEN_AS } from './written-as.ts'
 
-export const postgres: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+export const postgres: IndexEngine = { open, list: listRuns, versions, probe: probeServer, drop: dropRun }
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
   const connection = new Connection(address, indexName(runId), LISTING)
@@ -48,6 +50,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
     retries: new StoredRetryTracker(connection, RETRIES),
     environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
+    environmentWritten: new StoredWrittenAs(connection, WRITTEN_AS),
     organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
     organisms: new PostgresOrganismRows(connection),
     series: new PostgresSeriesRows(connection),

@@ -1,4 +1,4 @@
-import type { IndexSettings } from '../index-database.ts'
+import type { IndexProbe, IndexSettings } from '../index-database.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
 import { Connection } from './connection.ts'
 import { quoteIdentifier } from './schema-name.ts'
@@ -25,6 +25,17 @@ export async function listRuns(address: string): Promise<string[]> {
     return rows.map(({ name }) => runOfIndex(name)).filter(run => run !== undefined)
   } finally {
     await connection.close()
+  }
+}
+
+/** One connection, kept. */
+export function probeServer(address: string): IndexProbe {
+  const connection = new Connection(address, 'public', LISTING)
+  return {
+    async look() {
+      await connection.read('select 1')
+    },
+    close: () => connection.close(),
   }
 }
 

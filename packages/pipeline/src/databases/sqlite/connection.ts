@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
-import { IndexReadingError, IndexVersionError } from '../errors.ts'
+import { IndexGoneError, IndexReadingError, IndexUnreachableError, IndexVersionError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
@@ -23,6 +23,7 @@ export class Connection {
   readonly #writer: Statements | null
   readonly #reader: Statements
   readonly #nesting: NoNesting
+  readonly #identity: string | undefined
   /** Settles when the last writer that queued up is done. */
   #queue: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -37,6 +38,7 @@ export class Connection {
       if (settings.create) mkdirSync(dirname(path), { recursive: true })
       this.#writer = settings.readOnly ? null : new Statements(path)
       this.#reader = new Statements(path)
+      this.#identity = identityOf(path)
     } catch (error) {
       throw mapError(error, path)
     }
@@ -95,6 +97,7 @@ export class Connection {
 
   async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const writer = this.#requireWriter()
+    this.#requireInPlace()
     await this.#retryWhileBusy(() => writer.run('begin immediate'))
     let isOpen = true
     // The work's own errors pass as they are; only those of the statements are SQLite's.
@@ -147,6 +150,13 @@ export class Connection {
     return this.#writer
   }
 
+  /** What is written to a file that was moved or deleted would be lost, and nobody would know. */
+  #requireInPlace(): void {
+    const identity = this.#mapped(() => identityOf(this.path))
+    if (identity === undefined) throw new IndexUnreachableError(this.path)
+    if (identity !== this.#identity) throw new IndexGoneError(this.path)
+  }
+
   #requireOpen(): void {
     if (this.#closing) throw new ClosedError('The index database')
   }
@@ -183,6 +193,12 @@ class Statements {
     }
     return statement
   }
+}
+
+/** Which file it is; undefined where there is none. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }
 
 /** SQLite has no booleans. */

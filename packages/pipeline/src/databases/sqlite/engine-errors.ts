@@ -6,17 +6,21 @@ import {
   IndexFullError,
   IndexLockedError,
   IndexReadOnlyError,
+  IndexUnavailableError,
   IndexUnreachableError,
 } from '../errors.ts'
 
 /** SQLite's primary result codes (the low byte of an extended one). */
+const PERM = 3
 const BUSY = 5
 const LOCKED = 6
+const NOMEM = 7
 const READONLY = 8
 const IOERR = 10
 const CORRUPT = 11
 const FULL = 13
 const CANTOPEN = 14
+const PROTOCOL = 15
 const NOTADB = 26
 
 export const isBusy = (error: unknown): boolean => {
@@ -39,12 +43,15 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
       return isReadOnlyFolder(path) ? new IndexReadOnlyError(path, error) : new IndexUnreachableError(path, error)
     case CORRUPT:
     case NOTADB:
-      return new IndexDatabaseError(
+      return new IndexUnavailableError(
         `The file at ${path} is damaged or is not a SQLite database. Drop this index and let it be built again`,
         error,
       )
+    case PERM:
+    case NOMEM:
     case IOERR:
-      return new IndexDatabaseError(`Reading or writing ${path} failed. Check the disk`, error)
+    case PROTOCOL:
+      return new IndexUnavailableError(`Reading or writing ${path} failed. Check the disk and its permissions`, error)
   }
   switch ((error as NodeJS.ErrnoException | null)?.code) {
     case 'EACCES':
@@ -52,7 +59,11 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case 'EPERM':
       return new IndexReadOnlyError(path, error)
     case 'ENOSPC':
+    case 'EDQUOT':
       return new IndexFullError(path, error)
+    case 'EIO':
+    case 'ESTALE':
+    case 'ENOENT':
     case 'EEXIST':
     case 'ENOTDIR':
       return new IndexUnreachableError(path, error)

@@ -5,6 +5,7 @@ import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
 import { StoredLedger } from '../stored-ledger.ts'
 import { StoredMetadata } from '../stored-metadata.ts'
 import { StoredRetryTracker } from '../stored-retry-tracker.ts'
+import { StoredWrittenAs } from '../written-as.ts'
 import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
 import { LEDGER } from './ledger-store.ts'
@@ -12,11 +13,12 @@ import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, versionsOf } from './migrate.ts'
 import { SqliteOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
-import { dropRun, listRuns, pathOf } from './runs.ts'
+import { dropRun, listRuns, pathOf, probeFolder } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
 import { SqliteTickBlobs } from './tick-blobs.ts'
+import { WRITTEN_AS } from './written-as.ts'
 
-export const sqlite: IndexEngine = { open, list: listRuns, versions, drop: dropRun }
+export const sqlite: IndexEngine = { open, list: listRuns, versions, probe: probeFolder, drop: dropRun }
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
   return versionsOf(pathOf(address, runId))
@@ -43,6 +45,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
     retries: new StoredRetryTracker(connection, RETRIES),
     environmentTicks: new SqliteTickBlobs(connection, 'environment_tick'),
+    environmentWritten: new StoredWrittenAs(connection, WRITTEN_AS),
     organismTicks: new SqliteTickBlobs(connection, 'organism_tick'),
     organisms: new SqliteOrganismRows(connection),
     series: new SqliteSeriesRows(connection),

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { IndexSettings } from '../index-database.ts'
+import { IndexUnreachableError } from '../errors.ts'
+import type { IndexProbe, IndexSettings } from '../index-database.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
@@ -22,6 +24,23 @@ export async function listRuns(address: string): Promise<string[]> {
     return runs.filter(run => run !== undefined).sort()
   } catch (error) {
     throw mapError(error, folder)
+  }
+}
+
+/** The folder is made with the first index in it; from then on it has to stay. */
+export function probeFolder(address: string): IndexProbe {
+  const folder = folderOf(address)
+  let wasThere = false
+  return {
+    async look() {
+      try {
+        await stat(folder)
+        wasThere = true
+      } catch (error) {
+        if (wasThere) throw new IndexUnreachableError(folder, error)
+      }
+    },
+    async close() {},
   }
 }
 

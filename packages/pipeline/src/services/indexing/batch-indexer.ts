@@ -32,7 +32,7 @@ export type BatchIndexerOptions = IndexerOptions & {
   readonly flushTimeout?: Duration
   /** `buffering`: bytes of ticks in memory, whatever their number; a single tick may be larger. Default 64 MiB. */
   readonly maxBufferBytes?: number
-  /** `metadata`: how long to wait for it. */
+  /** `metadata`: how often to look for it, and after how long to report that it is missing. It is waited for all the same. */
   readonly metadata?: MetadataReaderOptions
   /** `dlq`: how often a batch is tried again, over all instances. Default 3. */
   readonly maxRetries?: number
@@ -71,7 +71,6 @@ export class BatchIndexer extends Indexer {
   readonly #counts = new IndexerCounts()
   readonly #meter: FlushMeter
   #buffer: TickBuffer | undefined
-  #current: BatchLoop | undefined
   #gaps: GapWatch | undefined
   #permanentGaps = 0
 
@@ -110,11 +109,10 @@ export class BatchIndexer extends Indexer {
   }
 
   protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
-    const { signal } = context
     const metadata = this.#has('metadata')
-      ? await waitForMetadata(database, this.#options.metadata ?? {}, signal)
+      ? await waitForMetadata(database, this.#options.metadata ?? {}, context)
       : null
-    if (signal.aborted) return
+    if (context.signal.aborted) return
     const run = indexedRun(database, metadata)
     await this.#prepareTables(run)
     const ledger = metadata && (await this.#openLedger(database, metadata))
@@ -131,10 +129,6 @@ export class BatchIndexer extends Indexer {
       openGaps: this.#gaps?.open ?? 0,
       permanentGaps: this.#permanentGaps,
     }
-  }
-
-  protected override isHealthy(): boolean {
-    return this.#current?.isSittingOut !== true
   }
 
   async #prepareTables(run: IndexedRun): Promise<void> {
@@ -164,15 +158,15 @@ export class BatchIndexer extends Indexer {
     const { storage } = this
     const { name: indexer } = this.#definition
     const { runId, database } = run
-    const { report } = context
     const { claimTimeoutMs } = this.#ledgerSettings
-    const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, report })
+    const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, context })
+    context.succeeded('open')
     const gaps = ledger && new GapWatch(ledger, this.#ledgerSettings)
     const buffer = new TickBuffer(this.#limits)
     this.#gaps = gaps ?? undefined
     this.#buffer = buffer
     try {
-      using extender = new LeaseExtender(source.extendEveryMs, report)
+      using extender = new LeaseExtender(source.extendEveryMs, context.note)
       const loop = new BatchLoop({
         definition: this.#definition,
         run,
@@ -191,10 +185,8 @@ export class BatchIndexer extends Indexer {
         settled: ({ key, tickStart, tickEnd }, outcome) =>
           queueMicrotask(() => this.events.emit(outcome, { key, tickStart, tickEnd })),
       })
-      this.#current = loop
       await loop.run()
     } finally {
-      this.#current = undefined
       await source.close()
     }
   }

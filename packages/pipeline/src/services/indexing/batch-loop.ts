@@ -6,14 +6,19 @@
  *          └──── later ──────┴──────────── the batches concerned ◀──────────────┘        (dlq: or a dead letter)
  *
  * One transaction holds the ticks of a flush and the ledger's word that a batch is complete. The ack follows its commit.
+ *
+ * What fails because something is away (`faults.ts`) is nobody's failure: the batches stay in hand, their leases are extended,
+ * and the same step is tried again for as long as it takes. Only what is wrong with a batch itself counts as one of its attempts.
  */
 import { ClosedError, StaleDeliveryError } from 'tidemark'
 import { decodeRawTick, type EncodedTick } from '../../contracts/tick-codec.ts'
-import { IndexFullError, IndexLockedError, IndexReadOnlyError, IndexUnreachableError } from '../../databases/errors.ts'
+import { IndexGoneError } from '../../databases/errors.ts'
+import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { StaleClaimError } from '../../ledger/errors.ts'
 import { CorruptFileError } from '../../storage/errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { ServiceContext } from '../service.ts'
+import { backoffMs, pauseFor } from '../until-aborted.ts'
 import type { HeldBatch, Taken, TickBuffer } from './components/buffering.ts'
 import type { DeadLetterComponent } from './components/dead-letters.ts'
 import type { IdempotencyComponent } from './components/idempotency.ts'
@@ -23,7 +28,7 @@ import type { GapWatch } from './gap-watch.ts'
 import type { IndexerCounts } from './indexer-counts.ts'
 import type { LeaseExtender } from './lease-extender.ts'
 import type { OpenBatchSource, SourceBatch } from './sources/batch-source.ts'
-import { pauseFor } from './until-aborted.ts'
+import { refusing, verifyOnce } from './verify-once.ts'
 
 export type BatchLoopParts = {
   readonly definition: Required<IndexerDefinition>
@@ -43,23 +48,13 @@ export type BatchLoopParts = {
   settled(batch: SourceBatch, outcome: 'indexed' | 'deadLettered'): void
 }
 
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 5_000
-
 export class BatchLoop {
   readonly #parts: BatchLoopParts
   readonly #signal: AbortSignal
-  /** Failures of a database in a row. */
-  #outages = 0
 
   constructor(parts: BatchLoopParts) {
     this.#parts = parts
     this.#signal = parts.context.signal
-  }
-
-  /** The topics or the index can't be reached. */
-  get isSittingOut(): boolean {
-    return this.#outages > 0
   }
 
   async run(): Promise<void> {
@@ -70,48 +65,75 @@ export class BatchLoop {
       const batch = await this.#next()
       if (batch !== null) await this.#process(batch)
       if (buffer.isDue) await this.#flush()
-      await this.#parts.gaps?.look().catch(error => context.report('look for gaps', error))
+      await this.#lookForGaps()
     }
     await this.#flush()
   }
 
-  /** A topic or a ledger that can't be reached for a while is no reason to end. */
+  /** Whatever a topic or a ledger answers, it is asked again. */
   async #next(): Promise<SourceBatch | null> {
-    try {
-      const batch = await this.#parts.source.next(this.#parts.buffer.msUntilDue(), this.#signal)
-      this.#outages = 0
-      return batch
-    } catch (error) {
-      if (error instanceof ClosedError) throw error
-      await this.#sitOut('next batch', error)
-      return null
+    const { source, buffer, context } = this.#parts
+    for (let failures = 0; ; failures++) {
+      try {
+        const batch = await source.next(buffer.msUntilDue(), this.#signal)
+        context.succeeded('next batch')
+        return batch
+      } catch (error) {
+        if (error instanceof ClosedError || error instanceof IndexGoneError) throw error
+        await this.#sitOut('next batch', error, failures)
+      }
+      // What is in the buffer need not wait for the next batch.
+      if (this.#signal.aborted || buffer.isDue) return null
     }
   }
 
   async #process(batch: SourceBatch): Promise<void> {
     const { buffer, counts, extender } = this.#parts
     counts.add('batchesReceived')
-    const held: HeldBatch = { batch, isRead: false, isDropped: false }
-    try {
-      if (await this.#skip(batch)) return
-      const isAlone = batch.attempt > 1
-      if (isAlone) await this.#flush()
-      extender.add(batch)
-      await this.#read(held)
-      if (buffer.isFull || isAlone) await this.#flush()
-    } catch (error) {
-      await this.#fail(held, error)
+    extender.add(batch)
+    for (let failures = 0; ; failures++) {
+      const held: HeldBatch = { batch, isRead: false, isDropped: false }
+      try {
+        return await this.#index(held)
+      } catch (error) {
+        if (error instanceof IndexGoneError) throw error
+        if (!isEnvironmentFault(error)) return await this.#failToRead(held, error)
+        // Read again from its start: what of it was flushed meanwhile is written once more.
+        buffer.drop(held)
+        await this.#sitOut('index', error, failures, batch.key)
+        if (this.#signal.aborted) return
+        if (buffer.isDue) await this.#flush()
+      }
     }
+  }
+
+  async #index(held: HeldBatch): Promise<void> {
+    const { buffer, context } = this.#parts
+    const { batch } = held
+    if (await this.#skip(batch)) return
+    const isAlone = batch.attempt > 1
+    if (isAlone) await this.#flush()
+    await this.#read(held)
+    if (held.isRead) context.succeeded('index')
+    if (buffer.isFull || isAlone) await this.#flush()
   }
 
   /** Indexed before, and its ack was lost. */
   async #skip(batch: SourceBatch): Promise<boolean> {
-    const { idempotency, counts } = this.#parts
+    const { idempotency, counts, extender } = this.#parts
     if (!batch.isIndexed && !(await idempotency?.isIndexed(batch.key))) return false
     if (!batch.isIndexed) await batch.complete()
     await batch.ack()
+    extender.delete(batch)
     counts.add('batchesSkipped')
     return true
+  }
+
+  async #failToRead(held: HeldBatch, error: unknown): Promise<void> {
+    const { context } = this.#parts
+    if (error instanceof StaleClaimError) context.note(`index ${held.batch.key}`, error)
+    else context.report('index', error, held.batch.key)
+    await this.#fail(held, error)
   }
 
   async #read(held: HeldBatch): Promise<void> {
@@ -127,8 +149,9 @@ export class BatchLoop {
   }
 
   async #buffer(held: HeldBatch, { tick, bytes }: EncodedTick): Promise<void> {
-    const { buffer } = this.#parts
-    const raw = decodeRawTick(bytes)
+    const { buffer, run } = this.#parts
+    const raw = refusing(held.batch.key, tick, () => decodeRawTick(bytes))
+    verifyOnce(held.batch.key, raw, bytes, run.metadata)
     if (buffer.isFull || buffer.has(tick)) await this.#flush()
     if (held.isDropped) return
     buffer.add(held, raw, bytes.length)
@@ -136,27 +159,34 @@ export class BatchLoop {
   }
 
   async #flush(): Promise<void> {
-    const { buffer, counts } = this.#parts
-    for (let taken = buffer.take(); taken.ticks.length > 0; ) {
+    const { buffer, counts, context } = this.#parts
+    let taken = buffer.take()
+    for (let failures = 0; taken.ticks.length > 0; ) {
       try {
-        await this.#write(taken)
-        this.#outages = 0
+        await context.watch('flush', () => this.#write(taken))
         break
       } catch (error) {
         counts.add('flushesFailed')
         if (error instanceof StaleClaimError) {
           taken = await this.#without(taken, error)
-        } else if (!isOutage(error)) {
+        } else if (error instanceof IndexGoneError) {
+          throw error
+        } else if (!isEnvironmentFault(error)) {
+          context.report('flush', error, taken.batches.map(({ batch }) => batch.key).join(' '))
           for (const held of taken.batches) await this.#fail(held, error)
-          break
-        } else if (this.#signal.aborted) {
+          return
+        } else {
+          await this.#sitOut('flush', error, failures++)
+          if (!this.#signal.aborted) continue
           // Neither indexed nor acked, whatever of them is flushed later: they are another's, or the next start's.
           for (const held of taken.batches) buffer.drop(held)
-          this.#parts.context.report('last flush', error)
-          break
-        } else await this.#sitOut('flush', error)
+          return
+        }
       }
     }
+    if (taken.ticks.length === 0) return
+    context.succeeded('flush')
+    await this.#ack(taken.completed.map(({ batch }) => batch))
   }
 
   async #write({ ticks, completed }: Taken): Promise<void> {
@@ -172,7 +202,6 @@ export class BatchLoop {
     counts.add('ticksIndexed', ticks.length)
     meter.record(ticks.length, performance.now() - started)
     this.#tellFlushed(ticks)
-    await this.#ack(completed.map(({ batch }) => batch))
   }
 
   /** They are in the index, whatever the definition makes of that. */
@@ -180,29 +209,33 @@ export class BatchLoop {
     try {
       this.#parts.definition.flushed(ticks)
     } catch (error) {
-      this.#parts.context.report('flushed', error)
+      this.#parts.context.note('flushed', error)
     }
   }
 
   async #ack(batches: readonly SourceBatch[]): Promise<void> {
-    for (const batch of batches) this.#parts.extender.delete(batch)
+    const { context, extender } = this.#parts
     // Together, so that they share a transaction of the topics; what follows is in the order of the batches.
-    const acks = await Promise.allSettled(batches.map(batch => batch.ack()))
+    const ack = (batch: SourceBatch) => context.watch('ack', () => batch.ack())
+    const acks = await Promise.allSettled(batches.map(batch => context.through('ack', () => ack(batch), batch.key)))
+    for (const batch of batches) extender.delete(batch)
     for (const [index, batch] of batches.entries()) {
-      const ack = acks[index]
-      if (ack?.status === 'fulfilled') await this.#acked(batch)
-      else this.#notAcked(batch, ack?.reason)
+      const outcome = acks[index]
+      if (outcome?.status === 'fulfilled') await this.#acked(batch)
+      else this.#notAcked(batch, outcome?.reason)
     }
   }
 
   async #acked(batch: SourceBatch): Promise<void> {
     const { idempotency, deadLetters, counts, context, settled } = this.#parts
     try {
-      await idempotency?.markIndexed(batch.key)
-      if (batch.attempt > 1) await deadLetters?.reset(batch)
+      await context.through('mark', async () => {
+        await idempotency?.markIndexed(batch.key)
+        if (batch.attempt > 1) await deadLetters?.reset(batch)
+      })
     } catch (error) {
       // Without the mark it is read once more if it comes again, and that is all.
-      context.report(`mark ${batch.key}`, error)
+      context.note(`mark ${batch.key}`, error)
     }
     counts.add('batchesIndexed')
     settled(batch, 'indexed')
@@ -211,13 +244,14 @@ export class BatchLoop {
   /** It is in the index; delivered again it gives the same. */
   #notAcked(batch: SourceBatch, error: unknown): void {
     if (error instanceof StaleDeliveryError) this.#parts.counts.add('staleAcks')
-    this.#parts.context.report(`ack ${batch.key}`, error)
+    this.#parts.context.note(`ack ${batch.key}`, error)
   }
 
   /** Somebody took over one of the batches: it is theirs, and the others are tried without it. */
   async #without(taken: Taken, error: StaleClaimError): Promise<Taken> {
     const lost = taken.batches.find(({ batch }) => batch.key === error.key)
     if (lost === undefined) throw error
+    this.#parts.context.note(`index ${error.key}`, error)
     await this.#fail(lost, error)
     return taken.without(lost)
   }
@@ -227,52 +261,67 @@ export class BatchLoop {
     const { buffer, extender, counts, context } = this.#parts
     if (held.isDropped) return
     buffer.drop(held)
-    extender.delete(batch)
     counts.add('batchesFailed')
-    context.report(`index ${batch.key}`, error)
     try {
       if (error instanceof CorruptFileError) await this.#quarantine(batch, error)
       await this.#giveUpOrBack(batch, error)
     } catch (cause) {
       // It comes again by itself when its lease or claim is over.
-      context.report(`give back ${batch.key}`, cause)
+      context.note(`give back ${batch.key}`, cause)
+    } finally {
+      extender.delete(batch)
     }
   }
 
   async #giveUpOrBack(batch: SourceBatch, error: unknown): Promise<void> {
-    if (!(await this.#isDeadLetter(batch, error))) return await batch.reject(error)
-    await batch.discard(error)
-    this.#parts.counts.add('batchesDeadLettered')
-    this.#parts.settled(batch, 'deadLettered')
+    const { context, counts, settled } = this.#parts
+    if (await this.#isDeadLetter(batch, error)) {
+      await context.through('give up', () => batch.discard(error), batch.key)
+      counts.add('batchesDeadLettered')
+      settled(batch, 'deadLettered')
+    } else await context.through('give back', () => batch.reject(error), batch.key)
   }
 
   async #isDeadLetter(batch: SourceBatch, error: unknown): Promise<boolean> {
     const { deadLetters, context } = this.#parts
-    // A batch that others took over, or that the database's absence hit, has not failed itself.
-    if (deadLetters === null || error instanceof StaleClaimError || isOutage(error)) return false
+    // A batch that others took over has not failed itself.
+    if (deadLetters === null || error instanceof StaleClaimError) return false
     try {
-      return await deadLetters.takes(batch, error)
+      const isDead = await deadLetters.takes(batch, error, step => context.through('dead letter', step, batch.key))
+      context.succeeded('dead letter')
+      return isDead
     } catch (cause) {
-      context.report(`dead letter of ${batch.key}`, cause)
+      context.report('dead letter', cause, batch.key)
       return false
     }
   }
 
   async #quarantine({ key }: SourceBatch, error: CorruptFileError): Promise<void> {
     const { storage, context } = this.#parts
-    // Another indexer may have been quicker.
-    await storage.quarantine(key, error.message).catch(cause => context.report(`quarantine ${key}`, cause))
+    try {
+      await context.through('quarantine', () => storage.quarantine(key, error.message), key)
+    } catch (cause) {
+      // Another indexer may have been quicker.
+      context.note(`quarantine ${key}`, cause)
+    }
   }
 
-  async #sitOut(action: string, error: unknown): Promise<void> {
-    this.#parts.context.report(action, error)
-    await pauseFor(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#outages++), this.#signal)
+  async #lookForGaps(): Promise<void> {
+    const { gaps, context } = this.#parts
+    if (gaps === null || !gaps.isDue) return
+    try {
+      await context.watch('look for gaps', () => gaps.look())
+      context.succeeded('look for gaps')
+    } catch (error) {
+      if (error instanceof IndexGoneError) throw error
+      context.report('look for gaps', error)
+    }
+  }
+
+  async #sitOut(operation: string, error: unknown, failures: number, about?: string): Promise<void> {
+    const { context } = this.#parts
+    context.report(operation, error, about)
+    using _waiting = context.waiting(whatIsAway(error))
+    await pauseFor(backoffMs(failures), this.#signal)
   }
 }
-
-/** The database's trouble, not the batches': the same flush is tried again until it is over. */
-const isOutage = (error: unknown): boolean =>
-  error instanceof IndexUnreachableError ||
-  error instanceof IndexLockedError ||
-  error instanceof IndexFullError ||
-  error instanceof IndexReadOnlyError

@@ -2,7 +2,7 @@ import type { Duration } from 'tidemark'
 import { countCells } from '../../contracts/cell-codec.ts'
 import { parseDuration } from '../../duration.ts'
 import { singleBlob } from '../../environment/strategies/single-blob.ts'
-import type { EnvironmentStrategy } from '../../environment/strategy.ts'
+import { type EnvironmentStrategy, settingsText } from '../../environment/strategy.ts'
 import { RateWindow } from '../../metrics/rate-window.ts'
 import { refuseUnknown } from '../../options.ts'
 import { defineIndexer, type IndexerDefinition } from './definition.ts'
@@ -14,7 +14,10 @@ export type EnvironmentIndexerOptions = {
   readonly metricsWindow?: Duration
 }
 
-/** The cells of every tick, as they are. One definition for each instance: it counts. */
+/**
+ * The cells of every tick, as they are. One definition for each instance: it counts. Which strategy wrote which ticks is
+ * recorded with them, so that another one may go on where this one ends.
+ */
 export function environmentIndexer(options: EnvironmentIndexerOptions = {}): Required<IndexerDefinition> {
   refuseUnknown(options, ['strategy', 'metricsWindow'])
   const { strategy = singleBlob(), metricsWindow = '1m' } = options
@@ -25,10 +28,15 @@ export function environmentIndexer(options: EnvironmentIndexerOptions = {}): Req
 
     async prepare(run, tx) {
       await strategy.prepare(run, tx)
+      await run.database.environmentWritten.prepare(tx)
     },
 
     async flush(ticks, tx, { run }) {
       await strategy.write(ticks, tx, run)
+      const numbers = ticks.map(({ tick }) => tick)
+      const range = { tickStart: Math.min(...numbers), tickEnd: Math.max(...numbers) }
+      const settings = settingsText(strategy)
+      await run.database.environmentWritten.record({ strategy: strategy.name, settings, ...range }, tx)
     },
 
     flushed(ticks) {

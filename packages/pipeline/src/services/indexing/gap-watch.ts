@@ -25,8 +25,11 @@ export class GapWatch {
     return this.#open
   }
 
+  get isDue(): boolean {
+    return performance.now() >= this.#nextAt
+  }
+
   async look(): Promise<void> {
-    if (performance.now() < this.#nextAt) return
     this.#nextAt = performance.now() + this.#everyMs
     const gaps = await this.#ledger.gaps({ limit: COUNTED_GAPS })
     this.#open = gaps.length

@@ -2,10 +2,11 @@ import type { Duration, Logger } from 'tidemark'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { type IndexOptions, openIndex } from '../../databases/open-index.ts'
 import { parseDuration } from '../../duration.ts'
+import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { makeRunId, requireRunId } from '../../run-id.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
-import { pauseFor } from './until-aborted.ts'
+import { backoffMs, pauseFor, untilAborted } from '../until-aborted.ts'
 
 /** What every indexer needs to know. */
 export type IndexerOptions = {
@@ -49,33 +50,60 @@ export abstract class Indexer extends Service {
     this.#discoveryMs = parseDuration('discoveryInterval', options.discoveryInterval ?? '1s', { min: 1 })
   }
 
-  /** Until the signal aborts, or there is no more to do. */
+  /** Until the signal aborts, or there is no more to do. Called again after a fault of its surroundings that it throws. */
   protected abstract indexRun(database: IndexDatabase, context: ServiceContext): Promise<void>
 
   protected override async run(context: ServiceContext): Promise<void> {
     const runId = this.#runId ?? (await this.#discover(context))
     if (runId === null) return
-    await using database = await openIndex(this.#index, runId, this.#indexOptions)
+    for (let failures = 0; !context.signal.aborted; failures++) {
+      try {
+        return await this.#openAndIndex(runId, context)
+      } catch (error) {
+        // Before anything is indexed, or because the index is another one now: all of it begins again.
+        if (!isEnvironmentFault(error)) throw error
+        context.report('open', error)
+        using _waiting = context.waiting(whatIsAway(error))
+        await pauseFor(backoffMs(failures), context.signal)
+      }
+    }
+  }
+
+  async #openAndIndex(runId: string, context: ServiceContext): Promise<void> {
+    const opening = context.watch('open', () => openIndex(this.#index, runId, this.#indexOptions))
+    await using database = await untilAborted(opening, context.signal)
+    if (database === null) {
+      // A database that does not answer must not keep a stop waiting.
+      opening.then(late => late.close()).catch(() => undefined)
+      return
+    }
     this.logger.info({ service: this.name, runId, index: database.location }, 'indexing a run')
     await this.indexRun(database, context)
   }
 
-  async #discover({ signal, report }: ServiceContext): Promise<string | null> {
+  async #discover(context: ServiceContext): Promise<string | null> {
+    const { signal } = context
     const after = makeRunId(Date.now(), LOWEST_UUID)
+    using _waiting = context.waiting('a run to begin')
     while (!signal.aborted) {
-      const newest = await this.#newestRun(after).catch(error => report('look for a run', error))
+      const newest = await this.#newestRun(after, context)
       if (newest !== undefined) return newest
       await pauseFor(this.#discoveryMs, signal)
     }
     return null
   }
 
-  async #newestRun(since: string): Promise<string | undefined> {
+  async #newestRun(since: string, { report, succeeded }: ServiceContext): Promise<string | undefined> {
     let newest: string | undefined
-    for (let after: string | null = since; after !== null; ) {
-      const page = await this.storage.listRuns({ after })
-      newest = page.items.at(-1) ?? newest
-      after = page.next
+    try {
+      for (let after: string | null = since; after !== null; ) {
+        const page = await this.storage.listRuns({ after })
+        newest = page.items.at(-1) ?? newest
+        after = page.next
+      }
+      succeeded('look for a run')
+    } catch (error) {
+      report('look for a run', error)
     }
     return newest
   }

@@ -1,23 +1,27 @@
-import type { SourceBatch } from './sources/batch-source.ts'
+/** A batch in hand, or anything else under a lease. */
+export type Extendable = { readonly key: string; extend(): Promise<void> }
 
 /** Keeps the batches in hand from being given to others while they are buffered or a flush takes long. */
 export class LeaseExtender implements Disposable {
-  readonly #batches = new Set<SourceBatch>()
-  readonly #report: (action: string, error: unknown) => void
+  readonly #batches = new Set<Extendable>()
+  /** Batches whose last extension failed: an outage is told once. */
+  readonly #failing = new Set<Extendable>()
+  readonly #note: (action: string, error: unknown) => void
   readonly #timer: NodeJS.Timeout
 
-  constructor(everyMs: number, report: (action: string, error: unknown) => void) {
-    this.#report = report
+  constructor(everyMs: number, note: (action: string, error: unknown) => void) {
+    this.#note = note
     this.#timer = setInterval(() => this.#extend(), everyMs)
     this.#timer.unref()
   }
 
-  add(batch: SourceBatch): void {
+  add(batch: Extendable): void {
     this.#batches.add(batch)
   }
 
-  delete(batch: SourceBatch): void {
+  delete(batch: Extendable): void {
     this.#batches.delete(batch)
+    this.#failing.delete(batch)
   }
 
   [Symbol.dispose](): void {
@@ -26,10 +30,17 @@ export class LeaseExtender implements Disposable {
 
   #extend(): void {
     for (const batch of this.#batches) {
-      batch.extend().catch(error => {
-        // Settled while this was on its way: nothing was lost.
-        if (this.#batches.has(batch)) this.#report(`extend ${batch.key}`, error)
-      })
+      batch.extend().then(
+        () => this.#failing.delete(batch),
+        error => this.#failed(batch, error),
+      )
     }
+  }
+
+  #failed(batch: Extendable, error: unknown): void {
+    // Settled while this was on its way: nothing was lost.
+    if (!this.#batches.has(batch) || this.#failing.has(batch)) return
+    this.#failing.add(batch)
+    this.#note(`extend ${batch.key}`, error)
   }
 }

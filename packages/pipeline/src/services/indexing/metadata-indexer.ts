@@ -1,14 +1,17 @@
 import { ClosedError, type Delivery, type Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { metadataInfoOf } from '../../contracts/notifications.ts'
+import { IndexGoneError } from '../../databases/errors.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
+import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { refuseUnknown } from '../../options.ts'
 import { FileNotFoundError } from '../../storage/errors.ts'
 import { configureNotificationTopic } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
+import { backoffMs, pauseFor, untilAborted } from '../until-aborted.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
+import { LeaseExtender } from './lease-extender.ts'
 import { openRunReader, removeReplacedGroups } from './sources/run-groups.ts'
-import { pauseFor, untilAborted } from './until-aborted.ts'
 
 export type MetadataIndexerOptions = IndexerOptions & {
   readonly tidemark: Tidemark
@@ -21,8 +24,8 @@ export type MetadataIndexerOptions = IndexerOptions & {
 }
 
 const POLL_MS = 5_000
-/** A database that is away is asked this often. */
-const AFTER_FAILURE_MS = 200
+/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
+const LONGEST_EXTEND_MS = 60_000
 
 /** Brings a run's metadata from the storage into its index, which is what the other indexers wait for. */
 export class MetadataIndexer extends Indexer {
@@ -40,25 +43,27 @@ export class MetadataIndexer extends Indexer {
     this.#group = options.group ?? this.name
   }
 
-  protected override async indexRun(
-    database: IndexDatabase,
-    { signal, report, unpaused }: ServiceContext,
-  ): Promise<void> {
-    await configureNotificationTopic(this.#tidemark, this.#topic)
+  protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
+    const { signal } = context
+    const { leaseMs } = await configureNotificationTopic(this.#tidemark, this.#topic)
     const ofGroup = [this.#tidemark, this.#topic, this.#group, database.runId] as const
-    await removeReplacedGroups(...ofGroup).catch(error => report('remove groups of earlier runs', error))
+    await removeReplacedGroups(...ofGroup, context)
     await using reader = openRunReader(...ofGroup)
     await reader.ready()
-    while (!signal.aborted) {
-      await unpaused()
+    context.succeeded('open')
+    using extender = new LeaseExtender(Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS), context.note)
+    for (let failures = 0; !signal.aborted; ) {
+      await context.unpaused()
       try {
         const delivery = await untilAborted(reader.poll(POLL_MS), signal)
-        if (delivery !== null) await this.#process(delivery, database)
+        context.succeeded('next metadata')
+        failures = 0
+        if (delivery !== null) await this.#process(delivery, database, context, extender)
       } catch (error) {
-        if (error instanceof ClosedError) throw error
-        this.#failed++
-        report('index metadata', error)
-        await pauseFor(AFTER_FAILURE_MS, signal)
+        if (error instanceof ClosedError || error instanceof IndexGoneError) throw error
+        context.report('next metadata', error)
+        using _waiting = context.waiting(whatIsAway(error))
+        await pauseFor(backoffMs(failures++), signal)
       }
     }
   }
@@ -67,14 +72,26 @@ export class MetadataIndexer extends Indexer {
     return { metadataWritten: this.#written, metadataFailed: this.#failed }
   }
 
-  async #process(delivery: Delivery<TopicEnvelope>, database: IndexDatabase): Promise<void> {
+  /** Away is not failed: it stays in hand until its file can be read and the index written. */
+  async #process(
+    delivery: Delivery<TopicEnvelope>,
+    database: IndexDatabase,
+    context: ServiceContext,
+    extender: LeaseExtender,
+  ): Promise<void> {
+    const held = { key: delivery.messageId, extend: () => delivery.extend() }
+    extender.add(held)
     try {
-      await this.#index(delivery, database)
+      await context.through('index metadata', () => this.#index(delivery, database), held.key)
     } catch (error) {
-      await delivery.nack(error)
-      throw error
+      if (isEnvironmentFault(error)) throw error
+      this.#failed++
+      context.report('index metadata', error, held.key)
+      return await context.through('give back', () => delivery.nack(error), held.key)
+    } finally {
+      extender.delete(held)
     }
-    await delivery.ack()
+    await context.through('ack', () => delivery.ack(), held.key)
   }
 
   /** The topic carries all runs; those of others are passed over. */

@@ -15,3 +15,10 @@ export class IngestError extends TidemarkError {
     this.byte = byte
   }
 }
+
+/** A tick that is in order by itself and does not belong here. */
+export class TickRefusedError extends TidemarkError {
+  constructor(problem: string) {
+    super('TIDEMARK_TICK_REFUSED', problem)
+  }
+}

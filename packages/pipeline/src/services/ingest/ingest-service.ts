@@ -28,7 +28,8 @@ export type IngestServiceOptions = {
 /** Delimited TickData from a file or standard input. The end of the input is the end of the service. */
 export class IngestService extends Service {
   readonly #options: IngestServiceOptions
-  #stored: { readonly runId: string; readonly ticks: StoredTicks } | undefined
+  #stored: StoredTicks | undefined
+  #metadata: SimulationMetadata | null = null
   #ticks = 0
   #bytes = 0
   #passedOver = 0
@@ -42,17 +43,21 @@ export class IngestService extends Service {
     const { input, maxTickBytes } = this.#options
     const { signal } = context
     this.#stored = undefined
+    this.#metadata = null
     const stream = input === '-' ? process.stdin : createReadStream(input)
     // Waiting for input that does not come must not keep it from stopping.
     const abort = (): void => void stream.destroy()
     signal.addEventListener('abort', abort, { once: true })
     try {
       if (signal.aborted) return
-      await this.#putMetadata(signal)
-      const limits = maxTickBytes === undefined ? {} : { maxTickBytes }
-      for await (const tick of readTicks(nameOf(input), chunksOf(stream), limits)) {
+      const gate = {
+        runId: await this.#putMetadata(signal),
+        metadataOf: (runId: string) => this.#metadataOf(runId, context),
+        ...(maxTickBytes !== undefined && { maxTickBytes }),
+      }
+      for await (const tick of readTicks(nameOf(input), chunksOf(stream), gate)) {
         await context.unpaused()
-        await this.#handOn(tick, signal)
+        await this.#handOn(tick, context)
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -66,15 +71,28 @@ export class IngestService extends Service {
     return { ticks: this.#ticks, bytes: this.#bytes, passedOver: this.#passedOver }
   }
 
-  async #putMetadata(signal: AbortSignal): Promise<void> {
+  /** The run, where its metadata says which it is. */
+  async #putMetadata(signal: AbortSignal): Promise<string | undefined> {
     const { metadataFile, metadata } = this.#options
-    if (metadataFile === undefined) return
+    if (metadataFile === undefined) return undefined
     const described = await readMetadataFile(metadataFile)
-    await metadata?.put({ runId: described.runId, bytes: encodeMetadata(described) }, { signal })
+    const { runId } = described
+    await metadata?.put({ runId, bytes: encodeMetadata(described) }, { signal })
+    this.#metadata = described
+    return runId
   }
 
-  async #handOn(tick: EncodedTick, signal: AbortSignal): Promise<void> {
-    if (await this.#isStored(tick)) {
+  /** From its file, or as an earlier start has stored it. */
+  async #metadataOf(runId: string, { through }: ServiceContext): Promise<SimulationMetadata | null> {
+    const { storage } = this.#options
+    if (storage !== undefined) {
+      this.#metadata ??= await through('look at the storage', () => storage.readMetadata(runId))
+    }
+    return this.#metadata
+  }
+
+  async #handOn(tick: EncodedTick, { signal, through }: ServiceContext): Promise<void> {
+    if (await through('look at the storage', () => this.#isStored(tick))) {
       this.#passedOver++
       return
     }
@@ -87,11 +105,9 @@ export class IngestService extends Service {
   async #isStored({ runId, tick }: EncodedTick): Promise<boolean> {
     const { storage } = this.#options
     if (storage === undefined) return false
-    if (this.#stored?.runId !== runId) {
-      // No sampling interval is known here: only ticks inside a batch's range count as stored.
-      this.#stored = { runId, ticks: await StoredTicks.of(storage, runId, 1) }
-    }
-    return this.#stored.ticks.has(tick)
+    // No sampling interval is known here: only ticks inside a batch's range count as stored.
+    this.#stored ??= await StoredTicks.of(storage, runId, 1)
+    return this.#stored.has(tick)
   }
 }
 

@@ -1,29 +1,26 @@
 import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
-import { type EncodedTick, toEncodedTick } from '../../contracts/tick-codec.ts'
-import { IngestError } from './errors.ts'
+import type { EncodedTick } from '../../contracts/tick-codec.ts'
+import { isEnvironmentFault } from '../../faults.ts'
+import { IngestError, TickRefusedError } from './errors.ts'
 import { readDelimited } from './read-delimited.ts'
+import { TickGate, type TickGateOptions } from './tick-gate.ts'
 
-/** Ticks from delimited TickData, one at a time. `input` names it in errors, which say where it is wrong. */
+/**
+ * Ticks from delimited TickData, one at a time. `input` names it in errors, which say where it is wrong. Only ticks that can be
+ * decoded, of one run, with no cell beyond its world where that is known.
+ */
 export async function* readTicks(
   input: string,
   chunks: AsyncIterable<Uint8Array>,
-  { maxTickBytes = DEFAULT_LIMITS.maxTickBytes }: { readonly maxTickBytes?: number } = {},
+  options: TickGateOptions = {},
 ): AsyncGenerator<EncodedTick, void, undefined> {
+  const gate = new TickGate(options)
+  const { maxTickBytes = DEFAULT_LIMITS.maxTickBytes } = options
   for await (const { bytes, index, byte } of readDelimited(input, chunks, { maxMessageBytes: maxTickBytes })) {
-    yield toTick(bytes, maxTickBytes, error => {
-      return new IngestError(input, index, byte, `is no tick: ${error.message}`, error)
+    yield await gate.admit(bytes).catch(error => {
+      if (isEnvironmentFault(error)) throw error
+      const why = error instanceof TickRefusedError ? 'is refused' : 'is no tick'
+      throw new IngestError(input, index, byte, `${why}: ${(error as Error).message}`, error)
     })
-  }
-}
-
-function toTick(
-  bytes: Uint8Array<ArrayBuffer>,
-  maxTickBytes: number,
-  wrong: (error: Error) => IngestError,
-): EncodedTick {
-  try {
-    return toEncodedTick(bytes, { ...DEFAULT_LIMITS, maxTickBytes })
-  } catch (error) {
-    throw wrong(error as Error)
   }
 }

@@ -22,10 +22,13 @@ export class Announcer {
     await configureNotificationTopic(this.#topics, this.topic)
   }
 
-  /** False where it failed for good: the file is stored, and the reconciler announces it later. */
-  async announce(storageKey: string, envelope: TopicEnvelope, { signal, report }: ServiceContext): Promise<boolean> {
-    const onFailure = (error: Error): void => report(`announce ${storageKey}`, error)
-    const outcome = await attempt(() => this.publish(storageKey, envelope), this.#policy, { signal, onFailure })
+  /**
+   * Topics that are away are waited for. False where it was refused, or the service has to stop: the file is stored, and the
+   * reconciler announces it later.
+   */
+  async announce(storageKey: string, envelope: TopicEnvelope, context: ServiceContext): Promise<boolean> {
+    const publish = () => this.publish(storageKey, envelope)
+    const outcome = await attempt(publish, this.#policy, { ...context, operation: 'announce', about: storageKey })
     if ('value' in outcome) return true
     this.#failed++
     return false

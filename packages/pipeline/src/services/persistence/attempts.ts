@@ -1,9 +1,11 @@
 /** Trying again, and what is known of it when it is given up. */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Duration } from 'tidemark'
 import type { DeadLetter } from '../../contracts/notifications.ts'
 import { parseDuration } from '../../duration.ts'
+import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
+import type { ServiceContext } from '../service.ts'
+import { backoffMs, pauseFor } from '../until-aborted.ts'
 
 export type RetryOptions = {
   /** After the first attempt. Default 5. */
@@ -26,10 +28,10 @@ export type Failure = {
 
 export type Outcome<T> = { readonly value: T } | { readonly failure: Failure }
 
-type Circumstances = {
-  readonly signal: AbortSignal
-  /** Told of every attempt that failed. */
-  readonly onFailure: (error: Error) => void
+type Circumstances = Pick<ServiceContext, 'signal' | 'report' | 'succeeded' | 'waiting' | 'watch'> & {
+  /** What is tried, and with what: for people. */
+  readonly operation: string
+  readonly about: string
   /** Errors that no further attempt can cure. */
   readonly isFinal?: (error: Error) => boolean
 }
@@ -46,32 +48,37 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
   }
 }
 
-/** Never rejects. Once the signal aborts there is no more waiting: one last attempt. */
+/**
+ * Never rejects. What is away is waited for, however long it takes, and that is no attempt. Once the signal aborts there is no
+ * more waiting: one last attempt.
+ */
 export async function attempt<T>(
   work: () => Promise<T>,
   { maxRetries, initialMs, maxMs }: RetryPolicy,
-  { signal, onFailure, isFinal = () => false }: Circumstances,
+  { signal, report, succeeded, waiting, watch, operation, about, isFinal = () => false }: Circumstances,
 ): Promise<Outcome<T>> {
   let firstAt: number | undefined
-  for (let retries = 0; ; retries++) {
+  let retries = 0
+  for (let failures = 0; ; failures++) {
+    const isLast = signal.aborted
+    let error: Error
     try {
-      return { value: await work() }
+      const value = await watch(operation, work)
+      succeeded(operation)
+      return { value }
     } catch (cause) {
-      const error = toError(cause)
-      const lastAt = Date.now()
-      firstAt ??= lastAt
-      onFailure(error)
-      if (retries >= maxRetries || signal.aborted || isFinal(error)) {
-        return { failure: { error, retries, firstAt, lastAt } }
-      }
+      error = toError(cause)
     }
-    await waitFor(Math.min(maxMs, initialMs * 2 ** retries), signal)
+    const lastAt = Date.now()
+    firstAt ??= lastAt
+    report(operation, error, about)
+    const isAway = isEnvironmentFault(error)
+    const isOver = isAway ? isLast : retries >= maxRetries || signal.aborted || isFinal(error)
+    if (isOver) return { failure: { error, retries, firstAt, lastAt } }
+    if (!isAway) retries++
+    using _waiting = isAway ? waiting(whatIsAway(error)) : undefined
+    await pauseFor(isAway ? backoffMs(failures) : Math.min(maxMs, initialMs * 2 ** (retries - 1)), signal)
   }
-}
-
-/** Resolves early, too, where the signal aborts. */
-export async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined)
 }
 
 export const failureOf = (error: Error): Failure => ({ error, retries: 0, firstAt: Date.now(), lastAt: Date.now() })

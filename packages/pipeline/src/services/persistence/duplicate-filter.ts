@@ -24,7 +24,7 @@ export class DuplicateFilter {
   readonly #stored: StoredTicks
   readonly #report: (error: unknown) => void
 
-  /** `report`: the tracker failed. It only saves work, so that is no reason to stop. */
+  /** `report`: the tracker failed, or with null works. It only saves work, so that is no reason to stop. */
   constructor(queue: object, tracker: IdempotencyTracker, stored: StoredTicks, report: (error: unknown) => void) {
     this.#atWork = atWork.get(queue) ?? new Set()
     atWork.set(queue, this.#atWork)
@@ -60,7 +60,7 @@ export class DuplicateFilter {
   async mark(ticks: readonly EncodedTick[]): Promise<void> {
     const marked = await Promise.allSettled(ticks.map(tick => this.#tracker.markProcessed(SCOPE, keyOf(tick))))
     const failed = marked.find(result => result.status === 'rejected')
-    if (failed) this.#report(failed.reason)
+    this.#report(failed?.reason ?? null)
   }
 
   release(claimed: readonly EncodedTick[]): void {

@@ -35,7 +35,6 @@ export class MetadataPersistenceService extends Service {
   readonly #announcer: Announcer
   #written = 0
   #deadLetters = 0
-  #isHolding = false
 
   constructor(name: string, resources: MetadataPersistenceResources, options: MetadataPersistenceOptions = {}) {
     super(name, resources.logger)
@@ -71,19 +70,12 @@ export class MetadataPersistenceService extends Service {
     }
   }
 
-  protected override isHealthy(): boolean {
-    return !this.#isHolding
-  }
-
   async #persist(item: MetadataItem, context: ServiceContext): Promise<void> {
     const { storage } = this.#resources
     const storing = {
       what: `The metadata of ${'runId' in item ? `run ${item.runId}` : 'a run'}`,
       store: async () => await storage.writeMetadata('bytes' in item ? decodeMetadata(item.bytes) : item),
       bury: (failure: Failure) => this.#bury(item, failure),
-      onHeld: (isHeld: boolean) => {
-        this.#isHolding = isHeld
-      },
     }
     const outcome = await storeOrBury(storing, this.#retry, context)
     if (!('value' in outcome)) return

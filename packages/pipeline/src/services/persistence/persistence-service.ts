@@ -60,9 +60,7 @@ export class PersistenceService extends Service {
     batchesFailed: 0,
     deadLetters: 0,
   }
-  #report: ServiceContext['report'] = () => {}
-  /** Batches that neither the storage nor the dead letters take. */
-  readonly #held = new Set<object>()
+  #context: ServiceContext | undefined
   /** Of the batch before. */
   #announced: Promise<void> = Promise.resolve()
 
@@ -72,7 +70,10 @@ export class PersistenceService extends Service {
     this.#resources = resources
     this.#settings = persistenceSettings(options)
     this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry)
-    const report = (error: unknown): void => this.#report('idempotency tracker', error)
+    const report = (error: unknown): void => {
+      if (error === null) this.#context?.succeeded('idempotency tracker')
+      else this.#context?.report('idempotency tracker', error)
+    }
     this.#duplicates = new DuplicateFilter(queue, tracker, new StoredTicks(storage), report)
   }
 
@@ -83,7 +84,7 @@ export class PersistenceService extends Service {
   protected override async run(context: ServiceContext): Promise<void> {
     const { queue } = this.#resources
     const { maxBatchSize, maxBatchBytes: maxBytes, concurrentBatches } = this.#settings
-    this.#report = context.report
+    this.#context = context
     const lanes = Array.from({ length: concurrentBatches }, () => this.#drainAndPersist(context))
     // What the others have in hand is stored before the failure of one is told.
     const failed = (await Promise.allSettled(lanes)).find(lane => lane.status === 'rejected')
@@ -123,10 +124,6 @@ export class PersistenceService extends Service {
       writeMsP95: p95,
       writeMsP99: p99,
     }
-  }
-
-  protected override isHealthy(): boolean {
-    return this.#held.size === 0
   }
 
   async #persist(
@@ -189,10 +186,6 @@ export class PersistenceService extends Service {
       bury: (failure: Failure) => {
         const blamed = toBlame(ticks, failure.error)
         return this.#bury(blamed.length > 0 ? blamed : ticks, failure)
-      },
-      onHeld: (isHeld: boolean) => {
-        if (isHeld) this.#held.add(ticks)
-        else this.#held.delete(ticks)
       },
     }
     return await storeOrBury(storing, this.#settings.retry, context)

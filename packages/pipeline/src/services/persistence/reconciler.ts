@@ -1,15 +1,17 @@
 import type { Duration, Logger, Tidemark, TidemarkError } from 'tidemark'
 import { batchEnvelope, metadataEnvelope } from '../../contracts/notifications.ts'
 import { parseDuration } from '../../duration.ts'
+import { isEnvironmentFault } from '../../faults.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
 import { metadataKey } from '../../storage/keys.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
+import { pauseFor } from '../until-aborted.ts'
 import { AnnouncedKeys, folderOf } from './announced-keys.ts'
 import { Announcer } from './announcer.ts'
-import { retryPolicy, waitFor } from './attempts.ts'
+import { retryPolicy } from './attempts.ts'
 
 export type ReconcilerResources = { readonly storage: Storage; readonly topics: Tidemark; readonly logger: Logger }
 
@@ -61,8 +63,13 @@ export class Reconciler extends Service {
     const { signal } = context
     while (!signal.aborted) {
       await context.unpaused()
-      await this.#look(context)
-      await waitFor(this.#intervalMs, signal)
+      try {
+        await context.through('look', () => this.#look(context))
+      } catch (error) {
+        // A stop, or something that the next look may find otherwise.
+        this.#fail('look', error, context)
+      }
+      await pauseFor(this.#intervalMs, signal)
     }
   }
 
@@ -76,18 +83,18 @@ export class Reconciler extends Service {
   }
 
   async #look(context: ServiceContext): Promise<void> {
-    try {
-      await this.#metadata.known.caughtUp(context.signal)
-      await this.#batches.known.caughtUp(context.signal)
-      for await (const runId of this.#runs()) {
-        if (context.signal.aborted) return
-        await this.#lookAtMetadata(runId, context)
-        await this.#lookAtBatches(runId, context)
-      }
-      this.#counts.looks++
-    } catch (error) {
-      this.#fail('look', error, context)
+    const { failures } = this.#counts
+    await this.#metadata.known.caughtUp(context.signal)
+    await this.#batches.known.caughtUp(context.signal)
+    for await (const runId of this.#runs()) {
+      if (context.signal.aborted) return
+      await this.#lookAtMetadata(runId, context)
+      await this.#lookAtBatches(runId, context)
     }
+    this.#counts.looks++
+    if (this.#counts.failures > failures) return
+    context.succeeded('announce')
+    context.succeeded('quarantine')
   }
 
   async *#runs(): AsyncGenerator<string, void, undefined> {
@@ -156,7 +163,9 @@ export class Reconciler extends Service {
     } catch (error) {
       // Moved to quarantine by somebody else meanwhile.
       if (error instanceof FileNotFoundError) return
-      this.#fail(`announce ${keys[0]}`, error, context)
+      // The look as a whole is tried again.
+      if (isEnvironmentFault(error)) throw error
+      this.#fail('announce', error, context, keys[0])
       if (error instanceof CorruptFileError) await this.#quarantine(keys, error, context)
     }
   }
@@ -169,14 +178,15 @@ export class Reconciler extends Service {
         this.#counts.quarantined++
         return
       } catch (cause) {
-        if (!(cause instanceof FileNotFoundError)) this.#fail(`quarantine ${key}`, cause, context)
+        if (isEnvironmentFault(cause)) throw cause
+        if (!(cause instanceof FileNotFoundError)) this.#fail('quarantine', cause, context, key)
       }
     }
   }
 
-  #fail(action: string, error: unknown, { report }: ServiceContext): void {
+  #fail(operation: string, error: unknown, { report }: ServiceContext, about?: string): void {
     this.#counts.failures++
-    report(action, error)
+    report(operation, error, about)
   }
 }
 

@@ -2,7 +2,8 @@ import { ConfigError } from 'tidemark'
 import { ContractError, InvalidRunIdError, LimitError } from '../../errors.ts'
 import { ConflictError, InvalidBatchError } from '../../storage/errors.ts'
 import type { ServiceContext } from '../service.ts'
-import { attempt, type Failure, type Outcome, type RetryPolicy, waitFor } from './attempts.ts'
+import { pauseFor } from '../until-aborted.ts'
+import { attempt, type Failure, type Outcome, type RetryPolicy } from './attempts.ts'
 import { MixedRunsError, NotStoredError } from './errors.ts'
 
 export type Storing<T> = {
@@ -10,8 +11,6 @@ export type Storing<T> = {
   readonly what: string
   readonly store: () => Promise<T>
   readonly bury: (failure: Failure) => Promise<void>
-  /** Whether it is held, because neither takes it. */
-  readonly onHeld: (isHeld: boolean) => void
 }
 
 /** Trying again brings the same. */
@@ -26,29 +25,25 @@ const FINAL = [
 ]
 
 /**
- * To the storage, with retries; else to the dead letters, with retries; else it is held and all that is tried again,
- * while the queue behind it fills and its producer waits. Only a stop in that state loses it, and rejects.
+ * To the storage, however long that is away. What the storage refuses goes to the dead letters, however long those are away:
+ * meanwhile it is held, the queue behind it fills and its producer waits. A stop while the storage is away saves it in the dead
+ * letters; only a stop while both are away loses it, and rejects.
  *
  * Gives the value, or the failure with which it was buried.
  */
 export async function storeOrBury<T>(
-  { what, store, bury, onHeld }: Storing<T>,
+  { what: about, store, bury }: Storing<T>,
   policy: RetryPolicy,
-  { signal, report }: ServiceContext,
+  context: ServiceContext,
 ): Promise<Outcome<T>> {
   const isFinal = (error: Error): boolean => FINAL.some(type => error instanceof type)
   for (;;) {
-    const onFailure = (error: Error): void => report(`store: ${what}`, error)
-    const outcome = await attempt(store, policy, { signal, onFailure, isFinal })
-    if ('value' in outcome) {
-      onHeld(false)
-      return outcome
-    }
-    const onBurialFailure = (error: Error): void => report(`dead letters: ${what}`, error)
-    const buried = await attempt(() => bury(outcome.failure), policy, { signal, onFailure: onBurialFailure })
-    onHeld(!('value' in buried))
+    const outcome = await attempt(store, policy, { ...context, operation: 'store', about, isFinal })
+    if ('value' in outcome) return outcome
+    const burial = () => bury(outcome.failure)
+    const buried = await attempt(burial, policy, { ...context, operation: 'dead letters', about })
     if ('value' in buried) return outcome
-    if (signal.aborted) throw new NotStoredError(what, outcome.failure.error)
-    await waitFor(policy.maxMs, signal)
+    if (context.signal.aborted) throw new NotStoredError(about, outcome.failure.error)
+    await pauseFor(policy.maxMs, context.signal)
   }
 }

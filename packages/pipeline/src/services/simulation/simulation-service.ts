@@ -198,6 +198,7 @@ export class SimulationService extends Service {
       .saveState({ tick, isOpen: false }, state)
       .then(() => {
         this.#savedTick = tick
+        context.succeeded('save state')
       })
       .catch(error => context.report('save state', error))
       .finally(() => {

@@ -1,5 +1,6 @@
 import { ConfigError, type Logger } from 'tidemark'
 import { type CheckedOptions, choice, duration, type OptionTable, text, whole } from '../../config/option-table.ts'
+import { parseDuration } from '../../duration.ts'
 import type { BoundResources } from '../../resources/bound-resources.ts'
 import { BatchIndexer, type BatchIndexerOptions } from '../indexing/batch-indexer.ts'
 import { deadLettersTo } from '../indexing/components/dead-letters.ts'
@@ -30,12 +31,20 @@ export const BATCH_INDEXER_OPTIONS = {
   insertBatchSize: whole({ says: 'Ticks of one flush, at most.', min: 1, default: 1_000 }),
   maxBufferBytes: whole({ says: 'Bytes of ticks in memory, at most.', min: 1, default: 64 * 1024 ** 2 }),
   flushTimeout: duration({ says: 'How long a tick waits for others, at most.', min: 1, default: '5s' }),
-  metadataTimeout: duration({ says: "How long to wait for the run's metadata.", default: '5m' }),
+  metadataTimeout: duration({
+    says: 'Time after which missing metadata is reported as a failure; `0`: never. The indexer waits for it as long as it takes.',
+    default: '5m',
+  }),
   maxRetries: whole({
     says: 'Of a batch that fails, over all instances, before it is a dead letter. Kills are not counted.',
     min: 0,
     max: ANNOUNCEMENT_ATTEMPTS - 1,
     default: 3,
+  }),
+  firstTick: whole({
+    says: 'First tick of the run. What is missing from there on is a gap.',
+    min: 0,
+    otherwise: 'whatever arrives first, which has no gap before it',
   }),
   gapWarningTimeout: duration({ says: 'After which missing ticks are reported.', default: '1m' }),
   afterPermanentGap: choice(['wait', 'release'], {
@@ -61,6 +70,8 @@ export const BATCH_INDEXER_BINDINGS = {
 type Build = ServiceBuild<CheckedOptions<typeof BATCH_INDEXER_OPTIONS>>
 
 const DEFAULT_COMPONENTS = ['metadata', 'buffering'] as const
+/** A hundred years. */
+const NEVER = '36500d'
 
 export async function createBatchIndexer(definition: IndexerDefinition, build: Build): Promise<BatchIndexer> {
   const { name, options, resources, logger } = build
@@ -94,7 +105,8 @@ function settingsOf(
   logger: Logger,
 ): Omit<BatchIndexerOptions, 'source'> {
   const { insertBatchSize, maxBufferBytes, flushTimeout, maxRetries, lease, metricsWindow } = options
-  const { metadataTimeout: maxDuration, gapWarningTimeout, afterPermanentGap } = options
+  const { metadataTimeout, firstTick, gapWarningTimeout, afterPermanentGap } = options
+  const isReported = parseDuration('metadataTimeout', metadataTimeout) > 0
   const letters = resources.has('deadLetters') ? resources.topic('deadLetters') : undefined
   return {
     ...indexerOptions(options, resources, logger),
@@ -104,8 +116,13 @@ function settingsOf(
     maxRetries,
     metricsWindow,
     // The metadata of a new run are a fraction of a second away.
-    metadata: { pollInterval: '100ms', maxDuration },
-    ledger: { claimTimeout: lease, gapWarningTimeout, afterPermanentGap },
+    metadata: { pollInterval: '100ms', maxDuration: isReported ? metadataTimeout : NEVER },
+    ledger: {
+      claimTimeout: lease,
+      gapWarningTimeout,
+      afterPermanentGap,
+      ...(firstTick !== undefined && { firstTick }),
+    },
     ...(letters && { deadLetters: deadLettersTo(letters.tidemark, letters.topic) }),
   }
 }

@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { constants, createZstdDecompress } from 'node:zlib'
 import { TidemarkError } from 'tidemark'
 import { LimitError } from '../../errors.ts'
-import { CorruptFileError } from '../errors.ts'
+import { CorruptFileError, isSystemError, StorageError } from '../errors.ts'
 import { ByteSource, EndOfContent, TooMuchContent } from './byte-source.ts'
 import {
   type ContainerHeader,
@@ -182,5 +182,6 @@ function named(file: OpenFile, error: unknown, { maxFileBytes }: ReadLimits): Er
   }
   if (error instanceof EndOfContent) return new CorruptFileError(file.name, 'ends too early')
   if (error instanceof TidemarkError) return error
+  if (isSystemError(error)) return new StorageError('Reading', file.name, error)
   return new CorruptFileError(file.name, 'can not be read', error)
 }

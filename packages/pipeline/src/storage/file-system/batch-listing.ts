@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { ConfigError } from 'tidemark'
 import { wholeNumber } from '../../options.ts'
 import { isRunId } from '../../run-id.ts'
+import { StorageError } from '../errors.ts'
 import { parseBatchKey, parseBatchName, parseLevel, TICKS_PER_L0, TICKS_PER_L1 } from '../keys.ts'
 import type { BatchQuery, BatchRef, Page } from '../storage.ts'
 import { isMissing } from './missing.ts'
@@ -134,7 +135,8 @@ async function entries(paths: SafePaths, folder: string): Promise<Dirent[]> {
   try {
     return await readdir(path, { withFileTypes: true })
   } catch (error) {
-    if (isMissing(error)) return []
-    throw error
+    if (!isMissing(error)) throw new StorageError('Listing', folder, error)
+    await paths.requireRoot()
+    return []
   }
 }

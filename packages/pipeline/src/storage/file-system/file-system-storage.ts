@@ -32,33 +32,33 @@ import { type FileSystemStorageOptions, readOptions, type Settings } from './opt
 import { listQuarantined, quarantineFile } from './quarantine.ts'
 import { SafePaths } from './safe-paths.ts'
 
-/** Files on their way to their names. No run id, so no run. */
-const INCOMING = '.incoming'
 const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
 
 export class FileSystemStorage implements Storage {
   readonly #paths: SafePaths
   readonly #settings: Settings
-  readonly #incoming: string
   readonly #shared: SharedReads | null
 
   static async open(options: FileSystemStorageOptions): Promise<FileSystemStorage> {
     const settings = readOptions(options)
     try {
       const paths = await SafePaths.open(settings.root)
-      const incoming = await paths.makeFolder(INCOMING)
-      await removeStaleFiles(incoming)
-      return new FileSystemStorage(paths, settings, incoming)
+      await removeStaleFiles(paths.incoming)
+      return new FileSystemStorage(paths, settings)
     } catch (error) {
       throw writeError(settings.root, error)
     }
   }
 
-  private constructor(paths: SafePaths, settings: Settings, incoming: string) {
+  private constructor(paths: SafePaths, settings: Settings) {
     this.#paths = paths
     this.#settings = settings
-    this.#incoming = incoming
     this.#shared = settings.sharedReadBytes === 0 ? null : new SharedReads(settings.sharedReadBytes)
+  }
+
+  /** Rejects where its folder is away. */
+  async look(): Promise<void> {
+    await this.#paths.requireRoot()
   }
 
   async writeBatch(batch: TickBatch): Promise<StoredBatch> {
@@ -120,7 +120,7 @@ export class FileSystemStorage implements Storage {
 
   async listRuns({ after = '', limit = 1_000 }: RunQuery = {}): Promise<Page<string>> {
     wholeNumber('limit', limit, { min: 1, max: 100_000 })
-    const names = await readdir(this.#paths.root)
+    const names = await this.#namesInRoot()
     const runs = names.filter(name => name > after && isRunId(name)).sort()
     const items = runs.slice(0, limit)
     return { items, next: runs.length > limit ? (items.at(-1) ?? null) : null }
@@ -145,11 +145,20 @@ export class FileSystemStorage implements Storage {
   }
 
   async quarantine(key: string, reason: string): Promise<QuarantinedFile> {
-    return await quarantineFile(this.#paths, this.#incoming, key, reason)
+    return await quarantineFile(this.#paths, key, reason)
   }
 
   async listQuarantined(runId: string): Promise<readonly QuarantinedFile[]> {
     return await listQuarantined(this.#paths, requireRunId(runId))
+  }
+
+  async #namesInRoot(): Promise<string[]> {
+    await this.#paths.requireRoot()
+    try {
+      return await readdir(this.#paths.root)
+    } catch (error) {
+      throw new StorageError('Listing', this.#paths.root, error)
+    }
   }
 
   async #metadata(runId: string): Promise<{ key: string; metadata: SimulationMetadata; writtenAt: number } | null> {
@@ -179,7 +188,7 @@ export class FileSystemStorage implements Storage {
   ): Promise<{ key: string; bytes: number; alreadyStored: boolean }> {
     try {
       const folder = await this.#paths.makeFolder(dirname(key))
-      await using file = await IncomingFile.create(this.#incoming, key)
+      await using file = await IncomingFile.create(this.#paths.incoming, key)
       const written = await writeContainer(header, messages, this.#settings, chunk => file.write(chunk))
       const before = await this.#firstExisting(sameContent)
       if (before !== undefined && (await this.#holds(before, written.contentChecksum))) {
@@ -244,7 +253,9 @@ export class FileSystemStorage implements Storage {
       const handle = await open(path, 'r')
       return { handle, name: path, [Symbol.asyncDispose]: () => handle.close() }
     } catch (error) {
-      throw isMissing(error) ? new FileNotFoundError(key) : new StorageError('Opening', path, error)
+      if (!isMissing(error)) throw new StorageError('Opening', path, error)
+      await this.#paths.requireRoot()
+      throw new FileNotFoundError(key)
     }
   }
 }

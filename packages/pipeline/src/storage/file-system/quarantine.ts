@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { TidemarkError } from 'tidemark'
 import { FileNotFoundError, StorageError } from '../errors.ts'
 import { runIdOfKey } from '../keys.ts'
 import type { QuarantinedFile } from '../storage.ts'
@@ -14,29 +15,24 @@ const REASON = '.reason.json'
 
 type Reason = Pick<QuarantinedFile, 'key' | 'reason' | 'quarantinedAt'>
 
-export async function quarantineFile(
-  paths: SafePaths,
-  incoming: string,
-  key: string,
-  reason: string,
-): Promise<QuarantinedFile> {
+export async function quarantineFile(paths: SafePaths, key: string, reason: string): Promise<QuarantinedFile> {
   const runId = runIdOfKey(key)
   const source = await paths.existing(key)
   if (source === undefined) throw new FileNotFoundError(key)
-  const folder = await paths.makeFolder(`${runId}/quarantine`)
-  const name = await freeName(folder, basename(key))
   const record: Reason = { key, reason, quarantinedAt: Date.now() }
-  await using file = await IncomingFile.create(incoming, join(folder, `${name}${REASON}`))
-  await file.write(Buffer.from(`${JSON.stringify(record, null, 2)}\n`))
-  await file.place(folder, `${name}${REASON}`)
   try {
+    const folder = await paths.makeFolder(`${runId}/quarantine`)
+    const name = await freeName(folder, basename(key))
+    await using file = await IncomingFile.create(paths.incoming, join(folder, `${name}${REASON}`))
+    await file.write(Buffer.from(`${JSON.stringify(record, null, 2)}\n`))
+    await file.place(folder, `${name}${REASON}`)
     await rename(source, join(folder, name))
     await syncFolder(folder)
     await syncFolder(dirname(source))
+    return { ...record, path: join(folder, name) }
   } catch (error) {
-    throw new StorageError('Moving to quarantine', key, error)
+    throw error instanceof TidemarkError ? error : new StorageError('Moving to quarantine', key, error)
   }
-  return { ...record, path: join(folder, name) }
 }
 
 export async function listQuarantined(paths: SafePaths, runId: string): Promise<QuarantinedFile[]> {

@@ -1,8 +1,12 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { OutsideRootError } from '../errors.ts'
+import { TidemarkError } from 'tidemark'
+import { OutsideRootError, StorageAwayError, StorageError } from '../errors.ts'
 import { syncFolder } from './durable-file.ts'
 import { isMissing } from './missing.ts'
+
+/** Files on their way to their names; and what tells the storage's folder from an empty one in its place. No run id, so no run. */
+const MARKER = '.incoming'
 
 /**
  * The storage's folder. Keys were validated before they come here; what is left are symbolic links, so every path is
@@ -17,22 +21,53 @@ export class SafePaths {
 
   static async open(root: string): Promise<SafePaths> {
     await mkdir(root, { recursive: true })
-    return new SafePaths(await realpath(root))
+    const paths = new SafePaths(await realpath(root))
+    await paths.#make(MARKER)
+    return paths
   }
 
-  /** Where an existing path really is; undefined where there is none. */
+  /** Where files on their way to their names are. */
+  get incoming(): string {
+    return join(this.root, MARKER)
+  }
+
+  /** Rejects with `StorageAwayError` where the root is not what it was: a mount that is gone leaves an empty folder. */
+  async requireRoot(): Promise<void> {
+    try {
+      await stat(this.incoming)
+    } catch (error) {
+      throw isMissing(error)
+        ? new StorageAwayError(this.root, MARKER, error)
+        : new StorageError('Looking at', this.root, error)
+    }
+  }
+
+  /** Where an existing path really is; undefined where there is none in a root that is there. */
   async existing(path: string): Promise<string | undefined> {
+    const found = await this.#find(path)
+    if (found !== undefined) return found
+    await this.requireRoot()
+    // Once more: the root may have come back between the two.
+    return await this.#find(path)
+  }
+
+  /** Makes a folder level by level, durably, never through a link that leaves the root. Returns where it really is. */
+  async makeFolder(path: string): Promise<string> {
+    await this.requireRoot()
+    return await this.#make(path)
+  }
+
+  async #find(path: string): Promise<string | undefined> {
     const full = join(this.root, path)
     try {
       return this.#inside(full, await realpath(full))
     } catch (error) {
       if (isMissing(error)) return undefined
-      throw error
+      throw error instanceof TidemarkError ? error : new StorageError('Looking for', path, error)
     }
   }
 
-  /** Makes a folder level by level, durably, never through a link that leaves the root. Returns where it really is. */
-  async makeFolder(path: string): Promise<string> {
+  async #make(path: string): Promise<string> {
     let folder = this.root
     for (const name of path.split('/')) {
       const next = join(folder, name)

@@ -4,11 +4,16 @@ import { DeadLetterQueue } from '../../../queues/dead-letter-queue.ts'
 import { CorruptFileError } from '../../../storage/errors.ts'
 import type { RetryTracker } from '../../../trackers/retry-tracker.ts'
 import type { SourceBatch } from '../sources/batch-source.ts'
+import { BatchRefusedError } from '../verify-once.ts'
 
 /** Keeps a letter where people find it. When it resolves the letter is safe; it may be asked twice after a crash. */
 export type DeadLetterSink = (letter: DeadLetter) => Promise<void>
 
+type Through = <T>(step: () => Promise<T>) => Promise<T>
+
 const STACK_LINES = 10
+/** A file that is corrupt, or holds what is no tick of this run, stays so. */
+const isFinal = (error: unknown): boolean => error instanceof CorruptFileError || error instanceof BatchRefusedError
 
 /** Counts the failures of each batch over all competing instances, and gives up one that has had its chances. */
 export class DeadLetterComponent {
@@ -24,17 +29,21 @@ export class DeadLetterComponent {
     this.#sink = sink
   }
 
-  /** Whether it is on record as a dead letter now, so that the source may be done with it. */
-  async takes(batch: SourceBatch, error: unknown): Promise<boolean> {
-    const failures = await this.#retries.increment(this.#indexer, batch.key)
-    // A file that is corrupt stays so.
-    if (failures <= this.#maxRetries && !(error instanceof CorruptFileError)) return false
-    const state = await this.#retries.state(this.#indexer, batch.key)
+  /**
+   * Whether it is on record as a dead letter now, so that the source may be done with it. `through` repeats a step while a
+   * database is away: each by itself, so that one failure is counted once.
+   */
+  async takes(batch: SourceBatch, error: unknown, through: Through): Promise<boolean> {
+    const { key } = batch
+    const failures = await through(() => this.#retries.increment(this.#indexer, key))
+    if (failures <= this.#maxRetries && !isFinal(error)) return false
+    const state = await through(() => this.#retries.state(this.#indexer, key))
     // Written before, and the ack was lost. A first attempt is another message: somebody had it tried again.
     if (state?.isDeadLettered && batch.attempt > 1) return true
     const now = Date.now()
-    await this.#sink(letterOf(batch, error, this.#indexer, { count: failures, firstAt: state?.firstAt ?? now, now }))
-    await this.#retries.markDeadLettered(this.#indexer, batch.key)
+    const letter = letterOf(batch, error, this.#indexer, { count: failures, firstAt: state?.firstAt ?? now, now })
+    await through(() => this.#sink(letter))
+    await through(() => this.#retries.markDeadLettered(this.#indexer, key))
     return true
   }
 

@@ -1,17 +1,41 @@
 import type { SimulationMetadata } from '../../../contracts/tick.ts'
 import type { IndexDatabase } from '../../../databases/index-database.ts'
-import { MetadataReader, type MetadataReaderOptions } from '../../../databases/metadata-reader.ts'
+import {
+  MetadataReader,
+  type MetadataReaderOptions,
+  MetadataTimeoutError,
+  metadataReaderSettings,
+} from '../../../databases/metadata-reader.ts'
+import type { ServiceContext } from '../../service.ts'
+import { pauseFor } from '../../until-aborted.ts'
 
-/** Waits for what the metadata indexer writes; null where the signal aborted first. */
+/**
+ * Waits for what the metadata indexer writes, as long as it takes; null where the signal aborted first. That it takes longer
+ * than `maxDuration` is reported, in case somebody has forgotten it.
+ */
 export async function waitForMetadata(
   database: IndexDatabase,
   options: MetadataReaderOptions,
-  signal: AbortSignal,
+  context: ServiceContext,
 ): Promise<SimulationMetadata | null> {
-  try {
-    return await new MetadataReader(database, options).get({ signal })
-  } catch (error) {
-    if (signal.aborted) return null
-    throw error
+  const { signal } = context
+  const reader = new MetadataReader(database, options)
+  const known = await reader.peek()
+  // The index answers, so whatever was wrong with it is over.
+  context.succeeded('open')
+  if (known !== null) return known
+  using _waiting = context.waiting(`the metadata of run ${database.runId}`)
+  while (!signal.aborted) {
+    try {
+      const metadata = await reader.get({ signal })
+      context.succeeded('metadata')
+      return metadata
+    } catch (error) {
+      if (signal.aborted) return null
+      if (!(error instanceof MetadataTimeoutError)) throw error
+      context.report('metadata', error)
+      await pauseFor(metadataReaderSettings(options).pollMs, signal)
+    }
   }
+  return null
 }

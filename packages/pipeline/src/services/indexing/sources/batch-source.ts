@@ -3,6 +3,7 @@ import type { Transaction } from '../../../databases/transaction.ts'
 import type { Batch } from '../../../ledger/batch.ts'
 import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
 import type { Storage } from '../../../storage/storage.ts'
+import type { ServiceContext } from '../../service.ts'
 
 /** Where an indexer's batches come from, and who is told what became of them. */
 export type BatchSource = {
@@ -20,7 +21,7 @@ export type SourceRun = {
   /** null where the run's sampling interval isn't known. */
   readonly ledger: BatchLedger | null
   readonly claimTimeoutMs: number
-  report(action: string, error: unknown): void
+  readonly context: Pick<ServiceContext, 'note'>
 }
 
 export type OpenBatchSource = {

@@ -1,6 +1,8 @@
 import type { Reader, Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { isEnvironmentFault } from '../../../faults.ts'
 import { isRunId, parseRunId } from '../../../run-id.ts'
+import type { ServiceContext } from '../../service.ts'
 
 /** How far apart the clocks of a simulation and of the topics' database may be. */
 const CLOCK_SKEW_MS = 3_600_000
@@ -27,9 +29,15 @@ export async function removeReplacedGroups(
   topic: string,
   group: string,
   runId: string,
+  { note }: Pick<ServiceContext, 'note'>,
 ): Promise<void> {
-  for (const { group: name, status } of await tidemark.admin.groups(topic)) {
-    const ofRun = name.startsWith(`${group}.`) ? name.slice(group.length + 1) : ''
-    if (status === 'DEAD' && isRunId(ofRun) && ofRun < runId) await tidemark.admin.removeGroup(topic, name)
+  try {
+    for (const { group: name, status } of await tidemark.admin.groups(topic)) {
+      const ofRun = name.startsWith(`${group}.`) ? name.slice(group.length + 1) : ''
+      if (status === 'DEAD' && isRunId(ofRun) && ofRun < runId) await tidemark.admin.removeGroup(topic, name)
+    }
+  } catch (error) {
+    if (isEnvironmentFault(error)) throw error
+    note('remove groups of earlier runs', error)
   }
 }

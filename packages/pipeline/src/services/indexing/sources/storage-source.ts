@@ -7,8 +7,8 @@ import type { Claim } from '../../../ledger/batch.ts'
 import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
 import { StaleClaimError } from '../../../ledger/errors.ts'
 import { refuseUnknown, wholeNumber } from '../../../options.ts'
-import type { BatchRef } from '../../../storage/storage.ts'
-import { pauseFor } from '../until-aborted.ts'
+import type { BatchQuery, BatchRef } from '../../../storage/storage.ts'
+import { pauseFor } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 
 export type StorageSourceOptions = {
@@ -28,6 +28,8 @@ type Settings = {
   readonly maxAttempts: number
   readonly retryMs: number
 }
+
+type Listing = Pick<BatchQuery, 'fromTick' | 'toTick' | 'after'>
 
 const LONGEST_RETRY_MS = 60_000
 const LONGEST_EXTEND_MS = 60_000
@@ -60,7 +62,8 @@ class StorageBatches implements OpenBatchSource {
   readonly #settings: Settings
   /** Listed and not yet offered to the ledger, lowest tick last: a page at a time. */
   #found: BatchRef[] = []
-  #page: { readonly fromTick: number; readonly after?: string } | undefined
+  /** The ranges of ticks still to be listed in this look, the next one last. */
+  #toList: Listing[] = []
   /** Offered to the ledger once, which hands them out from then on, when they are ready or their claimer is stuck. */
   readonly #offered = new Map<string, BatchRef>()
   readonly #inHand = new Set<StorageBatch>()
@@ -90,7 +93,7 @@ class StorageBatches implements OpenBatchSource {
   async close(): Promise<void> {
     for (const { claim } of this.#inHand) {
       // One that cannot be given back is taken over when its time is up.
-      await this.#ledger.release(claim).catch(error => this.#run.report(`release ${claim.key}`, error))
+      await this.#ledger.release(claim).catch(error => this.#run.context.note(`release ${claim.key}`, error))
     }
     this.#inHand.clear()
   }
@@ -120,22 +123,33 @@ class StorageBatches implements OpenBatchSource {
 
   /** The next page; false where all have been seen and it is not yet time to look again. */
   async #list(): Promise<boolean> {
-    if (this.#page === undefined && performance.now() < this.#scanAt) return false
-    const { fromTick, after } = this.#page ?? { fromTick: await this.#firstMissing() }
-    const prefix = `${this.#run.runId}/`
-    const { items, next } = await this.#run.storage.listBatches({ prefix, fromTick, ...(after && { after }) })
+    if (this.#toList.length === 0) {
+      if (performance.now() < this.#scanAt) return false
+      this.#toList = await this.#unseen()
+    }
+    const listing = this.#toList.at(-1)
+    if (listing === undefined) return false
+    const { items, next } = await this.#run.storage.listBatches({ prefix: `${this.#run.runId}/`, ...listing })
+    this.#toList.pop()
     this.#found = items.filter(({ key }) => !this.#offered.has(key)).reverse()
-    this.#page = next === null ? undefined : { fromTick, after: next }
-    if (next === null) this.#scanAt = performance.now() + this.#settings.scanMs
+    if (next !== null) this.#toList.push({ ...listing, after: next })
+    if (this.#toList.length === 0) this.#scanAt = performance.now() + this.#settings.scanMs
     return true
   }
 
-  /** The end of what was processed without a hole: a file that fills a gap lies below others that are known. */
-  async #firstMissing(): Promise<number> {
+  /**
+   * All but what was processed without a hole from the first on. Below the first there may come more, since a batch that took
+   * longer to be stored than the one after it comes second.
+   */
+  async #unseen(): Promise<Listing[]> {
     const [first] = await this.#ledger.processedRanges({ limit: 1 })
-    if (first === undefined || (await this.#ledger.gapBefore(first.tickStart)) !== null) return 0
-    for (const { key, tickStart } of this.#offered.values()) if (tickStart <= first.tickEnd) this.#offered.delete(key)
-    return first.tickEnd + 1
+    if (first === undefined || (await this.#ledger.gapBefore(first.tickStart)) !== null) return [{ fromTick: 0 }]
+    const { tickStart, tickEnd } = first
+    for (const batch of this.#offered.values()) {
+      if (batch.tickStart >= tickStart && batch.tickStart <= tickEnd) this.#offered.delete(batch.key)
+    }
+    const above = { fromTick: tickEnd + 1 }
+    return tickStart === 0 ? [above] : [above, { fromTick: 0, toTick: tickStart - 1 }]
   }
 
   #take(claim: Claim): SourceBatch {

@@ -6,7 +6,7 @@ import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
 import { ANNOUNCEMENT_ATTEMPTS, configureNotificationTopic } from '../../notification-topics.ts'
-import { untilAborted } from '../until-aborted.ts'
+import { untilAborted } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 import { openRunReader, removeReplacedGroups } from './run-groups.ts'
 
@@ -30,7 +30,7 @@ export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}
     async open(run) {
       const { leaseMs } = await configureNotificationTopic(tidemark, topic)
       const ofGroup = [tidemark, topic, group ?? run.indexer, run.runId] as const
-      await removeReplacedGroups(...ofGroup).catch(error => run.report('remove groups of earlier runs', error))
+      await removeReplacedGroups(...ofGroup, run.context)
       const reader = openRunReader(...ofGroup)
       await reader.ready()
       const indexed = (await run.ledger?.processedRanges()) ?? []
@@ -76,7 +76,7 @@ class TopicBatches implements OpenBatchSource {
     try {
       info = checkedInfo(delivery.payload)
     } catch (error) {
-      this.#run.report(`message ${delivery.messageId} of ${delivery.topic}`, error)
+      this.#run.context.note(`message ${delivery.messageId} of ${delivery.topic}`, error)
       await delivery.nack(error)
       return null
     }

@@ -1,0 +1,33 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { TidemarkError } from 'tidemark'
+
+/** The file of a SQLite database: whether it is still the one it was at the first look. */
+export class SqliteFile {
+  readonly #path: string | undefined
+  #identity: string | undefined
+
+  /** Of any other address there is nothing to look at. */
+  constructor(url: string) {
+    const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ':memory:'
+    this.#path = path === ':memory:' ? undefined : resolve(path)
+  }
+
+  async look(): Promise<void> {
+    if (this.#path === undefined) return
+    const { dev, ino } = await stat(this.#path)
+    const identity = `${dev}:${ino}`
+    this.#identity ??= identity
+    if (this.#identity !== identity) throw new FileReplacedError(this.#path)
+  }
+}
+
+/** What this process writes goes into a file that nobody else can see. */
+export class FileReplacedError extends TidemarkError {
+  constructor(path: string) {
+    super(
+      'TIDEMARK_DATABASE_REPLACED',
+      `${path} is another file than the one that this process has open. Put the file back, or restart the process`,
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import { TidemarkError } from 'tidemark'
+import { verifyCells } from '../../contracts/cell-codec.ts'
+import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
+import type { SimulationMetadata } from '../../contracts/tick.ts'
+import { type RawTick, worldSizeOf } from '../../contracts/tick-codec.ts'
+
+/** Nobody knows how large the world is. */
+const UNKNOWN_SIZE = 0
+
+/** By their bytes, which the indexers of a process share: the first of them looks, the others rely on it. */
+const verified = new WeakMap<Uint8Array, number>()
+
+/**
+ * Cells of ticks that came past the door of the ingest, or were stored before there was one. Organisms show their faults to
+ * whoever decodes them.
+ */
+export function verifyOnce(
+  batch: string,
+  { tick, cells }: RawTick,
+  bytes: Uint8Array,
+  metadata: SimulationMetadata | null,
+): void {
+  const size = metadata === null ? UNKNOWN_SIZE : worldSizeOf(metadata.environment)
+  if (verified.get(bytes) === size) return
+  refusing(batch, tick, () => verifyCells(cells, DEFAULT_LIMITS, size === UNKNOWN_SIZE ? undefined : size))
+  verified.set(bytes, size)
+}
+
+/** What is wrong with a tick is wrong with its batch. */
+export function refusing<T>(batch: string, tick: number, look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    throw new BatchRefusedError(batch, tick, error as Error)
+  }
+}
+
+/** The file is whole, and what is in it is no tick of this run's world. Trying again brings the same. */
+export class BatchRefusedError extends TidemarkError {
+  readonly batch: string
+  readonly tick: number
+
+  constructor(batch: string, tick: number, cause: Error) {
+    super('TIDEMARK_BATCH_REFUSED', `Batch ${batch} is refused: tick ${tick}: ${cause.message}`, cause)
+    this.batch = batch
+    this.tick = tick
+  }
+}

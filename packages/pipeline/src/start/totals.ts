@@ -1,0 +1,53 @@
+import { IndexNotFoundError } from '../databases/errors.ts'
+import type { IndexDatabase } from '../databases/index-database.ts'
+import { openIndexForReading } from '../databases/open-index.ts'
+import { isEnvironmentFault } from '../faults.ts'
+import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
+
+/** What is in a run's index. */
+export type Totals = {
+  /** By the indexer that has the most. */
+  readonly ticks: number
+  readonly batches: number
+  /** Only the dummy indexer counts these: null where it has not indexed all of those ticks. */
+  readonly cells: number | null
+  readonly organisms: number | null
+}
+
+const NOTHING: Totals = { ticks: 0, batches: 0, cells: null, organisms: null }
+const NOTHING_COUNTED = { ticks: 0, batches: 0, cells: 0, organisms: 0 }
+
+export async function totalsOf(address: string, runId: string): Promise<Totals> {
+  try {
+    await using index = await openIndexForReading(address, runId)
+    return await countIn(index)
+  } catch (error) {
+    // Stopped so soon that there is no index, or while it is away: there is nothing to tell.
+    if (error instanceof IndexNotFoundError || isEnvironmentFault(error)) return NOTHING
+    throw error
+  }
+}
+
+async function countIn(index: IndexDatabase): Promise<Totals> {
+  // Without a dummy indexer there are no tables of its own.
+  const counted = await readDummyTotals(index).catch(() => NOTHING_COUNTED)
+  const ledgers = await index.ledger.list()
+  const ofLedgers = await Promise.all(ledgers.map(({ indexer }) => index.ledger.counts(indexer)))
+  const ranges = await Promise.all([index.environmentTicks.range(), index.organismTicks.range()])
+  const processed = await Promise.all(
+    ledgers.map(({ indexer, samplingInterval }) => ticksOf(index, indexer, samplingInterval)),
+  )
+  const ticks = Math.max(counted.ticks, ...ranges.map(range => range?.ticks ?? 0), ...processed)
+  const batches = Math.max(counted.batches, ...ofLedgers.map(({ completed, recorded }) => completed + recorded))
+  const isCounted = counted.ticks === ticks
+  return { ticks, batches, cells: isCounted ? counted.cells : null, organisms: isCounted ? counted.organisms : null }
+}
+
+/** Of an indexer whose tables are its own: by the ledger's ranges, the first thousand of them. */
+async function ticksOf(index: IndexDatabase, indexer: string, samplingInterval: number): Promise<number> {
+  const ranges = await index.ledger.processed(indexer, { after: -1, limit: 1_000 })
+  return ranges.reduce(
+    (sum, { tickStart, tickEnd }) => sum + Math.floor((tickEnd - tickStart) / samplingInterval) + 1,
+    0,
+  )
+}
