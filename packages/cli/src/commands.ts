@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import * as backfill from './commands/backfill.ts'
+import * as claims from './commands/claims.ts'
 import * as deadLetters from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import * as groups from './commands/groups.ts'
@@ -17,6 +18,7 @@ import type { CommandGroup } from './help.ts'
 export const GROUPS: readonly CommandGroup[] = [
   { name: 'topics', summary: 'list, describe, configure and delete topics' },
   { name: 'groups', summary: 'see and steer the groups that consume: pause, resume, reset, remove, …' },
+  { name: 'claims', summary: 'see which messages consumers hold; release a claim' },
   { name: 'dead-letters', summary: 'see what failed for good; redrive or discard it' },
   { name: 'backfill', summary: 'bring a late group what was published before it came' },
 ]
@@ -32,13 +34,18 @@ export const COMMANDS: readonly Command[] = [
   topics.configure,
   topics.remove,
   groups.list,
+  groups.consumers,
+  groups.retries,
   groups.pause,
   groups.resume,
   groups.cancel,
   groups.resurrect,
+  groups.acknowledgeLoss,
   groups.reset,
   groups.remove,
   groups.forceComplete,
+  claims.list,
+  claims.release,
   deadLetters.list,
   deadLetters.inspect,
   deadLetters.redrive,

@@ -68,9 +68,11 @@ for (const { engine, fresh } of ENGINES) {
       await (await open(database.url, { maintenance: false, logger: QUIET })).close()
       if (engine === 'SQLite') {
         using db = new DatabaseSync(database.url.slice('sqlite:'.length))
-        db.exec('insert into tidemark_migration values (99, 0)')
+        db.exec("insert into tidemark_migration (version, applied_at, checksum) values (99, 0, '')")
       } else {
-        await withClient(database.url, client => client.query('insert into tidemark.migration (version) values (99)'))
+        await withClient(database.url, client =>
+          client.query("insert into tidemark.migration (version, checksum) values (99, '')"),
+        )
       }
       for (const command of ['migrate', 'tail orders']) {
         const { code, err } = await tidemark(command.split(' '), { database: database.url })

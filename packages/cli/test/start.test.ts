@@ -82,6 +82,40 @@ describe('tidemark start --ingest', () => {
     assert.equal((await command.ended).code, 0)
   })
 
+  it('waits for the metadata as long as it takes, begins with whatever tick comes first, and takes no other run', async () => {
+    using folder = temporaryFolder()
+    const args = ['start', '--data', folder.path, '--port', '0', '--json', '--ingest', 'new']
+    await using command = startTidemark(args)
+    const address = await addressOf(command)
+    const { runId } = JSON.parse(command.out.split('\n')[0] ?? '')
+    const send = async (path: string, type: string, body: Uint8Array | string): Promise<number> =>
+      (await fetch(`${address}${path}`, { method: 'POST', headers: { 'content-type': type }, body })).status
+    const ticks = (of: string) => send('/api/v1/ingest', 'application/x-protobuf', delimited(ticksOf(of, 10, 29)))
+    assert.equal(await ticks(runId), 202)
+    assert.equal(await ticks(RUN_ID), 400)
+    assert.equal(await send('/api/v1/ingest/metadata', 'application/json', JSON.stringify(metadataOf(RUN_ID))), 400)
+    type Status = { name: string; state: string; healthy: boolean; waitingFor: string | null }
+    const indexer = async (): Promise<Status | undefined> => {
+      const { body } = await answer(address, '/api/v1/pipeline')
+      return (body as { services: Status[] }).services.find(({ name }) => name === 'environment-indexer')
+    }
+    await until(async () => (await indexer())?.state === 'WAITING', { what: 'the indexer to wait' })
+    const { healthy, waitingFor } = (await indexer()) ?? {}
+    assert.deepEqual([healthy, waitingFor], [true, `the metadata of run ${runId}`])
+    assert.equal((await answer(address, '/health')).status, 200)
+    assert.equal(await send('/api/v1/ingest/metadata', 'application/json', JSON.stringify(metadataOf(runId))), 202)
+    await until(
+      async () => {
+        const { body } = await answer(address, `/api/v1/runs/${runId}`)
+        return (body as { indexed?: { environment?: { ticks: number } } }).indexed?.environment?.ticks === 20
+      },
+      { what: 'the ticks to be indexed', timeout: 60_000 },
+    )
+    assert.deepEqual((await answer(address, `/api/v1/runs/${runId}/gaps`)).body, { gaps: [], more: false })
+    command.kill('SIGINT')
+    assert.equal((await command.ended).code, 0)
+  })
+
   it('says what it does not go with', async () => {
     const wrong = await tidemark(['start', '--ingest', 'a-run'])
     assert.equal(wrong.code, EXIT.usage)

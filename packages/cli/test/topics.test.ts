@@ -84,6 +84,33 @@ for (const { engine, fresh } of ENGINES) {
       assert.equal((await tm.admin.groups('jobs'))[0]?.status, 'PAUSED')
     })
 
+    it('lists the consumers of a group, and what waits to be tried again', async () => {
+      await using database = await fresh()
+      await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+      await tm.publishBatch('jobs', [1, 2])
+      const reader = tm.reader('jobs', { consumer: 'worker-1', heartbeat: { interval: 10 } })
+      const [first, second] = [await reader.receive(), await reader.receive()]
+      await first.ack()
+      await second.nack(new RangeError('no such mailbox'), { delay: '1h' })
+      const json = <T>(...args: string[]) => tidemarkJson<T>(args, { database: database.url })
+      const [waiting] = await json<{ id: number; attempts: number; dueAt: string }[]>('groups', 'retries', 'jobs')
+      assert.deepEqual([waiting?.id, waiting?.attempts], [second.id, 1])
+      assert.match(
+        (await tidemark(['groups', 'retries', 'jobs'], { database: database.url })).out,
+        /RangeError: no such/,
+      )
+      assert.deepEqual(await json('groups', 'retries', 'jobs', '--after', String(second.id)), [])
+      await until(
+        async () => {
+          const [worker] = await json<{ consumer: string; processed: number }[]>('groups', 'consumers', 'jobs')
+          return worker?.consumer === 'worker-1' && worker.processed === 1
+        },
+        { what: 'the heartbeat to tell' },
+      )
+      const { out } = await tidemark(['groups', 'consumers', 'jobs'], { database: database.url })
+      assert.match(out, /\(queue\) +worker-1 .+ 1 +1 /)
+    })
+
     it('switches the tracking of a topic that exists', async () => {
       await using database = await fresh()
       await using tm = await open(database.url, { namespace: 'other', maintenance: false })
@@ -142,6 +169,7 @@ for (const { engine, fresh } of ENGINES) {
       assert.equal((await run('groups', 'resurrect', 'orders', 'email', '--from-now')).code, 0)
       assert.equal(await statusOf('email'), 'ACTIVE')
       assert.equal((await run('groups', 'resurrect', 'orders', 'email')).code, EXIT.failed)
+      assert.match((await run('groups', 'acknowledge-loss', 'orders', 'email')).out, /lost 0 messages/)
 
       const letters = await json<{ id: number; payload: number }[]>(
         'dead-letters',
@@ -164,6 +192,21 @@ for (const { engine, fresh } of ENGINES) {
       assert.match((await run('dead-letters', 'discard', 'orders', second ?? '', '--yes')).out, /^1 are gone/)
       const rest = await json<{ discarded: number }>('dead-letters', 'discard', 'orders', '--all', '--yes')
       assert.equal(rest.discarded, 1)
+
+      await tm.publish('jobs', 1)
+      const holder = tm.reader('jobs', { consumer: 'stuck', lease: 0 })
+      const held = await holder.receive()
+      const { claims } = await json<{ claims: { id: string; consumer: string }[] }>('claims', 'list', 'jobs')
+      assert.deepEqual(
+        claims.map(({ consumer }) => consumer),
+        ['stuck'],
+      )
+      assert.match((await run('claims', 'list', 'jobs')).out, /stuck .* never /)
+      const releasing = ['claims', 'release', 'jobs', claims[0]?.id ?? '']
+      assert.match((await run(...releasing)).out, /^The claim of 'stuck' is released: 1 messages are delivered again/)
+      assert.equal((await run(...releasing)).code, EXIT.failed)
+      await assert.rejects(held.ack(), { code: 'TIDEMARK_STALE_DELIVERY' })
+      await holder.close()
 
       const late = tm.reader('orders', { group: 'late', from: 'now' })
       await late.poll(0)

@@ -60,7 +60,7 @@ describe('a wrong command line', () => {
   for (const [args, problem] of [
     [['topcs', 'list'], /There is no command 'topcs'\. Did you mean 'topics'\?/],
     [['groups', 'pasue', 'orders'], /Did you mean 'pause'\?/],
-    [['groups'], /'tidemark groups' does what\? list, pause/],
+    [['groups'], /'tidemark groups' does what\? list, consumers, retries, pause/],
     [['topics', 'list', '--databse', 'sqlite:x.db'], /There is no option --databse\. Did you mean '--database'\?/],
     [['topics', 'describe'], /needs <topic>/],
     [['topics', 'list', 'twice'], /has no use for 'twice'/],

@@ -3,6 +3,7 @@ import type { Tidemark } from 'tidemark'
 import { NotServedError } from './errors.ts'
 import type { Settings } from './options.ts'
 import { Places } from './places.ts'
+import { IngestedRuns } from './runs/ingested-runs.ts'
 import { RunIndexes } from './runs/run-indexes.ts'
 import { EventHub } from './streams/event-hub.ts'
 
@@ -12,6 +13,7 @@ export class Context {
   readonly streams: Places
   readonly pulls: Places
   readonly events: EventHub
+  readonly ingestedRuns: IngestedRuns
   /** Aborts when the server closes: waits and streams end. */
   readonly closing = new AbortController()
   readonly #runs: RunIndexes | undefined
@@ -22,7 +24,8 @@ export class Context {
     this.streams = new Places('event streams', limits.streams, 'streams')
     this.pulls = new Places('waiting pulls', limits.pulls, 'pulls')
     this.#runs =
-      indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategy)
+      indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategies)
+    this.ingestedRuns = new IngestedRuns(this.#runs)
     this.events = new EventHub(settings, this.#runs)
   }
 

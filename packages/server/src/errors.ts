@@ -69,7 +69,10 @@ export class BodyTooLargeError extends TidemarkError {
 /** The server was started without what this route shows. */
 export class NotServedError extends TidemarkError {
   constructor(what: string, option: string) {
-    super('TIDEMARK_NOT_SERVED', `This server was started without ${what}: give startServer() the option '${option}'`)
+    super(
+      'TIDEMARK_NOT_SERVED',
+      `This server was started without ${what} (its option '${option}'). Ask another one, or its operator`,
+    )
   }
 }
 

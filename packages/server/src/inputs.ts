@@ -1,4 +1,5 @@
 import type { Duration, From } from 'tidemark'
+import { BadRequestError } from './errors.ts'
 
 /** Schemas have checked the shape; what they can't know (the 31st of April) the library refuses. */
 export const timeOf = (text: string): Date => new Date(text)
@@ -16,3 +17,10 @@ export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T
 /** The value where there is one, otherwise nothing: for what has to be converted. */
 export const mapped = <T, R>(value: T | undefined, convert: (value: T) => R): R | undefined =>
   value === undefined ? undefined : convert(value)
+
+/** Of two ends of a range, `{ from, to }` or `{ since, until }`, the first must not lie behind the second. */
+export function requireOrder(range: { readonly [end: string]: number | Date | undefined }): void {
+  const [[first, low] = [], [last, high] = []] = Object.entries(range)
+  if (low === undefined || high === undefined || Number(low) <= Number(high)) return
+  throw new BadRequestError(`'${last}' lies before '${first}'. Give the range the other way round`)
+}

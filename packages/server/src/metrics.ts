@@ -1,15 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Counts, ScopeMetrics } from 'tidemark'
+import type { Counts, GroupHealth, Metrics, ScopeMetrics, Stats, Tidemark } from 'tidemark'
 import type { Context } from './context.ts'
 
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60]
 
+/** A database that does not answer is not waited for longer than this: what this process has counted is told all the same. */
+const STATS_MS = 2_000
+
+/** What one scrape tells of the topics: this process's counters, and what the database knows of all. */
+type Scrape = { readonly metrics: Metrics | undefined; readonly stats: Stats | undefined }
+
 /** What Prometheus is told. Everything is kept up to date elsewhere; a scrape only copies it. */
 export class ServerMetrics {
   readonly #registry = new Registry()
+  readonly #topics: Tidemark | undefined
   readonly #requests: Counter<'method' | 'route' | 'status'>
   readonly #seconds: Histogram<'method' | 'route'>
+  #scrape: Scrape = { metrics: undefined, stats: undefined }
 
   constructor(context: Context) {
     const registers = [this.#registry]
@@ -26,8 +35,12 @@ export class ServerMetrics {
       buckets: SECONDS,
       registers,
     })
+    this.#topics = context.settings.topics
     addServer(context, registers)
-    addTopics(context, registers)
+    if (this.#topics !== undefined) {
+      addTopics(() => this.#scrape.metrics, registers)
+      addGroups(() => this.#scrape.stats, registers)
+    }
     addPipeline(context, registers)
   }
 
@@ -44,7 +57,21 @@ export class ServerMetrics {
   }
 
   async text(): Promise<string> {
+    // First the database's: what it no longer has, this process then forgets too.
+    const stats = this.#topics && (await statsOf(this.#topics))
+    this.#scrape = { stats, metrics: this.#topics?.metrics() }
     return await this.#registry.metrics()
+  }
+}
+
+/** From the cache that all who ask share; undefined where the database does not answer. */
+async function statsOf(topics: Tidemark): Promise<Stats | undefined> {
+  const timeout = new AbortController()
+  const late = delay(STATS_MS, undefined, { signal: timeout.signal, ref: false }).catch(() => undefined)
+  try {
+    return await Promise.race([topics.admin.stats().catch(() => undefined), late])
+  } finally {
+    timeout.abort()
   }
 }
 
@@ -59,8 +86,7 @@ function addServer({ streams, pulls }: Context, registers: Registry[]): void {
   gauge(registers, 'process_uptime_seconds', 'Since the process began.', [], set => set({}, process.uptime()))
 }
 
-function addTopics({ settings: { topics } }: Context, registers: Registry[]): void {
-  if (topics === undefined) return
+function addTopics(read: () => Metrics | undefined, registers: Registry[]): void {
   // A counter that is set, not increased: the library has counted.
   const counted = new Counter({
     name: 'tidemark_topic_events_total',
@@ -69,7 +95,7 @@ function addTopics({ settings: { topics } }: Context, registers: Registry[]): vo
     registers,
     collect() {
       this.reset()
-      for (const [topic, { groups, ...scope }] of Object.entries(topics.metrics().topics)) {
+      for (const [topic, { groups, ...scope }] of Object.entries(read()?.topics ?? {})) {
         add(scope, Object.values(groups), { topic, group: '' })
         for (const [group, inGroup] of Object.entries(groups)) if (group !== '') add(inGroup, [], { topic, group })
       }
@@ -88,17 +114,97 @@ function addTopics({ settings: { topics } }: Context, registers: Registry[]): vo
     'Of the database, by percentile.',
     ['action', 'quantile'],
     set => {
-      for (const [action, { p50, p95, p99 }] of Object.entries(topics.metrics().latency)) {
+      for (const [action, { p50, p95, p99 }] of Object.entries(read()?.latency ?? {})) {
         set({ action, quantile: '0.5' }, p50 / 1_000)
         set({ action, quantile: '0.95' }, p95 / 1_000)
         set({ action, quantile: '0.99' }, p99 / 1_000)
       }
     },
   )
+  new Counter({
+    name: 'tidemark_database_failures_total',
+    help: 'Calls to the database that failed: write, read, claim, settle, heartbeat; connection for want of one.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [kind, count] of Object.entries(read()?.failures ?? {})) this.inc({ kind }, count)
+    },
+  })
+  gauge(
+    registers,
+    'tidemark_database_outage_seconds',
+    'How long it has failed so far, while it does.',
+    ['kind'],
+    set => {
+      for (const { kind, since } of read()?.outages ?? []) set({ kind }, (Date.now() - since.getTime()) / 1_000)
+    },
+  )
+  gauge(
+    registers,
+    'tidemark_group_failing_seconds',
+    'How long a group of this process could claim nothing, while it can not.',
+    ['topic', 'group'],
+    set => {
+      for (const { topic, group, failingSince } of read()?.failing ?? []) {
+        set({ topic, group }, (Date.now() - (failingSince?.getTime() ?? Date.now())) / 1_000)
+      }
+    },
+  )
   gauge(registers, 'tidemark_database_connections', 'Of the pool.', ['state'], set => {
-    for (const [state, count] of Object.entries(topics.metrics().pool)) set({ state }, count)
+    for (const [state, count] of Object.entries(read()?.pool ?? {})) set({ state }, count)
   })
 }
+
+/** What is told of every group, by the name of its series. */
+const GROUP_GAUGES: readonly [name: string, help: string, value: (group: GroupHealth) => number][] = [
+  ['lag_messages', 'Messages not yet claimed.', group => group.lagMessages],
+  ['lag_seconds', 'Age of the oldest message not yet claimed.', group => group.lagMs / 1_000],
+  ['in_flight', 'Messages claimed and not settled.', group => group.inFlight],
+  ['retries', 'Messages that wait to be delivered again.', group => group.retries],
+  ['dead_letters', 'Messages out of attempts.', group => group.deadLetters],
+  ['lost', 'Messages that the group will never get.', group => group.lost],
+  ['heartbeat_age_seconds', 'Time since its last heartbeat.', group => group.sinceHeartbeatMs / 1_000],
+  ['consumers', 'Consumers of all processes.', group => group.consumers],
+]
+
+/** From the database, for all processes: every one of them tells the same. */
+function addGroups(read: () => Stats | undefined, registers: Registry[]): void {
+  gauge(registers, 'tidemark_database_up', '1 where the database has answered.', [], set =>
+    set({}, read() === undefined ? 0 : 1),
+  )
+  for (const [name, help, value] of GROUP_GAUGES) {
+    gauge(registers, `tidemark_group_${name}`, help, ['topic', 'group'], set => {
+      for (const each of groupsOf(read())) set({ topic: each.topic, group: each.group }, value(each))
+    })
+  }
+  gauge(registers, 'tidemark_group_status', '1 for the status it has.', ['topic', 'group', 'status'], set => {
+    for (const { topic, group, status } of groupsOf(read())) set({ topic, group, status }, 1)
+  })
+  gauge(
+    registers,
+    'tidemark_group_backfill_progress',
+    'Of its last backfill, from 0 to 1.',
+    ['topic', 'group'],
+    set => {
+      for (const { topic, group, backfill } of groupsOf(read())) if (backfill) set({ topic, group }, backfill.progress)
+    },
+  )
+  gauge(registers, 'tidemark_topic_removable', 'Messages that could be removed already.', ['topic'], set => {
+    for (const [topic, { removable }] of Object.entries(read()?.topics ?? {})) set({ topic }, removable)
+  })
+  gauge(registers, 'tidemark_job_last_success_timestamp_seconds', 'When it last succeeded.', ['job'], set => {
+    for (const [job, { succeededAt }] of Object.entries(read()?.jobs ?? {}))
+      if (succeededAt) set({ job }, succeededAt.getTime() / 1_000)
+  })
+  gauge(registers, 'tidemark_job_duration_seconds', 'Duration of its last run.', ['job'], set => {
+    for (const [job, { tookMs }] of Object.entries(read()?.jobs ?? {}))
+      if (tookMs !== null) set({ job }, tookMs / 1_000)
+  })
+}
+
+const groupsOf = (stats: Stats | undefined): GroupHealth[] =>
+  Object.values(stats?.topics ?? {}).flatMap(({ groups }) => Object.values(groups))
 
 function namedTotal(below: readonly ScopeMetrics[], event: keyof Counts): number {
   return below.reduce((sum, { totals }) => sum + totals[event], 0)

@@ -14,6 +14,7 @@ export const openApiOptions: SwaggerOptions = {
       { name: 'messages', description: 'Publishing, and looking without consuming.' },
       { name: 'pull', description: 'Consuming from programs in any language: pull, settle, extend.' },
       { name: 'groups', description: 'Groups, their health and their backfills.' },
+      { name: 'claims', description: 'Messages that consumers hold.' },
       { name: 'dead letters', description: 'Messages that are out of attempts.' },
       { name: 'pipeline', description: 'Services and resources, and ticks from outside.' },
       { name: 'runs', description: 'What was indexed: environment, organisms, series.' },

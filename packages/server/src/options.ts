@@ -7,6 +7,7 @@ import {
   type Outlet,
   type Pipeline,
   rule,
+  runId,
   text,
   whole,
 } from '@tidemark/pipeline'
@@ -19,6 +20,8 @@ export type IngestTarget = {
   readonly ticks: Outlet<EncodedTick>
   /** Without it a run's metadata has to come another way. */
   readonly metadata?: Outlet<EncodedMetadata>
+  /** The one run whose ticks are taken. Default: any, one in each request. */
+  readonly runId?: string
 }
 
 /** What is not given is not served: its routes answer 404 and say so. */
@@ -35,8 +38,8 @@ export type ServerOptions = {
   readonly pipeline?: Pipeline
   /** The address of the runs' indexes: `sqlite:<folder>` or `postgres://…`. */
   readonly indexes?: string
-  /** The one that the runs' environment indexer has, where it is one of your own (`loadEnvironmentStrategy`). */
-  readonly environmentStrategy?: EnvironmentStrategy
+  /** Those that the runs' environment indexers have, or had, where they are your own (`loadEnvironmentStrategy`). */
+  readonly environmentStrategy?: EnvironmentStrategy | readonly EnvironmentStrategy[]
   readonly ingest?: IngestTarget
   /** A pino logger, or anything of its shape. Default: warnings and errors to standard error. */
   readonly logger?: Logger
@@ -51,7 +54,7 @@ export type Settings = {
   readonly topics: Tidemark | undefined
   readonly pipeline: Pipeline | undefined
   readonly indexes: string | undefined
-  readonly environmentStrategy: EnvironmentStrategy | undefined
+  readonly environmentStrategies: readonly EnvironmentStrategy[]
   readonly ingest: IngestTarget | undefined
   readonly logger: Logger
   readonly limits: Limits
@@ -85,6 +88,11 @@ const made = <T>(allowed: string, method: string) =>
     throw new ConfigError(path, typeof value, allowed)
   })
 
+const strategies = rule<readonly EnvironmentStrategy[], object>(about, 'environment strategies', (path, value) => {
+  const strategy = made<EnvironmentStrategy>('an environment strategy', 'read')
+  return [value].flat().map(each => strategy.check(path, each))
+})
+
 const TOKENS = { read: token, admin: token } as const
 
 const OPTIONS = {
@@ -95,7 +103,7 @@ const OPTIONS = {
   topics: made<Tidemark>('an open Tidemark', 'publish'),
   pipeline: made<Pipeline>('a running pipeline', 'status'),
   indexes: text({ says: '', secret: true }),
-  environmentStrategy: made<EnvironmentStrategy>('an environment strategy', 'read'),
+  environmentStrategy: strategies,
   ingest: rule<IngestTarget, object>(about, '{ ticks: pipeline.outlet(…) }', (path, value) => checkIngest(path, value)),
   logger: made<Logger>('a pino logger', 'warn'),
   limits: rule(about, 'an object of limits', (path, value) => checkOptions(path, value, LIMITS)),
@@ -128,7 +136,7 @@ export function checkServerOptions(given: ServerOptions): Settings {
     topics: options.topics,
     pipeline: options.pipeline,
     indexes: options.indexes,
-    environmentStrategy: options.environmentStrategy,
+    environmentStrategies: options.environmentStrategy ?? [],
     ingest: options.ingest,
     logger,
     limits: limits ?? checkOptions('server.limits', {}, LIMITS),
@@ -136,7 +144,8 @@ export function checkServerOptions(given: ServerOptions): Settings {
 }
 
 function checkIngest(path: string, value: unknown): IngestTarget {
-  return checkOptions(path, value, { ticks: { ...outlet, required: true }, metadata: outlet } as const)
+  const run = runId({ says: '' })
+  return checkOptions(path, value, { ticks: { ...outlet, required: true }, metadata: outlet, runId: run } as const)
 }
 
 const outlet = made<Outlet<never>>('an outlet: pipeline.outlet(…)', 'put')

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { PROBLEM_TYPE } from './problems/problem.ts'
 import { ProblemSchema } from './schemas/problem.ts'
 
-export const API = '/api/v1'
+export { API } from './api.ts'
 export const JSON_TYPE = 'application/json'
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }

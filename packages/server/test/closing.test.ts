@@ -11,6 +11,7 @@ import { startWorld } from './worlds.ts'
 describe('a server that closes', () => {
   it('answers what was asked, ends streams and kept connections, and may be closed again', async () => {
     await using server = await serve()
+    await server.tm.configureTopic('work')
     const agent = new Agent({ keepAlive: true })
     const [kept] = await once(request(`${server.url}/api/v1/topics`, { agent }).end(), 'response')
     kept.resume()

@@ -35,6 +35,7 @@ const validators = new Map<Schema, ValidateFunction>()
 const PARAMETERS: Record<string, string> = {
   topic: 'contract',
   group: 'g',
+  claim: '00000000-0000-4000-8000-000000000000',
   job: 'subscriptions',
   service: 'reconciler',
   tick: '3',
@@ -70,6 +71,7 @@ const REFUSED: Record<string, number> = {
   resumeBackfill: 409,
   startBackfill: 409,
   deadLetter: 404,
+  releaseClaim: 404,
 }
 
 /** Open streams have tests of their own. */

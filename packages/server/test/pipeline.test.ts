@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { type EncodedMetadata, type EncodedTick, encodeTick } from '@tidemark/pipeline'
 import { until } from '../../../testing/until.ts'
 import { serve } from './servers.ts'
 import { Listener } from './streams.ts'
-import { delimited, metadataOf, startWorld, ticksOf } from './worlds.ts'
+import { delimited, metadataOf, startWorld, ticksOf, type World } from './worlds.ts'
 
 const TICKS = { 'content-type': 'application/octet-stream' }
 
@@ -36,7 +38,11 @@ describe('the pipeline over HTTP', () => {
     assert.equal((await world.post('/api/v1/pipeline/resume')).status, 200)
     assert.equal((await world.post('/api/v1/pipeline/stop')).status, 200)
     assert.equal(await stateOfOne(), 'STOPPED')
-    assert.deepEqual((await world.post('/api/v1/pipeline/start')).body, { started: names, failed: [] })
+    const started = (await world.post('/api/v1/pipeline/start')).body
+    assert.deepEqual(started, { started: names, waiting: [], failed: [] })
+    const cleared = await world.post(`${one}/clear-errors`)
+    assert.deepEqual([cleared.status, cleared.body.errors], [200, []])
+    assert.equal((await world.post('/api/v1/pipeline/clear-errors')).status, 200)
     const unknown = await world.post('/api/v1/pipeline/services/nobody/start')
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'TIDEMARK_UNKNOWN_SERVICE'])
   })
@@ -46,6 +52,11 @@ describe('the pipeline over HTTP', () => {
     const refused = await world.post('/api/v1/pipeline/services/broken/start')
     assert.deepEqual([refused.status, refused.body.code], [409, 'TIDEMARK_SERVICE_START'])
     assert.match(refused.body.detail, /missing\.ts/)
+    for (const path of ['/api/v1/pipeline', '/api/v1/pipeline/services/broken', '/health', '/metrics']) {
+      const { text } = await world.get(path)
+      assert.ok(!text.includes(world.folder) && !text.includes(process.cwd()), `no path of the disk in ${path}`)
+    }
+    assert.ok(!refused.text.includes(world.folder))
     const { failed } = (await world.post('/api/v1/pipeline/start')).body
     assert.deepEqual([failed.length, failed[0].service], [1, 'broken'])
     const { state, errors } = (await world.get('/api/v1/pipeline/services/broken')).body
@@ -85,6 +96,78 @@ describe('the pipeline over HTTP', () => {
       /tidemark_http_requests_total\{method="GET",route="\/metrics",status="200"\} 1/,
     )
     assert.deepEqual((await world.get('/health')).body.pipeline, { healthy: true })
+  })
+})
+
+describe('the door of the ingest', () => {
+  const OTHER = '20260101-00000000-00000000-0000-4000-8000-000000000009'
+  const cells = (flat: number) => ({
+    flatIndex: Int32Array.of(flat),
+    moleculeType: Int32Array.of(0),
+    moleculeValue: Int32Array.of(0),
+    ownerId: Int32Array.of(0),
+  })
+  /** Nothing of a tick that was refused gets any further. */
+  async function assertNothingStored(world: World): Promise<void> {
+    const { metrics } = world.pipeline.services.statusOf('persistence')
+    assert.deepEqual([metrics.ticksWritten, metrics.deadLetters, metrics.queueItems], [0, 0, 0])
+  }
+
+  it('refuses a cell beyond the world: 400, and it is not stored', async () => {
+    await using world = await startWorld()
+    const [tick] = ticksOf(world.runId, 0, 0)
+    assert.ok(tick)
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    const refused = await world.ingest([{ ...tick, cells: cells(100) }])
+    assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
+    assert.match(refused.body.detail, /flat_index of cell 0 is 100, beyond the world: the world has 100 cells, 0 to 99/)
+    await assertNothingStored(world)
+    assert.equal((await world.ingest([{ ...tick, cells: cells(99) }])).status, 202)
+  })
+
+  it('knows the world of a run that was indexed before this server began', async () => {
+    await using world = await startWorld()
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 3))
+    await world.indexed(3)
+    const ingest = { ticks: world.pipeline.outlet<EncodedTick>('ticks') }
+    await using server = await serve({ ingest, indexes: `sqlite:${join(world.folder, 'index')}` })
+    const [tick] = ticksOf(world.runId, 4, 4)
+    assert.ok(tick)
+    const raw = delimited([{ ...tick, cells: cells(100) }])
+    const refused = await server.call('POST', '/api/v1/ingest', { raw, headers: TICKS })
+    assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
+  })
+
+  it('refuses malformed cells, whoever knows the world', async () => {
+    await using world = await startWorld()
+    const [tick] = ticksOf(world.runId, 0, 0)
+    assert.ok(tick)
+    const { bytes } = encodeTick(tick)
+    const head = bytes.subarray(0, bytes.indexOf(0x22, 2 + world.runId.length))
+    // Three indexes and two types.
+    const malformed = Buffer.concat([head, Uint8Array.of(0x22, 9, 0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)])
+    const raw = Buffer.concat([Uint8Array.of(malformed.length), malformed])
+    const refused = await world.call('POST', '/api/v1/ingest', { raw, headers: TICKS })
+    assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
+    assert.match(refused.body.detail, /message 0, .*CellStateList/)
+    await assertNothingStored(world)
+  })
+
+  it('refuses ticks and metadata of another run than it takes, and two runs in one body', async () => {
+    await using world = await startWorld()
+    const mixed = await world.ingest([...ticksOf(world.runId, 0, 0), ...ticksOf(OTHER, 1, 1)])
+    assert.equal(mixed.status, 400)
+    assert.match(mixed.body.detail, new RegExp(`message 1, .*tick 1 is of run ${OTHER}`))
+    const ticks = world.pipeline.outlet<EncodedTick>('ticks')
+    const metadata = world.pipeline.outlet<EncodedMetadata>('metadata')
+    await using server = await serve({ ingest: { ticks, metadata, runId: world.runId } })
+    const raw = delimited(ticksOf(OTHER, 0, 0))
+    const refused = await server.call('POST', '/api/v1/ingest', { raw, headers: TICKS })
+    assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
+    const foreign = await server.post('/api/v1/ingest/metadata', metadataOf(OTHER))
+    assert.equal(foreign.status, 400)
+    assert.match(foreign.body.detail, /this server takes run/)
   })
 })
 

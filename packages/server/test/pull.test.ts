@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { startServer } from '@tidemark/server'
 import { open } from 'tidemark'
-import { freshDatabase, temporaryFolder } from '../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { SILENT, send, serve } from './servers.ts'
 
@@ -27,6 +27,7 @@ describe('pull over HTTP', () => {
 
   it('waits for a message', async () => {
     await using server = await serve()
+    await server.tm.configureTopic('work')
     const waiting = server.post(PULL, { waitMs: 60_000 })
     await until(() => server.tm.metrics().totals.claims > 0, { what: 'the pull to wait' })
     await server.tm.publish('work', 'late')
@@ -35,6 +36,7 @@ describe('pull over HTTP', () => {
 
   it('gives back what was claimed for a client that is gone', async () => {
     await using server = await serve()
+    await server.tm.configureTopic('work')
     const ended = new AbortController()
     const gone = fetch(server.url + PULL, {
       method: 'POST',
@@ -54,6 +56,7 @@ describe('pull over HTTP', () => {
 
   it('has a limit on those that wait, and lets them end when it closes', async () => {
     await using server = await serve({ limits: { pulls: 1 } })
+    await server.tm.configureTopic('work')
     const waiting = server.post(PULL, { waitMs: 60_000 })
     await until(() => server.tm.metrics().totals.claims > 0, { what: 'the pull to wait' })
     const refused = await server.post(PULL)
@@ -88,7 +91,7 @@ describe('pull over HTTP', () => {
 
   for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     it(`is settled at another server than it was claimed at, after that is gone: ${engine}`, async () => {
-      await using place = engine === 'SQLite' ? sqliteFile() : await freshDatabase()
+      await using place = engine === 'SQLite' ? sqliteFile() : await migratedDatabase()
       const { receipt } = await claimAndGo(place.url)
       await using tm = await open(place.url, { logger: SILENT })
       await using server = await startServer({ port: 0, topics: tm, logger: SILENT })

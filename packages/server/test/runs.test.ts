@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { zstdDecompressSync } from 'node:zlib'
@@ -9,6 +10,7 @@ import {
   encodeCells,
   index,
   loadEnvironmentStrategy,
+  openIndex,
   storageRead,
   topicRead,
 } from '@tidemark/pipeline'
@@ -167,6 +169,106 @@ describe('an indexed run', () => {
   it('is compressed where it is JSON and the client can take it', async () => {
     const answer = await world.get('/api/v1/openapi.json', { 'accept-encoding': 'zstd' })
     assert.equal(answer.headers['content-encoding'], 'zstd')
+  })
+})
+
+describe('what is not there', () => {
+  let world: World
+  let run: string
+
+  before(async () => {
+    world = await startWorld()
+    run = `/api/v1/runs/${world.runId}`
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 5))
+    await world.ingest(ticksOf(world.runId, 10, LAST))
+    await world.indexed(LAST)
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  it('in a gap is 404, now and when it is asked for again, and nobody is told to keep that', async () => {
+    const paths = ['environment/7', 'environment/7?region=0,0:1,1', 'environment/7/cells/0,0', 'ticks/7/organisms']
+    for (const path of [...paths, 'difference?from=5&to=7', 'difference?from=7&to=11']) {
+      const url = `${run}/${path}`
+      for (const accept of ['application/x-protobuf', 'application/json', '*/*']) {
+        const missing = await world.get(url, { accept })
+        if (missing.status === 406) continue
+        assert.deepEqual([missing.status, missing.headers.etag], [404, undefined], url)
+        assert.doesNotMatch(String(missing.headers['cache-control']), /immutable/)
+      }
+      for (const form of ['application/x-protobuf', 'application/json', 'cell', 'organisms', 'difference']) {
+        const again = await world.get(url, { 'if-none-match': `W/"${form} ${url}"` })
+        assert.equal(again.status, 404, `${url} as ${form}`)
+      }
+    }
+  })
+
+  it('of an organism is 404 on every route', async () => {
+    for (const path of ['', '/ticks/3', '/life', '/lineage']) {
+      const answer = await world.get(`${run}/organisms/99${path}`)
+      assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_NOT_FOUND'], path)
+    }
+    assert.equal((await world.get(`${run}/organisms/2/ticks/0`)).status, 200)
+  })
+
+  it('because the range is reversed is 400, wherever a range is given', async () => {
+    await world.tm.publish('orders', 1)
+    const times = 'since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z'
+    for (const path of [
+      `${run}/series?from=5&to=4`,
+      `${run}/organisms/1/life?from=5&to=4`,
+      `${run}/environment/5?region=3,3:2,3`,
+      `/api/v1/topics/orders/messages?${times}`,
+      '/api/v1/topics/orders/messages?after=9&before=3',
+    ]) {
+      assert.equal((await world.get(path)).status, 400, path)
+    }
+    const body = { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }
+    for (const verb of ['redrive', 'discard']) {
+      assert.equal((await world.post(`/api/v1/topics/orders/dead-letters/${verb}`, body)).status, 400)
+    }
+    // Two ticks are no range: what changed can be asked for backwards.
+    assert.equal((await world.get(`${run}/difference?from=4&to=3`)).status, 200)
+  })
+})
+
+describe('a tick that is damaged in the index', () => {
+  it('is never given as if it were one', async () => {
+    await using world = await startWorld()
+    await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
+    await world.ingest(ticksOf(world.runId, 0, 5))
+    await world.indexed(5)
+    {
+      await using database = await openIndex(`sqlite:${join(world.folder, 'index')}`, world.runId, { create: false })
+      const set = (table: string, tick: number, ...bytes: number[]) =>
+        database.transaction(tx =>
+          tx.run(`update ${table} set data = ?1 where tick = ?2`, Uint8Array.from(bytes), tick),
+        )
+      // Three indexes and two types; a cell beyond the world; what zstd did not make; organisms that are none.
+      await set('environment_tick', 1, 0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)
+      await set('environment_tick', 2, 0x0a, 2, 0xe8, 0x07, 0x12, 1, 0, 0x1a, 1, 0, 0x22, 1, 0)
+      await set('environment_tick', 3, 0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3)
+      await set('organism_tick', 4, 0xff, 0xff, 0xff)
+    }
+    const run = `/api/v1/runs/${world.runId}`
+    for (const tick of [1, 2, 3]) {
+      for (const headers of [
+        { accept: 'application/x-protobuf', 'accept-encoding': 'zstd' },
+        { accept: 'application/x-protobuf', 'accept-encoding': 'identity' },
+        { accept: 'application/json' },
+      ]) {
+        const answer = await world.get(`${run}/environment/${tick}`, headers)
+        assert.ok(answer.status >= 500, `${tick} ${JSON.stringify(headers)}: ${answer.status}`)
+        assert.match(answer.body.code, /^TIDEMARK_INDEX_/)
+        assert.equal(answer.headers.etag, undefined)
+      }
+      assert.ok((await world.get(`${run}/difference?from=0&to=${tick}`)).status >= 500)
+      assert.ok((await world.get(`${run}/environment/${tick}/cells/0,0`)).status >= 500)
+    }
+    for (const path of ['ticks/4/organisms', 'organisms/1/ticks/4', 'organisms/1/life?from=4&to=4']) {
+      assert.equal((await world.get(`${run}/${path}`)).body.code, 'TIDEMARK_INDEX_TICK')
+    }
+    assert.equal((await world.get(`${run}/environment/5`)).status, 200)
   })
 })
 

@@ -53,6 +53,38 @@ describe('topics', () => {
   })
 })
 
+describe('the metrics', () => {
+  it('tell of every group what the database knows, and nothing of what is deleted', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub' })
+    await server.tm.pull('news', 'g')
+    await server.tm.publishBatch('news', [1, 2])
+    await server.tm.publish('gone', 1)
+    await server.tm.admin.stats({ maxAge: 0 })
+    const before = (await server.get('/metrics')).text
+    assert.match(before, /tidemark_group_lag_messages\{topic="news",group="g"\} 2/)
+    assert.match(before, /tidemark_group_status\{topic="news",group="g",status="ACTIVE"\} 1/)
+    assert.match(before, /tidemark_topic_removable\{topic="gone"\} 0/)
+    assert.match(before, /tidemark_topic_events_total\{event="published",topic="gone",group=""\} 1/)
+    assert.match(before, /tidemark_database_up 1/)
+    await server.tm.admin.deleteTopic('gone')
+    await server.tm.admin.stats({ maxAge: 0 })
+    const after = (await server.get('/metrics')).text
+    assert.ok(!after.includes('"gone"'))
+    assert.match(after, /topic="news"/)
+  })
+
+  it('are told when the database does not answer', async () => {
+    await using server = await serve()
+    await server.tm.publish('news', 1)
+    await server.tm.close()
+    const { status, text } = await server.get('/metrics')
+    assert.equal(status, 200)
+    assert.match(text, /tidemark_database_up 0/)
+    assert.match(text, /tidemark_topic_events_total\{event="published",topic="news",group=""\} 1/)
+  })
+})
+
 describe('messages', () => {
   it('are published one by one and many at once, and browsed', async () => {
     await using server = await serve()
@@ -130,6 +162,7 @@ describe('groups', () => {
     assert.equal((await server.get(group)).body.status, 'PAUSED')
     assert.equal((await server.post(`${group}/resume`)).body.status, 'ACTIVE')
     assert.equal((await server.post(`${group}/resurrect`)).body.code, 'TIDEMARK_INVALID_TRANSITION')
+    assert.deepEqual((await server.post(`${group}/acknowledge-loss`)).body, { acknowledged: 0 })
     assert.equal((await pull()).length, 0)
     assert.equal((await server.post(`${group}/reset`, { to: 'beginning' })).status, 200)
     assert.equal((await pull()).length, 1)
@@ -143,6 +176,30 @@ describe('groups', () => {
     const page = (await server.get('/api/v1/topics/news/groups?limit=2')).body
     assert.deepEqual([page.groups.map((each: { group: string }) => each.group), page.next], [['a', 'b'], 'b'])
     assert.equal((await server.get('/api/v1/topics/news/groups?after=b')).body.groups[0].group, 'c')
+  })
+
+  it('tell their consumers, and what waits to be tried again', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub' })
+    const group = '/api/v1/topics/news/groups/g'
+    const pull = async () =>
+      (await server.post('/api/v1/topics/news/pull', { group: 'g', from: 'beginning', max: 3, consumer: 'c' })).body
+    await pull()
+    await server.tm.publishMessages('news', [{ payload: 1, key: 'k' }, { payload: 2 }, { payload: 3 }])
+    const { receipt, messages } = await pull()
+    const [one, two, three] = messages.map((each: { id: number }) => each.id)
+    const nacks = [one, two].map(id => ({ id, error: { message: 'not now' }, delay: '1h' }))
+    assert.equal((await server.post('/api/v1/settle', { receipt, acks: [three], nacks })).status, 204)
+    const first = (await server.get(`${group}/retries?limit=1`)).body
+    assert.deepEqual([first.retries.length, first.next, first.retries[0].key], [1, one, 'k'])
+    assert.deepEqual([first.retries[0].error.message, first.retries[0].attempts], ['not now', 1])
+    assert.ok(new Date(first.retries[0].dueAt).getTime() > Date.now())
+    const rest = (await server.get(`${group}/retries?after=${first.next}`)).body
+    assert.deepEqual([rest.retries.map((each: { id: number }) => each.id), rest.next], [[two], null])
+    const { consumers } = (await server.get(`${group}/consumers`)).body
+    assert.deepEqual([consumers.length, consumers[0].consumer], [1, 'c'])
+    assert.deepEqual([consumers[0].processed, consumers[0].failed, consumers[0].handler.count], [1, 2, 3])
+    assert.equal((await server.get('/api/v1/topics/news/groups/nobody/retries')).status, 404)
   })
 
   it('of topics tracked by reference are backfilled, and tell who has processed what', async () => {
@@ -164,6 +221,38 @@ describe('groups', () => {
     assert.deepEqual([completion.body.completion[0].required, completion.body.next], [['g'], 2])
     const orphans = await server.post('/api/v1/topics/news/complete-orphans', { olderThan: '1h' })
     assert.deepEqual(orphans.body, { completed: 0 })
+  })
+})
+
+describe('claims', () => {
+  it('are listed in pages and released', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('work', { lease: 0 })
+    await server.tm.publishBatch('work', [1, 2, 3])
+    const { receipt } = (await server.post('/api/v1/topics/work/pull', { max: 2, consumer: 'gone' })).body
+    await server.post('/api/v1/topics/work/pull', { consumer: 'there', lease: '1m' })
+    const path = '/api/v1/topics/work/claims'
+    const first = (await server.get(`${path}?limit=1&messages=1`)).body
+    const [claim] = first.claims
+    assert.deepEqual([claim.consumer, claim.expiresAt, claim.unsettled, claim.messages.length], ['gone', null, 2, 1])
+    assert.deepEqual([claim.messages[0].attempt, claim.messages[0].version], [1, 1])
+    const second = (await server.get(`${path}?limit=1&after=${first.next}`)).body
+    assert.deepEqual(
+      [second.claims[0].consumer, typeof second.claims[0].expiresAt, second.next],
+      ['there', 'string', null],
+    )
+    assert.equal((await server.get(`${path}?consumer=gone`)).body.claims.length, 1)
+    assert.deepEqual((await server.post(`${path}/${claim.id}/release`)).body, {
+      topic: 'work',
+      group: '',
+      consumer: 'gone',
+      released: 2,
+      deadLettered: 0,
+    })
+    const again = await server.post(`${path}/${claim.id}/release`)
+    assert.deepEqual([again.status, again.body.code], [404, 'TIDEMARK_CLAIM_NOT_FOUND'])
+    assert.equal((await server.post('/api/v1/settle', { receipt, acks: 'all' })).status, 409)
+    assert.equal((await server.post('/api/v1/topics/work/pull', { max: 2 })).body.messages[0].attempt, 2)
   })
 })
 

@@ -20,6 +20,8 @@ import { type Answer, type Call, SILENT, send } from './servers.ts'
 
 export type World = AsyncDisposable & {
   readonly url: string
+  /** Where the pipeline keeps all it has. */
+  readonly folder: string
   readonly runId: string
   readonly pipeline: Pipeline
   readonly tm: Tidemark
@@ -52,6 +54,7 @@ export async function startWorld(options: ServerOptions = {}, more: PipelineConf
   const call: World['call'] = (method, path, given) => send(server.url, method, path, given)
   return {
     url: server.url,
+    folder: folder.path,
     runId: RUN_ID,
     pipeline,
     tm,

@@ -4,9 +4,9 @@ import { confirm } from '../confirm.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Given } from '../given.ts'
+import { type Given, present } from '../given.ts'
 import { table } from '../output/table.ts'
-import { GROUP_HEADINGS, groupRow } from './group-rows.ts'
+import { CONSUMER_HEADINGS, consumerRow, GROUP_HEADINGS, groupRow, RETRY_HEADINGS, retryRow } from './group-rows.ts'
 
 /** A queue has one group, which has no name. */
 const TOPIC_AND_GROUP = [{ name: 'topic' }, { name: 'group', optional: true }] as const
@@ -26,6 +26,46 @@ export const list: Command = {
       surroundings.output.result(groups, () => table(GROUP_HEADINGS, groups.map(groupRow)))
       return EXIT.done
     }),
+}
+
+export const consumers: Command = {
+  name: 'groups consumers',
+  summary: 'Lists the consumers of a group, or of all groups of a topic, in every process',
+  arguments: TOPIC_AND_GROUP,
+  options: DATABASE,
+  examples: [{ run: 'tidemark groups consumers orders email', what: 'what each has done, how fast, and when last' }],
+  run: (given, surroundings) =>
+    withTopics(given, surroundings, async tm => {
+      const group = given.argument('group')
+      const found = await tm.admin.consumers(given.argument('topic'), group === '' ? {} : { group })
+      surroundings.output.result(found, () => table(CONSUMER_HEADINGS, found.map(consumerRow)))
+      return EXIT.done
+    }),
+}
+
+export const retries: Command = {
+  name: 'groups retries',
+  summary: 'Lists the messages that wait to be delivered to a group again, by id',
+  arguments: TOPIC_AND_GROUP,
+  options: {
+    after: { value: '<id>', help: 'those after this message, for the next page' },
+    limit: { value: '<n>', help: 'at most so many; 100 if not said' },
+    ...DATABASE,
+  },
+  examples: [{ run: 'tidemark groups retries orders email', what: 'when each is due, how often it failed, and why' }],
+  run: (given, surroundings) => {
+    const group = given.argument('group')
+    const query = present({
+      group: group === '' ? undefined : group,
+      after: given.whole('after', { min: 0 }),
+      limit: given.whole('limit', { max: 1_000 }),
+    })
+    return withTopics(given, surroundings, async tm => {
+      const found = await tm.admin.retries(given.argument('topic'), query)
+      surroundings.output.result(found, () => table(RETRY_HEADINGS, found.map(retryRow)))
+      return EXIT.done
+    })
+  },
 }
 
 type Deed = {
@@ -117,8 +157,22 @@ export const resurrect = deed({
         : { backfill: { maxMessages } }
     return async (tm, topic, group) => {
       const resurrected = await tm.admin.resurrectGroup(topic, group, options)
-      return { text: `is back; ${resurrected.skipped} messages were left out`, fields: resurrected }
+      const { skipped, lost } = resurrected
+      return {
+        text: `is back; ${skipped} messages were left out, ${lost} were cleaned up meanwhile`,
+        fields: resurrected,
+      }
     }
+  },
+})
+
+export const acknowledgeLoss = deed({
+  verb: 'acknowledge-loss',
+  summary: 'Take note of the messages that a group has lost; health shows them until then',
+  example: { run: 'tidemark groups acknowledge-loss orders email', what: 'the count itself stays' },
+  prepare: () => async (tm, topic, group) => {
+    const { acknowledged } = await tm.admin.acknowledgeLoss(topic, group)
+    return { text: `had lost ${acknowledged} messages that nobody had acknowledged`, fields: { acknowledged } }
   },
 })
 

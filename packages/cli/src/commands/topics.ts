@@ -14,8 +14,14 @@ const SETTINGS: OptionTable = {
   semantics: { value: '<kind>', help: 'queue or pub-sub' },
   tracking: { value: '<kind>', help: 'offset or reference; of a topic that exists, it is switched while groups run' },
   retention: { value: '<duration>', help: "how long a message is kept once every group has it: '24h', forever" },
-  'max-retention': { value: '<duration>', help: "after this it goes whatever the groups do: '30d', none" },
-  'zero-subscription-retention': { value: '<duration>', help: 'how long messages are kept while nobody is subscribed' },
+  'max-retention': {
+    value: '<duration>',
+    help: "after this it goes whatever the groups do: '30d', none (default with --retention forever)",
+  },
+  'zero-subscription-retention': {
+    value: '<duration>',
+    help: "how long messages are kept while nobody is subscribed: '24h', forever (default with --retention forever)",
+  },
   'block-publish-without-subscription': {
     value: '<true|false>',
     help: 'true: publishing fails while nobody is subscribed',
@@ -145,7 +151,7 @@ function settingsOf(given: Given): TopicOptions {
     tracking: given.oneOf('tracking', ['offset', 'reference']),
     retention: given.durationOr('retention', 'forever'),
     maxRetention: given.durationOr('max-retention', 'none'),
-    zeroSubscriptionRetention: given.duration('zero-subscription-retention'),
+    zeroSubscriptionRetention: given.durationOr('zero-subscription-retention', 'forever'),
     blockPublishWithoutSubscription: truth(given, 'block-publish-without-subscription'),
     zombieTtl: given.duration('zombie-ttl'),
     advanceZombies: truth(given, 'advance-zombies'),

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError } from 'fastify'
+import { httpWords, withoutPaths } from './http-words.ts'
 import { CODE_BY_FASTIFY_CODE, STATUS_BY_CODE } from './statuses.ts'
 
 /** One shape for everything that goes wrong (RFC 9457). */
@@ -29,16 +30,21 @@ export function toProblem(error: unknown): Problem {
     path: `${validationContext ?? 'request'}${instancePath}`,
     message: `${problem}${namesOf(params)}`,
   }))
-  return { ...problemOf(code, status, message ?? ''), ...(errors !== undefined && { errors }) }
+  // Of a path that does not exist, the client itself has spoken.
+  const detail = code === 'TIDEMARK_NOT_FOUND' ? (message ?? '') : httpWords({ ...fieldsOf(thrown), code, message })
+  return { ...problemOf(code, status, detail), ...(errors !== undefined && { errors }) }
 }
 
 /** Only what the table itself has: every object also has a 'constructor'. */
 const own = <T>(table: { readonly [code: string]: T }, code: string): T | undefined =>
   Object.hasOwn(table, code) ? table[code] : undefined
 
+const fieldsOf = (error: object): { readonly [name: string]: unknown } => Object.fromEntries(Object.entries(error))
+
 /** A fault of the client that has no code of ours, or a fault of ours. */
 function unexpected({ statusCode = 500, message = '' }: Partial<FastifyError>): Problem {
-  if (statusCode >= 400 && statusCode < 500) return problemOf('TIDEMARK_BAD_REQUEST', statusCode, String(message))
+  if (statusCode >= 400 && statusCode < 500)
+    return problemOf('TIDEMARK_BAD_REQUEST', statusCode, withoutPaths(String(message)))
   return problemOf('TIDEMARK_INTERNAL', 500, 'Something failed inside the server; its log says what')
 }
 

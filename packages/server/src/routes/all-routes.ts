@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
+import { claimRoutes } from './claims.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { descriptionRoutes } from './description.ts'
 import { environmentRoutes } from './environment.ts'
@@ -20,6 +21,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...messageRoutes(context),
   ...pullRoutes(context),
   ...groupRoutes(context),
+  ...claimRoutes(context),
   ...deadLetterRoutes(context),
   ...pipelineRoutes(context),
   ...ingestRoutes(context),

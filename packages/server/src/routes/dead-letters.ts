@@ -2,8 +2,9 @@ import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
-import { given, mapped, timeOf } from '../inputs.ts'
+import { given, mapped, requireOrder, timeOf } from '../inputs.ts'
 import { toJson } from '../messages.ts'
+import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, GroupName, Id, nullable, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
 import { DeadLetter, LetterParams } from '../schemas/messages.ts'
@@ -101,11 +102,13 @@ export const deadLetterRoutes = (context: Context): Route[] => [
   }),
 ]
 
-const letterJson = (letter: DeadLetterMessage): object => ({
-  ...toJson(letter),
-  history: letter.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
-})
+const letterJson = (letter: DeadLetterMessage): object =>
+  withPlainErrors({
+    ...toJson(letter),
+    history: letter.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
+  })
 
 function filterOf({ since, until, ...filter }: Static<typeof Filter>): DeadLetterFilter {
+  requireOrder({ since: mapped(since, timeOf), until: mapped(until, timeOf) })
   return { ...filter, ...given({ since: mapped(since, timeOf), until: mapped(until, timeOf) }) }
 }

@@ -41,19 +41,20 @@ export const environmentRoutes = (context: Context): Route[] => [
       const region = mapped(query.region, regionOf)
       const timing = new Timing()
       return await context.runs.use(runId, async run => {
-        if (await isKnown(run, { index: 'environment', tick, form: type }, request, reply))
-          return reply.code(304).send()
-        timing.mark('index')
+        const isCurrent = () => isKnown(run, { index: 'environment', tick, form: type }, request, reply)
         if (type === JSON_TYPE) {
           const cells = required(await run.index.environment.cells(tick, region), tick)
           timing.mark('read')
-          const text = JSON.stringify(columnsOf(cells, context))
+          const columns = columnsOf(cells, context)
+          if (await isCurrent()) return reply.code(304).send()
+          const text = JSON.stringify(columns)
           timing.mark('encode')
           return timed(reply, timing).header('content-type', JSON_TYPE).send(text)
         }
         const { bytes, encoding } = await bytesOf(run, tick, region, request.headers['accept-encoding'])
-        if (encoding !== undefined) reply.header('content-encoding', encoding)
         timing.mark('read')
+        if (await isCurrent()) return reply.code(304).send()
+        if (encoding !== undefined) reply.header('content-encoding', encoding)
         return timed(reply, timing).header('content-type', CELLS_TYPE).send(bytes)
       })
     },
@@ -73,8 +74,8 @@ export const environmentRoutes = (context: Context): Route[] => [
     async handle({ params: { runId, tick, coordinates }, request, reply }) {
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick, form: 'cell' } as const
-        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
-        return { cell: required(await run.index.environment.cell(tick, numbersOf(coordinates)), tick) ?? null }
+        const cell = required(await run.index.environment.cell(tick, numbersOf(coordinates)), tick) ?? null
+        return (await isKnown(run, asked, request, reply)) ? reply.code(304).send() : { cell }
       })
     },
   }),
@@ -84,7 +85,7 @@ export const environmentRoutes = (context: Context): Route[] => [
     path: `${RUN}/difference`,
     tag,
     name: 'difference',
-    summary: 'What changed from one tick to another',
+    summary: 'What changed from one tick to another, forwards or backwards',
     params: RunParams,
     query: strict({ from: Tick, to: Tick }),
     answers: {
@@ -98,10 +99,11 @@ export const environmentRoutes = (context: Context): Route[] => [
     async handle({ params: { runId }, query: { from, to }, request, reply }) {
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick: Math.max(from, to), form: 'difference' } as const
-        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
         const difference = await run.index.environment.difference(from, to)
         if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
-        return { set: columnsOf(difference.set, context), emptied: [...difference.emptied] }
+        const set = columnsOf(difference.set, context)
+        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
+        return { set, emptied: [...difference.emptied] }
       })
     },
   }),

@@ -1,13 +1,22 @@
-import type { BackfillOptions } from 'tidemark'
+import type { BackfillOptions, WaitingRetry as Retry } from 'tidemark'
 import { GroupNotFoundError } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
+import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { Count, Empty, From, GroupName, nullable, PageLimit, strict } from '../schemas/common.ts'
-import { BackfillFields, BackfillGiven, BackfillProgress, GroupHealth, GroupParams } from '../schemas/groups.ts'
+import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict } from '../schemas/common.ts'
+import {
+  BackfillFields,
+  BackfillGiven,
+  BackfillProgress,
+  Consumer,
+  GroupHealth,
+  GroupParams,
+} from '../schemas/groups.ts'
+import { WaitingRetry } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'groups'
@@ -32,7 +41,7 @@ export const groupRoutes = (context: Context): Route[] => [
       const groups = await context.topics.admin.groups(topic)
       const sorted = groups.toSorted((one, other) => (one.group < other.group ? -1 : 1))
       const { items, next } = pageByName(sorted, ({ group }) => group, query)
-      return { groups: items, next }
+      return { groups: withPlainErrors(items), next }
     },
   }),
 
@@ -46,6 +55,43 @@ export const groupRoutes = (context: Context): Route[] => [
     answers: { 200: { says: 'The group', content: GroupHealth } },
     async handle({ params }) {
       return await find(context, params)
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${GROUP}/consumers`,
+    tag,
+    name: 'listConsumers',
+    summary: 'Its consumers in every process: what they have done, how long it took, and when last',
+    params: GroupParams,
+    answers: { 200: { says: 'By name', content: strict({ consumers: Type.Array(Consumer) }) } },
+    async handle({ params: { topic, group } }) {
+      return { consumers: await context.topics.admin.consumers(topic, { group }) }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${GROUP}/retries`,
+    tag,
+    name: 'listRetries',
+    summary: 'Messages that wait to be delivered to it again, with due times and errors, by id',
+    params: GroupParams,
+    query: strict({ after: Type.Optional(Id), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page',
+        content: strict({ retries: Type.Array(WaitingRetry), next: nullable(Type.Integer()) }),
+      },
+    },
+    async handle({ params: { topic, group }, query }) {
+      const { limit = 100 } = query
+      const retries = await context.topics.admin.retries(topic, { ...query, group, limit })
+      return {
+        retries: retries.map(retry => withPlainErrors(retryJson(retry))),
+        next: retries.length < limit ? null : (retries.at(-1)?.id ?? null),
+      }
     },
   }),
 
@@ -64,13 +110,29 @@ export const groupRoutes = (context: Context): Route[] => [
     answers: {
       200: {
         says: 'What it missed for good, and whether the rest is being brought',
-        content: strict({ epoch: Type.Integer(), skipped: Count, backfill: Type.Boolean() }),
+        content: strict({ epoch: Type.Integer(), skipped: Count, lost: Count, backfill: Type.Boolean() }),
       },
     },
     problems: [409],
     async handle({ params: { topic, group }, body: { backfill } }) {
       const options = backfill === undefined ? {} : { backfill: backfill === false ? backfill : planOf(backfill) }
       return await context.topics.admin.resurrectGroup(topic, group, options)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${GROUP}/acknowledge-loss`,
+    tag,
+    name: 'acknowledgeLoss',
+    summary: 'Takes note of the messages that the group has lost; health shows them until then',
+    params: GroupParams,
+    body: Empty,
+    answers: {
+      200: { says: 'Lost messages that were not acknowledged before', content: strict({ acknowledged: Count }) },
+    },
+    async handle({ params: { topic, group } }) {
+      return await context.topics.admin.acknowledgeLoss(topic, group)
     },
   }),
 
@@ -123,7 +185,7 @@ export const groupRoutes = (context: Context): Route[] => [
     async handle({ params: { topic, group } }) {
       const progress = await context.topics.admin.backfill(topic, group)
       if (progress === undefined) throw new NotFoundError(`Group '${group}' of topic '${topic}' never had a backfill`)
-      return progress
+      return withPlainErrors(progress)
     },
   }),
 
@@ -194,14 +256,19 @@ function changeBackfill(
 
 async function find(context: Context, { topic, group }: Static<typeof GroupParams>): Promise<object> {
   const groups = await context.topics.admin.groups(topic)
-  const found = groups.find(each => each.group === group || each.group === '')
-  if (found !== undefined) return found
+  const found = groups.find(each => each.group === group) ?? groups.find(each => each.group === '')
+  if (found !== undefined) return withPlainErrors(found)
   throw new GroupNotFoundError(
     topic,
     group,
     groups.map(each => each.group),
   )
 }
+
+const retryJson = (retry: Retry): object => ({
+  ...retry,
+  history: retry.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
+})
 
 function planOf({ targetLatency, ...rest }: Static<typeof BackfillGiven>): BackfillOptions {
   return { ...rest, ...given({ targetLatency: mapped(targetLatency, durationOf) }) } as BackfillOptions

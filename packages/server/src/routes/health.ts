@@ -1,13 +1,18 @@
-import type { Health } from 'tidemark'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Health, Metrics, Tidemark } from 'tidemark'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import type { ServerMetrics } from '../metrics.ts'
+import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { HealthSchema, ServerHealthSchema } from '../schemas/health.ts'
 import { openStream } from '../streams/event-stream.ts'
 
 const tag = 'server'
 const started = performance.now()
+
+/** Asked once at a time: a database that does not answer is not to use up the connections. */
+const asked = new WeakMap<Tidemark, Promise<unknown>>()
 
 export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] => [
   route({
@@ -18,20 +23,23 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     summary: 'Whether this server can work, for load balancers',
     answers: {
       200: { says: 'It can', content: ServerHealthSchema },
-      503: { says: 'The database does not answer, or a service has failed', content: ServerHealthSchema },
+      503: {
+        says: 'A database or the storage does not answer, a group can claim nothing, or a service fails',
+        content: ServerHealthSchema,
+      },
     },
     async handle({ reply }) {
       const { topics, pipeline } = context.settings
-      const areTopicsHealthy = topics === undefined || (await answers(topics.admin.topics()))
-      const isPipelineHealthy = pipeline === undefined || pipeline.status().healthy
-      const healthy = areTopicsHealthy && isPipelineHealthy
+      const [ofTopics, ofPipeline] = await Promise.all([topics && topicsHealth(topics), pipeline?.look()])
+      const isPipelineHealthy = ofPipeline?.healthy !== false
+      const healthy = ofTopics?.healthy !== false && isPipelineHealthy
       return reply
         .code(healthy ? 200 : 503)
         .header('cache-control', 'no-store')
         .send({
           healthy,
           uptimeMs: performance.now() - started,
-          topics: topics === undefined ? null : { healthy: areTopicsHealthy },
+          topics: withPlainErrors(ofTopics ?? null),
           pipeline: pipeline === undefined ? null : { healthy: isPipelineHealthy },
         })
     },
@@ -45,7 +53,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     summary: 'What needs somebody’s attention in all topics; safe to poll',
     answers: { 200: { says: 'Whatever there is', content: HealthSchema } },
     async handle() {
-      return healthJson(await context.topics.admin.health())
+      return withPlainErrors(healthJson(await context.topics.admin.health()))
     },
   }),
 
@@ -82,13 +90,32 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
   }),
 ]
 
+/** A load balancer does not wait for longer, and a database that goes silent would never answer. */
+const ANSWER_MS = 4_000
+
+type TopicsHealth = Pick<Metrics, 'failing'> & { readonly healthy: boolean; readonly unreachableSince: Date | null }
+
+async function topicsHealth(topics: Tidemark): Promise<TopicsHealth> {
+  const askedAt = new Date()
+  const question = asked.get(topics) ?? topics.admin.topics().finally(() => asked.delete(topics))
+  asked.set(topics, question)
+  const isReachable = await answers(question)
+  const { outages, failing } = topics.metrics()
+  const outage = outages.find(({ kind }) => kind === 'connection')
+  const unreachableSince = isReachable ? null : (outage?.since ?? askedAt)
+  return { healthy: isReachable && failing.length === 0, unreachableSince, failing }
+}
+
 async function answers(question: Promise<unknown>): Promise<boolean> {
+  const late = new AbortController()
   try {
-    await question
-    return true
+    const waiting = delay(ANSWER_MS, false, { signal: late.signal }).catch(() => false)
+    return await Promise.race([question.then(() => true), waiting])
   } catch {
     // Why it does not is told by every route that needs it.
     return false
+  } finally {
+    late.abort()
   }
 }
 
@@ -101,5 +128,6 @@ const healthJson = (health: Health): object => ({
     ...each,
     startedAt: dateOf(each.startedAt),
     finishedAt: dateOf(each.finishedAt),
+    succeededAt: dateOf(each.succeededAt),
   })),
 })

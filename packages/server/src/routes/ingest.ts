@@ -3,7 +3,7 @@ import { encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pi
 import { ClosedError } from 'tidemark'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
-import { BodyTimeoutError, BodyTooLargeError, NotServedError } from '../errors.ts'
+import { BadRequestError, BodyTimeoutError, BodyTooLargeError, NotServedError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { IngestTarget } from '../options.ts'
 import { API, type Route, route } from '../route.ts'
@@ -25,7 +25,9 @@ export const ingestRoutes = (context: Context): Route[] => [
     says:
       'Each tick is a TickData with its length before it (a varint). Ticks are handed on as they come, and no faster than ' +
       'the pipeline takes them; an error names the place in the body, and what came before it was handed on. When this ' +
-      'answers, the ticks are in the memory of the pipeline, and on the disk with the next batch. Sending them again is fine.',
+      'answers, the ticks are in the memory of the pipeline, and on the disk with the next batch. Sending them again is fine. ' +
+      'A tick that can not be decoded, is of another run than the first one (or than the run this server takes), or has a cell ' +
+      'beyond the world of its metadata is refused: 400, and it is not stored.',
     streamedBody: TICKS_TYPES,
     answers: {
       202: {
@@ -34,14 +36,15 @@ export const ingestRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ request, reply }) {
-      const { ticks } = target(context)
+      const { ticks, runId } = target(context)
       const { limits } = context.settings
       using gone = untilGone(request, context.closing.signal)
       let count = 0
       let bytes = 0
       let lastTick: number | null = null
       const body = watched(request.body as Readable, limits, gone.signal)
-      for await (const tick of readTicks('The body', body)) {
+      const metadataOf = (ofRun: string) => context.ingestedRuns.metadataOf(ofRun)
+      for await (const tick of readTicks('The body', body, { runId, metadataOf })) {
         const { length } = tick.bytes
         lastTick = tick.tick
         await ticks.put(tick, { signal: gone.signal })
@@ -61,11 +64,15 @@ export const ingestRoutes = (context: Context): Route[] => [
     body: MetadataSchema,
     answers: { 202: { says: 'It was handed on', content: strict({ runId: Type.String() }) } },
     async handle({ body, request, reply }) {
-      const { metadata } = target(context)
+      const { metadata, runId } = target(context)
       if (metadata === undefined) throw new NotServedError('a place for metadata', 'ingest.metadata')
+      if (runId !== undefined && body.runId !== runId) {
+        throw new BadRequestError(`This is the metadata of run ${body.runId}; this server takes run ${runId}`)
+      }
       using gone = untilGone(request, context.closing.signal)
       const bytes = encodeMetadata(body as SimulationMetadata)
       await metadata.put({ runId: body.runId, bytes }, { signal: gone.signal })
+      context.ingestedRuns.note(body as SimulationMetadata)
       return reply.code(202).send({ runId: body.runId })
     },
   }),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
-import { given, mapped, timeOf } from '../inputs.ts'
+import { given, mapped, requireOrder, timeOf } from '../inputs.ts'
 import { toBatchMessage, toJson } from '../messages.ts'
 import { API, type Route, route } from '../route.ts'
 import { Id, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
@@ -65,6 +65,8 @@ export const messageRoutes = (context: Context): Route[] => [
     }),
     answers: { 200: { says: 'A page', content: MessagesPage } },
     async handle({ params: { topic }, query: { after, before, since, until, ...query } }) {
+      requireOrder({ since: mapped(since, timeOf), until: mapped(until, timeOf) })
+      requireOrder({ after: numberOf(after), before: numberOf(before) })
       const page = await context.topics.admin.browse(topic, {
         ...query,
         ...given({
@@ -102,6 +104,12 @@ export const messageRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+/** Of an id; messageIds have no order that a client could know. */
+function numberOf(text: string | undefined): number | undefined {
+  const place = mapped(text, placeOf)
+  return typeof place === 'number' ? place : undefined
+}
 
 const placeOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text)
 

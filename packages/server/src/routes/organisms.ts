@@ -1,9 +1,10 @@
-import type { Organism } from '@tidemark/pipeline'
+import type { Organism, OrganismFacts } from '@tidemark/pipeline'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
-import { given } from '../inputs.ts'
+import { given, requireOrder } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, type Route, route } from '../route.ts'
+import type { OpenRun } from '../runs/run-indexes.ts'
 import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, PageLimit, strict } from '../schemas/common.ts'
 import {
@@ -44,11 +45,12 @@ export const organismRoutes = (context: Context): Route[] => [
     },
     async handle({ params: { runId, tick }, query: { after = -1, limit = 10_000 }, request, reply }) {
       const asked = { index: 'organisms', tick, form: 'organisms' } as const
-      const all = await context.runs.use(runId, async run => {
-        return (await isKnown(run, asked, request, reply)) ? 'known' : await run.index.organisms.at(tick)
+      const { all, isCurrent } = await context.runs.use(runId, async run => {
+        const found = await run.index.organisms.at(tick)
+        if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
+        return { all: found, isCurrent: await isKnown(run, asked, request, reply) }
       })
-      if (all === 'known') return reply.code(304).send()
-      if (all === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
+      if (isCurrent) return reply.code(304).send()
       const rest = after < 0 ? [...all] : all.filter(({ id }) => id > after)
       const page = rest.sort((one, other) => one.id - other.id).slice(0, limit)
       return {
@@ -68,8 +70,7 @@ export const organismRoutes = (context: Context): Route[] => [
     params: OrganismParams,
     answers: { 200: { says: 'Its facts', content: OrganismFactsSchema } },
     async handle({ params: { runId, organismId } }) {
-      const facts = await context.runs.use(runId, ({ index }) => index.organisms.facts(organismId))
-      return facts ?? unknown(organismId)
+      return await ofOrganism(context, runId, organismId, async (_, facts) => facts)
     },
   }),
 
@@ -84,7 +85,9 @@ export const organismRoutes = (context: Context): Route[] => [
       200: { says: 'Its state; null: it was not there', content: strict({ organism: nullable(OrganismSchema) }) },
     },
     async handle({ params: { runId, organismId, tick } }) {
-      const organism = await context.runs.use(runId, ({ index }) => index.organisms.oneAt(organismId, tick))
+      const organism = await ofOrganism(context, runId, organismId, ({ index }) =>
+        index.organisms.oneAt(organismId, tick),
+      )
       if (organism === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
       return { organism: organism === undefined ? null : organismJson(organism) }
     },
@@ -108,7 +111,8 @@ export const organismRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId, organismId }, query: { from, to, limit } }) {
-      const life = await context.runs.use(runId, ({ index }) =>
+      requireOrder({ from, to })
+      const life = await ofOrganism(context, runId, organismId, ({ index }) =>
         index.organisms.life(organismId, given({ from, to, limit })),
       )
       return { life: life.map(({ tick, state }) => ({ tick, state: organismJson(state) })) }
@@ -130,7 +134,7 @@ export const organismRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId, organismId }, query: { limit = 100 } }) {
-      return await context.runs.use(runId, ({ index }) => index.organisms.lineage(organismId, limit))
+      return await ofOrganism(context, runId, organismId, ({ index }) => index.organisms.lineage(organismId, limit))
     },
   }),
 ]
@@ -140,6 +144,16 @@ const organismJson = ({ genome, ...organism }: Organism): object => ({
   genomeBase64: Buffer.from(genome).toString('base64'),
 })
 
-function unknown(organismId: number): never {
-  throw new NotFoundError(`No organism ${organismId} is indexed`)
+/** An organism that nobody has ever seen is not found, whatever is asked of it. */
+async function ofOrganism<T>(
+  context: Context,
+  runId: string,
+  organismId: number,
+  read: (run: OpenRun, facts: OrganismFacts) => Promise<T>,
+): Promise<T> {
+  return await context.runs.use(runId, async run => {
+    const facts = await run.index.organisms.facts(organismId)
+    if (facts === null) throw new NotFoundError(`No organism ${organismId} is indexed`)
+    return await read(run, facts)
+  })
 }

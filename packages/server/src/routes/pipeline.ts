@@ -1,6 +1,7 @@
 import type { PipelineStatus, StartReport } from '@tidemark/pipeline'
 import type { Context } from '../context.ts'
 import { ServiceStartError } from '../errors.ts'
+import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Empty } from '../schemas/common.ts'
 import { PipelineStatusSchema, ServiceParams, ServiceStatusSchema, StartReportSchema } from '../schemas/pipeline.ts'
@@ -17,7 +18,7 @@ export const pipelineRoutes = (context: Context): Route[] => [
     summary: 'The services and resources of the pipeline',
     answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
     async handle() {
-      return statusJson(context.pipeline.status())
+      return statusJson(await context.pipeline.look())
     },
   }),
 
@@ -95,6 +96,34 @@ export const pipelineRoutes = (context: Context): Route[] => [
       },
     }),
   ]),
+
+  route({
+    method: 'POST',
+    path: `${API}/pipeline/clear-errors`,
+    tag,
+    name: 'clearPipelineErrors',
+    summary: 'Forgets the errors of all services and resources; what still fails is told again',
+    body: Empty,
+    answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+    async handle() {
+      context.pipeline.clearErrors()
+      return statusJson(context.pipeline.status())
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${SERVICE}/clear-errors`,
+    tag,
+    name: 'clearServiceErrors',
+    summary: 'Forgets the errors of one service; what still fails is told again',
+    params: ServiceParams,
+    body: Empty,
+    answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+    async handle({ params: { service } }) {
+      context.pipeline.clearErrors(service)
+      return withErrors(context.pipeline.services.statusOf(service))
+    },
+  }),
 ]
 
 const VERBS = { stop: 'Stops', pause: 'Pauses', resume: 'Resumes' } as const
@@ -102,10 +131,13 @@ const VERBS = { stop: 'Stops', pause: 'Pauses', resume: 'Resumes' } as const
 type WithErrors = { readonly errors: readonly { readonly at: Date; readonly action: string; readonly error: Error }[] }
 
 /** Errors as what they say; no stack leaves the process. */
-const withErrors = <T extends WithErrors>(status: T): object => ({
+const withErrors = <T extends WithErrors & { readonly waitingFor?: string | null }>(status: T): object => ({
   ...status,
-  errors: status.errors.map(({ at, action, error }) => ({ at, action, name: error.name, message: error.message })),
+  ...(typeof status.waitingFor === 'string' && { waitingFor: withoutPaths(status.waitingFor) }),
+  errors: status.errors.map(({ at, action, error }) => ({ at, action, name: error.name, message: wordsOf(error) })),
 })
+
+const wordsOf = (error: Error): string => httpWords({ ...error, message: error.message })
 
 const statusJson = ({ services, resources, healthy }: PipelineStatus): object => ({
   healthy,
@@ -113,7 +145,8 @@ const statusJson = ({ services, resources, healthy }: PipelineStatus): object =>
   resources: resources.map(withErrors),
 })
 
-const reportJson = ({ started, failed }: StartReport): object => ({
+const reportJson = ({ started, waiting, failed }: StartReport): object => ({
   started,
-  failed: failed.map(({ service, error }) => ({ service, name: error.name, message: error.message })),
+  waiting,
+  failed: failed.map(({ service, error }) => ({ service, name: error.name, message: wordsOf(error) })),
 })

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
-import { given } from '../inputs.ts'
+import { given, requireOrder } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
 import { nullable, PageLimit, strict } from '../schemas/common.ts'
@@ -131,6 +131,7 @@ export const runRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId }, query: { from, to, points } }) {
+      requireOrder({ from, to })
       return { points: await context.runs.use(runId, ({ index }) => index.series.read(given({ from, to, points }))) }
     },
   }),

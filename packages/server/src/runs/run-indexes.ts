@@ -25,14 +25,14 @@ type Entry = { readonly opened: Promise<OpenRun>; users: number; isDropped: bool
 export class RunIndexes {
   readonly #address: string
   readonly #most: number
-  readonly #strategy: EnvironmentStrategy | undefined
+  readonly #strategies: readonly EnvironmentStrategy[]
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>()
 
-  constructor(address: string, most: number, strategy?: EnvironmentStrategy) {
+  constructor(address: string, most: number, strategies: readonly EnvironmentStrategy[] = []) {
     this.#address = address
     this.#most = most
-    this.#strategy = strategy
+    this.#strategies = strategies
   }
 
   /** Oldest first. */
@@ -81,8 +81,7 @@ export class RunIndexes {
       this.#entries.set(runId, found)
       return found
     }
-    const options = { ...(this.#strategy && { environmentStrategy: this.#strategy }) }
-    const opened = openRunIndex(this.#address, runId, options).then(index => ({
+    const opened = openRunIndex(this.#address, runId, { environmentStrategy: this.#strategies }).then(index => ({
       index,
       knownEnd: { environment: -1, organisms: -1 },
     }))

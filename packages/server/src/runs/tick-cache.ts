@@ -9,9 +9,11 @@ type Asked = {
   readonly form: string
 }
 
+const VARY = 'accept, accept-encoding'
+
 /**
- * Below the end of what is indexed nothing changes any more: such an answer may be kept for good. True where the client
- * has it, and is told so.
+ * Of an answer that was found: below the end of what is indexed nothing changes any more, so it may be kept for good. True where
+ * the client has it, and is to be told so. Never before the answer is known to exist: a tick in a gap has none, and may yet come.
  */
 export async function isKnown(
   run: OpenRun,
@@ -22,11 +24,11 @@ export async function isKnown(
   const { knownEnd } = run
   if (tick >= knownEnd[index]) knownEnd[index] = (await run.index[index].range())?.tickEnd ?? -1
   if (tick >= knownEnd[index]) {
-    reply.headers({ 'cache-control': 'no-cache', vary: 'accept, accept-encoding' })
+    reply.headers({ 'cache-control': 'no-cache', vary: VARY })
     return false
   }
   // Weak, since an answer may go out compressed in one way or another.
   const etag = `W/"${form} ${url.replaceAll('"', '')}"`
-  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: 'accept, accept-encoding' })
+  reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: VARY })
   return headers['if-none-match'] === etag
 }

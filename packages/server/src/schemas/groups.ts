@@ -4,6 +4,8 @@ import { share } from './shared.ts'
 
 export const GroupParams = strict({ topic: TopicName, group: GroupName })
 
+export const Failure = strict({ name: Type.String(), message: Type.String() })
+
 export const BackfillFields = {
   preset: Type.Optional(Type.Enum(['conservative', 'aggressive'])),
   scope: Type.Optional(Type.Enum(['pending', 'retained'])),
@@ -34,6 +36,33 @@ export const BackfillProgress = share(
   }),
 )
 
+export const Percentiles = share(
+  'Percentiles',
+  strict(
+    {
+      count: Type.Number(),
+      p50: Type.Number(),
+      p95: Type.Number(),
+      p99: Type.Number(),
+      max: Type.Number(),
+    },
+    { description: 'In milliseconds.' },
+  ),
+)
+
+export const Consumer = strict({
+  topic: Type.String(),
+  group: Type.String({ description: 'Empty in a queue.' }),
+  consumer: Type.String(),
+  instance: Type.String({ description: 'The process it works in.' }),
+  processed: Count,
+  failed: Count,
+  handler: Percentiles,
+  startedAt: Time,
+  lastActiveAt: nullable(Time),
+  reportedAt: Time,
+})
+
 export const GroupHealth = share(
   'GroupHealth',
   strict({
@@ -48,7 +77,7 @@ export const GroupHealth = share(
     sinceHeartbeatMs: Type.Number(),
     heartbeatTimeoutMs: Type.Number(),
     misses: Count,
-    lagMessages: Count,
+    lagMessages: Type.Integer({ minimum: 0, description: 'What a backfill has yet to bring included.' }),
     lagMs: Type.Number(),
     inFlight: Count,
     retries: Count,
@@ -57,9 +86,19 @@ export const GroupHealth = share(
     failed: Count,
     filtered: Count,
     ratePerSecond: Type.Number(),
+    consumers: Count,
+    handler: Percentiles,
+    claimConflicts: strict({
+      lastMinute: Type.Number(),
+      ratio: Type.Number({ description: 'Of the claims of the last minute, from 0 to 1.' }),
+    }),
     movedAt: Time,
     lost: Count,
     lostAt: nullable(Time),
+    unacknowledgedLoss: Count,
     backfill: nullable(BackfillProgress),
+    lastClaimAt: nullable(Time),
+    failingSince: nullable(Time),
+    lastError: nullable(Failure),
   }),
 )

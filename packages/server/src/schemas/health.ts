@@ -1,12 +1,21 @@
 import { Type } from 'typebox'
 import { Count, nullable, strict, Time } from './common.ts'
-import { GroupHealth } from './groups.ts'
+import { Failure, GroupHealth } from './groups.ts'
+
+const FailingGroup = strict({
+  topic: Type.String(),
+  group: Type.String(),
+  lastClaimAt: nullable(Time),
+  failingSince: nullable(Time),
+  lastError: nullable(Failure),
+})
 
 export const HealthSchema = strict({
   healthy: Type.Boolean({ description: 'Nothing below needs anybody.' }),
   checkedAt: Time,
   nearTimeout: Type.Array(GroupHealth),
   dead: Type.Array(GroupHealth),
+  lost: Type.Array(GroupHealth, { description: 'Groups that have lost messages, until that is acknowledged.' }),
   stuck: Type.Array(strict({ topic: Type.String(), since: Time, ageMs: Type.Number() })),
   inconsistencies: Type.Array(strict({ topic: Type.String(), what: Type.String() })),
   cleanUp: strict({
@@ -15,6 +24,7 @@ export const HealthSchema = strict({
     overdue: Type.Boolean(),
     removable: Type.Array(strict({ topic: Type.String(), messages: Count })),
   }),
+  clock: nullable(strict({ ok: Type.Boolean(), offsetMs: Type.Number() })),
   horizonHolders: Type.Array(
     strict({
       pid: Type.Integer(),
@@ -34,13 +44,27 @@ export const HealthSchema = strict({
       finishedAt: nullable(Time),
       runs: Count,
       result: Type.Unknown(),
+      succeededAt: nullable(Time),
+      tookMs: nullable(Type.Number()),
     }),
   ),
+  database: strict({
+    reachable: Type.Boolean({ description: 'false: nothing is known of the lists above.' }),
+    unreachableSince: nullable(Time),
+    error: nullable(Failure),
+  }),
+  failing: Type.Array(FailingGroup, { description: 'Groups of this process that can claim nothing now.' }),
 })
 
 export const ServerHealthSchema = strict({
   healthy: Type.Boolean(),
   uptimeMs: Type.Number(),
-  topics: nullable(strict({ healthy: Type.Boolean({ description: 'The database answers.' }) })),
-  pipeline: nullable(strict({ healthy: Type.Boolean({ description: 'No service has failed.' }) })),
+  topics: nullable(
+    strict({
+      healthy: Type.Boolean({ description: 'The database answers, and the groups of this process can claim.' }),
+      unreachableSince: nullable(Time),
+      failing: Type.Array(FailingGroup),
+    }),
+  ),
+  pipeline: nullable(strict({ healthy: Type.Boolean({ description: 'Every service and resource is healthy.' }) })),
 })

@@ -56,6 +56,39 @@ export const PulledMessage = strict({
   version: Type.Integer({ minimum: 1, description: 'Grows with every claim: the fencing token.' }),
 })
 
+export const ClaimParams = strict({
+  topic: TopicName,
+  claim: Type.String({
+    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+    description: 'The id of a claim.',
+  }),
+})
+
+export const Claim = share(
+  'Claim',
+  strict({
+    id: Type.String({ description: 'To release it with.' }),
+    topic: Type.String(),
+    group: Type.String({ description: 'Empty in a queue.' }),
+    consumer: Type.String(),
+    claimedAt: Time,
+    expiresAt: nullable(Time),
+    size: Count,
+    unsettled: Count,
+    firstId: nullable(Id),
+    lastId: nullable(Id),
+    messages: Type.Array(
+      strict({
+        id: Id,
+        messageId: Type.String(),
+        attempt: Type.Integer({ minimum: 1 }),
+        version: Type.Integer({ minimum: 1, description: 'The fencing token under which it is held.' }),
+      }),
+      { description: 'The first of those that are not settled.' },
+    ),
+  }),
+)
+
 const Failure = { name: Type.String(), message: Type.String() }
 
 export const DeadLetter = share(
@@ -67,6 +100,22 @@ export const DeadLetter = share(
     error: strict(Failure),
     history: Type.Array(strict({ ...Failure, attempt: Count, at: Time })),
     deadAt: Time,
+  }),
+)
+
+export const WaitingRetry = share(
+  'WaitingRetry',
+  strict({
+    id: Id,
+    messageId: Type.String(),
+    key: nullable(Type.String()),
+    type: Type.String(),
+    createdAt: nullable(Time),
+    attempts: Count,
+    dueAt: Time,
+    error: nullable(strict(Failure)),
+    history: Type.Array(strict({ ...Failure, attempt: Count, at: Time })),
+    suspect: Type.Boolean({ description: 'Its last lease ran out: it may be what killed its process.' }),
   }),
 )
 

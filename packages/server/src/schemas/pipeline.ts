@@ -9,15 +9,16 @@ export const ServiceParams = strict({
 const Metrics = Type.Record(Type.String(), Type.Number())
 
 const Errors = Type.Array(strict({ at: Time, action: Type.String(), name: Type.String(), message: Type.String() }), {
-  description: 'The newest few.',
+  description: 'The newest failures that no success of the same action has followed.',
 })
 
 export const ServiceStatusSchema = share(
   'ServiceStatus',
   strict({
     name: Type.String(),
-    state: Type.Enum(['STOPPED', 'RUNNING', 'PAUSED', 'ERROR']),
+    state: Type.Enum(['STOPPED', 'STARTING', 'RUNNING', 'WAITING', 'PAUSED', 'ERROR']),
     healthy: Type.Boolean(),
+    waitingFor: nullable(Type.String({ description: 'What has to come before it goes on, which it does by itself.' })),
     startedAt: nullable(Time),
     metrics: Metrics,
     errors: Errors,
@@ -26,7 +27,7 @@ export const ServiceStatusSchema = share(
 
 const ResourceStatusSchema = strict({
   name: Type.String(),
-  kind: Type.Enum(['topics', 'storage', 'queue']),
+  kind: Type.Enum(['topics', 'storage', 'index', 'queue']),
   state: Type.Enum(['CLOSED', 'OPEN', 'ERROR']),
   healthy: Type.Boolean(),
   metrics: Metrics,
@@ -44,5 +45,6 @@ export const PipelineStatusSchema = share(
 
 export const StartReportSchema = strict({
   started: Type.Array(Type.String()),
+  waiting: Type.Array(Type.String(), { description: 'They start by themselves when what they need is there.' }),
   failed: Type.Array(strict({ service: Type.String(), name: Type.String(), message: Type.String() })),
 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EventName, Events, Tidemark } from 'tidemark'
 import type { Settings } from '../options.ts'
+import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import type { RunIndexes } from '../runs/run-indexes.ts'
 import { Activity } from './activity.ts'
 import type { EventStream, ServerEvent } from './event-stream.ts'
@@ -15,6 +16,7 @@ const TOLD: readonly EventName[] = [
   'dead-lettered',
   'stale',
   'taken-over',
+  'claim-released',
   'group-started',
   'group-paused',
   'group-resumed',
@@ -23,18 +25,27 @@ const TOLD: readonly EventName[] = [
   'group-dead',
   'group-resurrected',
   'group-cancelled',
+  'group-suspended',
+  'group-recovered',
   'group-removed',
   'group-reset',
   'messages-lost',
+  'loss-acknowledged',
   'topic-unsubscribed',
   'topic-deleted',
+  'namespace-gone',
   'zombie',
+  'clock-off',
+  'clock-right',
+  'database-rewound',
   'backfill-progress',
   'backfill-ended',
   'job-ended',
   'clean-up',
   'redriven',
   'discarded',
+  'outage',
+  'outage-ended',
   'error',
 ]
 
@@ -148,7 +159,9 @@ export class EventHub {
   async #look(): Promise<void> {
     const status = this.#settings.pipeline?.status()
     if (status !== undefined) {
-      const services = status.services.map(({ name, state, healthy, metrics }) => ({ name, state, healthy, metrics }))
+      const services = status.services.map(({ name, state, healthy, waitingFor, metrics }) => {
+        return { name, state, healthy, waitingFor: waitingFor && withoutPaths(waitingFor), metrics }
+      })
       this.#tellState('pipeline', { healthy: status.healthy, services })
     }
     const newest = await this.#runs?.newestProgress()
@@ -163,4 +176,7 @@ function toPlain(event: Events[EventName]): object {
   )
 }
 
-const textOf = ({ name, message }: Error): object => ({ name, message })
+const textOf = (error: Error): object => ({
+  name: error.name,
+  message: httpWords({ ...error, message: error.message }),
+})

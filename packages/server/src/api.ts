@@ -1,0 +1,2 @@
+/** What every path of this version begins with. */
+export const API = '/api/v1'
