@@ -69,6 +69,7 @@ const ENGINES: { readonly [name: string]: () => Promise<Place> } = {
       settings: { ...SETTINGS, TIDEMARK_PIPELINE__RESOURCES__TOPICS__BUSY_TIMEOUT: '50ms' },
       faults: [
         moved('the index', join(folder.path, 'index')),
+        moved('the topics', join(folder.path, 'topics.db')),
         locked('the topics', join(folder.path, 'topics.db')),
         moved('the storage', join(folder.path, 'storage')),
       ],

@@ -20,6 +20,7 @@ export {
   DatabaseFullError,
   DatabaseInUseError,
   DatabaseLockedError,
+  DatabaseMovedError,
   DatabaseReadOnlyError,
   DatabaseRestoredError,
   DatabaseRewoundError,

@@ -43,6 +43,7 @@ export {
   DatabaseFullError,
   DatabaseInUseError,
   DatabaseLockedError,
+  DatabaseMovedError,
   DatabaseReadOnlyError,
   DatabaseRestoredError,
   DatabaseRewoundError,

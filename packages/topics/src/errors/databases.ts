@@ -9,12 +9,24 @@ export class DatabaseError extends TidemarkError {
 }
 
 export class DatabaseUnreachableError extends DatabaseError {
-  constructor(where: string, cause?: unknown) {
+  constructor(where: string, cause?: unknown, message = unreachable(where), code = 'TIDEMARK_DATABASE_UNREACHABLE') {
+    super(message, cause, code)
+  }
+}
+
+const unreachable = (where: string): string =>
+  `Can't reach the database at ${where}. Check that the server runs and the address is right. ` +
+  `A write that was under way may or may not have been stored; publish with a messageId to repeat it safely`
+
+/** SQLite: the file was moved away, and may come back. */
+export class DatabaseMovedError extends DatabaseUnreachableError {
+  constructor(path: string) {
     super(
-      `Can't reach the database at ${where}. Check that the server runs and the address is right. ` +
-        `A write that was under way may or may not have been stored; publish with a messageId to repeat it safely`,
-      cause,
-      'TIDEMARK_DATABASE_UNREACHABLE',
+      path,
+      undefined,
+      `The database file ${path} was moved away while this process had it open. Nothing was stored by this call. ` +
+        `Move the file and its -wal and -shm files back, and everything goes on by itself; or close this Tidemark`,
+      'TIDEMARK_DATABASE_MOVED',
     )
   }
 }
@@ -24,7 +36,7 @@ export class DatabaseUnreachableError extends DatabaseError {
  * repeats it by itself unless that is harmless.
  */
 export class OutcomeUnknownError extends DatabaseError {
-  /** The connection was lost; otherwise syncing to the disk failed. */
+  /** The connection was lost, or the file moved away; otherwise syncing to the disk failed. */
   readonly isConnectionLost: boolean
 
   private constructor(what: string, isConnectionLost: boolean, cause: unknown) {
@@ -40,6 +52,10 @@ export class OutcomeUnknownError extends DatabaseError {
   static afterFailedSync(where: string, cause: unknown): OutcomeUnknownError {
     const what = `A transaction on ${where} was committed, but syncing it to the disk failed`
     return new OutcomeUnknownError(what, false, cause)
+  }
+
+  static afterMove(where: string): OutcomeUnknownError {
+    return new OutcomeUnknownError(`The database file ${where} was moved away during a transaction`, true, undefined)
   }
 
   static afterLostConnection(where: string, cause: unknown): OutcomeUnknownError {

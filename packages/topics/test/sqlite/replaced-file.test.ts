@@ -4,8 +4,9 @@ import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, unlinkSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { NamespaceGoneError, type OpenOptions, open, type Tidemark } from 'tidemark'
+import { DatabaseMovedError, NamespaceGoneError, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
+import { until } from '../../../../testing/until.ts'
 import { eventsOf, happened, range, soon } from '../conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
@@ -20,7 +21,14 @@ const losses: Record<string, (path: string) => void | Promise<void>> = {
   'the file and its log are removed': removeAll,
   'only the file is removed': path => rmSync(path),
   'only its log is removed': path => rmSync(`${path}-wal`),
-  'the file is moved away': path => renameSync(path, `${path}.old`),
+  'the file is moved away and removed there': path => {
+    renameSync(path, `${path}.old`)
+    rmSync(`${path}.old`)
+  },
+  'the file is moved away, and another process makes one in its place': async path => {
+    for (const suffix of ['', '-wal', '-shm']) renameSync(path + suffix, `${path}.old${suffix}`)
+    await (await opened(path)).close()
+  },
   'an older copy is moved over it': path => renameSync(`${path}.copy`, path),
   'all is removed, and the copy put in its place': path => {
     removeAll(path)
@@ -60,6 +68,59 @@ for (const durability of ['full', 'process'] as const) {
         assert.ok(event?.reason instanceof NamespaceGoneError)
         await assert.rejects(soon(received, 'the reader to hear of it'), NamespaceGoneError)
         await soon(tm.close(), 'it to close')
+      })
+    }
+  })
+}
+
+const moves: Record<string, (folder: string, path: string) => { away(): void; back(): void }> = {
+  'the file': (_folder, path) => between(path, `${path}.away`),
+  'the folder': folder => between(folder, `${folder}.away`),
+}
+
+function between(from: string, to: string): { away(): void; back(): void } {
+  return { away: () => renameSync(from, to), back: () => renameSync(to, from) }
+}
+
+for (const durability of ['full', 'process'] as const) {
+  describe(`SQLite, durability '${durability}': moved away and back`, () => {
+    for (const [what, moving] of Object.entries(moves)) {
+      it(`${what} is an outage: nothing is stored meanwhile, and everything goes on by itself`, async () => {
+        using parent = temporaryFolder()
+        const folder = join(parent.path, 'data')
+        const path = join(folder, 'app.db')
+        const { away, back } = moving(folder, path)
+        await using tm = await opened(path, { durability })
+        await tm.configureTopic('work')
+        const handled: unknown[] = []
+        await tm
+          .consumerGroup('work')
+          .addConsumer('c', ({ payload, attempt }) => void handled.push([payload, attempt]))
+          .start()
+        const [began, ended] = [eventsOf(tm, 'outage'), eventsOf(tm, 'outage-ended')]
+        for (const round of [1, 2]) {
+          await tm.publish('work', round)
+          await until(() => handled.length === round, { what: 'the group to handle it' })
+          away()
+          await assert.rejects(tm.publish('work', 'never'), DatabaseMovedError)
+          await assert.rejects(tm.publishBatch('work', ['never', 'never']), DatabaseMovedError)
+          await assert.rejects(tm.admin.groups('work'), DatabaseMovedError)
+          await happened(began, round, 'the outage to be told')
+          assert.equal((await tm.admin.health()).database.reachable, false)
+          back()
+          await happened(ended, round, 'the end of the outage to be told')
+        }
+        await tm.publish('work', 3)
+        await until(() => handled.length === 3, { what: 'the group to go on' })
+        assert.deepEqual(handled, [
+          [1, 1],
+          [2, 1],
+          [3, 1],
+        ])
+        assert.deepEqual(
+          (await tm.admin.browse('work')).messages.map(({ payload }) => payload),
+          ['1', '2', '3'],
+        )
       })
     }
   })

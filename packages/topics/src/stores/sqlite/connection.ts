@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   DatabaseError,
   DatabaseFullError,
+  DatabaseMovedError,
   DatabaseReadOnlyError,
   DatabaseVersionError,
   NamespaceGoneError,
@@ -18,7 +19,7 @@ import type { ClockReading } from '../fan-out-store.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
 import type { Expected } from '../store.ts'
 import { agoBy, judgeClock, needsJudgement, nowBy, readClock, startClock, TOUCH_MS, touchClock } from './clock.ts'
-import { FileIdentity } from './file-identity.ts'
+import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
 import { WalSync } from './wal-sync.ts'
@@ -154,7 +155,7 @@ export class Connection {
     if (syncs && this.#wal.isSuspect) await this.#regainTrust()
     const result = await this.#writes.add(this.#checked(body))
     if (syncs) await this.#sync()
-    if (durable) this.#requireThere(this.#file?.logChange())
+    if (durable) this.#requireStored(this.#file?.logChange())
     return result
   }
 
@@ -251,7 +252,7 @@ export class Connection {
     try {
       await this.#flush()
     } catch (error) {
-      this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
+      this.#requireStored(this.#file?.change() ?? this.#file?.logChange())
       const mapped = mapError(error, this.path)
       // Found out when it is opened, by a transaction that had nothing to write.
       if (!this.#wal.isInUse && mapped instanceof DatabaseReadOnlyError) throw mapped
@@ -302,9 +303,9 @@ export class Connection {
       this.#requireIncarnation(this.#prepare)
       if (performance.now() - this.#touchedAt > TOUCH_MS) this.#touchClock()
       const result = body()
-      this.#run('commit')
-      // After the commit: what is acknowledged was stored in the file that the path leads to.
+      // Here, and not at the beginning: a body may take a while. Where the file is gone nothing is stored.
       this.#requireThere(this.#file?.change())
+      this.#run('commit')
       return result
     } catch (error) {
       if (this.#db.isTransaction) this.#run('rollback')
@@ -355,10 +356,18 @@ export class Connection {
     return this.#file?.isSame() ?? true
   }
 
-  /** `change`: what became of the file, if anything. */
-  #requireThere(change: string | undefined): void {
+  /** `change`: what became of the file, if anything. To be called while nothing of the call is stored. */
+  #requireThere(change: FileChange | undefined): void {
     this.guard.assertThere()
-    if (change !== undefined) throw this.guard.gone(new NamespaceGoneError(this.path, change))
+    if (change === undefined) return
+    if (!change.isForGood) throw new DatabaseMovedError(this.path)
+    throw this.guard.gone(new NamespaceGoneError(this.path, change.what))
+  }
+
+  /** The same after a commit: where the file was only moved away, it may have what was committed. */
+  #requireStored(change: FileChange | undefined): void {
+    if (change?.isForGood === false) throw OutcomeUnknownError.afterMove(this.path)
+    this.#requireThere(change)
   }
 
   #run(sql: string): void {

@@ -1,7 +1,12 @@
-import { realpathSync, statSync } from 'node:fs'
+import { fstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 type Identity = { readonly dev: number; readonly ino: number }
+
+/** What became of a file: `what` completes "the namespace was". A file that was only moved away may come back. */
+export type FileChange = { readonly what: string; readonly isForGood: boolean }
+
+const MOVED: FileChange = { what: 'moved away', isForGood: false }
 
 /**
  * Whether a path still leads to the file that was opened. A process goes on writing to a file that was removed or replaced
@@ -26,19 +31,22 @@ export class FileIdentity {
     return isSame(identityOf(this.#path), this.#file)
   }
 
-  /** What became of the file: completes "the namespace was". undefined where it is the same. */
-  change(): string | undefined {
+  /** undefined where it is the same. */
+  change(): FileChange | undefined {
     const file = identityOf(this.#path, this.#file)
-    if (file === undefined) return 'lost: its file was removed'
-    return isSame(file, this.#file) ? undefined : 'lost: its file was replaced by another'
+    if (isSame(file, this.#file)) return undefined
+    if (file === undefined && this.#file !== undefined && isStillNamed(this.#file)) return MOVED
+    return { what: `lost: its file was ${file === undefined ? 'removed' : 'replaced by another'}`, isForGood: true }
   }
 
   /** The same of its log. There is none before the first transaction, nor where the file system can't have one. */
-  logChange(): string | undefined {
+  logChange(): FileChange | undefined {
     const log = identityOf(this.#logPath, this.#log)
     this.#log ??= log
     if (this.#log === undefined || isSame(log, this.#log)) return undefined
-    return 'lost: the log beside its file (-wal) was removed or replaced, and with it what was committed there'
+    if (log === undefined && isStillNamed(this.#log)) return MOVED
+    const what = 'lost: the log beside its file (-wal) was removed or replaced, and with it what was committed there'
+    return { what, isForGood: true }
   }
 }
 
@@ -53,3 +61,25 @@ function identityOf(path: string, unknown?: Identity): Identity | undefined {
 
 const isSame = (one: Identity | undefined, other: Identity | undefined): boolean =>
   one?.ino === other?.ino && one?.dev === other?.dev
+
+/**
+ * Whether a file that this process has open has a name left somewhere. Asked of SQLite's own descriptors: a descriptor of
+ * ours would, when closed, release the locks that SQLite holds on the file.
+ */
+function isStillNamed(file: Identity): boolean {
+  try {
+    return readdirSync('/dev/fd').some(entry => linksOf(Number(entry), file) > 0)
+  } catch {
+    return false
+  }
+}
+
+/** 0 where the descriptor is of another file, or was closed since it was listed. */
+function linksOf(descriptor: number, file: Identity): number {
+  try {
+    const found = fstatSync(descriptor)
+    return isSame(found, file) ? found.nlink : 0
+  } catch {
+    return 0
+  }
+}
