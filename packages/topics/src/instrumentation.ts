@@ -29,7 +29,8 @@ export type Events = {
   /** A message that failed before, or whose lease ran out, is being tried again. */
   retried: InGroup & { readonly count: number }
   'dead-lettered': InGroup & { readonly count: number }
-  stale: OneMessage & { readonly version: number }
+  /** One settlement that came too late, for `count` messages; the first of them is named. */
+  stale: OneMessage & { readonly version: number; readonly count: number }
   /** The lease of `consumer` ran out and was taken from it; `messages` are the first of those it held, 20 at most. */
   'taken-over': InGroup & {
     readonly consumer: string
@@ -138,9 +139,21 @@ export class Instrumentation {
   }
 
   emit<Name extends EventName>(name: Name, event: Events[Name]): void {
+    this.#log(name, event)
+    this.#tell(name, event)
+  }
+
+  /** Events of one kind that happened at once: each is told and counted, and one line of the log stands for all. */
+  emitAll<Name extends EventName>(name: Name, events: readonly Events[Name][]): void {
+    const [first] = events
+    if (first === undefined) return
+    this.#log(name, events.length === 1 ? first : { ...first, count: events.length })
+    for (const event of events) this.#tell(name, event)
+  }
+
+  #tell<Name extends EventName>(name: Name, event: Events[Name]): void {
     this.#count(name, event)
     this.#forget(name, event)
-    this.#log(name, event)
     const listeners = this.#listeners.get(name)
     if (listeners === undefined) return
     for (const listener of listeners) this.guard(`a listener of '${name}'`, () => listener(event as never))

@@ -128,7 +128,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     const error = this.#staleError()
     this.lease.lose(error)
     const { messageId, version, topic, group } = this
-    this.#engine.instrumentation.emit('stale', { topic, group, messageId, version })
+    this.#engine.instrumentation.emit('stale', { topic, group, messageId, version, count: 1 })
     throw error
   }
 

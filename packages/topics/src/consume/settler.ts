@@ -10,7 +10,7 @@ import {
 } from '../errors.ts'
 import { toError } from '../failure.ts'
 import type { Heartbeats } from '../heartbeats.ts'
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Events, Instrumentation } from '../instrumentation.ts'
 import { messageIdOf } from '../message-id.ts'
 import type { SettleResult, Store } from '../stores/store.ts'
 import type { WakeHub } from '../wake-hub.ts'
@@ -193,25 +193,22 @@ export class Settler {
     const released = accepted(releases)
     if (released > 0) this.#instrumentation.emit('released', { ...where, count: released })
     const deadLettered = new Set(result.deadLettered)
+    const nacked: Events['nacked'][] = []
     for (const { slot, cause, attempt, delayMs } of nacks) {
       if (stale.has(slot)) continue
       const dead = deadLettered.has(slot)
       const message = lease.messageIn(slot)
       const messageId = message?.messageId ?? messageIdOf(lease.topic.uid, message?.salt ?? 0, message?.id ?? 0)
-      this.#instrumentation.emit('nacked', {
-        ...where,
-        messageId,
-        attempt,
-        error: cause,
-        retryInMs: dead ? null : delayMs,
-      })
+      nacked.push({ ...where, messageId, attempt, error: cause, retryInMs: dead ? null : delayMs })
     }
+    this.#instrumentation.emitAll('nacked', nacked)
     if (result.deadLettered.length > 0) {
       this.#instrumentation.emit('dead-lettered', { ...where, count: result.deadLettered.length })
     }
-    for (const slot of stale) {
-      const { messageId, version } = lease.staleError(slot)
-      this.#instrumentation.emit('stale', { ...where, messageId, version })
+    const [firstStale] = stale
+    if (firstStale !== undefined) {
+      const { messageId, version } = lease.staleError(firstStale)
+      this.#instrumentation.emit('stale', { ...where, messageId, version, count: stale.size })
     }
     if (result.unknown) lease.owner.unknown?.(lease)
     lease.answer(settlement, result)

@@ -56,6 +56,10 @@ export type Store = FanOutStore & {
   settle(settlements: readonly Settlement[]): Promise<SettleResult[]>
   /** Moves the lease's deadline to now + ms; false where the lease is no longer live. */
   extend(token: string, ms: number): Promise<boolean>
+  /** The slots of a lease that is remembered, whatever its state; undefined where there is none. */
+  leaseSize(token: string): Promise<number | undefined>
+  /** The namespace's secret for receipts: the same in every process, and in a copy of the namespace. */
+  receiptKey(): Promise<Uint8Array>
 
   deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]>
 

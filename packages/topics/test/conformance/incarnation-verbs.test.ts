@@ -63,6 +63,11 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     call: async (store, { token }) => assert.equal(await store.extend(token, 60_000), false),
     answer: 'nothing',
   },
+  leaseSize: {
+    call: async (store, { token }) => assert.equal(await store.leaseSize(token), undefined),
+    answer: 'nothing',
+  },
+  receiptKey: { call: store => store.receiptKey(), answer: 'nothing' },
   deadLetters: { call: (store, { topic }) => store.deadLetters(topic, { limit: 10 }), answer: 'topic' },
   subscription: { call: (store, { topic }) => store.subscription(topic, 'g'), answer: 'topic' },
   heartbeat: {

@@ -44,7 +44,7 @@ for (const store of SHARED_STORES) {
           assert.equal(error.messageId, held.messageId)
           return true
         })
-        assert.deepEqual(stale, [{ topic: 'work', group: '', messageId: held.messageId, version: 1 }])
+        assert.deepEqual(stale, [{ topic: 'work', group: '', messageId: held.messageId, version: 1, count: 1 }])
         assert.equal(here.metrics().totals.staleRejected, 1)
         assert.equal(here.metrics().totals.acked, 0)
         assert.equal(await here.reader('work').poll(0), null)

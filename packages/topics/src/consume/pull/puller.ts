@@ -13,7 +13,8 @@ import { type From, parseFrom } from '../start-position.ts'
 import { type Subscribed, subscribe } from '../subscribe.ts'
 import { parseSubscription } from '../subscription-options.ts'
 import { PullGroups } from './pull-groups.ts'
-import { encodeReceipt, receiptOf } from './receipt.ts'
+import { encodeReceipt, MOST_PULLED, receiptOf } from './receipt.ts'
+import { ReceiptKey } from './receipt-key.ts'
 import { extend, type PullSettlement, settle } from './settlement.ts'
 
 export type PullOptions = {
@@ -67,12 +68,14 @@ const CLOSE_MS = 10_000
 export class Puller {
   readonly #engine: Engine
   readonly #groups: PullGroups
+  readonly #key: ReceiptKey
   readonly #pulling = new Set<Promise<Pulled>>()
   readonly #closing = new AbortController()
 
   constructor(engine: Engine) {
     this.#engine = engine
     this.#groups = new PullGroups(engine)
+    this.#key = new ReceiptKey(engine.store)
     engine.started.add(this)
   }
 
@@ -104,11 +107,11 @@ export class Puller {
   }
 
   async settle(receipt: string, settlement: PullSettlement): Promise<void> {
-    await settle(this.#engine, receipt, settlement)
+    await settle(this.#engine, await this.#key.read(), receipt, settlement)
   }
 
   async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
-    const { subscriptionUid, leaseMs } = await extend(this.#engine, receipt, duration)
+    const { subscriptionUid, leaseMs } = await extend(this.#engine, await this.#key.read(), receipt, duration)
     this.#groups.busyFor(subscriptionUid, leaseMs)
     return { leaseMs }
   }
@@ -116,6 +119,8 @@ export class Puller {
   async #claim(joined: Subscribed, plan: Plan): Promise<Pulled> {
     const { topic, subscription } = joined
     const { leaseMs } = plan
+    // Before anything is claimed: a claim whose receipt can't be made would be held for nobody.
+    const key = await this.#key.read()
     const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
     try {
       const until = performance.now() + plan.waitMs
@@ -123,7 +128,7 @@ export class Puller {
         const timeoutMs = Math.max(0, until - performance.now())
         const held = await claimer.next({ limit: plan.max, timeoutMs, signal: plan.signal })
         if (held === null) return { receipt: null, leaseMs: claimer.leaseMs, messages: [] }
-        const pulled = await this.#handOut(held, plan)
+        const pulled = await this.#handOut(held, plan, key)
         if (pulled !== undefined) return pulled
       }
     } finally {
@@ -132,7 +137,7 @@ export class Puller {
   }
 
   /** undefined: nothing of it is left to hand out. */
-  async #handOut(held: HeldLease, { consumer, maxBytes, signal }: Plan): Promise<Pulled | undefined> {
+  async #handOut(held: HeldLease, { consumer, maxBytes, signal }: Plan, key: Uint8Array): Promise<Pulled | undefined> {
     const { lease, topic, subscription } = held
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
@@ -143,7 +148,7 @@ export class Puller {
     this.#groups.busyFor(subscription.uid, termMs)
     const handed = { ...lease, ...firstOf(held, count) }
     return {
-      receipt: encodeReceipt(receiptOf(handed, topic, subscription, consumer)),
+      receipt: encodeReceipt(receiptOf(handed, topic, subscription, consumer), key),
       leaseMs: termMs,
       messages: handed.messages.map((message, index) => ({
         ...toStoredMessage(topic, message),
@@ -159,7 +164,7 @@ export class Puller {
     const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
     const plan = {
       consumer: consumer === undefined ? 'pull' : checkName('consumer', consumer),
-      max: options.integer('max', 1, { min: 1, max: 1_000 }),
+      max: options.integer('max', 1, { min: 1, max: MOST_PULLED }),
       maxBytes: options.integer('maxBytes', DEFAULT_BYTES, { min: 1, max: 1024 ** 3 }),
       waitMs: options.duration('wait', 0),
       leaseMs: options.duration('lease', undefined, { min: 1 }),

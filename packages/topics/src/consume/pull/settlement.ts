@@ -1,6 +1,7 @@
 import { findTopic } from '../../admin/scope.ts'
 import { type Duration, parseDuration } from '../../duration.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, StaleDeliveryError } from '../../errors.ts'
+import { messageIdOf } from '../../message-id.ts'
 import { Options } from '../../options.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import type { SubscriptionRecord, TopicRecord } from '../../stores/store.ts'
@@ -25,8 +26,8 @@ export type PullSettlement = {
 }
 
 /** Settling again is fine. Rejects with StaleDeliveryError where the lease was lost; that changed nothing. */
-export async function settle(engine: Engine, text: string, given: PullSettlement): Promise<void> {
-  const receipt = decodeReceipt(text)
+export async function settle(engine: Engine, key: Uint8Array, text: string, given: PullSettlement): Promise<void> {
+  const receipt = decodeReceipt(text, key)
   const options = new Options('settle', given)
   const nacks = parseNacks(receipt, options.value('nacks') ?? [])
   const acks = parseAcks(receipt, options.value('acks') ?? [], nacks)
@@ -58,8 +59,13 @@ function count(engine: Engine, receipt: Receipt, accepted: readonly boolean[], a
 }
 
 /** Keeps the receipt's messages for `duration` (the topic's lease) from now; resolves with it. 0: for ever. */
-export async function extend(engine: Engine, text: string, duration: Duration | undefined): Promise<ExtendedReceipt> {
-  const receipt = decodeReceipt(text)
+export async function extend(
+  engine: Engine,
+  key: Uint8Array,
+  text: string,
+  duration: Duration | undefined,
+): Promise<ExtendedReceipt> {
+  const receipt = decodeReceipt(text, key)
   const lease = await heldLease(engine, receipt)
   const [id = 0] = receipt.ids
   const leaseMs = duration === undefined ? lease.termMs : parseDuration('extend', duration, { min: 1 })
@@ -74,10 +80,21 @@ async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
   const found = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
   // Of a topic that was made anew meanwhile the token is unknown; what is said of its messages is still right.
   const topic = { ...found, uid: receipt.topicUid }
+  await requireLease(engine, receipt)
   const { token, size, slots, versions, attempts } = receipt
   const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspects: 'none' } as const
   const term = { claimedAt: performance.now(), termMs: topic.config.leaseMs }
   return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, term)
+}
+
+/** Looked up before anything is made of the receipt: most that are stale are of leases that the database has forgotten. */
+async function requireLease(engine: Engine, receipt: Receipt): Promise<void> {
+  const { topic, topicUid, group, token, size, ids, salts, messageIds, versions } = receipt
+  if ((await engine.store.leaseSize(token)) === size) return
+  const messageId = messageIds?.[0] ?? messageIdOf(topicUid, salts[0] ?? 0, ids[0] ?? 0)
+  const version = versions?.[0] ?? 1
+  engine.instrumentation.emit('stale', { topic, group, messageId, version, count: ids.length })
+  throw new StaleDeliveryError(topic, group, messageId, version)
 }
 
 const messagesOf = ({ ids, salts, messageIds }: Receipt): RawMessage[] =>
@@ -138,6 +155,7 @@ function requireKnown(option: string, { ids }: Receipt, id: unknown): void {
 }
 
 function refuseTwice(ids: readonly number[]): void {
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  const seen = new Set<number>()
+  const twice = ids.find(id => seen.size === seen.add(id).size)
   if (twice !== undefined) throw new ConfigError('settle', twice, 'each message once: acked or nacked')
 }

@@ -87,6 +87,7 @@ import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
+import { leaseSize, readReceiptKey } from './receipts.ts'
 import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
@@ -223,6 +224,14 @@ class PostgresStore implements Store {
 
   extend(token: string, ms: number): Promise<boolean> {
     return extend(this.#database, token, ms)
+  }
+
+  leaseSize(token: string): Promise<number | undefined> {
+    return leaseSize(this.#database, token)
+  }
+
+  receiptKey(): Promise<Uint8Array> {
+    return readReceiptKey(this.#database)
   }
 
   deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {

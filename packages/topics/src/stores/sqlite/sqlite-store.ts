@@ -78,6 +78,7 @@ import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { acknowledgeLoss } from './loss.ts'
 import { dropTables, migrate } from './migrate.ts'
 import { insertMessages, prepareOn } from './publish.ts'
+import { leaseSize, readReceiptKey } from './receipts.ts'
 import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
@@ -192,6 +193,14 @@ class SqliteStore implements Store {
 
   async extend(token: string, ms: number): Promise<boolean> {
     return await this.#connection.write(true, () => extendLease(this.#connection, token, ms))
+  }
+
+  async leaseSize(token: string): Promise<number | undefined> {
+    return await this.#connection.retryWhileBusy(() => leaseSize(this.#connection, token))
+  }
+
+  async receiptKey(): Promise<Uint8Array> {
+    return await this.#connection.retryWhileBusy(() => readReceiptKey(this.#connection))
   }
 
   async deadLetters(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]> {

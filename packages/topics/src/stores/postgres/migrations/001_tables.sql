@@ -8,6 +8,8 @@ language sql volatile as $$ select ('x' || right(replace(gen_random_uuid()::text
 create table tidemark.namespace (
   only_row boolean primary key default true check (only_row),
   incarnation bigint not null default tidemark.random_bits(),
+  -- Signs the receipts of pulls: whoever can't read this table can't forge one. 244 of its bits are random.
+  receipt_key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
   created_at timestamptz not null default clock_timestamp()
 );
 

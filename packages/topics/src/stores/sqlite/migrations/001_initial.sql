@@ -4,10 +4,11 @@
 -- Which namespace this is: one that is dropped and made again has another incarnation, though all ids are given again.
 create table tidemark_namespace (
   only_row integer primary key check (only_row = 1),
-  incarnation integer not null
+  incarnation integer not null,
+  receipt_key blob not null -- signs the receipts of pulls: whoever can't read this table can't forge one
 );
 
-insert into tidemark_namespace (only_row, incarnation) values (1, random() & 0xfffffffffffff);
+insert into tidemark_namespace (only_row, incarnation, receipt_key) values (1, random() & 0xfffffffffffff, randomblob(32));
 
 create table tidemark_topic (
   id integer primary key autoincrement, -- never used again: a process may not know yet that a topic was deleted

@@ -1,0 +1,19 @@
+import type { Store } from '../../stores/store.ts'
+
+/** The namespace's secret, read with the first receipt. Of a namespace that was made anew no verb of this process succeeds. */
+export class ReceiptKey {
+  readonly #store: Store
+  #key: Promise<Uint8Array> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async read(): Promise<Uint8Array> {
+    this.#key ??= this.#store.receiptKey().catch(error => {
+      this.#key = undefined
+      throw error
+    })
+    return await this.#key
+  }
+}
