@@ -59,6 +59,59 @@ describe('tidemark start', () => {
   })
 })
 
+describe('stopping and restarting over HTTP', () => {
+  const post = async (address: string, path: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${address}/api/v1/pipeline${path}`, { method: 'POST', headers, body: '{}' })).status
+  }
+  const tickAt = async (address: string): Promise<number> => {
+    const { body } = await answer(address, '/api/v1/pipeline/services/simulation')
+    return (body as { metrics: { tick?: number } }).metrics.tick ?? 0
+  }
+
+  it('stops, starts and restarts; only Ctrl-C ends the process', async () => {
+    using folder = temporaryFolder()
+    const args = ['start', '--data', folder.path, '--port', '0', '--json']
+    await using command = startTidemark(args, { environment: SETTINGS })
+    const address = await addressOf(command)
+    const simulation = '/services/simulation'
+    for (const path of [
+      '/stop',
+      '/start',
+      '/restart',
+      `${simulation}/stop`,
+      `${simulation}/start`,
+      `${simulation}/restart`,
+    ]) {
+      const before = await tickAt(address)
+      assert.equal(await post(address, path), 200, path)
+      if (path.endsWith('stop')) {
+        const shown = command.out.split('\n').length
+        await until(() => command.out.split('\n').length > shown, { what: `the process to go on after ${path}` })
+        continue
+      }
+      await until(async () => (await tickAt(address)) > before, { what: `ticks after ${path}` })
+    }
+    command.kill('SIGINT')
+    assert.equal((await command.ended).code, 0, command.err)
+  })
+
+  it('leaves a run with a last tick to be finished by the next start, and ends with it', async () => {
+    using folder = temporaryFolder()
+    const args = ['start', '--data', folder.path, '--port', '0', '--json', '--ticks', '150']
+    await using command = startTidemark(args, { environment: SETTINGS })
+    const address = await addressOf(command)
+    await until(async () => (await tickAt(address)) > 10, { what: 'the first ticks' })
+    assert.equal(await post(address, '/stop'), 200)
+    const shown = command.out.split('\n').length
+    await until(() => command.out.split('\n').length > shown, { what: 'the process to go on' })
+    assert.equal(await post(address, '/start'), 200)
+    const { code, out, err } = await command.ended
+    assert.equal(code, 0, err)
+    assert.equal(JSON.parse(out.trim().split('\n').at(-1) ?? '').ticks, 151)
+  })
+})
+
 describe('tidemark start --ingest', () => {
   it('indexes and serves the ticks that come over HTTP', async () => {
     using folder = temporaryFolder()

@@ -1,4 +1,4 @@
-import type { Logger } from 'tidemark'
+import type { Logger, Tidemark } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
 import { parseDuration } from './duration.ts'
 import { defaultLogger } from './logger.ts'
@@ -73,6 +73,19 @@ export class Pipeline implements AsyncDisposable {
   clearErrors(service?: string): void {
     this.services.clearErrors(service)
     if (service === undefined) this.#resources.clearErrors()
+  }
+
+  /**
+   * The Tidemark that its services have in this process, so that whoever serves it hears what they do. Opened where none
+   * has been; closed by `stop()`.
+   */
+  async topics(): Promise<Tidemark> {
+    return await this.#resources.topics()
+  }
+
+  /** Items that wait in the queues. */
+  queued(): number {
+    return this.#resources.queued()
   }
 
   /** For ticks and metadata from elsewhere: the near end of a queue of the configuration. */

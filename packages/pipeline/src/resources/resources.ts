@@ -1,4 +1,4 @@
-import { type Logger, open, type Tidemark } from 'tidemark'
+import { ConfigError, type Logger, open, type Tidemark } from 'tidemark'
 import type { Binding, BindingRule, BindingTable } from '../config/bindings.ts'
 import type { CheckedResources } from '../config/config.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
@@ -52,6 +52,15 @@ export class Resources implements AsyncDisposable {
     this.#queues = mapOf(config.queues, limits => {
       return new BoundedQueue<Movable>({ ...limits, sizeOf: item => item.bytes.byteLength })
     })
+  }
+
+  async topics(): Promise<Tidemark> {
+    if (this.#topics === undefined) throw new ConfigError('resources.topics', undefined, 'the topics of the pipeline')
+    return await this.#topics.value()
+  }
+
+  queued(): number {
+    return this.#queues.values().reduce((sum, { metrics: { items } }) => sum + items, 0)
   }
 
   queue(name: string): BoundedQueue<Movable> {

@@ -16,3 +16,10 @@ export async function lastTickAfter(more: number, config: CheckedConfig): Promis
   const stored = await StoredTicks.of(await FileSystemStorage.open(storage), runId, samplingInterval)
   return Math.max(0, stored.wholeUpTo) + more
 }
+
+/** The tick with which the simulation ends; undefined: it goes on until it is stopped. */
+export function lastTickOf({ services }: CheckedConfig): number | undefined {
+  const service = services.find(({ type, enabled }) => type === 'simulation' && enabled)
+  if (service === undefined) return undefined
+  return checkOptions('simulation', service.options, simulation.options).maxTicks
+}

@@ -1,10 +1,9 @@
-import { type Logger, open, type Tidemark } from 'tidemark'
+import type { Logger, Tidemark } from 'tidemark'
 import { checkConfig } from '../config/check-config.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import { checkOptions } from '../config/option-table.ts'
-import { contractsRegistry } from '../contracts/notifications.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
 import { lockFolder } from '../databases/folder-lock.ts'
 import { loadEnvironmentStrategy } from '../environment/load-strategy.ts'
@@ -16,7 +15,7 @@ import type { EncodedMetadata } from '../services/simulation/simulation-service.
 import { environmentIndexer } from '../services/types/environment-indexer.ts'
 import { backoffMs, pauseFor } from '../services/until-aborted.ts'
 import { withRunId } from '../with-run-id.ts'
-import { lastTickAfter } from './last-tick.ts'
+import { lastTickAfter, lastTickOf } from './last-tick.ts'
 import { type Indexers, ProgressReader } from './progress.ts'
 import { RecentProblems } from './recent-problems.ts'
 import { tellerFor } from './tellers.ts'
@@ -56,7 +55,7 @@ export type StartOptions = {
   readonly serve?: (started: Started) => Promise<AsyncDisposable & { readonly url: string }>
 }
 
-/** Runs the default pipeline until it is interrupted or its simulation is over. False where a service has failed. */
+/** Runs the default pipeline until it is interrupted or its run is over. False where a service has failed. */
 export async function start(options: StartOptions): Promise<boolean> {
   const { dataFolder, interrupted } = options
   const teller = tellerFor(options.format)
@@ -68,7 +67,7 @@ export async function start(options: StartOptions): Promise<boolean> {
   const { runId, ...indexedBy } = runOf(config)
   const pipeline = await runPipeline(config, { logger })
   try {
-    await using topics = await openTopics(config, logger, interrupted)
+    const topics = await topicsOf(pipeline, interrupted)
     if (topics === null) return !hasFailed(pipeline)
     const indexes = indexOf(config).address
     const environmentStrategy = await strategiesOf(config)
@@ -80,7 +79,7 @@ export async function start(options: StartOptions): Promise<boolean> {
     const done = new AbortController()
     const showing = showAgainAndAgain(show, teller.everyMs, done.signal)
     try {
-      await simulationOver(pipeline, interrupted)
+      await runOver(pipeline, lastTickOf(config), interrupted)
       await finish(pipeline, indexedBy.indexers, reader, interrupted)
     } finally {
       done.abort()
@@ -120,11 +119,10 @@ function runOf({ services }: CheckedConfig): IndexedBy {
 }
 
 /** Topics that are not there yet are waited for, as the services do; null where somebody interrupts first. */
-async function openTopics(config: CheckedConfig, logger: Logger, interrupted: AbortSignal): Promise<Tidemark | null> {
-  const url = config.resources.topics?.url ?? ''
+async function topicsOf(pipeline: Pipeline, interrupted: AbortSignal): Promise<Tidemark | null> {
   for (let failures = 0; !interrupted.aborted; failures++) {
     try {
-      return await open(url, { registry: contractsRegistry, maintenance: false, logger })
+      return await pipeline.topics()
     } catch (error) {
       if (!isEnvironmentFault(error)) throw error
       await pauseFor(backoffMs(failures), interrupted)
@@ -154,10 +152,21 @@ async function strategiesOf({ services, folder }: CheckedConfig): Promise<Enviro
   return loaded.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
-/** Ticks from elsewhere have no end that could be known here. */
-async function simulationOver(pipeline: Pipeline, interrupted: AbortSignal): Promise<void> {
-  const isIngested = !pipeline.services.status().some(({ name }) => name === 'simulation')
-  while (!interrupted.aborted && (isIngested || isRunning(pipeline, 'simulation'))) await pauseFor(ASK_MS, interrupted)
+/**
+ * Over is a run that has come to its last tick, or whose simulation could not start in the first place. One that was stopped, or
+ * failed later, can be started again by whoever operates it: only an interrupt ends that. Ticks from elsewhere have no end
+ * that could be known here.
+ */
+async function runOver(pipeline: Pipeline, lastTick: number | undefined, interrupted: AbortSignal): Promise<void> {
+  if (pipeline.report.failed.some(({ service }) => service === 'simulation')) return
+  while (!interrupted.aborted && !hasEnded(pipeline, lastTick)) await pauseFor(ASK_MS, interrupted)
+}
+
+/** A run that is to end with a certain tick ends with an error too: nobody has to be there to see to it. */
+function hasEnded({ services }: Pipeline, lastTick: number | undefined): boolean {
+  if (lastTick === undefined || !services.names.includes('simulation')) return false
+  const { state, metrics } = services.statusOf('simulation')
+  return state === 'ERROR' || (state === 'STOPPED' && (metrics.tick ?? 0) >= lastTick)
 }
 
 /** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
@@ -173,8 +182,12 @@ async function finish(
   pipeline.endQueues()
   const writers = ['persistence', 'metadata-persistence']
   while (!interrupted.aborted && writers.some(name => isRunning(pipeline, name))) await pauseFor(ASK_MS, interrupted)
-  while (!interrupted.aborted && indexers.every(name => isRunning(pipeline, name))) {
-    if (await reader.isDone()) return
+  // One that somebody has stopped is waited for: it can be started again. One that failed is not.
+  const isAnyFailed = (names: readonly string[]): boolean =>
+    names.some(name => pipeline.services.statusOf(name).state === 'ERROR')
+  while (!interrupted.aborted && !isAnyFailed(indexers)) {
+    const isStored = pipeline.queued() === 0 || isAnyFailed(writers)
+    if (isStored && (await reader.isDone())) return
     await pauseFor(ASK_MS, interrupted)
   }
 }
