@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { startPostgres } from './postgres-server.ts'
+import { sharedCluster } from './shared-cluster.ts'
 
 export { type TemporaryFolder, temporaryFolder } from './folders.ts'
 
@@ -16,10 +17,13 @@ export async function freshDatabase(url?: string): Promise<FreshDatabase> {
   return await createDatabase(url ?? (await serverUrl()), 'template0')
 }
 
-/** A database on the server of this test run with the tables of the default namespace, empty. */
-export async function migratedDatabase(): Promise<FreshDatabase> {
-  // A test file that is run by itself has no template; `open` creates the tables then.
-  return await createDatabase(await serverUrl(), process.env.TIDEMARK_TEST_TEMPLATE ?? 'template0')
+/**
+ * A database with the tables of the default namespace, empty, on the server of this test run or on a private one. A test
+ * file that is run by itself has no template; `open` creates the tables then.
+ */
+export async function migratedDatabase(privateUrl?: string): Promise<FreshDatabase> {
+  const template = privateUrl === undefined ? process.env.TIDEMARK_TEST_TEMPLATE : sharedCluster()?.template
+  return await createDatabase(privateUrl ?? (await serverUrl()), template ?? 'template0')
 }
 
 async function createDatabase(server: string, template: string): Promise<FreshDatabase> {

@@ -6,10 +6,14 @@ import { unwatchFolder, watchFolder } from './watchdog.ts'
 
 export type TemporaryFolder = Disposable & { path: string }
 
-/** A folder for SQLite files and the like. TIDEMARK_KEEP=1 keeps it, to look into after a failure. */
+/**
+ * A folder for SQLite files and the like, in memory where there is room: a commit waits for no disk there. Tests of what
+ * survives a crash kill processes, which loses nothing in either place. TIDEMARK_KEEP=1 keeps it, on the disk, to look
+ * into after a failure.
+ */
 export function temporaryFolder(): TemporaryFolder {
   const keep = process.env.TIDEMARK_KEEP === '1'
-  const path = createFolder('tidemark-test')
+  const path = createFolder('tidemark-test', keep ? undefined : fastFolder())
   if (keep) unwatchFolder(path)
   const dispose = () => (keep ? console.error(`Kept ${path}`) : removeFolder(path))
   return { path, [Symbol.dispose]: dispose }

@@ -5,6 +5,7 @@ import { chownSync, closeSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createFolder, fastFolder, removeFolder } from './folders.ts'
 import { type PostgresBinaries, preparePostgres } from './postgres-binaries.ts'
+import { copyFolder, sharedCluster } from './shared-cluster.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 export type PostgresCluster = PostgresBinaries & {
@@ -13,18 +14,28 @@ export type PostgresCluster = PostgresBinaries & {
   readonly logFile: string
 }
 
+export type ClusterOptions = {
+  /** On the disk. */
+  readonly durable?: boolean
+  /** With a system identifier of its own; copies of the run's cluster all have the same. */
+  readonly ownIdentity?: boolean
+}
+
 /** A database has 300 files: a test that makes one of its own waits 130 ms for a disk, and 24 ms for memory. */
-export async function createCluster(durable: boolean): Promise<PostgresCluster> {
+export async function createCluster({ durable, ownIdentity }: ClusterOptions): Promise<PostgresCluster> {
+  const shared = sharedCluster()
   const folder = createFolder('tidemark-postgres')
   // Nothing can be run in some folders in memory, so the binaries stay here.
   const dataFolder = createFolder('tidemark-postgres', durable ? undefined : fastFolder())
   const folders = [folder, dataFolder]
   try {
-    const binaries = preparePostgres(folder)
-    const { uid, gid } = binaries.account
-    if (uid !== undefined && gid !== undefined) chownSync(dataFolder, uid, gid)
-    const cluster = { ...binaries, folders, dataDir: join(dataFolder, 'data'), logFile: join(folder, 'server.log') }
-    await initialise(cluster)
+    const { initdb, postgres, account } = shared ?? preparePostgres(folder)
+    const { uid, gid } = account
+    if (uid !== undefined && gid !== undefined) folders.forEach(each => void chownSync(each, uid, gid))
+    const places = { folders, dataDir: join(dataFolder, 'data'), logFile: join(folder, 'server.log') }
+    const cluster = { initdb, postgres, account, ...places }
+    if (shared && !ownIdentity) await copyFolder(shared.dataDir, cluster.dataDir)
+    else await initialise(cluster)
     return cluster
   } catch (error) {
     folders.forEach(removeFolder)

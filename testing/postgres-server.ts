@@ -4,30 +4,32 @@
  *   startPostgres() ──▶ running ──stop() or kill()──▶ stopped ──start()──▶ running, same port and data
  *                          └────────────disposal─────────┴──▶ gone, and its folder with it
  */
-import { execFile } from 'node:child_process'
 import { appendFileSync, chownSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findFreePort } from './free-port.ts'
-import { createCluster, endOfLog, type PostgresCluster, removeCluster } from './postgres-cluster.ts'
+import type { PostgresBinaries } from './postgres-binaries.ts'
+import {
+  type ClusterOptions,
+  createCluster,
+  endOfLog,
+  type PostgresCluster,
+  removeCluster,
+} from './postgres-cluster.ts'
 import { PostgresProcess } from './postgres-process.ts'
+import { copyFolder } from './shared-cluster.ts'
 import { until } from './until.ts'
 
-export type PostgresOptions = {
-  /** On the disk, with fsync on: for tests of what survives a crash. */
-  durable?: boolean
+/** `durable` is also with fsync on: for tests of what survives a crash. */
+export type PostgresOptions = ClusterOptions & {
   /** More of them, as 'name=value'. */
   settings?: readonly string[]
 }
 
 const PORT_ATTEMPTS = 3
 
-/** With owners and rights, which PostgreSQL insists on. */
-const copyFolder = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
-
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const cluster = await createCluster(options.durable === true)
+  const cluster = await createCluster(options)
   try {
     return await startOnFreePort(cluster, options)
   } catch (error) {
@@ -77,6 +79,11 @@ export class PostgresServer {
       ...(durable ? ['max_wal_size=8GB'] : ['fsync=off', 'full_page_writes=off', 'max_wal_size=2GB']),
       ...settings,
     ]
+  }
+
+  get binaries(): PostgresBinaries {
+    const { initdb, postgres, account } = this.#cluster
+    return { initdb, postgres, account }
   }
 
   /** A copy of its data folder, which it must not run on: to come back to, or for another server to start with. */

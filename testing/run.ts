@@ -12,6 +12,7 @@ import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { startPostgres } from './postgres-server.ts'
+import { shareCluster } from './shared-cluster.ts'
 import { createTemplate } from './template-database.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
@@ -55,16 +56,16 @@ function fail(message: string): never {
 }
 
 async function runWithPostgres(url: string | undefined): Promise<number> {
-  if (url) return await runOnServer(url)
-  const server = await startPostgres()
-  try {
-    return await runOnServer(server.url)
-  } finally {
-    await server[Symbol.asyncDispose]()
-  }
+  if (url !== undefined) return await runOnServerOfYours(url)
+  await using first = await startPostgres()
+  const { name: template } = await createTemplate(first.url)
+  await first.stop()
+  Object.assign(process.env, shareCluster({ ...first.binaries, dataDir: first.dataDir, template }))
+  await using server = await startPostgres()
+  return await runTests(server.url, template)
 }
 
-async function runOnServer(url: string): Promise<number> {
+async function runOnServerOfYours(url: string): Promise<number> {
   await using template = await createTemplate(url)
   return await runTests(url, template.name)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { type Logger, type OpenOptions, open, type Tidemark } from 'tidemark'
-import { freshDatabase, migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 
 export type TestDatabase = AsyncDisposable & {
@@ -97,7 +97,7 @@ const secludedPostgres: TestStore = {
   name: 'PostgreSQL',
   async fresh() {
     ownServer ??= startPostgres().then(server => server.url)
-    const { url, drop } = await freshDatabase(await ownServer)
+    const { url, drop } = await migratedDatabase(await ownServer)
     return postgresDatabase(url, drop)
   },
 }

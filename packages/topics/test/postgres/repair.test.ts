@@ -24,7 +24,8 @@ let lower: PostgresServer
 let higher: PostgresServer
 
 before(async () => {
-  ;[old, lower, higher] = await Promise.all([startPostgres(), startPostgres(), startPostgres()])
+  const start = () => startPostgres({ ownIdentity: true })
+  ;[old, lower, higher] = await Promise.all([start(), start(), start()])
   await Promise.all([burnTransactions(old.url, 20_000), burnTransactions(higher.url, 200_000)])
 })
 
