@@ -166,6 +166,8 @@ async function looking({ store, step }: Parts, { offset, reference }: World): Pr
   await step('facts of a topic', ROWS, () => store.facts(offset))
   await step('describe another', PAGE, () => store.describeTopic(reference))
   await step('facts of another', PAGE, () => store.facts(reference))
+  // Retries and dead letters are counted up to a bound, which is the one given.
+  await step('stats', PAGE, () => store.stats(PAGE))
   await step('topics', 10, () => store.topics())
   await step('jobs', 10, () => store.jobs())
   await step('zombies', 10, () => store.zombies())

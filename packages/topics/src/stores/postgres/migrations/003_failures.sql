@@ -3,8 +3,9 @@
 create function tidemark.now_ms() returns bigint
 language sql volatile as $$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
 
+-- Stable, as `extract` is: only so it is put into the statement that calls it.
 create function tidemark.to_ms(at timestamptz) returns bigint
-language sql immutable as $$ select floor(extract(epoch from at) * 1000)::bigint $$;
+language sql stable as $$ select floor(extract(epoch from at) * 1000)::bigint $$;
 
 -- Moves these retry rows to the dead letters.
 create function tidemark.bury(s tidemark.subscription, ids bigint[]) returns void
