@@ -11,6 +11,7 @@ import {
   makeRunId,
   type Organism,
   openIndex,
+  topicOfRun,
 } from '@tidemark/pipeline'
 import { open } from 'tidemark'
 import { temporaryFolder } from '../testing/databases.ts'
@@ -59,8 +60,9 @@ async function produce(folder: string, runId: string): Promise<void> {
     return encodeTick({ runId, tick, capturedAt: 0, cells, organisms: [...living, organism(99, 7, true)] })
   })
   await using topics = await open(`sqlite:${join(folder, 'topics.db')}`, { registry: contractsRegistry })
-  await topics.configureTopic('batch-topic', { semantics: 'pub-sub' })
-  await topics.publish('batch-topic', batchEnvelope(await storage.writeBatch(batchOf(ticks))))
+  const topic = topicOfRun('batch-topic', runId)
+  await topics.configureTopic(topic, { semantics: 'pub-sub' })
+  await topics.publish(topic, batchEnvelope(await storage.writeBatch(batchOf(ticks))))
 }
 
 const organism = (id: number, energy: number, isDead: boolean): Organism => ({

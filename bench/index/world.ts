@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  BATCH_TOPIC,
   batchEnvelope,
   contractsRegistry,
   dropIndex,
@@ -8,6 +9,7 @@ import {
   openIndex,
   type SimulationMetadata,
   type StoredBatch,
+  topicOfRun,
 } from '@tidemark/pipeline'
 import { open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../testing/folders.ts'
@@ -61,7 +63,8 @@ export class StoredWorld implements Disposable {
   }
 
   async announce(topics: Tidemark): Promise<void> {
-    for (const batch of this.batches) await topics.publish('batch-topic', batchEnvelope(batch))
+    const topic = topicOfRun(BATCH_TOPIC, this.runId)
+    for (const batch of this.batches) await topics.publish(topic, batchEnvelope(batch))
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { constants, zstdCompressSync } from 'node:zlib'
 import {
+  BATCH_TOPIC,
   BatchIndexer,
   decodeRawTick,
   environmentIndexer,
@@ -8,6 +9,7 @@ import {
   organismIndexer,
   type RawTick,
   seriesIndexer,
+  topicOfRun,
   topicSource,
 } from '@tidemark/pipeline'
 import { figure, ratioAtLeast } from '../../figure.ts'
@@ -138,7 +140,8 @@ async function indexAll(
     logger: SILENT,
   })
   await indexer.start()
-  while ((await topics.admin.groups('batch-topic').catch(() => [])).length === 0) await new Promise(setImmediate)
+  while ((await topics.admin.groups(topicOfRun(BATCH_TOPIC, runId)).catch(() => [])).length === 0)
+    await new Promise(setImmediate)
   const rate = await rateOf(batches.length * insertBatchSize, async () => {
     await world.announce(topics)
     for (let left = batches.length; left > 0; left--) await once(indexer.events, 'indexed')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import {
+  BATCH_TOPIC,
   BatchIndexer,
   batchEnvelope,
   contractsRegistry,
@@ -13,6 +14,7 @@ import {
   openIndex,
   readDummyTotals,
   type StoredBatch,
+  topicOfRun,
   topicSource,
 } from '@tidemark/pipeline'
 import { type Logger, open } from 'tidemark'
@@ -65,12 +67,13 @@ export const indexing: PipelineCase = {
 async function indexAll(storage: FileSystemStorage, stored: readonly StoredBatch[]): Promise<number> {
   using folder = temporaryFolder()
   await using topics = await open(`sqlite:${join(folder.path, 'topics.db')}`, { registry: contractsRegistry })
-  await topics.configureTopic('batch-topic', { semantics: 'pub-sub' })
   const runId = stored[0]?.runId ?? ''
+  const topic = topicOfRun(BATCH_TOPIC, runId)
+  await topics.configureTopic(topic, { semantics: 'pub-sub' })
   const index = `sqlite:${join(folder.path, 'index')}`
   await using database = await openIndex(index, runId)
   await database.metadata.write(metadataOf(runId))
-  for (const batch of stored) await topics.publish('batch-topic', batchEnvelope(batch))
+  for (const batch of stored) await topics.publish(topic, batchEnvelope(batch))
   const count = stored.reduce((sum, { tickCount }) => sum + tickCount, 0)
   await using indexer = new BatchIndexer(dummyIndexer, {
     storage,

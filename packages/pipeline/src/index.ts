@@ -166,7 +166,14 @@ export { IngestError, TickRefusedError } from './services/ingest/errors.ts'
 export { IngestService, type IngestServiceOptions } from './services/ingest/ingest-service.ts'
 export { readTicks } from './services/ingest/read-ticks.ts'
 export type { TickGateOptions } from './services/ingest/tick-gate.ts'
-export { BATCH_TOPIC, configureNotificationTopic, METADATA_TOPIC } from './services/notification-topics.ts'
+export {
+  type AnnouncementSettings,
+  BATCH_TOPIC,
+  configureNotificationTopic,
+  METADATA_TOPIC,
+  runOfTopic,
+  topicOfRun,
+} from './services/notification-topics.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
 export {

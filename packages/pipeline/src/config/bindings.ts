@@ -19,6 +19,12 @@ export type BindingRule = {
   readonly optional?: boolean
   /** Of a topic: default 'pub-sub'. 'own': what opens it configures it. */
   readonly semantics?: Semantics | 'own'
+  /** Each run has a topic of its own under the name that is bound: `<name>.<run id>`. */
+  readonly perRun?: boolean
+  /** The one topic that can be bound: its name is a contract between services that may be in different configurations. */
+  readonly always?: string
+  /** That no service reads what it writes is no mistake: people do, or nobody has to. */
+  readonly unread?: boolean
 }
 
 export type BindingTable = { readonly [name: string]: BindingRule }

@@ -1,4 +1,6 @@
 import { ConfigError } from 'tidemark'
+import { makeRunId } from '../run-id.ts'
+import { topicOfRun } from '../services/notification-topics.ts'
 import { BUILT_IN_TYPES, typeNames } from '../services/registry.ts'
 import type { ServiceType } from '../services/service-type.ts'
 import { type Binding, type BindingRule, WRITTEN_AS } from './bindings.ts'
@@ -13,9 +15,14 @@ import {
   STORAGE_OPTIONS,
   TOPICS_OPTIONS,
 } from './resource-tables.ts'
+import { isTopicName } from './topic-settings.ts'
 
 /** Names are parts of paths, of variables and of log lines; one that is a number would change its place in the order. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/i
+/** Topics and groups alike. */
+const NAME_OF_TOPIC = "1 to 128 letters, digits, '.', '_' or '-', the first a letter or digit"
+/** All run ids have the same length. */
+const ANY_RUN = makeRunId(0)
 const PARTS = ['resources', 'services', ...Object.keys(PIPELINE_OPTIONS)]
 const RESOURCES = ['topics', 'storages', 'indexes', 'queues']
 
@@ -121,8 +128,10 @@ function checkTarget(path: string, given: unknown, resources: CheckedResources):
   if (kind === 'topic-read' || kind === 'topic-write') {
     if (resources.topics === null)
       throw new ConfigError('resources.topics', undefined, `a database of topics: ${path} needs it`)
-    const needsGroup = kind === 'topic-read' && (typeof consumerGroup !== 'string' || consumerGroup === '')
-    if (needsGroup) throw new ConfigError(`${path}.consumerGroup`, consumerGroup, 'the name of a consumer group')
+    if (!isTopicName(name)) throw new ConfigError(path, name, `the name of a topic: ${NAME_OF_TOPIC}`)
+    if (kind === 'topic-read' && (typeof consumerGroup !== 'string' || !isTopicName(consumerGroup))) {
+      throw new ConfigError(`${path}.consumerGroup`, consumerGroup, `the name of a consumer group: ${NAME_OF_TOPIC}`)
+    }
     return
   }
   const there = targetsOf(kind, resources)
@@ -140,7 +149,11 @@ function targetsOf(kind: string, { storages, indexes, queues }: CheckedResources
 function checkKind(path: string, binding: Binding | undefined, rule: BindingRule): void {
   if (binding === undefined && rule.optional) return
   const wanted = rule.kind === 'queue-in' || rule.kind === 'queue-out' ? 'queue' : rule.kind
-  // What may write may read as well.
-  const fits = binding?.kind === wanted || (wanted === 'storage-read' && binding?.kind === 'storage-write')
-  if (!fits) throw new ConfigError(path, binding, WRITTEN_AS[rule.kind])
+  if (binding?.kind !== wanted) throw new ConfigError(path, binding, WRITTEN_AS[rule.kind])
+  if (rule.always !== undefined && binding.name !== rule.always) {
+    throw new ConfigError(path, binding.name, `topicWrite('${rule.always}'): elsewhere the indexers never look`)
+  }
+  if (rule.perRun && !isTopicName(topicOfRun(binding.name, ANY_RUN))) {
+    throw new ConfigError(path, binding.name, 'a shorter name: each run has a topic of its own, <name>.<run id>')
+  }
 }

@@ -1,5 +1,6 @@
 import { ConfigError } from 'tidemark'
 import { choice, duration, flag, number, type OptionTable, rule, text, whole } from './option-table.ts'
+import { externalTopics, topicSettings } from './topic-settings.ts'
 
 /** One database of topics for the pipeline. */
 export const TOPICS_OPTIONS = {
@@ -20,6 +21,8 @@ export const TOPICS_OPTIONS = {
     says: 'PostgreSQL: how long a statement may take. A connection that has not answered by then is replaced.',
     default: '30s',
   }),
+  settings: topicSettings,
+  external: externalTopics,
 } as const satisfies OptionTable
 
 export const STORAGE_OPTIONS = {

@@ -1,4 +1,4 @@
-import { ConfigError, type Tidemark } from 'tidemark'
+import { ConfigError, type Tidemark, type TopicOptions } from 'tidemark'
 import type { IndexOptions } from '../databases/open-index.ts'
 import type { BoundedQueue, WaitOptions } from '../queues/bounded-queue.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -11,6 +11,8 @@ export type BoundTopic = {
   readonly topic: string
   /** Empty where the binding only writes. */
   readonly consumerGroup: string
+  /** Of the topic, as the configuration has them. What is bound for each run apart is configured by who opens it. */
+  readonly settings: TopicOptions
 }
 
 /** Each run has an index of its own there: `openIndex(address, runId, options)`. */

@@ -132,9 +132,10 @@ export class Resources implements AsyncDisposable {
       case 'topic-read':
       case 'topic-write': {
         const tidemark = await required(this.#topics, 'topics').value()
-        if (semantics !== 'own') await tidemark.configureTopic(name, { semantics })
+        const settings = this.#config.topics?.settings[name] ?? {}
+        if (semantics !== 'own') await tidemark.configureTopic(name, { semantics, ...settings })
         const consumerGroup = binding.kind === 'topic-read' ? binding.consumerGroup : ''
-        return { kind: 'topic', value: { tidemark, topic: name, consumerGroup } }
+        return { kind: 'topic', value: { tidemark, topic: name, consumerGroup, settings } }
       }
       case 'storage-read':
       case 'storage-write':

@@ -1,7 +1,7 @@
 import { type GroupHealth, type Tidemark, TopicNotFoundError } from 'tidemark'
 import { isEnvironmentFault } from '../faults.ts'
 import type { Pipeline } from '../run-pipeline.ts'
-import { BATCH_TOPIC } from '../services/notification-topics.ts'
+import { BATCH_TOPIC, topicOfRun } from '../services/notification-topics.ts'
 import type { ServiceStatus } from '../services/service.ts'
 import { Rate } from './rate.ts'
 
@@ -31,23 +31,30 @@ export type Progress = {
 }
 
 /** Who index the batches: as services, and as consumer groups. */
-export type Indexers = { readonly indexers: readonly string[]; readonly groups: readonly string[] }
+export type Indexers = {
+  readonly runId: string
+  readonly indexers: readonly string[]
+  readonly groups: readonly string[]
+}
 
 export class ProgressReader {
   readonly #pipeline: Pipeline
   readonly #topics: Tidemark
   readonly #indexers: readonly string[]
   readonly #groups: readonly string[]
+  /** '' where the run is not known yet. */
+  readonly #topic: string
   #lastHealth: readonly GroupHealth[] = []
   readonly #ticks = new Rate()
   readonly #bytes = new Rate()
   readonly #indexed = new Rate()
 
-  constructor(pipeline: Pipeline, topics: Tidemark, { indexers, groups }: Indexers) {
+  constructor(pipeline: Pipeline, topics: Tidemark, { runId, indexers, groups }: Indexers) {
     this.#pipeline = pipeline
     this.#topics = topics
     this.#indexers = indexers
     this.#groups = groups
+    this.#topic = runId === '' ? '' : topicOfRun(BATCH_TOPIC, runId)
   }
 
   async read(): Promise<Progress> {
@@ -100,7 +107,8 @@ export class ProgressReader {
   /** undefined: the topics don't answer. That they don't, the pipeline's status says. */
   async #health(): Promise<readonly GroupHealth[] | undefined> {
     try {
-      const groups = await this.#topics.admin.groups(BATCH_TOPIC)
+      if (this.#topic === '') return []
+      const groups = await this.#topics.admin.groups(this.#topic)
       this.#lastHealth = groups.filter(({ group }) => this.#groups.includes(group))
       return this.#lastHealth
     } catch (error) {

@@ -64,7 +64,8 @@ export async function start(options: StartOptions): Promise<boolean> {
   // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
   using _lock = await lockFolder(dataFolder)
   const config = await withRunId(await configOf(options), logger)
-  const { runId, ...indexedBy } = runOf(config)
+  const indexedBy = runOf(config)
+  const { runId } = indexedBy
   const pipeline = await runPipeline(config, { logger })
   try {
     const topics = await topicsOf(pipeline, interrupted)
@@ -103,10 +104,8 @@ async function configOf({ dataFolder, newRun, ticks, ingestedRun }: StartOptions
   return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
 }
 
-type IndexedBy = Indexers & { readonly runId: string }
-
 /** The run, and who index its batches: as services, and as consumer groups. */
-function runOf({ services }: CheckedConfig): IndexedBy {
+function runOf({ services }: CheckedConfig): Indexers {
   const indexers = services.flatMap(({ name, enabled, bindings: { batches }, options }) =>
     enabled && batches?.kind === 'topic-read' ? [{ name, group: batches.consumerGroup, runId: options.runId }] : [],
   )
@@ -114,7 +113,7 @@ function runOf({ services }: CheckedConfig): IndexedBy {
   return {
     runId,
     indexers: indexers.map(({ name }) => name),
-    groups: indexers.map(({ group }) => `${group}.${runId}`),
+    groups: indexers.map(({ group }) => group),
   }
 }
 

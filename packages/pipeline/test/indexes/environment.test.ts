@@ -165,7 +165,7 @@ for (const engine of ENGINES) {
     it('rolls back what was written before the failure', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
-      await world.tidemark.configureTopic('batch-topic', { maxAttempts: 100 })
+      await world.tidemark.configureTopic(world.batchTopic, { maxAttempts: 100 })
       const watched = await world.started({
         definition: environmentIndexer({ strategy: failing(Number.POSITIVE_INFINITY) }),
         insertBatchSize: 10,

@@ -59,7 +59,7 @@ for (const engine of ENGINES) {
       await world.indexMetadata()
       let isBroken = true
       const watched = await world.started({ insertBatchSize: 20, definition: failing(() => isBroken) })
-      await world.tidemark.configureTopic('batch-topic', { backoff: { initial: '1h', max: '1h' } })
+      await world.tidemark.configureTopic(world.batchTopic, { backoff: { initial: '1h', max: '1h' } })
       await world.produce(2, 10)
       await metric(watched, 'batchesFailed', 2)
       assert.deepEqual([watched.acked, await world.unacked(), watched.indexer.state], [[], 2, 'RUNNING'])
@@ -204,9 +204,9 @@ for (const engine of ENGINES) {
         deadLetters: async () => assert.fail('Nothing failed'),
       }
       await world.produce(1, 10)
-      await configureNotificationTopic(world.tidemark, 'batch-topic')
+      await configureNotificationTopic(world.tidemark, world.batchTopic)
       // What a killed process leaves behind is a lease that runs out.
-      const reader = world.tidemark.reader('batch-topic', { group: `dummy.${world.runId}`, from: 'beginning' })
+      const reader = world.tidemark.reader(world.batchTopic, { group: 'dummy', from: 'beginning' })
       for (let attempt = 0; attempt < 10; ) attempt = (await reader.poll(10_000))?.attempt ?? assert.fail('It is gone')
       await reader.close()
       const next = await world.started(setup)
@@ -350,7 +350,7 @@ for (const engine of ENGINES) {
       truncateSync(join(world.storageRoot, corrupt.storageKey), 20)
       const watched = await world.started({ insertBatchSize: 10 })
       await world.announce(corrupt)
-      await until(async () => (await world.tidemark.admin.deadLetters('batch-topic')).length === 1, {
+      await until(async () => (await world.tidemark.admin.deadLetters(world.batchTopic)).length === 1, {
         what: 'the dead letter of the topic',
       })
       assert.deepEqual(watched.acked, [])
@@ -386,19 +386,19 @@ for (const engine of ENGINES) {
       await world.indexMetadata()
       const batch = await world.write(0, 10)
       const watched = await world.started({ insertBatchSize: 10 })
-      await world.tidemark.publish('batch-topic', { hello: 'world' })
-      await world.tidemark.publish('batch-topic', create(BatchInfoSchema, {}))
-      await world.tidemark.publish('batch-topic', batchEnvelope({ ...batch, tickEnd: 99 }))
-      await world.tidemark.publish('batch-topic', batchEnvelope({ ...batch, storageKey: '../../etc/passwd' }))
+      await world.tidemark.publish(world.batchTopic, { hello: 'world' })
+      await world.tidemark.publish(world.batchTopic, create(BatchInfoSchema, {}))
+      await world.tidemark.publish(world.batchTopic, batchEnvelope({ ...batch, tickEnd: 99 }))
+      await world.tidemark.publish(world.batchTopic, batchEnvelope({ ...batch, storageKey: '../../etc/passwd' }))
       await world.announce(batch)
       await ackedAre(watched, 0)
-      await until(async () => (await world.tidemark.admin.deadLetters('batch-topic')).length === 4, {
+      await until(async () => (await world.tidemark.admin.deadLetters(world.batchTopic)).length === 4, {
         what: 'four dead letters',
       })
       await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
-    it("another run's batches are passed over, and reach that run's indexer", async () => {
+    it("another run's batches never come here, and reach that run's indexer", async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const other = makeRunId()

@@ -34,7 +34,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await database.metadata.read(), world.metadata())
       await indexer.stop()
       assert.equal(indexer.state, 'STOPPED')
-      const { groups } = await world.tidemark.admin.describeTopic('metadata-topic')
+      const { groups } = await world.tidemark.admin.describeTopic(world.metadataTopic)
       assert.deepEqual(
         groups.map(({ backlog, inFlight, retries }) => backlog + inFlight + retries),
         [0],

@@ -58,8 +58,8 @@ const tries = (watched: Watched): number => watched.indexer.status().errors.leng
 
 /** Attempts that count: each claim is one, and a batch that was given back once has had two. */
 async function retriesOf(world: World, group = 'dummy'): Promise<number> {
-  const groups = await world.tidemark.admin.groups('batch-topic')
-  const found = groups.find(each => each.group === `${group}.${world.runId}`)
+  const groups = await world.tidemark.admin.groups(world.batchTopic)
+  const found = groups.find(each => each.group === group)
   return (found?.retries ?? 0) + (found?.deadLetters ?? 0)
 }
 

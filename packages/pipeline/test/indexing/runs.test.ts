@@ -1,72 +1,86 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { MetadataIndexer, makeRunId } from '@tidemark/pipeline'
+import {
+  batchEnvelope,
+  MetadataIndexer,
+  makeRunId,
+  metadataEnvelope,
+  type StoredBatch,
+  topicOfRun,
+} from '@tidemark/pipeline'
 import { until } from '../../../../testing/until.ts'
 import { ENGINES } from '../engines.ts'
 import { ackedAre, metric, SILENT, World } from './world.ts'
 
-const DAY_MS = 86_400_000
-const EARLIER = makeRunId(Date.now() - 2 * DAY_MS)
-
-/** As one whose process ended long ago. */
-async function silentGroup(world: World, topic: string, group: string): Promise<void> {
-  await using reader = world.tidemark.reader(topic, {
-    group,
-    from: 'beginning',
-    heartbeat: { timeout: 2, misses: 1 },
-  })
-  await reader.ready()
-}
-
-const groupsOf = async ({ tidemark }: World, topic: string): Promise<string[]> =>
-  (await tidemark.admin.groups(topic)).map(({ group }) => group).sort()
-
-async function dies(world: World, topic: string, name: string): Promise<void> {
-  await until(
-    async () => {
-      await world.tidemark.admin.jobs['dead-groups'].runOnce()
-      return (await world.tidemark.admin.groups(topic)).some(({ group, status }) => group === name && status === 'DEAD')
-    },
-    { what: `${name} to be dead` },
-  )
-}
+const BATCHES = 6
 
 for (const engine of ENGINES) {
-  describe(`groups of earlier runs, on ${engine.name}`, () => {
-    it('go when a later run begins and nobody is at them; others stay', async () => {
+  describe(`two runs at once, on ${engine.name}`, () => {
+    it('never meet: each indexer receives the announcements of its own run and no other', async () => {
       await using world = await World.on(engine)
+      const other = makeRunId()
       await world.indexMetadata()
-      const later = makeRunId(Date.now() + DAY_MS)
-      const live = makeRunId(Date.now() - DAY_MS)
-      for (const group of [`dummy.${EARLIER}`, `dummy.${later}`, `other.${EARLIER}`, 'dummy.of-somebody']) {
-        await silentGroup(world, 'batch-topic', group)
-        await dies(world, 'batch-topic', group)
+      const second = await world.place.open({}, other)
+      await second.metadata.write(world.metadata(other))
+      const mine = await world.started({ insertBatchSize: 10 })
+      const theirs = await world.started({ insertBatchSize: 10, runId: other })
+      // In turns, so that neither has a stretch of the topics to itself.
+      for (let at = 0; at < BATCHES; at++) {
+        await world.announce(await world.write(at * 10, 10))
+        await world.announce(await world.write(at * 10, 10, other))
       }
-      await using reader = world.tidemark.reader('batch-topic', { group: `dummy.${live}` })
-      await reader.ready()
+      const starts = Array.from({ length: BATCHES }, (_, at) => at * 10)
+      await ackedAre(mine, ...starts)
+      await ackedAre(theirs, ...starts)
+      for (const [watched, runId] of [
+        [mine, world.runId],
+        [theirs, other],
+      ] as const) {
+        assert.equal(watched.indexer.status().metrics.batchesReceived, BATCHES)
+        const { messagesPublished, groups } = await world.tidemark.admin.describeTopic(topicOfRun('batch-topic', runId))
+        assert.equal(messagesPublished, BATCHES)
+        assert.deepEqual(
+          groups.map(({ group }) => group),
+          ['dummy'],
+        )
+      }
+      await world.assertIndexed({ batches: BATCHES, ticks: BATCHES * 10 })
+    })
+
+    it('keep apart what is announced on the wrong topic: it is refused by name, and nothing of it is indexed', async () => {
+      await using world = await World.on(engine)
+      const other = makeRunId()
+      await world.indexMetadata()
+      const astray: StoredBatch = await world.write(0, 10, other)
       const watched = await world.started({ insertBatchSize: 10 })
+      const told = new Promise<string>(resolve =>
+        watched.indexer.listen(event => event.type === 'error' && resolve(event.error.message)),
+      )
+      await world.tidemark.publish(world.batchTopic, batchEnvelope(astray))
+      assert.match(await told, new RegExp(`of run ${other}, on the topic of run ${world.runId}`))
       await world.produce(1, 10)
       await ackedAre(watched, 0)
-      assert.deepEqual(
-        await groupsOf(world, 'batch-topic'),
-        [`dummy.${live}`, `dummy.${later}`, `other.${EARLIER}`, 'dummy.of-somebody', `dummy.${world.runId}`].sort(),
-      )
+      await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
-    it('go from the metadata topic as well', async () => {
+    it('have their metadata apart, too', async () => {
       await using world = await World.on(engine)
-      await silentGroup(world, 'metadata-topic', `metadata.${EARLIER}`)
-      await dies(world, 'metadata-topic', `metadata.${EARLIER}`)
+      const other = makeRunId()
       const { storage, tidemark, runId, place } = world
+      const stored = await storage.writeMetadata(world.metadata(other))
       await using indexer = new MetadataIndexer({ storage, tidemark, runId, index: place.address, logger: SILENT })
       await indexer.start()
-      await until(async () => (await groupsOf(world, 'metadata-topic')).includes(`metadata.${runId}`), {
-        what: 'its own group',
-      })
-      assert.deepEqual(await groupsOf(world, 'metadata-topic'), [`metadata.${runId}`])
+      await tidemark.publish(world.metadataTopic, metadataEnvelope(stored))
+      await until(() => (indexer.status().metrics.metadataFailed ?? 0) > 0, { what: 'the refusal' })
+      await world.announceMetadata()
+      await until(() => indexer.status().metrics.metadataWritten === 1, { what: 'its own metadata' })
+      const database = await place.open()
+      assert.deepEqual(await database.metadata.read(), world.metadata())
     })
+  })
 
-    it('are not missed by a run that goes on: it gets what it had not indexed, and reads nothing else', async () => {
+  describe(`a run that goes on, on ${engine.name}`, () => {
+    it('gets what it had not indexed, and reads nothing else, though its group is gone', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const first = await world.started({ insertBatchSize: 10 })
@@ -74,7 +88,7 @@ for (const engine of ENGINES) {
       await ackedAre(first, 0, 10, 20)
       await first.indexer.stop()
       await world.produce(2, 10, 30)
-      await world.tidemark.admin.removeGroup('batch-topic', `dummy.${world.runId}`)
+      await world.tidemark.admin.removeGroup(world.batchTopic, 'dummy')
       const again = await world.started({ insertBatchSize: 10 })
       await ackedAre(again, 30, 40)
       await metric(again, 'batchesSkipped', 3)

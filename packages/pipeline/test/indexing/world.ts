@@ -2,21 +2,25 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import {
+  BATCH_TOPIC,
   BatchIndexer,
   type BatchIndexerOptions,
   batchEnvelope,
   batchOf,
+  configureNotificationTopic,
   contractsRegistry,
   type DummyTotals,
   dummyIndexer,
   encodeTick,
   FileSystemStorage,
   type IndexerDefinition,
+  METADATA_TOPIC,
   metadataEnvelope,
   readDummyTotals,
   type SimulationMetadata,
   type StoredBatch,
   type Tick,
+  topicOfRun,
   topicSource,
 } from '@tidemark/pipeline'
 import { type Logger, open, type Tidemark } from 'tidemark'
@@ -64,8 +68,10 @@ export class World implements AsyncDisposable {
       await open(topicsUrl, { registry: contractsRegistry, logger: SILENT, sweepInterval: 20 }),
     )
     const backoff = { initial: 1, max: 5 }
-    await tidemark.configureTopic('batch-topic', { semantics: 'pub-sub', lease: lease as '5m', backoff })
-    await tidemark.configureTopic('metadata-topic', { semantics: 'pub-sub', backoff })
+    const { runId } = place
+    const batches = { semantics: 'pub-sub', lease: lease as '5m', backoff } as const
+    await tidemark.configureTopic(topicOfRun(BATCH_TOPIC, runId), batches)
+    await tidemark.configureTopic(topicOfRun(METADATA_TOPIC, runId), { semantics: 'pub-sub', backoff })
     const storageRoot = join(folder.path, 'storage')
     const storage = await FileSystemStorage.open({ root: storageRoot })
     return new World(place, storage, storageRoot, tidemark, topicsUrl, metadata, stack)
@@ -90,6 +96,14 @@ export class World implements AsyncDisposable {
     this.#stack = stack
   }
 
+  get batchTopic(): string {
+    return topicOfRun(BATCH_TOPIC, this.runId)
+  }
+
+  get metadataTopic(): string {
+    return topicOfRun(METADATA_TOPIC, this.runId)
+  }
+
   metadata(runId = this.runId): SimulationMetadata {
     return {
       runId,
@@ -111,10 +125,9 @@ export class World implements AsyncDisposable {
   }
 
   async announceMetadata(runId = this.runId): Promise<void> {
-    await this.tidemark.publish(
-      'metadata-topic',
-      metadataEnvelope(await this.storage.writeMetadata(this.metadata(runId))),
-    )
+    const topic = topicOfRun(METADATA_TOPIC, runId)
+    await configureNotificationTopic(this.tidemark, topic)
+    await this.tidemark.publish(topic, metadataEnvelope(await this.storage.writeMetadata(this.metadata(runId))))
   }
 
   async write(start: number, count: number, runId = this.runId): Promise<StoredBatch> {
@@ -129,7 +142,9 @@ export class World implements AsyncDisposable {
   }
 
   async announce(batch: StoredBatch): Promise<void> {
-    await this.tidemark.publish('batch-topic', batchEnvelope(batch))
+    const topic = topicOfRun(BATCH_TOPIC, batch.runId)
+    if (batch.runId !== this.runId) await configureNotificationTopic(this.tidemark, topic)
+    await this.tidemark.publish(topic, batchEnvelope(batch))
   }
 
   /** `count` batches of `size` ticks each, from tick `from`. */
@@ -174,8 +189,8 @@ export class World implements AsyncDisposable {
 
   /** Messages that the group has yet to ack. */
   async unacked(group = 'dummy'): Promise<number> {
-    const { groups } = await this.tidemark.admin.describeTopic('batch-topic')
-    const found = groups.find(each => each.group === `${group}.${this.runId}`)
+    const { groups } = await this.tidemark.admin.describeTopic(this.batchTopic)
+    const found = groups.find(each => each.group === group)
     return found === undefined ? -1 : found.backlog + found.inFlight + found.retries
   }
 

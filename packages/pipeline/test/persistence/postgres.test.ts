@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
-import { BATCH_TOPIC, batchOf } from '../../src/index.ts'
+import { BATCH_TOPIC, batchOf, topicOfRun } from '../../src/index.ts'
+import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench } from './workbench.ts'
 
@@ -25,7 +26,7 @@ describe('with topics on PostgreSQL', () => {
     )
     assert.deepEqual(await bench.ticks(), range(0, 50))
     assert.equal(service.status().metrics.duplicateTicks, 5)
-    assert.equal((await bench.topics.configureTopic(BATCH_TOPIC)).dedupeWindowMs, null)
+    assert.equal((await bench.topics.configureTopic(topicOfRun(BATCH_TOPIC, RUN_ID))).dedupeWindowMs, null)
     await reconciler.stop()
     assert.deepEqual(reconciler.status().errors, [])
   })

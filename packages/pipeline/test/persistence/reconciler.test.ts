@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
-import { BATCH_TOPIC, batchOf, makeRunId, metadataKey, type SimulationMetadata } from '../../src/index.ts'
+import { BATCH_TOPIC, batchOf, makeRunId, metadataKey, type SimulationMetadata, topicOfRun } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench } from './workbench.ts'
@@ -18,6 +18,8 @@ const metadataOf = (runId: string): SimulationMetadata => ({
   settings: '{}',
   moleculeTypes: ['energy'],
 })
+
+const TOPIC = topicOfRun(BATCH_TOPIC, RUN_ID)
 
 async function storeBatches(bench: Workbench, count: number, runId = RUN_ID): Promise<string[]> {
   const keys: string[] = []
@@ -72,7 +74,8 @@ describe('what was announced', () => {
   it('is kept, whatever its age: neither retention nor its groups take an announcement away', async () => {
     await using bench = await Workbench.open()
     await storeBatches(bench, 3)
-    await bench.topics.configureTopic(BATCH_TOPIC, { semantics: 'pub-sub', lease: 0, retention: 1, maxRetention: 1 })
+    const settings = { semantics: 'pub-sub', lease: 0, retention: 1, maxRetention: 1 } as const
+    await bench.topics.configureTopic(TOPIC, settings)
     const first = bench.reconciler()
     await first.start()
     await metric(first, 'announced', 3)
@@ -147,9 +150,12 @@ describe('what was announced', () => {
 
   it('is kept in mind by the topic for ever', async () => {
     await using bench = await Workbench.open()
-    await bench.topics.configureTopic(BATCH_TOPIC, { semantics: 'pub-sub', dedupeWindow: '7d' })
-    await bench.persistence().start()
-    assert.equal((await bench.topics.configureTopic(BATCH_TOPIC)).dedupeWindowMs, null)
+    await bench.topics.configureTopic(TOPIC, { semantics: 'pub-sub', dedupeWindow: '7d' })
+    await storeBatches(bench, 1)
+    const reconciler = bench.reconciler()
+    await reconciler.start()
+    await metric(reconciler, 'announced', 1)
+    assert.equal((await bench.topics.configureTopic(TOPIC)).dedupeWindowMs, null)
   })
 })
 
@@ -217,13 +223,11 @@ describe('a reconciler', () => {
 
   it('leaves no group that holds the topic back', async () => {
     await using bench = await Workbench.open()
+    await storeBatches(bench, 1)
     const reconciler = bench.reconciler()
     await reconciler.start()
+    await metric(reconciler, 'announced', 1)
     await reconciler.stop()
-    const { groups } = await bench.topics.admin.describeTopic(BATCH_TOPIC)
-    assert.deepEqual(
-      groups.map(({ status }) => status),
-      ['CANCELLED'],
-    )
+    assert.deepEqual((await bench.topics.admin.describeTopic(TOPIC)).groups, [])
   })
 })

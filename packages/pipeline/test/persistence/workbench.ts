@@ -110,7 +110,7 @@ export class Workbench implements AsyncDisposable {
     return batches.flat().map(({ tick }) => tick)
   }
 
-  /** Everything the batch topic has ever delivered to a group. */
+  /** Everything that the runs' batch topics have ever delivered to a group. */
   async announced(): Promise<BatchInfo[]> {
     return (await messagesOf(this.topics, BATCH_TOPIC)).map(batchInfoOf)
   }
@@ -149,13 +149,17 @@ export async function metric(service: Service, name: string, least: number): Pro
 
 let groups = 0
 
+/** Of all runs, each in its order. */
 async function messagesOf(topics: Tidemark, topic: string): Promise<TopicEnvelope[]> {
-  await using reader = topics.reader<TopicEnvelope>(topic, {
-    group: `test-${++groups}`,
-    from: 'beginning',
-    batchSize: 500,
-  })
   const messages: TopicEnvelope[] = []
-  for (let next = await reader.poll(0); next !== null; next = await reader.poll(0)) messages.push(next.payload)
+  for (const { topic: name } of await topics.admin.topics()) {
+    if (!name.startsWith(`${topic}.`)) continue
+    await using reader = topics.reader<TopicEnvelope>(name, {
+      group: `test-${++groups}`,
+      from: 'beginning',
+      batchSize: 500,
+    })
+    for (let next = await reader.poll(0); next !== null; next = await reader.poll(0)) messages.push(next.payload)
+  }
   return messages
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { open } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
-import { BATCH_TOPIC, contractsRegistry, FileSystemStorage, openIndex } from '../../src/index.ts'
+import { BATCH_TOPIC, contractsRegistry, FileSystemStorage, openIndex, topicOfRun } from '../../src/index.ts'
 import { dumpOf } from './index-dump.ts'
 import { expectedRows, RUN_ID, type Settings, SILENT, simulationOption, startProcess, tickRows } from './world.ts'
 
@@ -88,7 +88,7 @@ async function killedBeforeAnnouncing(place: Place): Promise<void> {
   const storage = await FileSystemStorage.open({ root: join(place.folder, 'storage') })
   const stored = (await storage.listBatches({ prefix: `${RUN_ID}/` })).items.map(({ key }) => key)
   await using topics = await open(place.topics, { registry: contractsRegistry, maintenance: false, logger: SILENT })
-  const { messages } = await topics.admin.browse(BATCH_TOPIC, { limit: 1_000 })
+  const { messages } = await topics.admin.browse(topicOfRun(BATCH_TOPIC, RUN_ID), { limit: 1_000 })
   const announced = new Set(messages.map(({ messageId }) => messageId))
   assert.ok(stored.some(key => !announced.has(key)))
 }

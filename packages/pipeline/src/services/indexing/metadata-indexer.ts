@@ -1,57 +1,62 @@
-import { ClosedError, type Delivery, type Tidemark } from 'tidemark'
+import { ClosedError, type Delivery, type Duration, type Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { metadataInfoOf } from '../../contracts/notifications.ts'
 import { IndexGoneError } from '../../databases/errors.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
+import { ContractError } from '../../errors.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { refuseUnknown } from '../../options.ts'
 import { FileNotFoundError } from '../../storage/errors.ts'
-import { configureNotificationTopic } from '../notification-topics.ts'
+import { type AnnouncementSettings, METADATA_TOPIC } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { backoffMs, pauseFor, untilAborted } from '../until-aborted.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
 import { LeaseExtender } from './lease-extender.ts'
-import { openRunReader, removeReplacedGroups } from './sources/run-groups.ts'
+import { openRunReader } from './sources/run-reader.ts'
 
 export type MetadataIndexerOptions = IndexerOptions & {
   readonly tidemark: Tidemark
-  /** Default 'metadata-topic'. */
+  /** Default 'metadata-topic'. Each run has a topic of its own under this name: `topicOfRun`. */
   readonly topic?: string
   /** Default 'metadata'. */
   readonly name?: string
   /** Its consumer group. Default: its name. */
   readonly group?: string
+  /** How long the group's claims hold unless they are extended. Default: the topic's lease. */
+  readonly lease?: Duration
+  /** Settings of the run's topic. */
+  readonly settings?: AnnouncementSettings
 }
 
 const POLL_MS = 5_000
-/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
-const LONGEST_EXTEND_MS = 60_000
 
 /** Brings a run's metadata from the storage into its index, which is what the other indexers wait for. */
 export class MetadataIndexer extends Indexer {
   readonly #tidemark: Tidemark
   readonly #topic: string
   readonly #group: string
+  readonly #lease: Duration | undefined
+  readonly #settings: AnnouncementSettings | undefined
   #written = 0
   #failed = 0
 
   constructor(options: MetadataIndexerOptions) {
-    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name', 'group'])
+    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name', 'group', 'lease', 'settings'])
     super(options.name ?? 'metadata', options)
     this.#tidemark = options.tidemark
-    this.#topic = options.topic ?? 'metadata-topic'
+    this.#topic = options.topic ?? METADATA_TOPIC
     this.#group = options.group ?? this.name
+    this.#lease = options.lease
+    this.#settings = options.settings
   }
 
   protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
     const { signal } = context
-    const { leaseMs } = await configureNotificationTopic(this.#tidemark, this.#topic)
-    const ofGroup = [this.#tidemark, this.#topic, this.#group, database.runId] as const
-    await removeReplacedGroups(...ofGroup, context)
-    await using reader = openRunReader(...ofGroup)
-    await reader.ready()
+    const ofGroup = { topic: this.#topic, group: this.#group, lease: this.#lease, settings: this.#settings }
+    const opened = await openRunReader(this.#tidemark, database.runId, ofGroup)
+    await using reader = opened.reader
     context.succeeded('open')
-    using extender = new LeaseExtender(Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS), context.note)
+    using extender = new LeaseExtender(opened.extendEveryMs, context.note)
     for (let failures = 0; !signal.aborted; ) {
       await context.unpaused()
       try {
@@ -94,10 +99,12 @@ export class MetadataIndexer extends Indexer {
     await context.through('ack', () => delivery.ack(), held.key)
   }
 
-  /** The topic carries all runs; those of others are passed over. */
+  /** The run's topic carries this run alone: anything else is a mistake of whoever published it. */
   async #index({ payload }: Delivery<TopicEnvelope>, database: IndexDatabase): Promise<void> {
     const { runId, storageKey } = metadataInfoOf(payload)
-    if (runId !== database.runId) return
+    if (runId !== database.runId) {
+      throw new ContractError('MetadataInfo', `it is of run ${runId}, on the topic of run ${database.runId}`)
+    }
     const metadata = await this.storage.readMetadata(runId)
     if (metadata === null) throw new FileNotFoundError(storageKey)
     await database.metadata.write(metadata)

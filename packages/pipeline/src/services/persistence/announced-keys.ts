@@ -1,16 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { ConsumerGroup, Tidemark } from 'tidemark'
+import { createHash } from 'node:crypto'
+import { type Tidemark, TopicNotFoundError } from 'tidemark'
 
-const BATCH_SIZE = 500
-const POLL_MS = 25
-/** What is not known then is verified again for nothing, and that is all. */
-const CATCH_UP_MS = 30_000
+const PAGE = 1_000
 
 /**
- * The keys a topic has announced, by any process: read from the topic itself with a group of its own, from the
- * beginning and then on and on. It only saves work. A key that is missing here is announced again, and the topic takes
- * it once.
+ * The keys that a run's topic has announced, by any process: read from the topic itself, on and on, without consuming. It
+ * only saves work. A key that is missing here is announced again, and the topic takes it once.
  */
 export class AnnouncedKeys {
   readonly #topics: Tidemark
@@ -18,38 +13,27 @@ export class AnnouncedKeys {
   readonly #names = new Map<string, Set<string>>()
   /** Of folders all of whose files are announced: what a listing of them came to. */
   readonly #sealed = new Map<string, string>()
-  /** A cancelled group never comes back, so every start has one of its own. */
-  #name = ''
-  #group: ConsumerGroup | undefined
+  #readTo = 0
 
   constructor(topics: Tidemark, topic: string) {
     this.#topics = topics
     this.#topic = topic
   }
 
-  async start(): Promise<void> {
-    this.#name = `reconciler-${randomUUID()}`
-    const group = this.#topics.consumerGroup(this.#topic, this.#name, { batchSize: BATCH_SIZE })
-    group.addConsumer(this.#name, async ({ messageId }) => this.add(messageId))
-    await group.start({ from: 'beginning' })
-    this.#group = group
-  }
-
-  /** Resolves when what was announced before the call is known. */
-  async caughtUp(signal: AbortSignal): Promise<void> {
-    const until = performance.now() + CATCH_UP_MS
-    while (!signal.aborted && performance.now() < until && (await this.#isBehind())) await delay(POLL_MS)
-  }
-
-  /** Of all keys of one folder, those that are not known to be announced. */
-  missingOf(folder: string, keys: readonly string[]): readonly string[] {
+  /** Of all keys of one folder, those that are not announced as far as can be known. */
+  async missingOf(folder: string, keys: readonly string[]): Promise<readonly string[]> {
     if (this.#sealed.get(folder) === digestOf(keys)) {
       // Twice the same, so nothing is being written there any more: the digest does for the names from now on.
       this.#names.delete(folder)
       return []
     }
     this.#sealed.delete(folder)
-    return keys.filter(key => !this.has(key))
+    return await this.#missing(keys)
+  }
+
+  /** Whether one of them is announced. */
+  async hasAny(keys: readonly string[]): Promise<boolean> {
+    return keys.some(key => this.has(key)) || (await this.#missing(keys)).length < keys.length
   }
 
   /** These were all keys of the folder, and all are announced. A run of any length then takes a digest a folder. */
@@ -69,19 +53,29 @@ export class AnnouncedKeys {
     else this.#names.set(folder, new Set([name]))
   }
 
-  /** The group goes with it, so that it holds nothing back. */
-  async stop(): Promise<void> {
-    const group = this.#group
-    this.#group = undefined
-    this.#names.clear()
-    this.#sealed.clear()
-    await group?.cancel()
+  async #missing(keys: readonly string[]): Promise<readonly string[]> {
+    const isUnknown = (key: string): boolean => !this.has(key)
+    if (keys.some(isUnknown)) await this.#readOn()
+    return keys.filter(isUnknown)
   }
 
-  async #isBehind(): Promise<boolean> {
-    const { groups } = await this.#topics.admin.describeTopic(this.#topic)
-    const mine = groups.find(({ group }) => group === this.#name)
-    return mine !== undefined && mine.backlog + mine.inFlight + mine.retries > 0
+  async #readOn(): Promise<void> {
+    for (let next: number | null = this.#readTo; next !== null; ) {
+      const page = await this.#page(next)
+      for (const { messageId } of page.messages) this.add(messageId)
+      this.#readTo = page.messages.at(-1)?.id ?? this.#readTo
+      next = page.next
+    }
+  }
+
+  async #page(after: number) {
+    try {
+      return await this.#topics.admin.browse(this.#topic, { after, limit: PAGE })
+    } catch (error) {
+      // Nothing of the run was announced yet.
+      if (error instanceof TopicNotFoundError) return { messages: [], next: null }
+      throw error
+    }
   }
 }
 

@@ -1,25 +1,24 @@
 import type { Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
-import { configureNotificationTopic } from '../notification-topics.ts'
+import { runIdOfKey } from '../../storage/keys.ts'
+import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { attempt, type RetryPolicy } from './attempts.ts'
 
-/** Says on a topic that a file is stored, under the file's own key. */
+/** Says on the topic of a file's run that the file is stored, under the file's own key. */
 export class Announcer {
   readonly topic: string
   readonly #topics: Tidemark
   readonly #policy: RetryPolicy
+  readonly #settings: AnnouncementSettings
   #sent = 0
   #failed = 0
 
-  constructor(topics: Tidemark, topic: string, policy: RetryPolicy) {
+  constructor(topics: Tidemark, topic: string, policy: RetryPolicy, settings: AnnouncementSettings = {}) {
     this.#topics = topics
     this.topic = topic
     this.#policy = policy
-  }
-
-  async prepare(): Promise<void> {
-    await configureNotificationTopic(this.#topics, this.topic)
+    this.#settings = settings
   }
 
   /**
@@ -36,7 +35,10 @@ export class Announcer {
 
   /** True where it was not announced before. */
   async publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
-    const { duplicate } = await this.#topics.publish(this.topic, envelope, { messageId: storageKey })
+    const topic = topicOfRun(this.topic, runIdOfKey(storageKey))
+    // Each time: a publish to a topic that was removed meanwhile would make a queue of it.
+    await configureNotificationTopic(this.#topics, topic, this.#settings)
+    const { duplicate } = await this.#topics.publish(topic, envelope, { messageId: storageKey })
     if (!duplicate) this.#sent++
     return !duplicate
   }

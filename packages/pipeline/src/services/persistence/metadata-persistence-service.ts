@@ -6,7 +6,7 @@ import type { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import type { DrainableQueue } from '../../queues/drainable-queue.ts'
 import type { Movable } from '../../queues/worker-queue.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { METADATA_TOPIC } from '../notification-topics.ts'
+import { type AnnouncementSettings, METADATA_TOPIC } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import { Announcer } from './announcer.ts'
 import { deadLetter, type Failure, type RetryPolicy } from './attempts.ts'
@@ -20,6 +20,8 @@ export type MetadataPersistenceResources = {
   readonly queue: DrainableQueue<MetadataItem>
   readonly storage: Storage
   readonly topics: Tidemark
+  /** Of the topics that it makes for new runs. */
+  readonly topicSettings?: AnnouncementSettings
   readonly deadLetters: DeadLetterQueue
   readonly logger: Logger
 }
@@ -41,11 +43,7 @@ export class MetadataPersistenceService extends Service {
     const { retry, notifyRetry } = metadataPersistenceSettings(options)
     this.#resources = resources
     this.#retry = retry
-    this.#announcer = new Announcer(resources.topics, METADATA_TOPIC, notifyRetry)
-  }
-
-  protected override async prepare(): Promise<void> {
-    await this.#announcer.prepare()
+    this.#announcer = new Announcer(resources.topics, METADATA_TOPIC, notifyRetry, resources.topicSettings)
   }
 
   protected override async run(context: ServiceContext): Promise<void> {

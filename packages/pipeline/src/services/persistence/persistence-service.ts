@@ -10,7 +10,7 @@ import { InvalidBatchError } from '../../storage/errors.ts'
 import type { Storage, StoredBatch } from '../../storage/storage.ts'
 import type { IdempotencyTracker } from '../../trackers/idempotency-tracker.ts'
 import { MemoryIdempotencyTracker } from '../../trackers/memory-idempotency-tracker.ts'
-import { BATCH_TOPIC } from '../notification-topics.ts'
+import { type AnnouncementSettings, BATCH_TOPIC } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import { Announcer } from './announcer.ts'
 import { deadLetter, type Failure, type Outcome } from './attempts.ts'
@@ -25,6 +25,8 @@ export type PersistenceResources = {
   readonly queue: DrainableQueue<EncodedTick>
   readonly storage: Storage
   readonly topics: Tidemark
+  /** Of the topics that it makes for new runs. */
+  readonly topicSettings?: AnnouncementSettings
   readonly deadLetters: DeadLetterQueue
   /** Of ticks stored lately. In memory if not given; the storage itself is asked, too, so that it may forget. */
   readonly tracker?: IdempotencyTracker
@@ -69,16 +71,12 @@ export class PersistenceService extends Service {
     const { queue, storage, topics, tracker = new MemoryIdempotencyTracker({ maxEntries: TRACKED_TICKS }) } = resources
     this.#resources = resources
     this.#settings = persistenceSettings(options)
-    this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry)
+    this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry, resources.topicSettings)
     const report = (error: unknown): void => {
       if (error === null) this.#context?.succeeded('idempotency tracker')
       else this.#context?.report('idempotency tracker', error)
     }
     this.#duplicates = new DuplicateFilter(queue, tracker, new StoredTicks(storage), report)
-  }
-
-  protected override async prepare(): Promise<void> {
-    await this.#announcer.prepare()
   }
 
   protected override async run(context: ServiceContext): Promise<void> {

@@ -6,14 +6,20 @@ import { refuseUnknown, wholeNumber } from '../../options.ts'
 import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
 import { metadataKey } from '../../storage/keys.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { BATCH_TOPIC, METADATA_TOPIC } from '../notification-topics.ts'
+import { type AnnouncementSettings, BATCH_TOPIC, METADATA_TOPIC, topicOfRun } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import { pauseFor } from '../until-aborted.ts'
 import { AnnouncedKeys, folderOf } from './announced-keys.ts'
 import { Announcer } from './announcer.ts'
 import { retryPolicy } from './attempts.ts'
 
-export type ReconcilerResources = { readonly storage: Storage; readonly topics: Tidemark; readonly logger: Logger }
+export type ReconcilerResources = {
+  readonly storage: Storage
+  readonly topics: Tidemark
+  /** Of the topics that it makes for runs that have none. */
+  readonly topicSettings?: { readonly batches?: AnnouncementSettings; readonly metadata?: AnnouncementSettings }
+  readonly logger: Logger
+}
 
 export type ReconcilerOptions = {
   /** Between the end of one look and the next. Default 1 min. */
@@ -30,33 +36,24 @@ export type ReconcilerOptions = {
  */
 export class Reconciler extends Service {
   readonly #storage: Storage
+  readonly #topics: Tidemark
   readonly #intervalMs: number
   readonly #pageSize: number
   readonly #batches: Channel
   readonly #metadata: Channel
   readonly #counts = { looks: 0, announced: 0, quarantined: 0, failures: 0 }
 
-  constructor(name: string, { storage, topics, logger }: ReconcilerResources, options: ReconcilerOptions = {}) {
+  constructor(name: string, resources: ReconcilerResources, options: ReconcilerOptions = {}) {
+    const { storage, topics, topicSettings, logger } = resources
     super(name, logger)
+    this.#topics = topics
     refuseUnknown(options, ['interval', 'pageSize'])
     this.#storage = storage
     const intervalMs = parseDuration('interval', options.interval ?? '1m', { min: 1 })
     this.#intervalMs = wholeNumber('interval', intervalMs, { min: 1, max: 2 ** 31 - 1 })
     this.#pageSize = wholeNumber('pageSize', options.pageSize ?? 1_000, { min: 1, max: 100_000 })
-    this.#batches = channel(topics, BATCH_TOPIC)
-    this.#metadata = channel(topics, METADATA_TOPIC)
-  }
-
-  protected override async prepare(): Promise<void> {
-    try {
-      for (const { announcer, known } of [this.#batches, this.#metadata]) {
-        await announcer.prepare()
-        await known.start()
-      }
-    } catch (error) {
-      await this.release()
-      throw error
-    }
+    this.#batches = channel(topics, BATCH_TOPIC, topicSettings?.batches)
+    this.#metadata = channel(topics, METADATA_TOPIC, topicSettings?.metadata)
   }
 
   protected override async run(context: ServiceContext): Promise<void> {
@@ -73,23 +70,22 @@ export class Reconciler extends Service {
     }
   }
 
-  protected override async release(): Promise<void> {
-    await this.#batches.known.stop()
-    await this.#metadata.known.stop()
-  }
-
   protected override metrics(): Record<string, number> {
     return this.#counts
   }
 
   async #look(context: ServiceContext): Promise<void> {
     const { failures } = this.#counts
-    await this.#metadata.known.caughtUp(context.signal)
-    await this.#batches.known.caughtUp(context.signal)
+    const runs = new Set<string>()
     for await (const runId of this.#runs()) {
       if (context.signal.aborted) return
+      runs.add(runId)
       await this.#lookAtMetadata(runId, context)
       await this.#lookAtBatches(runId, context)
+    }
+    // A run that was removed may come back from a copy, with nothing announced.
+    for (const { known } of [this.#batches, this.#metadata]) {
+      for (const runId of known.keys()) if (!runs.has(runId)) known.delete(runId)
     }
     this.#counts.looks++
     if (this.#counts.failures > failures) return
@@ -107,15 +103,17 @@ export class Reconciler extends Service {
   }
 
   async #lookAtBatches(runId: string, context: ServiceContext): Promise<void> {
+    const known = this.#known(this.#batches, runId)
     for await (const { folder, keys, isLast } of this.#folders(runId)) {
-      for (const key of this.#batches.known.missingOf(folder, keys)) {
+      for (const key of await known.missingOf(folder, keys)) {
         if (context.signal.aborted) return
         await this.#settle([key], context, async () => {
           await this.#announce(this.#batches, key, batchEnvelope(await this.#storage.describeBatch(key)))
+          known.add(key)
         })
       }
       // The last one is where new files come: sealed, each would have the others verified again.
-      if (!isLast && keys.every(key => this.#batches.known.has(key))) this.#batches.known.seal(folder, keys)
+      if (!isLast && keys.every(key => known.has(key))) known.seal(folder, keys)
     }
   }
 
@@ -140,20 +138,27 @@ export class Reconciler extends Service {
   }
 
   async #lookAtMetadata(runId: string, context: ServiceContext): Promise<void> {
+    const known = this.#known(this.#metadata, runId)
     const keys = [metadataKey(runId, 'zstd'), metadataKey(runId, 'none')]
-    if (keys.some(key => this.#metadata.known.has(key))) return
+    if (await known.hasAny(keys)) return
     await this.#settle(keys, context, async () => {
       const info = await this.#storage.describeMetadata(runId)
-      if (info) await this.#announce(this.#metadata, info.storageKey, metadataEnvelope(info))
+      if (info === null) return
+      await this.#announce(this.#metadata, info.storageKey, metadataEnvelope(info))
+      known.add(info.storageKey)
     })
   }
 
-  async #announce({ announcer, known }: Channel, key: string, envelope: Parameters<Announcer['publish']>[1]) {
-    if (await announcer.publish(key, envelope)) {
-      this.#counts.announced++
-      this.logger.warn({ service: this.name, key }, 'announced a file that had been stored and not announced')
-    }
-    known.add(key)
+  async #announce({ announcer }: Channel, key: string, envelope: Parameters<Announcer['publish']>[1]) {
+    if (!(await announcer.publish(key, envelope))) return
+    this.#counts.announced++
+    this.logger.warn({ service: this.name, key }, 'announced a file that had been stored and not announced')
+  }
+
+  #known({ announcer, known }: Channel, runId: string): AnnouncedKeys {
+    const found = known.get(runId) ?? new AnnouncedKeys(this.#topics, topicOfRun(announcer.topic, runId))
+    known.set(runId, found)
+    return found
   }
 
   /** One file that fails does not keep the others waiting; it is tried again at the next look. */
@@ -191,9 +196,9 @@ export class Reconciler extends Service {
 }
 
 type Folder = { readonly folder: string; readonly keys: string[] }
-type Channel = { readonly announcer: Announcer; readonly known: AnnouncedKeys }
+type Channel = { readonly announcer: Announcer; readonly known: Map<string, AnnouncedKeys> }
 
-const channel = (topics: Tidemark, topic: string): Channel => ({
-  announcer: new Announcer(topics, topic, retryPolicy('retry')),
-  known: new AnnouncedKeys(topics, topic),
+const channel = (topics: Tidemark, topic: string, settings: AnnouncementSettings | undefined): Channel => ({
+  announcer: new Announcer(topics, topic, retryPolicy('retry'), settings),
+  known: new Map(),
 })

@@ -56,13 +56,20 @@ export const BATCH_INDEXER_OPTIONS = {
 } as const satisfies OptionTable
 
 export const BATCH_INDEXER_BINDINGS = {
-  batches: { kind: 'topic-read', says: 'Tells which batches are stored; for the source `topic`.', optional: true },
+  batches: {
+    kind: 'topic-read',
+    says: 'Tells which batches are stored; for the source `topic`.',
+    semantics: 'own',
+    perRun: true,
+    optional: true,
+  },
   storage: { kind: 'storage-read', says: 'Has them.' },
   index: { kind: 'index', says: 'Gets what is made of them.' },
   deadLetters: {
     kind: 'topic-write',
     says: 'Gets batches that fail again and again.',
     semantics: 'own',
+    unread: true,
     optional: true,
   },
 } as const
@@ -136,7 +143,6 @@ async function sourceOf({ name, options, resources }: Build): Promise<{ source: 
     const allowed = "topicRead('<topic>', { consumerGroup: '<group>' }), or the source 'storage'"
     throw new ConfigError(`services.${name}.bindings.batches`, undefined, allowed)
   }
-  const { tidemark, topic, consumerGroup: group } = resources.topic('batches')
-  await tidemark.configureTopic(topic, { lease })
-  return { source: topicSource(tidemark, { topic, group }), identity: group }
+  const { tidemark, topic, consumerGroup: group, settings } = resources.topic('batches')
+  return { source: topicSource(tidemark, { topic, group, lease, settings }), identity: group }
 }

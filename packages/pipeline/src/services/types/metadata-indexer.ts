@@ -14,14 +14,21 @@ export const metadataIndexer = defineService({
     }),
   },
   bindings: {
-    metadata: { kind: 'topic-read', says: 'Tells which metadata are stored.' },
+    metadata: { kind: 'topic-read', says: 'Tells which metadata are stored.', semantics: 'own', perRun: true },
     storage: { kind: 'storage-read', says: 'Has them.' },
     index: { kind: 'index', says: 'Gets them.' },
   },
-  async create({ name, options, resources, logger }) {
-    const { tidemark, topic, consumerGroup } = resources.topic('metadata')
-    await tidemark.configureTopic(topic, { lease: options.lease })
+  create({ name, options, resources, logger }) {
+    const { tidemark, topic, consumerGroup, settings } = resources.topic('metadata')
     const common = indexerOptions(options, resources, logger)
-    return new MetadataIndexer({ ...common, tidemark, topic, name, group: consumerGroup })
+    return new MetadataIndexer({
+      ...common,
+      tidemark,
+      topic,
+      name,
+      group: consumerGroup,
+      lease: options.lease,
+      settings,
+    })
   },
 })

@@ -2,7 +2,7 @@ import { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import { METADATA_TOPIC } from '../notification-topics.ts'
 import { type MetadataItem, MetadataPersistenceService } from '../persistence/metadata-persistence-service.ts'
 import { defineService } from '../service-type.ts'
-import { announcedTopic } from './announced-topic.ts'
+import { announcements } from './announcements.ts'
 import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
 export const metadataPersistence = defineService({
@@ -11,17 +11,19 @@ export const metadataPersistence = defineService({
   bindings: {
     metadata: { kind: 'queue-in', says: 'Where the metadata come from.' },
     storage: { kind: 'storage-write', says: 'Gets them.' },
-    announcements: { kind: 'topic-write', says: `Always '${METADATA_TOPIC}': gets word of them.` },
-    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'own' },
+    announcements: announcements(METADATA_TOPIC, 'Gets word of them.'),
+    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'own', unread: true },
   },
   async create({ name, options, resources, logger }) {
+    const { tidemark: topics, settings } = resources.topic('announcements')
     const { tidemark, topic } = resources.topic('deadLetters')
     return new MetadataPersistenceService(
       name,
       {
         queue: resources.queue<MetadataItem>('metadata'),
         storage: resources.storage('storage'),
-        topics: announcedTopic(name, resources, 'announcements', METADATA_TOPIC),
+        topics,
+        topicSettings: settings,
         deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
         logger,
       },

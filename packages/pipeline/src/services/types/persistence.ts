@@ -4,7 +4,7 @@ import { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import { BATCH_TOPIC } from '../notification-topics.ts'
 import { PersistenceService } from '../persistence/persistence-service.ts'
 import { defineService } from '../service-type.ts'
-import { announcedTopic } from './announced-topic.ts'
+import { announcements } from './announcements.ts'
 import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
 export const persistence = defineService({
@@ -21,18 +21,20 @@ export const persistence = defineService({
   bindings: {
     ticks: { kind: 'queue-in', says: 'Where the ticks come from.' },
     storage: { kind: 'storage-write', says: 'Gets the batches.' },
-    batches: { kind: 'topic-write', says: `Always '${BATCH_TOPIC}': gets word of each batch.` },
-    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'own' },
+    batches: announcements(BATCH_TOPIC, 'Gets word of each batch.'),
+    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'own', unread: true },
   },
   async create({ name, options, resources, logger }) {
     const { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches } = options
+    const { tidemark: topics, settings } = resources.topic('batches')
     const { tidemark, topic } = resources.topic('deadLetters')
     return new PersistenceService(
       name,
       {
         queue: resources.queue<EncodedTick>('ticks'),
         storage: resources.storage('storage'),
-        topics: announcedTopic(name, resources, 'batches', BATCH_TOPIC),
+        topics,
+        topicSettings: settings,
         deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
         logger,
       },

@@ -2,7 +2,7 @@ import { duration, whole } from '../../config/option-table.ts'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../notification-topics.ts'
 import { Reconciler } from '../persistence/reconciler.ts'
 import { defineService } from '../service-type.ts'
-import { announcedTopic } from './announced-topic.ts'
+import { announcements } from './announcements.ts'
 
 export const reconciler = defineService({
   says: 'Announces what was stored and never announced, at its start and again and again. One for each storage is enough.',
@@ -12,12 +12,13 @@ export const reconciler = defineService({
   },
   bindings: {
     storage: { kind: 'storage-write', says: 'Is looked through; corrupt files are quarantined there.' },
-    batches: { kind: 'topic-write', says: `Always '${BATCH_TOPIC}'.` },
-    metadata: { kind: 'topic-write', says: `Always '${METADATA_TOPIC}'.` },
+    batches: announcements(BATCH_TOPIC, 'Gets word of the batches that it finds.'),
+    metadata: announcements(METADATA_TOPIC, 'Gets word of the metadata that it finds.'),
   },
   create({ name, options, resources, logger }) {
-    announcedTopic(name, resources, 'metadata', METADATA_TOPIC)
-    const topics = announcedTopic(name, resources, 'batches', BATCH_TOPIC)
-    return new Reconciler(name, { storage: resources.storage('storage'), topics, logger }, options)
+    const { tidemark: topics, settings: batches } = resources.topic('batches')
+    const { settings: metadata } = resources.topic('metadata')
+    const storage = resources.storage('storage')
+    return new Reconciler(name, { storage, topics, topicSettings: { batches, metadata }, logger }, options)
   },
 })

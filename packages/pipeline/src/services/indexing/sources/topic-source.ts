@@ -1,40 +1,37 @@
-import type { Delivery, Reader, Tidemark } from 'tidemark'
+import type { Delivery, Duration, Reader, Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { type BatchInfo, batchInfoOf } from '../../../contracts/notifications.ts'
 import type { TickRange } from '../../../databases/ledger-store.ts'
 import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
-import { ANNOUNCEMENT_ATTEMPTS, configureNotificationTopic } from '../../notification-topics.ts'
+import { ANNOUNCEMENT_ATTEMPTS, type AnnouncementSettings, BATCH_TOPIC } from '../../notification-topics.ts'
 import { untilAborted } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
-import { openRunReader, removeReplacedGroups } from './run-groups.ts'
+import { openRunReader } from './run-reader.ts'
 
 export type TopicSourceOptions = {
-  /** Default 'batch-topic'. */
+  /** Default 'batch-topic'. Each run has a topic of its own under this name: `topicOfRun`. */
   readonly topic?: string
   /** Default: the indexer's name. Instances of one group share its batches. */
   readonly group?: string
+  /** How long the group's claims hold unless they are extended. Default: the topic's lease. */
+  readonly lease?: Duration
+  /** Settings of the run's topic. */
+  readonly settings?: AnnouncementSettings
 }
-
-/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
-const LONGEST_EXTEND_MS = 60_000
 
 /** Batches as they are announced. */
 export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}): BatchSource {
-  refuseUnknown(options, ['topic', 'group'])
-  const { topic = 'batch-topic', group } = options
+  refuseUnknown(options, ['topic', 'group', 'lease', 'settings'])
+  const { topic = BATCH_TOPIC, group, lease, settings } = options
   return {
     kind: 'topic',
-    maxAttempts: ANNOUNCEMENT_ATTEMPTS,
+    maxAttempts: settings?.maxAttempts ?? ANNOUNCEMENT_ATTEMPTS,
     async open(run) {
-      const { leaseMs } = await configureNotificationTopic(tidemark, topic)
-      const ofGroup = [tidemark, topic, group ?? run.indexer, run.runId] as const
-      await removeReplacedGroups(...ofGroup, run.context)
-      const reader = openRunReader(...ofGroup)
-      await reader.ready()
+      const ofGroup = { topic, group: group ?? run.indexer, lease, settings }
+      const { reader, extendEveryMs } = await openRunReader(tidemark, run.runId, ofGroup)
       const indexed = (await run.ledger?.processedRanges()) ?? []
-      const extendEveryMs = leaseMs === 0 ? LONGEST_EXTEND_MS : Math.min(LONGEST_EXTEND_MS, leaseMs / 3)
       return new TopicBatches(reader, run, indexed, extendEveryMs)
     },
   }
@@ -72,17 +69,14 @@ class TopicBatches implements OpenBatchSource {
   }
 
   async #accept(delivery: Delivery<TopicEnvelope>): Promise<SourceBatch | null> {
-    let info: BatchInfo
     try {
-      info = checkedInfo(delivery.payload)
+      const info = checkedInfo(delivery.payload, this.#run.runId)
+      return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info))
     } catch (error) {
       this.#run.context.note(`message ${delivery.messageId} of ${delivery.topic}`, error)
       await delivery.nack(error)
       return null
     }
-    if (info.runId === this.#run.runId) return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info))
-    await delivery.ack()
-    return null
   }
 
   #isIndexed({ tickStart, tickEnd }: BatchInfo): boolean {
@@ -140,10 +134,12 @@ class TopicBatch implements SourceBatch {
   }
 }
 
-/** The ledger believes the range, so it has to be the file's. */
-function checkedInfo(payload: TopicEnvelope): BatchInfo {
+/** The ledger believes the range, so it has to be the file's; and the run's topic carries this run alone. */
+function checkedInfo(payload: TopicEnvelope, ofRun: string): BatchInfo {
   const info = batchInfoOf(payload)
   const { runId, tickStart, tickEnd } = parseBatchKey(info.storageKey)
-  if (runId === info.runId && tickStart === info.tickStart && tickEnd === info.tickEnd) return info
-  throw new ContractError('BatchInfo', `its run or its ticks are not those of ${info.storageKey}`)
+  const isOfFile = runId === info.runId && tickStart === info.tickStart && tickEnd === info.tickEnd
+  if (!isOfFile) throw new ContractError('BatchInfo', `its run or its ticks are not those of ${info.storageKey}`)
+  if (runId !== ofRun) throw new ContractError('BatchInfo', `it is of run ${runId}, on the topic of run ${ofRun}`)
+  return info
 }

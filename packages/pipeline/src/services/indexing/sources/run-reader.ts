@@ -1,0 +1,33 @@
+import type { Duration, Reader, Tidemark } from 'tidemark'
+import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { parseDuration } from '../../../duration.ts'
+import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } from '../../notification-topics.ts'
+
+/** Which announcements, and as whom. */
+export type RunReaderOptions = {
+  readonly topic: string
+  readonly group: string
+  /** How long the group's claims hold. Default: the topic's lease. */
+  readonly lease?: Duration | undefined
+  readonly settings?: AnnouncementSettings | undefined
+}
+
+export type RunReader = { readonly reader: Reader<TopicEnvelope>; readonly extendEveryMs: number }
+
+/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
+const LONGEST_EXTEND_MS = 60_000
+
+/** A reader of one run's announcements, from the first on. Subscribed when it resolves. */
+export async function openRunReader(
+  tidemark: Tidemark,
+  runId: string,
+  { topic, group, lease, settings }: RunReaderOptions,
+): Promise<RunReader> {
+  const name = topicOfRun(topic, runId)
+  const config = await configureNotificationTopic(tidemark, name, settings)
+  const ofGroup = lease === undefined ? {} : { lease }
+  const reader = tidemark.reader<TopicEnvelope>(name, { group, from: 'beginning', ...ofGroup })
+  await reader.ready()
+  const leaseMs = lease === undefined ? config.leaseMs : parseDuration('lease', lease)
+  return { reader, extendEveryMs: Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS) }
+}

@@ -1,0 +1,12 @@
+import type { BindingRule } from '../../config/bindings.ts'
+
+/** A binding to the topic on which stored files are announced: on another the reconciler and the indexers never look. */
+export const announcements = <const Topic extends string>(topic: Topic, says: string) =>
+  ({
+    kind: 'topic-write',
+    says: `Always '${topic}', of which each run has its own. ${says}`,
+    semantics: 'own',
+    perRun: true,
+    always: topic,
+    unread: true,
+  }) as const satisfies BindingRule
