@@ -28,7 +28,7 @@ export async function migratedDatabase(privateUrl?: string): Promise<FreshDataba
 
 async function createDatabase(server: string, template: string): Promise<FreshDatabase> {
   const name = `tidemark_test_${randomBytes(8).toString('hex')}`
-  await execute(server, `create database ${name} template ${template}`)
+  await execute(server, `create database ${name} template ${template} strategy file_copy`)
   const drop = () => execute(server, `drop database if exists ${name} with (force)`)
   return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
 }

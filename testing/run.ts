@@ -20,8 +20,8 @@ import { unwatchProcess, watchProcess } from './watchdog.ts'
 const NODE_COMPILE_CACHE = `${import.meta.dirname}/../node_modules/.cache/tidemark-compile`
 const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
 
-/** One more than there are processors, because tests also wait; four at most share the server's connections. */
-const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 4)
+/** Tests wait more than they compute, so there are more of them than processors; their connections share one server. */
+const FILES_AT_ONCE = Math.min(3 * availableParallelism(), 8)
 
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()

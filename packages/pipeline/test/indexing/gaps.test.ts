@@ -8,6 +8,9 @@ import { ackedAre, metric, type Watched, World } from './world.ts'
 
 const fromStorage = () => ({ source: storageSource({ scanInterval: 10 }), insertBatchSize: 10, flushTimeout: 30 })
 
+/** A `gapWarningTimeout`: gaps are looked for every quarter of it. */
+const QUICK_LOOKS = 2_000
+
 const ledgerOf = (database: IndexDatabase): Promise<BatchLedger> =>
   BatchLedger.open(database, { indexer: 'dummy', samplingInterval: 1 })
 
@@ -64,7 +67,7 @@ for (const engine of ENGINES) {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 20, 30]) await world.write(start, 10)
-      const watched = await world.started(fromStorage())
+      const watched = await world.started({ ...fromStorage(), ledger: { gapWarningTimeout: QUICK_LOOKS } })
       const ledger = await ledgerOf(await world.place.open())
       await until(async () => (await ledger.counts()).gap_pending === 2, { what: 'two batches to wait' })
       await ackedAre(watched, 0)
@@ -186,7 +189,8 @@ for (const engine of ENGINES) {
     it('are none before the first batch, whatever its tick', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
-      const watched = await world.started({ insertBatchSize: 10, flushTimeout: 30 })
+      const ledger = { gapWarningTimeout: QUICK_LOOKS }
+      const watched = await world.started({ insertBatchSize: 10, flushTimeout: 30, ledger })
       await world.produce(2, 10, 10)
       await ackedAre(watched, 10, 20)
       await world.produce(1, 10, 40)

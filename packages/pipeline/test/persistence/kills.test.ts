@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { temporaryFolder } from '../../../../testing/folders.ts'
+import { isLong } from '../../../../testing/long.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { range } from '../storage/ticks.ts'
 import { Workbench } from './workbench.ts'
 
 const TICKS = 700
-const KILLS = 6
+const KILLS = isLong ? 6 : 3
 
 describe('persistence killed at any moment, again and again', () => {
   it('ends with every tick stored once, in ranges that do not overlap, each file announced once', async t => {

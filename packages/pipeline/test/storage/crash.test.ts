@@ -4,12 +4,13 @@ import { readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
+import { isLong } from '../../../../testing/long.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 
-const ROUNDS = 6
+const ROUNDS = isLong ? 6 : 3
 const script = (name: string): string => join(import.meta.dirname, 'scripts', name)
 
 describe('a writer that is killed', () => {

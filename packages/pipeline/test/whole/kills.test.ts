@@ -11,7 +11,7 @@ import { expectedRows, RUN_ID, type Settings, SILENT, simulationOption, startPro
 
 const LAST_TICK = 300
 const BATCH = 20
-const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 3)
+const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 2)
 const MOST_MS = 500
 const BEFORE_ANNOUNCING = new URL('scripts/die-before-announcing.ts', import.meta.url)
 

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Tidemark, TooManyGroupsError } from 'tidemark'
+import { isLong } from '../../../../testing/long.ts'
 import { consume, eventsOf, groupOf, range, receive } from './consuming.ts'
 import { letDie } from './dying.ts'
 import { SECLUDED_STORES } from './stores.ts'
 
+/** More than there are places. */
+const DEPLOYMENTS = isLong ? 200 : 80
+/** Of thirty groups each. */
+const ROUNDS = isLong ? 7 : 3
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference' } as const
 
 for (const store of SECLUDED_STORES) {
@@ -14,7 +19,7 @@ for (const store of SECLUDED_STORES) {
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
       await tm.publishBatch('events', range(1, 20))
-      for (let deployment = 1; deployment <= 200; deployment++) {
+      for (let deployment = 1; deployment <= DEPLOYMENTS; deployment++) {
         const group = `g${deployment}`
         const reader = tm.reader('events', { group, from: 'beginning' })
         assert.deepEqual(await consume(reader, 2), [1, 2], group)
@@ -31,7 +36,7 @@ for (const store of SECLUDED_STORES) {
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
       await tm.publishBatch('events', range(1, 5))
-      for (let round = 0; round < 7; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         for (const n of range(1, 30)) {
           const reader = tm.reader('events', { group: `g${round}-${n}`, from: n % 2 ? 'beginning' : 'now' })
           if (n % 2) assert.equal((await receive(reader)).payload, 1)
@@ -40,7 +45,7 @@ for (const store of SECLUDED_STORES) {
         }
         await letDie(tm, database)
       }
-      assert.equal((await tm.admin.groups('events')).length, 210)
+      assert.equal((await tm.admin.groups('events')).length, ROUNDS * 30)
       assert.deepEqual((await tm.admin.health()).inconsistencies, [])
     })
 

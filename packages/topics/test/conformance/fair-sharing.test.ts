@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
+import { isLong } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const CONSUMERS = 3
+const BURSTS = isLong ? 150 : 60
 
 type Counts = number[]
 /** Starts the consumers, and counts what each is given. */
@@ -55,10 +57,10 @@ function assertShared(counts: Counts): void {
 }
 
 const CASES: readonly { what: string; start: Start; bursts: number; size: number }[] = [
-  { what: 'groups of one name, message by message', start: groups(200), bursts: 150, size: 1 },
-  { what: 'groups of one name, a page at a time', start: groups(10), bursts: 150, size: 10 },
-  { what: 'readers, message by message', start: readers(1), bursts: 150, size: 1 },
-  { what: 'readers that claim pages', start: readers(10), bursts: 150, size: 10 },
+  { what: 'groups of one name, message by message', start: groups(200), bursts: BURSTS, size: 1 },
+  { what: 'groups of one name, a page at a time', start: groups(10), bursts: BURSTS, size: 10 },
+  { what: 'readers, message by message', start: readers(1), bursts: BURSTS, size: 1 },
+  { what: 'readers that claim pages', start: readers(10), bursts: BURSTS, size: 10 },
 ]
 
 for (const store of STORES) {
@@ -84,7 +86,7 @@ for (const store of SHARED_STORES) {
     await tm.configureTopic('work', { semantics: 'pub-sub' })
     const counts = new Array<number>(CONSUMERS).fill(0)
     await instances(database, tm, counts)
-    await stream(tm, counts, { bursts: 150, size: 1 })
+    await stream(tm, counts, { bursts: BURSTS, size: 1 })
     assertShared(counts)
   })
 }

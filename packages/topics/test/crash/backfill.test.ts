@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isLong } from '../../../../testing/long.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { openStore, orphanBackfills, Work } from '../conformance/reference.ts'
 import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
 
-const MESSAGES = 1_000
-const KILLS = 3
+const MESSAGES = isLong ? 1_000 : 600
+const KILLS = isLong ? 3 : 2
 const SCRIPT = new URL('./scripts/late-group.ts', import.meta.url)
 
 for (const engine of SHARED_STORES) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
+import { isLong } from '../../../../testing/long.ts'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
@@ -9,8 +10,8 @@ import { range } from '../conformance/consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from '../conformance/stores.ts'
 
 const TOPIC = 'events'
-const MESSAGES = 800
-const KILLS = 5
+const MESSAGES = isLong ? 800 : 400
+const KILLS = isLong ? 5 : 2
 
 type Said = { readonly removed: number; readonly lost: number }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Tidemark } from 'tidemark'
+import { isLong } from '../../../../testing/long.ts'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { cleanerOf, DAY } from '../conformance/cleaning.ts'
@@ -9,7 +10,7 @@ import { range } from '../conformance/consuming.ts'
 import { SECLUDED_STORES } from '../conformance/stores.ts'
 
 const TOPIC = 'events'
-const PROCESSES = 10
+const PROCESSES = isLong ? 10 : 4
 const RETENTION_MS = 1_000
 const GROUPS = ['a', 'b'] as const
 const SLOW = { timeout: 200_000 }
@@ -17,7 +18,7 @@ const SLOW = { timeout: 200_000 }
 type Said = { readonly job: string; readonly busy?: boolean; readonly result?: Record<string, number> }
 
 for (const store of SECLUDED_STORES) {
-  describe(`ten processes that run every maintenance job at once, on ${store.name}`, () => {
+  describe(`${PROCESSES} processes that run every maintenance job at once, on ${store.name}`, () => {
     it('clean nothing twice, remove nothing that is needed, and move no watermark back', SLOW, async t => {
       await using database = await store.fresh()
       await using cleaner = await cleanerOf(database)

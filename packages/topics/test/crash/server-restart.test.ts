@@ -10,7 +10,7 @@ const PUBLISHERS = 8
 const LONGEST_BACKLOG = 200
 /** A restart comes after so many more acks. */
 const ACKS_BETWEEN = 150
-const RESTARTS = Number(process.env.TIDEMARK_TEST_RUNS || 5)
+const RESTARTS = Number(process.env.TIDEMARK_TEST_RUNS || 3)
 
 const ENDS: readonly ((server: PostgresServer) => Promise<void>)[] = [
   server => server.stop('immediate'),

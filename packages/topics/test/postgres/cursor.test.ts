@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isLong } from '../../../../testing/long.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import type { SubscriptionRecord } from '../../src/stores/store.ts'
 import { ackAll, admin, claimLease, drain, group, message, messages, open, payloads, request } from './store-bench.ts'
@@ -50,7 +51,7 @@ describe('the snapshot cursor', () => {
     let isWriting = true
     const writer = async () => {
       const client = await admin.connect()
-      for (let n = 0; n < 60; n++) {
+      for (let n = 0; n < (isLong ? 60 : 25); n++) {
         await client.query('begin')
         const mine: number[] = []
         for (let k = 0; k < 1 + random.next() * 3; k++) {

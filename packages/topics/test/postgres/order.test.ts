@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { freshDatabase } from '../../../../testing/databases.ts'
+import { isLong } from '../../../../testing/long.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
 import { open, type Tidemark } from '../../src/index.ts'
@@ -10,7 +11,7 @@ import { open, type Tidemark } from '../../src/index.ts'
 const TOPIC = 'accounts'
 const WRITERS = 8
 const KEYS = 4
-const ROUNDS = 60
+const ROUNDS = isLong ? 60 : 25
 
 type Change = { readonly account: number; readonly n: number }
 type Setup = { readonly tracking: 'offset' | 'reference' }

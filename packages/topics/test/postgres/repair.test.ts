@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
+import { isLong } from '../../../../testing/long.ts'
 import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
 import {
@@ -26,7 +27,7 @@ let higher: PostgresServer
 before(async () => {
   const start = () => startPostgres({ ownIdentity: true })
   ;[old, lower, higher] = await Promise.all([start(), start(), start()])
-  await Promise.all([burnTransactions(old.url, 20_000), burnTransactions(higher.url, 200_000)])
+  await Promise.all([burnTransactions(old.url, 5_000), burnTransactions(higher.url, 50_000)])
 })
 
 after(async () => {
@@ -76,7 +77,7 @@ async function liveSomeTime(tm: Tidemark, tracking: Tracking, seed: number): Pro
   const readers = new Map<string, Reader>()
   const steps = fc.sample(fc.record({ what: fc.nat(9), who: fc.nat(2), count: fc.integer({ min: 1, max: 12 }) }), {
     seed,
-    numRuns: 50,
+    numRuns: isLong ? 50 : 15,
   })
   for (const { what, who, count } of steps) {
     const writer = clients[who]

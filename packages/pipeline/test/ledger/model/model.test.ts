@@ -5,7 +5,7 @@ import { scenario } from './commands.ts'
 import { runScenario, type Subject } from './run-scenario.ts'
 
 const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED } = process.env
-const DEFAULT_RUNS = 40
+const DEFAULT_RUNS = 20
 const LONGEST_SECONDS = 60
 
 describe('any arrivals, claims, completions, failures, crashes and waits, on every engine', () => {
