@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdirSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { mkdirSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -46,6 +46,8 @@ export type ConnectionOptions = {
  */
 export class Connection {
   readonly path: string
+  /** Where `path` leads: SQLite keeps the log beside the file itself, not beside a link to it. */
+  readonly realPath: string
   readonly #db: DatabaseSync
   readonly #options: ConnectionOptions
   readonly #statements = new Map<string, StatementSync>()
@@ -71,9 +73,10 @@ export class Connection {
     try {
       const made = options.path === ':memory:' ? undefined : mkdirSync(dirname(options.path), { recursive: true })
       this.#db = new DatabaseSync(options.path, { timeout: 0 })
+      this.realPath = options.path === ':memory:' ? options.path : realpathSync(options.path)
       this.#wal = new WalSync({
-        path: `${options.path}-wal`,
-        folders: foldersOf(options.path, made),
+        path: `${this.realPath}-wal`,
+        folders: foldersOf(this.realPath, made),
         frames: () => this.#retry(() => this.#frames()),
         locked: body => this.#writes.add(body),
       })
@@ -376,10 +379,10 @@ export class Connection {
 }
 
 /** The database's folder, and those above whose entries are new with it. */
-function foldersOf(path: string, firstMade: string | undefined): string[] {
-  const folders = [dirname(resolve(path))]
+function foldersOf(realPath: string, firstMade: string | undefined): string[] {
+  const folders = [dirname(realPath)]
   if (firstMade === undefined) return folders
-  const last = dirname(resolve(firstMade))
+  const last = dirname(realpathSync(firstMade))
   for (let folder = folders[0] ?? last; folder !== last; ) {
     folder = dirname(folder)
     folders.push(folder)

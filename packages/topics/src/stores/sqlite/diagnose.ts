@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
@@ -77,7 +77,7 @@ function walFinding(db: DatabaseSync, path: string): Finding {
   const { journal_mode: mode } = db.prepare('pragma journal_mode').get() as { journal_mode: string }
   if (mode !== 'wal')
     return warn('journal', `${mode}, not wal`, 'opening it selects wal where the file system can do that')
-  const log = `${path}-wal`
+  const log = `${realpathSync(path)}-wal`
   const size = existsSync(log) ? statSync(log).size : 0
   const found = `wal, ${(size / MB).toFixed(1)} MB`
   if (size < LONG_WAL) return ok('journal', found)

@@ -1,4 +1,3 @@
-import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { parseMessageId } from '../../message-id.ts'
@@ -195,7 +194,7 @@ function prune(prepare: Prepare, topic: TopicRecord, oldest: number, limit: numb
 const statementsOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
 /** The caller's own connection, checked: the same file, with a transaction open. */
-export function prepareOn(tx: unknown, path: string): { readonly db: DatabaseSync; readonly prepare: Prepare } {
+export function prepareOn(tx: unknown, realPath: string): { readonly db: DatabaseSync; readonly prepare: Prepare } {
   if (!(tx instanceof DatabaseSync)) {
     throw new TransactionError(
       'On SQLite, tx must be a DatabaseSync of node:sqlite with a transaction open on the same file',
@@ -206,9 +205,9 @@ export function prepareOn(tx: unknown, path: string): { readonly db: DatabaseSyn
       "The DatabaseSync given as tx has no transaction open. Call exec('begin immediate') on it first",
     )
   }
-  if (path === ':memory:' || tx.location() !== realpathSync(path)) {
+  if (realPath === ':memory:' || tx.location() !== realPath) {
     throw new TransactionError(
-      `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${path}`,
+      `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${realPath}`,
     )
   }
   const statements = statementsOf.get(tx) ?? new Map<string, StatementSync>()

@@ -479,7 +479,8 @@ class SqliteStore implements Store {
     await this.#connection.write(true, () => dropTables(this.#connection))
     await this.close()
     if (!this.capabilities.persistent || !this.#options.ownFile || !this.#connection.isSameFile()) return
-    for (const suffix of ['-wal', '-shm', '']) rmSync(`${this.location}${suffix}`, { force: true })
+    const { realPath } = this.#connection
+    for (const path of [`${realPath}-wal`, `${realPath}-shm`, realPath, this.location]) rmSync(path, { force: true })
   }
 
   async close(): Promise<void> {
@@ -490,7 +491,7 @@ class SqliteStore implements Store {
 
   /** In the caller's own, checked; it holds the write lock when it has written. */
   #inTransaction<T>(tx: unknown, work: (prepare: Prepare) => T): T {
-    const { db, prepare } = prepareOn(tx, this.location)
+    const { db, prepare } = prepareOn(tx, this.#connection.realPath)
     try {
       this.#connection.requireNamespaceOf(prepare)
       return work(prepare)
