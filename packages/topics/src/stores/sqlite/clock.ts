@@ -49,13 +49,22 @@ const timeOf = ({ wall, uptime }: Pick<Row, 'wall' | 'uptime'>): number => wall 
  */
 export function agoBy(prepare: Prepare, ms: number): number {
   let at = nowBy(prepare) - ms
-  const steps = prepare('select at, ms from tidemark_clock_step order by at desc').all() as { at: number; ms: number }[]
-  for (const step of steps) {
+  for (const step of stepsOf(prepare).reverse()) {
     if (at >= step.at + step.ms) break
     at -= step.ms
   }
   return at
 }
+
+/** A stored time by the clock as it is now: of something that waits, the time since is how long it has really waited. */
+export function asOfNow(prepare: Prepare, stored: number): number {
+  return stepsOf(prepare).reduce((at, step) => (at < step.at + step.ms ? at + step.ms : at), stored)
+}
+
+type Step = { readonly at: number; readonly ms: number }
+
+const stepsOf = (prepare: Prepare): Step[] =>
+  prepare('select at, ms from tidemark_clock_step order by at').all() as Step[]
 
 /** Makes the clock of a new file, and goes on with that of one whose machine was started anew. In a write transaction. */
 export function startClock(prepare: Prepare): void {
@@ -132,7 +141,8 @@ const SHIFTED: readonly [table: string, ...columns: string[]][] = [
   ['tidemark_retry', 'due_at'],
   ['tidemark_subscription', 'status_at', 'moved_at', 'last_heartbeat_at', 'missed_at'],
   ['tidemark_backfill', 'lease_until'],
-  ['tidemark_job', 'locked_until', 'started_at', 'finished_at'],
+  ['tidemark_job', 'locked_until', 'started_at', 'finished_at', 'succeeded_at'],
+  ['tidemark_consumer', 'started_at', 'reported_at', 'active_at'],
 ]
 
 /** What waits for a time, or is counted from one, waits as long as before. Messages keep their times: see `agoBy`. */

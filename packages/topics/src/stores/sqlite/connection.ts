@@ -18,7 +18,17 @@ import {
 import type { ClockReading } from '../fan-out-store.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
 import type { Expected } from '../store.ts'
-import { agoBy, judgeClock, needsJudgement, nowBy, readClock, startClock, TOUCH_MS, touchClock } from './clock.ts'
+import {
+  agoBy,
+  asOfNow,
+  judgeClock,
+  needsJudgement,
+  nowBy,
+  readClock,
+  startClock,
+  TOUCH_MS,
+  touchClock,
+} from './clock.ts'
 import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
@@ -139,6 +149,11 @@ export class Connection {
   /** The time before which something stored is more than `ms` ago. */
   ago(ms: number): number {
     return agoBy(this.#prepare, ms)
+  }
+
+  /** When something stored happened, by the clock as it is now. */
+  asOfNow(stored: number): number {
+    return asOfNow(this.#prepare, stored)
   }
 
   /** How far this process's own clock is from the file's. */

@@ -3,7 +3,7 @@ import type { GroupDescription, TopicRecord } from '../store.ts'
 import { bitInconsistencies } from './bit-inconsistencies.ts'
 import { type Connection, requiredRow, rowsOf } from './connection.ts'
 import { describeGroups } from './group-rows.ts'
-import { boundsOf, createdAt, firstIdSince } from './log.ts'
+import { boundsOf, createdAt, firstIdSince, waitingSince } from './log.ts'
 import { logTable } from './topics.ts'
 
 export function topicFacts(connection: Connection, topic: TopicRecord): TopicFacts {
@@ -12,11 +12,11 @@ export function topicFacts(connection: Connection, topic: TopicRecord): TopicFac
   const unprocessed = groups
     .filter(({ description }) => isLive(description))
     .flatMap(({ description, lowestHeld }) => {
-      const heldAt = lowestHeld === undefined ? null : (createdAt(connection, topic.id, lowestHeld) ?? null)
+      const heldAt = lowestHeld === undefined ? null : waitingSince(connection, topic.id, lowestHeld)
       return [description.oldestWaitingAt, heldAt].filter(at => at !== null)
     })
   return {
-    createdAt: madeAt(connection, topic),
+    createdAt: connection.asOfNow(madeAt(connection, topic)),
     oldestAt: createdAt(connection, topic.id, first_id) ?? null,
     newestAt: createdAt(connection, topic.id, next_id - 1) ?? null,
     retained: next_id - first_id,

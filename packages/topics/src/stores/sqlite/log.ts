@@ -108,6 +108,12 @@ export const createdAt = (connection: Connection, topicId: number, id: number): 
   rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)
     ?.created_at
 
+/** Since when the message has been there, by the clock as it is now; null where it is not there. */
+export function waitingSince(connection: Connection, topicId: number, id: number): number | null {
+  const at = createdAt(connection, topicId, id)
+  return at === undefined ? null : connection.asOfNow(at)
+}
+
 /** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
 function readPage(
   connection: Connection,

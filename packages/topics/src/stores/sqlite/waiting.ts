@@ -1,7 +1,7 @@
 import type { BackfillRow } from './backfill-record.ts'
 import { WANTED } from './backfills.ts'
 import { type Connection, rowsOf } from './connection.ts'
-import { createdAt } from './log.ts'
+import { waitingSince } from './log.ts'
 import { logTable, trackTable } from './topics.ts'
 import { heldIds } from './tracking.ts'
 
@@ -34,7 +34,7 @@ export function waitingFor(
   const cursor = Math.max(group.cursor, bounds.first_id - 1)
   const live = {
     count: bounds.next_id - 1 - cursor,
-    oldestAt: createdAt(connection, bounds.topicId, cursor + 1) ?? null,
+    oldestAt: waitingSince(connection, bounds.topicId, cursor + 1),
   }
   const { bit } = group
   if (group.backfilling === 0 || bit === null || backfill === undefined) return live
@@ -62,7 +62,7 @@ function backfillAhead(
   const unmarkedBeyond = last - Math.max(upTo, Math.min(checkpoint_id, last))
   const count = counted.length + markedBeyond + unmarkedBeyond
   const [first = count > 0 ? upTo + 1 : undefined] = counted
-  return { count, oldestAt: first === undefined ? null : (createdAt(connection, bounds.topicId, first) ?? null) }
+  return { count, oldestAt: first === undefined ? null : waitingSince(connection, bounds.topicId, first) }
 }
 
 /** Ids that have the group's bit, and wait to be claimed. */
