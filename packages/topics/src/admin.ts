@@ -1,15 +1,16 @@
 import type { BackfillProgress } from './admin/backfill-progress.ts'
 import * as backfills from './admin/backfills.ts'
 import { type BrowsedPage, type BrowseOptions, browse } from './admin/browse.ts'
+import type { ByteOptions } from './admin/byte-options.ts'
 import type { ClaimsOptions, ClaimsPage, ReleasedClaim } from './admin/claims.ts'
 import * as claims from './admin/claims.ts'
 import { type ConsumerHealth, consumers } from './admin/consumers.ts'
-import type { DeadLetterFilter, DeadLetterMessage } from './admin/dead-letters.ts'
+import type { DeadLetterFilter, DeadLetterMessage, DeadLetterOptions, DeadLetterPage } from './admin/dead-letters.ts'
 import * as letters from './admin/dead-letters.ts'
 import type { GroupHealth } from './admin/group-health.ts'
 import * as groups from './admin/groups.ts'
 import { type Health, type HealthOptions, health } from './admin/health.ts'
-import { type RetryOptions, retries, type WaitingRetry } from './admin/retries.ts'
+import { type RetryOptions, type RetryPage, retries, retryPage, type WaitingRetry } from './admin/retries.ts'
 import { findTopic } from './admin/scope.ts'
 import { type Stats, type StatsOptions, StatsReader } from './admin/stats.ts'
 import type { StoredMessage } from './admin/stored-message.ts'
@@ -98,6 +99,11 @@ export class Admin {
     return await retries(this.#engine, topic, options)
   }
 
+  /** The same with a bound in bytes (`maxBytes`), and where the next page begins. */
+  async retryPage(topic: string, options?: RetryOptions & Pick<ByteOptions, 'maxBytes'>): Promise<RetryPage> {
+    return await retryPage(this.#engine, topic, options)
+  }
+
   /** Its consumers, wherever they run, get nothing more until it is resumed. Its messages are kept meanwhile. */
   async pauseGroup(topic: string, group: string): Promise<void> {
     await groups.setStatus(this.#engine, topic, group, 'PAUSED')
@@ -173,15 +179,21 @@ export class Admin {
   // ── dead letters ──
 
   /** Oldest first, a page at a time. */
-  async deadLetters(
-    topic: string,
-    options?: { group?: string; after?: number; limit?: number },
-  ): Promise<DeadLetterMessage[]> {
+  async deadLetters(topic: string, options?: DeadLetterOptions): Promise<DeadLetterMessage[]> {
     return await letters.deadLetters(this.#engine, topic, options)
   }
 
-  async deadLetter(topic: string, id: number): Promise<DeadLetterMessage | undefined> {
-    return await letters.deadLetter(this.#engine, topic, id)
+  /** The same with a bound in bytes (`maxBytes`, `maxPayloadBytes`), and where the next page begins. */
+  async deadLetterPage(topic: string, options?: DeadLetterOptions & ByteOptions): Promise<DeadLetterPage> {
+    return await letters.deadLetterPage(this.#engine, topic, options)
+  }
+
+  async deadLetter(
+    topic: string,
+    id: number,
+    options?: Pick<ByteOptions, 'maxPayloadBytes'>,
+  ): Promise<DeadLetterMessage | undefined> {
+    return await letters.deadLetter(this.#engine, topic, id, options)
   }
 
   /** Back into delivery, with all their attempts; those whose message is gone from the log stay, and are counted. */

@@ -11,6 +11,8 @@ export type RawMessage = {
   /** Only where the caller gave one; otherwise it follows from the salt, the topic's uid and the id. */
   readonly messageId: string | null
   readonly createdAt: number
+  /** Too large for who asked: its payload (here empty) and headers were left out, so many bytes. */
+  readonly omittedBytes?: number
   /** PostgreSQL, where rows are shared: the transaction that wrote it. Ids are drawn again after a crash that lost commits. */
   readonly xid?: number
   /** The decoded payload, where groups share it (`sharedPayloads`). */

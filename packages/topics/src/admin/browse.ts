@@ -4,6 +4,7 @@ import { parseMessageId } from '../message-id.ts'
 import { Options } from '../options.ts'
 import { isStorable } from '../storable.ts'
 import type { TopicRecord } from '../stores/store.ts'
+import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
@@ -21,13 +22,14 @@ export type BrowseOptions = {
   type?: string
   order?: 'oldest-first' | 'newest-first'
   limit?: number
-}
+} & ByteOptions
 
 export type BrowsedPage = {
   readonly messages: readonly StoredMessage[]
   /**
    * Give it as `after` (or as `before` where the newest come first) for the next page; null: there is no more. A page
-   * may be short, or empty, and still have a next one: a call reads at most 100 000 messages to find those that match.
+   * may be short, or empty, and still have a next one: a call reads at most 100 000 messages to find those that match, and
+   * stops at `maxBytes`.
    */
   readonly next: number | null
 }
@@ -40,6 +42,7 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
   const type = storedType(options.string('type', undefined))
   const order = options.oneOf('order', ['oldest-first', 'newest-first'], 'oldest-first')
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
+  const bounds = readBounds(options)
   const places = { after: options.value('after'), before: options.value('before') }
   options.done()
   const topic = await findTopic(engine, name)
@@ -54,6 +57,7 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
     ...(type !== undefined && { type }),
     newestFirst: order === 'newest-first',
     limit,
+    ...bounds,
   })
   return { messages: messages.map(message => toStoredMessage(topic, message)), next }
 }
@@ -79,6 +83,6 @@ async function placeOf(
 }
 
 async function isTaken(engine: Engine, topic: TopicRecord, id: number): Promise<boolean> {
-  const only = { after: id - 1, before: id + 1, newestFirst: false, limit: 1 }
+  const only = { after: id - 1, before: id + 1, newestFirst: false, limit: 1, maxPayloadBytes: 0 }
   return (await engine.store.browse(topic, only)).messages.length > 0
 }

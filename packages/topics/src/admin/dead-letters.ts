@@ -1,8 +1,10 @@
 import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
+import type { ByteBounds } from '../stores/byte-bounds.ts'
 import type { DeadLetterSelection, Redriven, RedrivenPage } from '../stores/fan-out-store.ts'
 import type { DeadLetter, FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
+import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic, storedName } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
@@ -32,28 +34,65 @@ export type DeadLetterFilter = {
   limit?: number
 }
 
+export type DeadLetterOptions = { group?: string; after?: number; limit?: number }
+
+export type DeadLetterPage = {
+  readonly deadLetters: readonly DeadLetterMessage[]
+  /** Give it as `after` for the next page; null: there is no more. */
+  readonly next: number | null
+}
+
 /** Dead letters of one transaction. */
 const PAGE = 1_000
 
 export async function deadLetters(
   engine: Engine,
   name: string,
-  given?: { group?: string; after?: number; limit?: number },
+  given?: DeadLetterOptions,
 ): Promise<DeadLetterMessage[]> {
-  const options = new Options('deadLetters', given)
+  return [...(await readPage(engine, name, new Options('deadLetters', given), {})).deadLetters]
+}
+
+export async function deadLetterPage(
+  engine: Engine,
+  name: string,
+  given?: DeadLetterOptions & ByteOptions,
+): Promise<DeadLetterPage> {
+  const options = new Options('deadLetterPage', given)
+  return await readPage(engine, name, options, readBounds(options))
+}
+
+async function readPage(engine: Engine, name: string, options: Options, bounds: ByteBounds): Promise<DeadLetterPage> {
   const group = options.groupName('group')
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
   const topic = await findTopic(engine, name)
-  const letters = await engine.store.deadLetters(topic, { after, limit, ...ofGroup(topic, group) })
-  return letters.map(letter => toMessage(topic, letter))
+  const query = { after, limit, ...ofGroup(topic, group) }
+  const letters = await engine.store.deadLetters(topic, { ...query, ...bounds })
+  const last = letters.at(-1)?.id
+  // A short page is the last one, unless bytes have ended it: then one more look says.
+  const isCut = async (): Promise<boolean> => {
+    if (bounds.maxBytes === undefined || last === undefined) return false
+    const others = { ...query, after: last, limit: 1, maxPayloadBytes: 0 }
+    return (await engine.store.deadLetters(topic, others)).length > 0
+  }
+  const isMore = letters.length === limit || (await isCut())
+  return { deadLetters: letters.map(letter => toMessage(topic, letter)), next: isMore ? (last ?? null) : null }
 }
 
-export async function deadLetter(engine: Engine, name: string, id: number): Promise<DeadLetterMessage | undefined> {
+export async function deadLetter(
+  engine: Engine,
+  name: string,
+  id: number,
+  given?: Pick<ByteOptions, 'maxPayloadBytes'>,
+): Promise<DeadLetterMessage | undefined> {
+  const options = new Options('deadLetter', given)
+  const bounds = readBounds(options)
+  options.done()
   if (!Number.isSafeInteger(id)) throw new ConfigError('deadLetter.id', id, 'the id of a dead letter')
   const topic = await findTopic(engine, name)
-  const letter = await engine.store.deadLetter(topic, id)
+  const letter = await engine.store.deadLetter(topic, id, bounds)
   return letter && toMessage(topic, letter)
 }
 

@@ -4,6 +4,7 @@ import { messageIdIn } from '../message-id.ts'
 import { Options } from '../options.ts'
 import type { RetryRecord } from '../stores/fan-out-store.ts'
 import type { FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
+import type { ByteOptions } from './byte-options.ts'
 import { findGroup, findTopic } from './scope.ts'
 
 /** A message that waits to be delivered to a group again. */
@@ -27,6 +28,12 @@ export type WaitingRetry = {
   readonly suspect: boolean
 }
 
+export type RetryPage = {
+  readonly retries: readonly WaitingRetry[]
+  /** Give it as `after` for the next page; null: there is no more. */
+  readonly next: number | null
+}
+
 export type RetryOptions = {
   /** Needed in a pub-sub topic. */
   group?: string
@@ -36,7 +43,26 @@ export type RetryOptions = {
 
 /** By message id, a page at a time. What is being tried again just now is in flight, and not among them. */
 export async function retries(engine: Engine, name: string, given?: RetryOptions): Promise<WaitingRetry[]> {
-  const options = new Options('retries', given)
+  return [...(await readPage(engine, name, new Options('retries', given), undefined)).retries]
+}
+
+/** The same with a bound in bytes. */
+export async function retryPage(
+  engine: Engine,
+  name: string,
+  given?: RetryOptions & Pick<ByteOptions, 'maxBytes'>,
+): Promise<RetryPage> {
+  const options = new Options('retryPage', given)
+  const maxBytes = options.integer('maxBytes', undefined, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  return await readPage(engine, name, options, maxBytes)
+}
+
+async function readPage(
+  engine: Engine,
+  name: string,
+  options: Options,
+  maxBytes: number | undefined,
+): Promise<RetryPage> {
   const group = options.string('group', undefined)
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
@@ -45,8 +71,16 @@ export async function retries(engine: Engine, name: string, given?: RetryOptions
     throw new ConfigError('retries.group', group, `the name of a group of topic '${name}', which is pub-sub`)
   }
   const { topic, subscription } = await findGroup(engine, name, group ?? '')
-  const records = await engine.store.retries(topic, subscription, { after, limit })
-  return records.map(record => toRetry(topic, record))
+  const bounds = maxBytes === undefined ? {} : { maxBytes }
+  const records = await engine.store.retries(topic, subscription, { after, limit, ...bounds })
+  const last = records.at(-1)?.id
+  // A short page is the last one, unless bytes have ended it: then one more look says.
+  const isCut = async (): Promise<boolean> =>
+    maxBytes !== undefined &&
+    last !== undefined &&
+    (await engine.store.retries(topic, subscription, { after: last, limit: 1 })).length > 0
+  const isMore = records.length === limit || (await isCut())
+  return { retries: records.map(record => toRetry(topic, record)), next: isMore ? (last ?? null) : null }
 }
 
 function toRetry(topic: TopicRecord, record: RetryRecord): WaitingRetry {

@@ -14,6 +14,8 @@ export type StoredMessage = {
   /** As it is stored: JSON text or bytes, so that what could not be decoded can still be seen. */
   readonly payload: string | Uint8Array
   readonly createdAt: Date
+  /** Only where it has more bytes than `maxPayloadBytes` allows, so many: its payload (here empty) and headers were left out. */
+  readonly omittedBytes?: number
 }
 
 export const toStoredMessage = (topic: TopicRecord, message: RawMessage): StoredMessage => ({
@@ -25,6 +27,7 @@ export const toStoredMessage = (topic: TopicRecord, message: RawMessage): Stored
   headers: message.headers === null ? {} : JSON.parse(message.headers),
   payload: message.payload,
   createdAt: new Date(message.createdAt),
+  ...(message.omittedBytes !== undefined && { omittedBytes: message.omittedBytes }),
 })
 
 /** The public name of a type as the log has it: JSON has none there. */

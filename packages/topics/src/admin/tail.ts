@@ -1,15 +1,17 @@
 import type { Engine } from '../consume/engine.ts'
 import { TopicNotFoundError } from '../errors.ts'
 import { Options } from '../options.ts'
+import type { ByteBounds } from '../stores/byte-bounds.ts'
 import type { TailPage } from '../stores/fan-out-store.ts'
 import type { TopicRecord } from '../stores/store.ts'
+import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, toStoredMessage } from './stored-message.ts'
 
 export type TailOptions = {
   /** Ends the tail. */
   signal?: AbortSignal
-}
+} & ByteOptions
 
 const PAGE = 100
 
@@ -21,10 +23,11 @@ export async function tail(
 ): Promise<AsyncGenerator<StoredMessage, void, undefined>> {
   const options = new Options('tail', given)
   const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
+  const bounds = readBounds(options)
   options.done()
   const topic = await findTopic(engine, name)
   const { place } = await engine.store.tail(topic, null, 0)
-  return follow(engine, topic, place, signal)
+  return follow(engine, topic, place, bounds, signal)
 }
 
 /** Reads first and waits afterwards, as consumers do: a wake-up is only a hint. */
@@ -32,6 +35,7 @@ async function* follow(
   engine: Engine,
   topic: TopicRecord,
   start: string,
+  bounds: ByteBounds,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StoredMessage, void, undefined> {
   const waker = engine.wakeHub.waker(topic.id)
@@ -47,7 +51,7 @@ async function* follow(
     let place = start
     while (!stopped && signal?.aborted !== true) {
       const seen = waker.count
-      const page = await read(engine, topic, place)
+      const page = await read(engine, topic, place, bounds)
       place = page.place
       for (const message of page.messages) {
         yield toStoredMessage(topic, message)
@@ -62,9 +66,9 @@ async function* follow(
   }
 }
 
-async function read(engine: Engine, topic: TopicRecord, place: string): Promise<TailPage> {
+async function read(engine: Engine, topic: TopicRecord, place: string, bounds: ByteBounds): Promise<TailPage> {
   try {
-    return await engine.store.tail(topic, place, PAGE)
+    return await engine.store.tail(topic, place, PAGE, bounds)
   } catch (error) {
     // Without its log there is nothing to read: say why.
     const now = await engine.store.topic(topic.name)

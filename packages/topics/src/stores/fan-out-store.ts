@@ -1,6 +1,7 @@
 import type { SparseHistogram } from '../metrics/histogram.ts'
 import type { RawMessage } from '../raw-message.ts'
 import type { Semantics, Tracking } from '../topic-config.ts'
+import type { ByteBounds } from './byte-bounds.ts'
 import type {
   DeadLetter,
   FailedAttempt,
@@ -297,14 +298,14 @@ export type AdminStore = {
   find(topic: TopicRecord, messageId: string): Promise<number | undefined>
   browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage>
   /** New messages after a place that an earlier page gave, each once, in whatever order they commit; null: from now on. */
-  tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage>
+  tail(topic: TopicRecord, place: string | null, limit: number, bounds?: ByteBounds): Promise<TailPage>
   /** Live leases, the oldest first. */
   claims(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]>
   /** Ends a live lease as if it had run out now; undefined where the topic has no such one. */
   releaseClaim(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined>
   /** What waits to be delivered to the group again, by message id. */
   retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]>
-  deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined>
+  deadLetter(topic: TopicRecord, id: number, bounds?: ByteBounds): Promise<DeadLetter | undefined>
   /** Back into delivery, with attempts from 0, up to `limit` of those that can be; the others stay as they are. */
   redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<RedrivenPage>
   /** Those that can't be. */
@@ -356,7 +357,7 @@ export type BrowseQuery = {
   readonly type?: string | null
   readonly newestFirst: boolean
   readonly limit: number
-}
+} & ByteBounds
 
 export type BrowsePage = {
   readonly messages: readonly RawMessage[]
@@ -364,7 +365,7 @@ export type BrowsePage = {
   readonly next: number | null
 }
 
-export type RetryQuery = { readonly after: number; readonly limit: number }
+export type RetryQuery = { readonly after: number; readonly limit: number } & Pick<ByteBounds, 'maxBytes'>
 
 export type RetryRecord = {
   /** The message's. */

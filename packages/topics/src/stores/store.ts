@@ -3,6 +3,7 @@ import type { Percentiles } from '../metrics/histogram.ts'
 import type { ClaimConflicts } from '../metrics/scope.ts'
 import type { RawMessage } from '../raw-message.ts'
 import type { TopicConfig } from '../topic-config.ts'
+import type { ByteBounds } from './byte-bounds.ts'
 import type { Capabilities } from './capabilities.ts'
 import type {
   BackfillRecord,
@@ -241,7 +242,7 @@ export type SettleResult = {
   readonly unknown?: boolean
 }
 
-export type DeadLetterQuery = { readonly group?: string; readonly after?: number; readonly limit: number }
+export type DeadLetterQuery = { readonly group?: string; readonly after?: number; readonly limit: number } & ByteBounds
 
 export type DeadLetter = {
   readonly id: number

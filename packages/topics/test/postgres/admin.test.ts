@@ -118,10 +118,13 @@ describe('looking at a topic of millions of messages', () => {
       page.messages.map(({ id }) => id),
       Array.from({ length: 10 }, (_, n) => MIDDLE + 1 + n),
     )
-    const browsed = await logNodesOf(
-      `select * from ${schema}.browse(${topic.id}, ${MIDDLE + 1}, ${MIDDLE + 10_000}, null, null, 'k', false, null, false, 10)`,
-    )
-    assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Index Scan'))
+    for (const bounds of ['null, null', '1000000, 100000']) {
+      const range = `${MIDDLE + 1}, ${MIDDLE + 10_000}`
+      const browsed = await logNodesOf(
+        `select * from ${schema}.browse(${topic.id}, ${range}, null, null, 'k', false, null, false, 10, ${bounds}, true)`,
+      )
+      assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Index Scan'), bounds)
+    }
   })
 })
 

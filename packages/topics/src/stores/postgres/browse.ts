@@ -1,6 +1,7 @@
 import { DatabaseRewoundError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
+import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
@@ -16,24 +17,37 @@ const BOUNDS = `
   select tidemark.first_kept_id($1) as first, tidemark.last_id($1) as last,
     case when $2::float8 is not null then tidemark.id_near($1, ${timestamp('$2')}) end as since,
     case when $3::float8 is not null then tidemark.id_near($1, ${timestamp('$3')}) end as until`
-const BROWSE = `select * from tidemark.browse($1, $2, $3, ${timestamp('$4')}, ${timestamp('$5')}, $6, $7, $8, $9, $10)`
-const TAIL = 'select place, (page).* from tidemark.tail($1, $2, $3)'
+const BROWSE = `
+  select is_cut, (page).*
+  from tidemark.browse($1, $2, $3, ${timestamp('$4')}, ${timestamp('$5')}, $6, $7, $8, $9, $10, $11, $12, $13)`
+const TAIL = 'select place, (page).* from tidemark.tail($1, $2, $3, $4, $5)'
 
 type Range = { readonly low: number; readonly high: number }
 
 /** Reads by ranges of ids; key, type and time are compared row by row. */
 export async function browse(database: Database, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-  const { newestFirst, limit } = query
+  const { newestFirst, limit, maxBytes = UNBOUNDED } = query
   const messages: RawMessage[] = []
+  let bytes = 0
+  let isCut = false
   let left = await rangeOf(database, topic, query)
-  for (let read = 0; read < MOST_BROWSED && left.high >= left.low && messages.length < limit; read += BROWSE_STEP) {
+  for (
+    let read = 0;
+    read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
+    read += BROWSE_STEP
+  ) {
     const step = newestFirst
       ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
       : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
     const room = limit - messages.length
-    const found = await readMatching(database, topic, query, step, room)
-    messages.push(...found)
-    const last = found.length === room ? found.at(-1)?.id : undefined
+    const within = { ...query, ...(query.maxBytes !== undefined && { maxBytes: maxBytes - bytes }) }
+    const found = await readMatching(database, topic, within, step, room, messages.length === 0)
+    messages.push(...found.messages)
+    isCut = found.isCut
+    bytes += found.messages.reduce((sum, message) => sum + bytesOf(message), 0)
+    const last = found.messages.length === room || isCut ? found.messages.at(-1)?.id : undefined
+    // Not even the first of this step: it is where the next page begins.
+    if (isCut && last === undefined) break
     left = newestFirst
       ? { low: left.low, high: (last ?? step.low) - 1 }
       : { low: (last ?? step.high) + 1, high: left.high }
@@ -56,13 +70,46 @@ async function rangeOf(database: Database, topic: TopicRecord, query: BrowseQuer
 async function readMatching(
   database: Database,
   topic: TopicRecord,
-  { since, until, key, type, newestFirst }: BrowseQuery,
+  { since, until, key, type, newestFirst, maxBytes, maxPayloadBytes }: BrowseQuery,
   { low, high }: Range,
   limit: number,
-): Promise<RawMessage[]> {
+  isFirst: boolean,
+): Promise<{ readonly messages: readonly RawMessage[]; readonly isCut: boolean }> {
   const filters = [since ?? null, until ?? null, key ?? null, type !== undefined, type ?? null]
-  const [row] = await database.query(database.sql(BROWSE), [topic.id, low, high, ...filters, newestFirst, limit])
-  return (row && decodePage(row)) ?? []
+  const bounds = [maxBytes ?? null, maxPayloadBytes ?? null, isFirst]
+  const values = [topic.id, low, high, ...filters, newestFirst, limit, ...bounds]
+  const [row] = await database.query(database.sql(BROWSE), values)
+  const messages = (row && decodePage(row)) ?? []
+  return { messages: await withOmitted(database, topic, messages, maxPayloadBytes), isCut: row?.is_cut === 't' }
+}
+
+/** As the server counts them. */
+const bytesOf = ({ payload, headers, key, omittedBytes }: RawMessage): number =>
+  omittedBytes === undefined
+    ? Buffer.byteLength(payload) + Buffer.byteLength(headers ?? '') + Buffer.byteLength(key ?? '')
+    : 0
+
+/** An empty payload may have been left out: few are empty, so only those are asked for. */
+async function withOmitted(
+  database: Database,
+  topic: TopicRecord,
+  messages: readonly RawMessage[],
+  maxPayloadBytes: number | undefined,
+): Promise<readonly RawMessage[]> {
+  const empty = messages.filter(({ payload }) => payload.length === 0)
+  if (maxPayloadBytes === undefined || empty.length === 0) return messages
+  const rows = await database.query(
+    database.sql(`
+      select id, octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0) as bytes
+      from tidemark.log_${topic.id}
+      where id = any($1)`),
+    [empty.map(({ id }) => id)],
+  )
+  const sizes = new Map(rows.map(({ id, bytes }) => [Number(id), Number(bytes)]))
+  return messages.map(message => {
+    const bytes = message.payload.length === 0 ? (sizes.get(message.id) ?? 0) : 0
+    return bytes > maxPayloadBytes ? { ...message, omittedBytes: bytes } : message
+  })
 }
 
 export async function tail(
@@ -70,10 +117,13 @@ export async function tail(
   topic: TopicRecord,
   place: string | null,
   limit: number,
+  { maxBytes, maxPayloadBytes }: ByteBounds,
 ): Promise<TailPage> {
-  const [row] = await database.query(database.sql(TAIL), [topic.id, place, limit])
+  const values = [topic.id, place, limit, maxBytes ?? null, maxPayloadBytes ?? null]
+  const [row] = await database.query(database.sql(TAIL), values)
   if (!row?.place) throw DatabaseRewoundError.ofTail(database.location, topic.name)
-  return { messages: decodePage(row) ?? [], place: row.place }
+  const messages = await withOmitted(database, topic, decodePage(row) ?? [], maxPayloadBytes)
+  return { messages, place: row.place }
 }
 
 export async function find(database: Database, topic: TopicRecord, messageId: string): Promise<number | undefined> {

@@ -1,24 +1,46 @@
+import type { ByteBounds } from '../byte-bounds.ts'
 import type { DeadLetter, DeadLetterQuery, FailedAttempt, FailureRecord, TopicRecord } from '../store.ts'
 import { fromHex } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
 
+const BYTES = 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
+
+/** `$3`: the largest that comes whole; null: all do. */
 const COLUMNS = `
-  id, group_name, message_id, salt, floor(extract(epoch from created_at) * 1000) as created_at, key, type, headers,
-  given_message_id, payload, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at`
+  id, group_name, message_id, salt, floor(extract(epoch from created_at) * 1000) as created_at, key, type,
+  given_message_id, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at,
+  case when ${BYTES} <= coalesce($3::bigint, ${BYTES}) then headers end as headers,
+  case when ${BYTES} <= coalesce($3::bigint, ${BYTES}) then payload end as payload, ${BYTES} as bytes`
+
+/** The text of a failed attempt is no longer than this, as a rule; its exact length would take reading it. */
+const HISTORY_BYTES = 2_200
+
+/** Those that there is room for, and the first in any case. What is left out takes no room. */
 const LIST = `
   select ${COLUMNS}
-  from tidemark.dead_letter
-  where topic_id = $1 and id > $2 and ($3::text is null or group_name = $3)
-  order by id
-  limit $4`
+  from (
+    select *, row_number() over w as place,
+      sum(case when ${BYTES} <= coalesce($3::bigint, ${BYTES}) then ${BYTES} else 0 end + attempts * ${HISTORY_BYTES}) over w as total
+    from (
+      select *
+      from tidemark.dead_letter
+      where topic_id = $1 and id > $2 and ($4::text is null or group_name = $4)
+      order by id
+      limit $5
+    ) as page
+    window w as (order by id rows unbounded preceding)
+  ) as counted
+  where total <= coalesce($6::bigint, total) or place = 1
+  order by id`
 const FIND = `select ${COLUMNS} from tidemark.dead_letter where topic_id = $1 and id = $2`
 
 export async function listDeadLetters(
   database: Database,
   topic: TopicRecord,
-  { group, after = 0, limit }: DeadLetterQuery,
+  { group, after = 0, limit, maxBytes, maxPayloadBytes }: DeadLetterQuery,
 ): Promise<DeadLetter[]> {
-  const rows = await database.query(database.sql(LIST), [topic.id, after, group ?? null, limit])
+  const values = [topic.id, after, maxPayloadBytes ?? null, group ?? null, limit, maxBytes ?? null]
+  const rows = await database.query(database.sql(LIST), values)
   return rows.map(toDeadLetter)
 }
 
@@ -26,8 +48,9 @@ export async function findDeadLetter(
   database: Database,
   topic: TopicRecord,
   id: number,
+  { maxPayloadBytes }: ByteBounds,
 ): Promise<DeadLetter | undefined> {
-  const [row] = await database.query(database.sql(FIND), [topic.id, id])
+  const [row] = await database.query(database.sql(FIND), [topic.id, id, maxPayloadBytes ?? null])
   return row && toDeadLetter(row)
 }
 
@@ -46,6 +69,7 @@ function toDeadLetter(row: Row): DeadLetter {
       headers: row.headers ?? null,
       messageId: row.given_message_id ?? null,
       createdAt: Number(row.created_at),
+      ...(row.payload === null && { omittedBytes: Number(row.bytes) }),
     },
     attempts: Number(row.attempts),
     error: JSON.parse(row.error ?? '{}') as FailureRecord,

@@ -1,6 +1,7 @@
 import { type NamespaceGoneError, SubscriptionGoneError } from '../../errors.ts'
 import type { TopicConfig, Tracking } from '../../topic-config.ts'
 import { withTimeout } from '../../with-timeout.ts'
+import type { ByteBounds } from '../byte-bounds.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type {
   BackfillBatch,
@@ -402,16 +403,16 @@ class PostgresStore implements Store {
     return this.#expecting({ topic }, () => browse(this.#database, topic, query))
   }
 
-  tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
-    return this.#expecting({ topic }, () => tail(this.#database, topic, place, limit))
+  tail(topic: TopicRecord, place: string | null, limit: number, bounds: ByteBounds = {}): Promise<TailPage> {
+    return this.#expecting({ topic }, () => tail(this.#database, topic, place, limit, bounds))
   }
 
   retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]> {
     return this.#expecting({ topic, subscription }, () => listRetries(this.#database, topic, subscription, query))
   }
 
-  deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
-    return this.#expecting({ topic }, () => findDeadLetter(this.#database, topic, id))
+  deadLetter(topic: TopicRecord, id: number, bounds: ByteBounds = {}): Promise<DeadLetter | undefined> {
+    return this.#expecting({ topic }, () => findDeadLetter(this.#database, topic, id, bounds))
   }
 
   claims(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]> {

@@ -4,18 +4,29 @@ import type { Database } from './database.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
 
+/** The text of a failed attempt is no longer than this, as a rule; its exact length would take reading it. */
+const HISTORY_BYTES = 2_200
+
+/** Those that there is room for, and the first in any case. */
 const LIST = `
   select r.id, r.attempts, ${ms('r.due_at')} as due_at, r.suspect, r.history, r.salt, r.key, r.type, r.message_id,
     ${ms('r.created_at')} as created_at
-  from tidemark.waiting_retries($1, $2, $3, $4) as r`
+  from (
+    select *, row_number() over w as place,
+      sum(attempts * ${HISTORY_BYTES} + coalesce(octet_length(key), 0)) over w as total
+    from tidemark.waiting_retries($1, $2, $3, $4)
+    window w as (order by id rows unbounded preceding)
+  ) as r
+  where r.total <= coalesce($5::bigint, r.total) or r.place = 1
+  order by r.id`
 
 export async function listRetries(
   database: Database,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
-  { after, limit }: RetryQuery,
+  { after, limit, maxBytes }: RetryQuery,
 ): Promise<RetryRecord[]> {
-  const rows = await database.query(database.sql(LIST), [topic.id, subscription.id, after, limit])
+  const rows = await database.query(database.sql(LIST), [topic.id, subscription.id, after, limit, maxBytes ?? null])
   return rows.map(row => ({
     id: Number(row.id),
     salt: row.salt === null ? null : Number(row.salt),

@@ -2,30 +2,50 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DatabaseRewoundError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
+import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../fan-out-store.ts'
 import type { TopicRecord } from '../store.ts'
-import { type Connection, rowsOf, type SqlValue } from './connection.ts'
-import { boundsOf, createdAt, firstIdSince, readRange } from './log.ts'
+import {
+  BOUNDED_COLUMNS,
+  type BoundedRow,
+  type BoundedRows,
+  messageBytes,
+  type Room,
+  rowsWithin,
+  toRawMessage,
+} from './bounded-rows.ts'
+import type { Connection, SqlValue } from './connection.ts'
+import { boundsOf, createdAt, firstIdSince } from './log.ts'
 import { idOf } from './subscriptions.ts'
 import { logTable } from './topics.ts'
 
 type Range = { readonly low: number; readonly high: number }
-type LogRow = Omit<RawMessage, 'messageId' | 'createdAt'> & { message_id: string | null; created_at: number }
 
 /** Reads by id, in steps; key and type are compared row by row. */
 export async function browse(connection: Connection, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-  const { newestFirst, limit } = query
+  const { newestFirst, limit, maxBytes = UNBOUNDED } = query
   const messages: RawMessage[] = []
+  let bytes = 0
+  let isCut = false
   let left = await connection.retryWhileBusy(() => rangeOf(connection, topic, query))
-  for (let read = 0; read < MOST_BROWSED && left.high >= left.low && messages.length < limit; read += BROWSE_STEP) {
+  for (
+    let read = 0;
+    read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
+    read += BROWSE_STEP
+  ) {
     if (read > 0) await nextTurn()
     const step = newestFirst
       ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
       : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
     const room = limit - messages.length
-    const found = await connection.retryWhileBusy(() => readMatching(connection, topic, query, step, room))
-    messages.push(...found)
-    const last = found.length === room ? found.at(-1)?.id : undefined
+    const within = { maxBytes: maxBytes - bytes, taken: messages.length }
+    const found = await connection.retryWhileBusy(() => readMatching(connection, topic, query, step, room, within))
+    messages.push(...found.rows.map(toRawMessage))
+    bytes += found.bytes
+    isCut = found.isCut
+    const last = found.rows.length === room || isCut ? found.rows.at(-1)?.id : undefined
+    // Not even the first of this step: it is where the next page begins.
+    if (isCut && last === undefined) break
     left = newestFirst
       ? { low: left.low, high: (last ?? step.low) - 1 }
       : { low: (last ?? step.high) + 1, high: left.high }
@@ -44,11 +64,12 @@ function rangeOf(connection: Connection, topic: TopicRecord, { after, before, si
 function readMatching(
   connection: Connection,
   topic: TopicRecord,
-  { key, type, newestFirst }: BrowseQuery,
+  { key, type, newestFirst, maxPayloadBytes = UNBOUNDED }: BrowseQuery,
   { low, high }: Range,
   limit: number,
-): RawMessage[] {
-  const values: SqlValue[] = [low, high]
+  within: Room,
+): BoundedRows<BoundedRow> {
+  const values: SqlValue[] = [maxPayloadBytes, low, high]
   let matching = ''
   if (key !== undefined) {
     matching += ' and key = ?'
@@ -58,22 +79,25 @@ function readMatching(
     matching += ' and type is ?'
     values.push(type)
   }
-  return rowsOf<LogRow>(
-    connection.prepare(`
-      select id, created_at, salt, key, type, headers, message_id, payload from ${logTable(topic.id)}
-      where id between ? and ?${matching}
-      order by id ${newestFirst ? 'desc' : 'asc'}
-      limit ?`),
-    ...values,
-    limit,
-  ).map(({ message_id, created_at, ...row }) => ({ ...row, messageId: message_id, createdAt: created_at }))
+  const statement = connection.prepare(`
+    select id, ${BOUNDED_COLUMNS} from ${logTable(topic.id)}
+    where id between ? and ?${matching}
+    order by id ${newestFirst ? 'desc' : 'asc'}
+    limit ?`)
+  return rowsWithin(statement, [...values, limit], within, messageBytes)
 }
 
 /**
  * Ids follow the commits, so the place is an id; with the time of its message, since a file that was restored gives ids out
  * again. To be called as one reader.
  */
-export function tail(connection: Connection, topic: TopicRecord, place: string | null, limit: number): TailPage {
+export function tail(
+  connection: Connection,
+  topic: TopicRecord,
+  place: string | null,
+  limit: number,
+  bounds: ByteBounds,
+): TailPage {
   const { first_id, next_id } = boundsOf(connection, topic)
   const placeAt = (id: number): string => `${id} ${createdAt(connection, topic.id, id) ?? ''}`
   if (place === null) return { messages: [], place: placeAt(next_id - 1) }
@@ -84,7 +108,15 @@ export function tail(connection: Connection, topic: TopicRecord, place: string |
   const first = Math.max(id + 1, first_id)
   const last = Math.min(first + limit - 1, next_id - 1)
   if (last < first) return { messages: [], place }
-  return { messages: readRange(connection, topic.id, { first, last }), place: placeAt(last) }
+  const statement = connection.prepare(`
+    select id, ${BOUNDED_COLUMNS} from ${logTable(topic.id)} where id between ? and ? order by id`)
+  const { rows, isCut } = rowsWithin<BoundedRow>(
+    statement,
+    [bounds.maxPayloadBytes ?? UNBOUNDED, first, last],
+    bounds,
+    messageBytes,
+  )
+  return { messages: rows.map(toRawMessage), place: placeAt(isCut ? (rows.at(-1)?.id ?? last) : last) }
 }
 
 export function find(connection: Connection, topic: TopicRecord, messageId: string): number | undefined {

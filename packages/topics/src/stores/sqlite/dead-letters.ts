@@ -1,6 +1,7 @@
-import type { RawMessage } from '../../raw-message.ts'
+import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { DeadLetter, DeadLetterQuery, FailedAttempt, SubscriptionRecord, TopicRecord } from '../store.ts'
-import { type Connection, rowOf, rowsOf } from './connection.ts'
+import { BOUNDED_COLUMNS, type BoundedRow, messageBytes, rowsWithin, toRawMessage } from './bounded-rows.ts'
+import { type Connection, rowOf } from './connection.ts'
 import { logTable } from './topics.ts'
 
 /** Moves a message out of delivery, with its payload and its history; to be called in the settling transaction. */
@@ -40,56 +41,51 @@ export function buryMessage(
   connection.prepare('delete from tidemark_retry where subscription_id = ? and id = ?').run(subscription.id, id)
 }
 
-type Row = Omit<RawMessage, 'id' | 'messageId' | 'createdAt'> & {
-  id: number
+type Row = BoundedRow & {
   group_name: string
   log_id: number
-  message_id: string | null
-  created_at: number
   attempts: number
   error: string
   history: string
   dead_at: number
 }
 
+const COLUMNS = `id, group_name, log_id, attempts, error, history, dead_at, ${BOUNDED_COLUMNS}`
+const letterBytes = (row: Row): number => messageBytes(row) + row.history.length
+
 export function listDeadLetters(connection: Connection, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
-  const { group, after = 0, limit } = query
+  const { group, after = 0, limit, maxPayloadBytes = UNBOUNDED } = query
   // An index of its own for each: with one statement for both, all letters of the topic were sorted.
   const ofGroup = group === undefined ? '' : 'and group_name = ?'
-  return rowsOf<Row>(
-    connection.prepare(`
-      select * from tidemark_dead_letter where topic_id = ? ${ofGroup} and id > ? order by id limit ?`),
-    topic.id,
-    ...(group === undefined ? [] : [group]),
-    after,
-    limit,
-  ).map(toDeadLetter)
+  const statement = connection.prepare(`
+    select ${COLUMNS} from tidemark_dead_letter where topic_id = ? ${ofGroup} and id > ? order by id limit ?`)
+  const values = [maxPayloadBytes, topic.id, ...(group === undefined ? [] : [group]), after, limit]
+  return rowsWithin<Row>(statement, values, query, letterBytes).rows.map(toDeadLetter)
 }
 
-export function findDeadLetter(connection: Connection, topic: TopicRecord, id: number): DeadLetter | undefined {
+export function findDeadLetter(
+  connection: Connection,
+  topic: TopicRecord,
+  id: number,
+  { maxPayloadBytes = UNBOUNDED }: ByteBounds,
+): DeadLetter | undefined {
   const row = rowOf<Row>(
-    connection.prepare('select * from tidemark_dead_letter where topic_id = ? and id = ?'),
+    connection.prepare(`select ${COLUMNS} from tidemark_dead_letter where topic_id = ? and id = ?`),
+    maxPayloadBytes,
     topic.id,
     id,
   )
   return row && toDeadLetter(row)
 }
 
-const toDeadLetter = (row: Row): DeadLetter => ({
-  id: row.id,
-  group: row.group_name,
-  message: {
-    id: row.log_id,
-    salt: row.salt,
-    payload: row.payload,
-    type: row.type,
-    key: row.key,
-    headers: row.headers,
-    messageId: row.message_id,
-    createdAt: row.created_at,
-  },
-  attempts: row.attempts,
-  error: JSON.parse(row.error),
-  history: JSON.parse(row.history),
-  deadAt: row.dead_at,
-})
+function toDeadLetter({ id, group_name, log_id, attempts, error, history, dead_at, ...row }: Row): DeadLetter {
+  return {
+    id,
+    group: group_name,
+    message: toRawMessage({ ...row, id: log_id }),
+    attempts,
+    error: JSON.parse(error),
+    history: JSON.parse(history),
+    deadAt: dead_at,
+  }
+}

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { type NamespaceGoneError, SubscriptionGoneError } from '../../errors.ts'
 import { RowCache } from '../../row-cache.ts'
 import type { TopicConfig, Tracking } from '../../topic-config.ts'
+import type { ByteBounds } from '../byte-bounds.ts'
 import type {
   BackfillBatch,
   BackfillPlan,
@@ -388,9 +389,9 @@ class SqliteStore implements Store {
     return await this.#expecting({ topic }, () => browse(this.#connection, topic, query))
   }
 
-  async tail(topic: TopicRecord, place: string | null, limit: number): Promise<TailPage> {
+  async tail(topic: TopicRecord, place: string | null, limit: number, bounds: ByteBounds = {}): Promise<TailPage> {
     return await this.#expecting({ topic }, () =>
-      this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit)),
+      this.#connection.retryWhileBusy(() => tail(this.#connection, topic, place, limit, bounds)),
     )
   }
 
@@ -400,9 +401,9 @@ class SqliteStore implements Store {
     )
   }
 
-  async deadLetter(topic: TopicRecord, id: number): Promise<DeadLetter | undefined> {
+  async deadLetter(topic: TopicRecord, id: number, bounds: ByteBounds = {}): Promise<DeadLetter | undefined> {
     return await this.#expecting({ topic }, () =>
-      this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id)),
+      this.#connection.retryWhileBusy(() => findDeadLetter(this.#connection, topic, id, bounds)),
     )
   }
 

@@ -1,6 +1,7 @@
 import type { RetryQuery, RetryRecord } from '../fan-out-store.ts'
 import type { SubscriptionRecord, TopicRecord } from '../store.ts'
-import { type Connection, rowsOf } from './connection.ts'
+import { rowsWithin } from './bounded-rows.ts'
+import type { Connection } from './connection.ts'
 import { logTable } from './topics.ts'
 
 type Row = {
@@ -16,25 +17,24 @@ type Row = {
   created_at: number | null
 }
 
+const retryBytes = ({ history, key }: Row): number => history.length + (key?.length ?? 0)
+
 /** By the primary key, from `after` on: what is passed over is in flight. */
 export function listRetries(
   connection: Connection,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
-  { after, limit }: RetryQuery,
+  query: RetryQuery,
 ): RetryRecord[] {
-  return rowsOf<Row>(
-    connection.prepare(`
-      select r.id, r.attempts, r.due_at, r.suspect, r.history, l.salt, l.key, l.type, l.message_id, l.created_at
-      from tidemark_retry r
-      left join ${logTable(topic.id)} l on l.id = r.id
-      where r.subscription_id = ? and r.id > ? and r.token is null
-      order by r.id
-      limit ?`),
-    subscription.id,
-    after,
-    limit,
-  ).map(row => ({
+  const statement = connection.prepare(`
+    select r.id, r.attempts, r.due_at, r.suspect, r.history, l.salt, l.key, l.type, l.message_id, l.created_at
+    from tidemark_retry r
+    left join ${logTable(topic.id)} l on l.id = r.id
+    where r.subscription_id = ? and r.id > ? and r.token is null
+    order by r.id
+    limit ?`)
+  const values = [subscription.id, query.after, query.limit]
+  return rowsWithin<Row>(statement, values, query, retryBytes).rows.map(row => ({
     id: row.id,
     salt: row.salt,
     messageId: row.message_id,

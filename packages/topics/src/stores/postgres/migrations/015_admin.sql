@@ -36,11 +36,49 @@ begin
 end
 $$;
 
--- The messages of a range of ids that match. The caller keeps the range short: no index knows keys or types.
+-- What a row counts. The length of a large value is read from its pointer, not from where it is kept.
+create function tidemark.row_bytes() returns text
+language sql immutable as $$
+  select 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
+$$;
+
+-- A message's columns; of those above p_largest without payload and headers.
+create function tidemark.bounded_columns(p_largest bigint) returns text
+language sql immutable as $$
+  select case when p_largest is null then tidemark.log_columns(false) else format(
+    'xid, id, created_at, salt, key, type, case when %1$s <= %2$s then headers end as headers, message_id, '
+    'case when %1$s <= %2$s then payload else '''' end as payload', tidemark.row_bytes(), p_largest) end
+$$;
+
+-- The columns by which row_room() counts: what is left out takes no room.
+create function tidemark.counted_columns(p_largest bigint) returns text
+language sql immutable as $$
+  select format('xid, id, case when %1$s <= %2$s then %1$s else 0 end as bytes', tidemark.row_bytes(),
+    coalesce(p_largest, 9223372036854775807))
+$$;
+
+-- How many rows of a query (of counted columns) there is room for; null: for all. For the first always, where p_first.
+create function tidemark.row_room(p_rows text, p_newest boolean, p_bytes bigint, p_first boolean) returns int
+language plpgsql volatile as $$
+declare
+  room int;
+begin
+  execute format(
+    'select case when count(*) filter (where fits) < count(*) then count(*) filter (where fits) end::int from ('
+    'select sum(bytes) over w <= %s or (%L and row_number() over w = 1) as fits from (%s) as p '
+    'window w as (order by id %s rows unbounded preceding)) as q',
+    p_bytes, p_first, p_rows, case when p_newest then 'desc' else 'asc' end) into room;
+  return room;
+end
+$$;
+
+-- The messages of a range of ids that match. The caller keeps the range short: no index knows keys or types. is_cut: there
+-- was no room for all of them.
 create function tidemark.browse(
   p_topic int, p_low bigint, p_high bigint, p_since timestamptz, p_until timestamptz, p_key text, p_typed boolean, p_type text,
-  p_newest boolean, p_limit int
-) returns tidemark.claim_result
+  p_newest boolean, p_limit int, p_bytes bigint, p_largest bigint, p_first boolean,
+  out is_cut boolean, out page tidemark.claim_result
+)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -48,8 +86,9 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-  r tidemark.claim_result;
   matching text := '';
+  place text;
+  room int;
 begin
   if p_since is not null then
     matching := matching || format(' and created_at >= %L::timestamptz', p_since);
@@ -63,20 +102,26 @@ begin
   if p_typed then
     matching := matching || case when p_type is null then ' and type is null' else format(' and type = %L', p_type) end;
   end if;
+  place := format('from tidemark.log_%s where id between %s and %s%s order by id %s limit ',
+    p_topic, p_low, p_high, matching, case when p_newest then 'desc' else 'asc' end);
+  if p_bytes is not null then
+    room := tidemark.row_room(format('select %s %s%s', tidemark.counted_columns(p_largest), place, p_limit),
+      p_newest, p_bytes, p_first);
+  end if;
+  is_cut := room is not null;
   execute format(
-    'select size, ids, salt, salts, created_ms, created, extras, payloads from '
-    '(select %s from (select %s from tidemark.log_%s where id between %s and %s%s order by id %s limit %s) as p) as q',
-    tidemark.pack(false, true), tidemark.log_columns(false), p_topic, p_low, p_high, matching,
-    case when p_newest then 'desc' else 'asc' end, p_limit
-  ) into r.size, r.ids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.payloads;
-  return r;
+    'select size, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (select %s %s%s) as p) as q',
+    tidemark.pack(false, true), tidemark.bounded_columns(p_largest), place, coalesce(room, p_limit)
+  ) into page.size, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
 end
 $$;
 
 -- What committed after a place: the snapshot cursor of a group, with the subscription kept by whoever looks, and the life of
 -- the server in which it was written down: in another one it may mean other transactions, and `place` is null then. Writes
 -- nothing; a transaction id is drawn only when there is something to move on to (see 002_cursor.sql).
-create function tidemark.tail(p_topic int, p_place text, p_limit int, out place text, out page tidemark.claim_result)
+create function tidemark.tail(
+  p_topic int, p_place text, p_limit int, p_bytes bigint, p_largest bigint, out place text, out page tidemark.claim_result
+)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -85,7 +130,8 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
-  columns text := tidemark.log_columns(false);
+  columns text := tidemark.bounded_columns(p_largest);
+  room int := p_limit;
   floor bigint := tidemark.last_id(p_topic);
   server text := tidemark.incarnation();
   is_there boolean;
@@ -118,10 +164,14 @@ begin
     end if;
     s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
   end if;
+  if p_bytes is not null then
+    room := coalesce(
+      tidemark.row_room(tidemark.window_query(tidemark.counted_columns(p_largest), s, p_limit), false, p_bytes, true), p_limit);
+  end if;
   execute format('select size, last_id, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (%s) as p) as q',
-    tidemark.pack(false, true), tidemark.window_query(columns, s, p_limit))
+    tidemark.pack(false, true), tidemark.window_query(columns, s, room))
     into page.size, page.at_id, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
-  s.at_id := case when page.size < p_limit then s.to_id else page.at_id end;
+  s.at_id := case when page.size < room then s.to_id else page.at_id end;
   place := server || ' ' || s::text;
 end
 $$;
