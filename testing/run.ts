@@ -21,7 +21,7 @@ const NODE_COMPILE_CACHE = `${import.meta.dirname}/../node_modules/.cache/tidema
 const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
 
 /** Tests wait more than they compute, so there are more of them than processors; their connections share one server. */
-const FILES_AT_ONCE = Math.min(3 * availableParallelism(), 8)
+const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 1, 8)
 
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()

@@ -1,8 +1,10 @@
-/** The real command, as a process. */
+/** The real command: as a process, or in this one where that makes no difference. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../../testing/until.ts'
 import { unwatchProcess, watchProcess } from '../../../testing/watchdog.ts'
+import { run } from '../src/cli.ts'
+import { Output } from '../src/output/output.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 export const NODE_FLAGS = ['--conditions=tidemark-source', '--disable-warning=ExperimentalWarning']
@@ -25,9 +27,26 @@ export const environmentOf = ({ database, environment }: CommandOptions): NodeJS
   ...environment,
 })
 
+/** From its first word to its exit code. A process of its own costs half a second, and is for what needs one. */
 export async function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  const needsProcess = options.input !== undefined || options.cwd !== undefined || args[0] === 'start'
+  return needsProcess ? await tidemarkProcess(args, options) : await tidemarkHere(args, options)
+}
+
+export async function tidemarkProcess(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   await using command = new RunningCommand(process.execPath, [...NODE_FLAGS, MAIN, ...args], options)
   return await command.ended
+}
+
+async function tidemarkHere(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  const out: string[] = []
+  const err: string[] = []
+  const environment = environmentOf(options)
+  const stdout = { write: (text: string) => out.push(text) }
+  const stderr = { write: (text: string) => err.push(text) }
+  const output = new Output({ json: args.includes('--json'), stdout, stderr, environment })
+  const code = await run(args, { output, environment, interrupted: new AbortController().signal })
+  return { code, out: out.join(''), err: err.join('') }
 }
 
 /** Its result as a program reads it. */

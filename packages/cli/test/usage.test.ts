@@ -11,11 +11,11 @@ import { commandHelp } from '../src/help.ts'
 import { Output } from '../src/output/output.ts'
 import { redact } from '../src/redact.ts'
 import { nearest } from '../src/suggest.ts'
-import { tidemark } from './command.ts'
+import { tidemark, tidemarkProcess } from './command.ts'
 
 describe('the help', () => {
   it('names every command and every exit code', async () => {
-    const { code, out } = await tidemark(['--help'])
+    const { code, out } = await tidemarkProcess(['--help'])
     assert.equal(code, 0)
     for (const { name } of [...GROUPS, ...COMMANDS])
       if (!name.includes(' ')) assert.match(out, new RegExp(`^  ${name} `, 'm'))
@@ -42,7 +42,7 @@ describe('the help', () => {
 describe('the version', () => {
   it("is the package's", async () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-    assert.equal((await tidemark(['--version'])).out, `${version}\n`)
+    assert.equal((await tidemarkProcess(['--version'])).out, `${version}\n`)
   })
 })
 

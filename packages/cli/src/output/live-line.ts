@@ -1,13 +1,15 @@
+import type { TextStream } from './output.ts'
+
 const ERASE_LINE = '\r\u001b[2K'
 const EVERY_MS = 200
 
 /** One line on standard error that is drawn over and over, where somebody looks; nothing elsewhere. */
 export class LiveLine {
-  readonly #stream: NodeJS.WriteStream
+  readonly #stream: TextStream
   readonly #isWanted: boolean
   #drawnAt = Number.NEGATIVE_INFINITY
 
-  constructor(stream: NodeJS.WriteStream, isWanted: boolean) {
+  constructor(stream: TextStream, isWanted: boolean) {
     this.#stream = stream
     this.#isWanted = isWanted
   }

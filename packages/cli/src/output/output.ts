@@ -5,10 +5,13 @@ import { LiveLine } from './live-line.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
+/** What is needed of standard output and standard error. */
+export type TextStream = { write(text: string): unknown; readonly isTTY?: boolean }
+
 export type OutputOptions = {
   readonly json: boolean
-  readonly stdout: NodeJS.WriteStream
-  readonly stderr: NodeJS.WriteStream
+  readonly stdout: TextStream
+  readonly stderr: TextStream
   readonly environment: NodeJS.ProcessEnv
 }
 
@@ -57,7 +60,7 @@ export class Output {
     return this.#paint(colour, text, this.#options.stdout)
   }
 
-  #paint(colour: Colour, text: string, stream: NodeJS.WriteStream): string {
+  #paint(colour: Colour, text: string, stream: TextStream): string {
     const { NO_COLOR, TERM } = this.#options.environment
     const isWanted = stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
     return isWanted ? styleText(colour, text, { validateStream: false }) : text

@@ -6,7 +6,7 @@ import { until } from '../../../../testing/until.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const CONSUMERS = 3
-const BURSTS = isLong ? 150 : 60
+const BURSTS = isLong ? 400 : 150
 
 type Counts = number[]
 /** Starts the consumers, and counts what each is given. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import { isLong } from '../../../../testing/long.ts'
 import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
 import {
@@ -77,7 +76,7 @@ async function liveSomeTime(tm: Tidemark, tracking: Tracking, seed: number): Pro
   const readers = new Map<string, Reader>()
   const steps = fc.sample(fc.record({ what: fc.nat(9), who: fc.nat(2), count: fc.integer({ min: 1, max: 12 }) }), {
     seed,
-    numRuns: isLong ? 50 : 15,
+    numRuns: 50,
   })
   for (const { what, who, count } of steps) {
     const writer = clients[who]
