@@ -1,19 +1,23 @@
+import type { Server } from 'node:http'
 import compress from '@fastify/compress'
 import swagger from '@fastify/swagger'
 import { Ajv } from 'ajv'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
+import { malformedEntry, recordAnswer } from './audit/record.ts'
 import { takeBodies } from './bodies.ts'
 import type { Context } from './context.ts'
 import { NotFoundError } from './errors.ts'
 import { ServerMetrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { answerProblem } from './problems/answer-problem.ts'
-import { answerClientError } from './problems/client-error.ts'
+import { answerClientError, answerExpectation } from './problems/client-error.ts'
 import { API, addRoute } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { sharedSchemas } from './schemas/shared.ts'
-import { Guard } from './security/guard.ts'
-import { SECURITY_HEADERS } from './security/headers.ts'
+import { plain } from './security/addresses.ts'
+import { SECURITY_HEADERS, setSecurityHeaders } from './security/headers.ts'
+import { pathOf } from './security/request-target.ts'
+import { readTls } from './security/tls.ts'
 
 /** Answers smaller than this are not worth compressing. */
 const COMPRESS_FROM = 1024
@@ -21,12 +25,22 @@ const LONGEST_PARAM = 500
 /** A connection on which nothing moves: longer than the longest wait of a pull. */
 const SILENCE_MS = 900_000
 
+/** A request without a Host is refused by the guard, with all headers; Node would do it without. */
+const HTTP = {
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 16 * 1024,
+  requireHostHeader: false,
+} as const
+
 /** The whole server but for its socket. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
   const { settings } = context
   const { limits, logger } = settings
-  const guard = new Guard(settings)
+  const { audit, security } = context
+  const { guard } = security
   const app = fastify({
+    ...(settings.tls ? { https: { ...HTTP, ...readTls(settings.tls) } } : { http: HTTP }),
     logger: false,
     bodyLimit: limits.bodyBytes,
     routerOptions: { maxParamLength: LONGEST_PARAM, caseSensitive: true },
@@ -36,24 +50,33 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     connectionTimeout: SILENCE_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: true,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket),
-    frameworkErrors: (error, request, reply) => {
-      try {
-        guard.check(request)
-        answerProblem(error, request, reply, logger)
-      } catch (refusal) {
-        answerProblem(refusal, request, reply, logger)
-      }
+    clientErrorHandler: (error, socket) => {
+      const status = answerClientError(error, socket)
+      if (status !== undefined) audit.add(malformedEntry(plain(socket.remoteAddress ?? ''), status))
     },
-  })
+    rewriteUrl(request) {
+      const target = request.url ?? '/'
+      Object.assign(request, { originalUrl: target })
+      return pathOf(target)
+    },
+    // A URL that is none: who may not know of anything is not told of that either.
+    frameworkErrors: (error, request, reply) => {
+      recordAnswer(audit, request, reply)
+      guard.check(request, reply).then(
+        () => answerProblem(error, request, reply, logger),
+        refusal => answerProblem(refusal, request, reply, logger),
+      )
+    },
+  } as FastifyHttpOptions<Server>)
+  app.server.prependListener('request', (_, response) => setSecurityHeaders(response))
+  app.server.on('checkExpectation', answerExpectation)
   app.server.maxConnections = limits.connections
   const metrics = new ServerMetrics(context)
 
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
-    guard.check(request)
-    done()
+    recordAnswer(audit, request, reply)
+    await guard.check(request, reply)
   })
   app.addHook('onSend', (_, reply, _payload, done) => {
     // A connection that is kept alive would keep the server from closing.

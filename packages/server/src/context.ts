@@ -1,10 +1,12 @@
 import type { Pipeline } from '@tidemark/pipeline'
 import type { Tidemark } from 'tidemark'
+import { Audit } from './audit/audit.ts'
 import { NotServedError } from './errors.ts'
 import type { Settings } from './options.ts'
 import { Places } from './places.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
 import { RunIndexes } from './runs/run-indexes.ts'
+import { Security } from './security/security.ts'
 import { EventHub } from './streams/event-hub.ts'
 
 /** What the routes share. */
@@ -14,6 +16,8 @@ export class Context {
   readonly pulls: Places
   readonly events: EventHub
   readonly ingestedRuns: IngestedRuns
+  readonly security: Security
+  readonly audit: Audit
   /** Aborts when the server closes: waits and streams end. */
   readonly closing = new AbortController()
   readonly #runs: RunIndexes | undefined
@@ -21,6 +25,8 @@ export class Context {
   constructor(settings: Settings) {
     const { limits, indexes } = settings
     this.settings = settings
+    this.security = new Security(settings)
+    this.audit = new Audit(settings.logger, settings.audit)
     this.streams = new Places('event streams', limits.streams, 'streams')
     this.pulls = new Places('waiting pulls', limits.pulls, 'pulls')
     this.#runs =
@@ -43,8 +49,14 @@ export class Context {
 
   async close(): Promise<void> {
     this.closing.abort()
+    this.security.close()
     this.events.close()
     await this.#runs?.close()
+  }
+
+  /** After the last answer. */
+  async finish(): Promise<void> {
+    await this.audit.close()
   }
 }
 

@@ -13,8 +13,29 @@ export class UnauthorizedError extends TidemarkError {
 }
 
 export class ForbiddenError extends TidemarkError {
-  constructor(method: string) {
-    super('TIDEMARK_FORBIDDEN', `This token may only read; ${method} takes the admin token`)
+  constructor(name: string, role: string, topic?: string) {
+    const where = topic === undefined ? ' for all topics' : ` for topic '${topic.slice(0, 128)}'`
+    super('TIDEMARK_FORBIDDEN', `'${name}' may not do this: it takes the role '${role}'${where}. Ask an administrator`)
+  }
+}
+
+/** A server without tokens trusts whoever is on its machine; a proxy's clients are not. */
+export class ForwardedError extends TidemarkError {
+  constructor(header: string) {
+    super(
+      'TIDEMARK_FORWARDED',
+      `The request came through a proxy (header '${header}'), and this server has no tokens. Start it with tokens to ` +
+        'serve others than this machine',
+    )
+  }
+}
+
+export class RateLimitError extends TidemarkError {
+  readonly retrySeconds: number
+
+  constructor(what: string, retrySeconds: number) {
+    super('TIDEMARK_RATE_LIMIT', `${what}. Wait ${retrySeconds} s, then send fewer`)
+    this.retrySeconds = retrySeconds
   }
 }
 

@@ -22,6 +22,19 @@ export const LIMITS = {
   streamBytes: whole({ says: 'That wait for a slow reader of a stream; then it is dropped.', min: KiB, default: MiB }),
   heartbeatMs: whole({ says: 'Between two signs of life on a silent stream.', min: 1, max: 600_000, default: 15_000 }),
   connections: whole({ says: 'Open at the same time.', min: 1, max: 1_000_000, default: 2_000 }),
+  requestsPerSecond: whole({
+    says: 'Of one token, and of one address; twice as many after a pause.',
+    min: 1,
+    max: 1_000_000,
+    default: 2_000,
+  }),
+  requestsAtOnce: whole({
+    says: 'Of one token, and of one address, that are not answered yet.',
+    min: 1,
+    max: 1_000_000,
+    default: 1_000,
+  }),
+  wrongTokensPerMinute: whole({ says: 'Of one address.', min: 1, max: 1_000_000, default: 10 }),
   openRuns: whole({ says: 'Indexes of runs that are kept open.', min: 1, max: 1_000, default: 8 }),
   jsonCells: whole({ says: 'Cells or organisms of one answer in JSON.', min: 1, default: 1_000_000 }),
 } as const

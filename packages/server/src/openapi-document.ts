@@ -12,5 +12,6 @@ export async function openApiDocument(): Promise<string> {
   } finally {
     await app.close()
     await context.close()
+    await context.finish()
   }
 }

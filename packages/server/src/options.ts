@@ -1,9 +1,11 @@
+import type { BlockList } from 'node:net'
 import {
   checkOptions,
   defaultLogger,
   type EncodedMetadata,
   type EncodedTick,
   type EnvironmentStrategy,
+  flag,
   type Outlet,
   type Pipeline,
   rule,
@@ -12,8 +14,15 @@ import {
   whole,
 } from '@tidemark/pipeline'
 import { ConfigError, type Logger, type Tidemark } from 'tidemark'
+import type { AuditOptions } from './audit/audit.ts'
 import { type GivenLimits, LIMITS, type Limits } from './limits.ts'
-import { hostNameOf, isLoopback } from './security/addresses.ts'
+import { hostNameOf, isLoopback, parseNetworks } from './security/addresses.ts'
+import type { Authenticate } from './security/authenticator.ts'
+import { ROLES, type Role } from './security/roles.ts'
+import type { TlsFiles } from './security/tls.ts'
+import { hashOf, type Token } from './security/token.ts'
+import { TokenFile } from './security/token-file.ts'
+import { checkToken } from './security/token-strength.ts'
 
 /** Where ticks that are posted go: `{ ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') }`. */
 export type IngestTarget = {
@@ -30,8 +39,23 @@ export type ServerOptions = {
   readonly host?: string
   /** Default 4680; 0 picks a free one. */
   readonly port?: number
-  /** `read` for looking, `admin` for everything. Without tokens everybody on this machine may do everything. */
-  readonly tokens?: { readonly read?: string; readonly admin?: string }
+  /**
+   * One token for each role that is wanted: `{ admin: '…' }` alone is enough. Without tokens, a token file and `authenticate`,
+   * everybody on this machine may do everything.
+   */
+  readonly tokens?: { readonly [role in Role]?: string }
+  /** A file of named tokens with roles and expiry, hashed; 'tidemark token create' writes its lines. Read again when it changes. */
+  readonly tokenFile?: string
+  /** The login of the application that this server is part of. It is asked first, at every request. */
+  readonly authenticate?: Authenticate
+  /** Proxies in front, as addresses or networks: of what comes from them, X-Forwarded-For says where it comes from. */
+  readonly trustedProxies?: readonly string[]
+  /** Files in PEM. They are read again when they change. */
+  readonly tls?: TlsFiles
+  /** Cookies only over TLS, where a proxy in front does that. Default: as `tls` says. */
+  readonly secureCookies?: boolean
+  /** A file for every change and every refusal, one JSON line each, private to its user. Default: the log. */
+  readonly auditFile?: string
   /** Names under which this server is reached, beside its own address and the loopback's. */
   readonly allowedHosts?: readonly string[]
   readonly topics?: Tidemark
@@ -49,7 +73,13 @@ export type ServerOptions = {
 export type Settings = {
   readonly host: string
   readonly port: number
-  readonly tokens: { readonly read?: string; readonly admin?: string }
+  readonly tokens: readonly Token[]
+  readonly tokenFile: TokenFile | undefined
+  readonly authenticate: Authenticate | undefined
+  readonly trustedProxies: BlockList
+  readonly tls: TlsFiles | undefined
+  readonly secureCookies: boolean
+  readonly audit: AuditOptions | undefined
   readonly allowedHosts: ReadonlySet<string>
   readonly topics: Tidemark | undefined
   readonly pipeline: Pipeline | undefined
@@ -60,20 +90,12 @@ export type Settings = {
   readonly limits: Limits
 }
 
-const SHORTEST_TOKEN = 16
-/** What a header can carry. */
-const TOKEN = /^[A-Za-z0-9._~+/=-]+$/
+/** Then the file is set aside; four older ones are kept. */
+const AUDIT_BYTES = 64 * 1024 * 1024
 
 const about = { says: '' }
 
-const token = rule<string, object>(
-  about,
-  `a text of at least ${SHORTEST_TOKEN} letters, digits and -._~+/=`,
-  (path, value) => {
-    if (typeof value === 'string' && value.length >= SHORTEST_TOKEN && TOKEN.test(value)) return value
-    throw new ConfigError(path, '(hidden)', `a text of at least ${SHORTEST_TOKEN} letters, digits and -._~+/=`)
-  },
-)
+const token = rule<string, object>(about, 'a strong token', checkToken)
 
 const hosts = rule<readonly string[], object>(about, 'an array of host names', (path, value) => {
   if (Array.isArray(value) && value.every(each => typeof each === 'string' && hostNameOf(each) === each.toLowerCase()))
@@ -93,12 +115,33 @@ const strategies = rule<readonly EnvironmentStrategy[], object>(about, 'environm
   return [value].flat().map(each => strategy.check(path, each))
 })
 
-const TOKENS = { read: token, admin: token } as const
+const TOKENS = { read: token, metrics: token, publish: token, consume: token, operate: token, admin: token } as const
+
+const path = text({ says: '', allowed: 'the path of a file' })
+
+const networks = rule<readonly string[], object>(about, 'an array of addresses and networks', (place, value) => {
+  if (!Array.isArray(value) || !value.every(each => typeof each === 'string')) {
+    throw new ConfigError(place, value, "an array of addresses and networks, such as ['10.0.0.0/8']")
+  }
+  parseNetworks(place, value)
+  return value
+})
 
 const OPTIONS = {
   host: text({ says: '', default: '127.0.0.1' }),
   port: whole({ says: '', min: 0, max: 65_535, default: 4680 }),
   tokens: rule(about, 'an object of tokens', (path, value) => checkOptions(path, value, TOKENS)),
+  tokenFile: path,
+  authenticate: rule<Authenticate, object>(about, 'a function', (place, value) => {
+    if (typeof value !== 'function') throw new ConfigError(place, typeof value, 'a function that is given a request')
+    return value as Authenticate
+  }),
+  trustedProxies: networks,
+  tls: rule(about, '{ cert, key }', (place, value) =>
+    checkOptions(place, value, { cert: { ...path, required: true }, key: { ...path, required: true } } as const),
+  ),
+  secureCookies: flag({ says: '' }),
+  auditFile: path,
   allowedHosts: hosts,
   topics: made<Tidemark>('an open Tidemark', 'publish'),
   pipeline: made<Pipeline>('a running pipeline', 'status'),
@@ -117,21 +160,27 @@ export function checkServerOptions(given: ServerOptions): Settings {
     allowedHosts = [],
     ...options
   } = checkOptions('server', given, OPTIONS)
-  if (tokens.read !== undefined && tokens.read === tokens.admin) {
-    throw new ConfigError('server.tokens', '(hidden)', 'two different tokens: who may read may not change')
-  }
-  const hasToken = tokens.read !== undefined || tokens.admin !== undefined
-  if (!hasToken && !isLoopback(options.host)) {
+  const fixed = fixedTokens(tokens)
+  const tokenFile = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile, logger)
+  refuseTwins(fixed, tokenFile)
+  const isOpen = fixed.length === 0 && tokenFile === undefined && options.authenticate === undefined
+  if (isOpen && !isLoopback(options.host)) {
     throw new ConfigError(
       'server.host',
       options.host,
-      'without tokens only 127.0.0.1, ::1 or localhost. Give tokens.admin (and tokens.read) to be reached from elsewhere',
+      'without tokens only 127.0.0.1, ::1 or localhost. Give tokens.admin, tokenFile or authenticate to be reached from elsewhere',
     )
   }
   return {
     host: options.host,
     port: options.port,
-    tokens,
+    tokens: fixed,
+    tokenFile,
+    authenticate: options.authenticate,
+    trustedProxies: parseNetworks('server.trustedProxies', options.trustedProxies ?? []),
+    tls: options.tls,
+    secureCookies: options.secureCookies ?? false,
+    audit: options.auditFile === undefined ? undefined : { file: options.auditFile, maxBytes: AUDIT_BYTES },
     allowedHosts: new Set(allowedHosts.map(host => host.toLowerCase())),
     topics: options.topics,
     pipeline: options.pipeline,
@@ -141,6 +190,29 @@ export function checkServerOptions(given: ServerOptions): Settings {
     logger,
     limits: limits ?? checkOptions('server.limits', {}, LIMITS),
   }
+}
+
+/** Named after their roles. */
+function fixedTokens(tokens: { readonly [role in Role]?: string }): readonly Token[] {
+  const fixed = ROLES.flatMap((role): Token[] => {
+    const given = tokens[role]
+    return given === undefined
+      ? []
+      : [{ name: role, hash: hashOf(given), grants: [{ role, topics: null }], expiresAt: null }]
+  })
+  if (Object.keys(tokens).length > 0 && fixed.length === 0) {
+    throw new ConfigError('server.tokens', '(empty)', `a token for at least one of ${ROLES.join(', ')}`)
+  }
+  return fixed
+}
+
+/** Who may read must not be able to change because two tokens are one. */
+function refuseTwins(fixed: readonly Token[], file: TokenFile | undefined): void {
+  const all = [...fixed, ...(file?.tokens ?? [])]
+  const isTwice = all.some((one, index) =>
+    all.slice(0, index).some(other => one.name === other.name || one.hash.equals(other.hash)),
+  )
+  if (isTwice) throw new ConfigError('server.tokens', '(hidden)', 'different tokens with different names')
 }
 
 function checkIngest(path: string, value: unknown): IngestTarget {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteS
 import type { Static, TSchema } from 'typebox'
 import { PROBLEM_TYPE } from './problems/problem.ts'
 import { ProblemSchema } from './schemas/problem.ts'
+import type { Access } from './security/roles.ts'
 
 export { API } from './api.ts'
 export const JSON_TYPE = 'application/json'
@@ -30,6 +31,10 @@ export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B ex
   readonly tag: string
   /** Unique, for generated clients. */
   readonly name: string
+  /** What whoever asks needs. Of a route with a topic in its path: for that topic. */
+  readonly role: Access
+  /** some: the handler itself serves only the topics that the role is limited to. Without it, a role without limits is needed. */
+  readonly scope?: 'some'
   readonly summary: string
   readonly says?: string
   readonly params?: P
@@ -49,8 +54,15 @@ export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B ex
 export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(given: Route<P, Q, B>): Route =>
   given as unknown as Route
 
-/** Of a route whose handler reads the body itself, and watches how it comes. */
-export type RouteConfig = { readonly streamedBody?: boolean }
+/** What the guard, the parsers and the audit have to know of a route. */
+export type RouteConfig = {
+  /** Of a route whose handler reads the body itself, and watches how it comes. */
+  readonly streamedBody?: boolean
+  /** undefined: there is no such route. */
+  readonly access?: Access
+  readonly scope?: 'topic' | 'some' | 'all'
+  readonly operation?: string
+}
 
 export function addRoute(app: FastifyInstance, given: Route): void {
   const { streamedBody } = given
@@ -72,14 +84,20 @@ function addTo(app: FastifyInstance, given: Route): void {
       summary: given.summary,
       operationId: given.name,
       tags: [given.tag],
-      ...(given.says !== undefined && { description: given.says }),
+      description: [given.says, roleText(given)].filter(text => text !== undefined).join(' '),
+      ...(given.role === 'open' && { security: [] }),
       ...(params && { params }),
       ...(query && { querystring: query }),
       ...(body && { body }),
       ...(streamedBody && { body: { content: contentOf(streamed(streamedBody)) } }),
       response: responsesOf(given),
     },
-    ...(streamedBody && { config: { streamedBody: true } as RouteConfig as object }),
+    config: {
+      ...(streamedBody && { streamedBody: true }),
+      access: given.role,
+      scope: given.scope ?? (path.includes('/:topic') ? 'topic' : 'all'),
+      operation: given.name,
+    } satisfies RouteConfig as object,
     ...(raw && { compress: false, exposeHeadRoute: false }),
   }
   app.route({
@@ -89,6 +107,14 @@ function addTo(app: FastifyInstance, given: Route): void {
     handler: (request, reply) =>
       given.handle({ request, reply, params: request.params, query: request.query, body: request.body } as never),
   })
+}
+
+/** For people, and for clients that choose their token by it. */
+function roleText({ role, path, scope }: Route): string {
+  if (role === 'open') return 'Needs no token.'
+  if (role === 'any') return 'Needs any token.'
+  const limited = scope === 'some' || path.includes('/:topic')
+  return `Needs the role \`${role}\`${limited ? ', which may be limited to topics' : ' for all topics'}.`
 }
 
 function responsesOf({ answers, problems = [] }: Route): Record<string, object> {

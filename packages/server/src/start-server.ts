@@ -1,9 +1,12 @@
+import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from './app.ts'
 import { Context } from './context.ts'
 import { AddressInUseError } from './errors.ts'
-import { checkServerOptions, type ServerOptions } from './options.ts'
+import { checkServerOptions, type ServerOptions, type Settings } from './options.ts'
+import { isLoopback } from './security/addresses.ts'
+import { watchTls } from './security/tls.ts'
 
 const LAST_ANSWERS_MS = 5_000
 
@@ -31,28 +34,42 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
+    await context.finish()
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw new AddressInUseError(host, port, error)
     throw error
   }
-  const url = urlOf(app.server.address() as AddressInfo)
+  const url = urlOf(app.server.address() as AddressInfo, settings.tls === undefined ? 'http' : 'https')
+  const unwatch = settings.tls && watchTls(app.server as unknown as Server, settings.tls, logger)
+  warnOfClearText(settings)
   logger.info({ url }, 'server started')
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
-    closing ??= closeApp(app).then(() => logger.info({ url }, 'server stopped'))
+    closing ??= closeApp(app, context).then(() => logger.info({ url }, 'server stopped'))
+    unwatch?.()
     await closing
   }
   return { url, close, [Symbol.asyncDispose]: close }
 }
 
+/** Whoever is on the way could read the tokens and the data. */
+function warnOfClearText({ host, tls, logger }: Settings): void {
+  if (tls !== undefined || isLoopback(host)) return
+  logger.warn(
+    { host },
+    'tokens and data travel in the clear: give tls: { cert, key }, or listen on 127.0.0.1 behind a proxy that has TLS',
+  )
+}
+
 /** What is being answered is answered, but for somebody who does not read: that is not waited for long. */
-async function closeApp(app: FastifyInstance): Promise<void> {
+async function closeApp(app: FastifyInstance, context: Context): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
   await app.close()
   clearTimeout(timer)
+  await context.finish()
 }
 
 /** An address that can be followed: one that stands for all of the machine's is reached by the loopback's. */
-function urlOf({ address, port, family }: AddressInfo): string {
+function urlOf({ address, port, family }: AddressInfo, scheme: string): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  return family === 'IPv6' ? `http://[${host}]:${port}` : `http://${host}:${port}`
+  return family === 'IPv6' ? `${scheme}://[${host}]:${port}` : `${scheme}://${host}:${port}`
 }

@@ -61,6 +61,7 @@ const BODIES: Record<string, (world: World) => Promise<unknown> | unknown> = {
   resetGroup: () => ({ to: 'beginning' }),
   redrive: () => ({ all: true }),
   discard: () => ({ all: true }),
+  login: () => ({ token: 'any text: this server has no tokens' }),
   ingestMetadata: world => metadataOf(world.runId),
 }
 

@@ -6,7 +6,7 @@ import { ConsumerGroup, type GroupOptions, type StopOptions } from './consume/co
 import { ConsumerIds } from './consume/consumer-ids.ts'
 import type { Engine } from './consume/engine.ts'
 import { Isolation } from './consume/isolation.ts'
-import { type Pulled, Puller, type PullOptions } from './consume/pull/puller.ts'
+import { type Pulled, Puller, type PullOptions, type ReceiptFacts } from './consume/pull/puller.ts'
 import type { PullSettlement } from './consume/pull/settlement.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
@@ -217,6 +217,21 @@ export class Tidemark implements AsyncDisposable {
   async settle(receipt: string, settlement: PullSettlement): Promise<void> {
     this.#assertOpen()
     await this.#puller.settle(receipt, settlement)
+  }
+
+  /** What a receipt of this namespace stands for; rejects with InvalidReceiptError where it is none. */
+  async readReceipt(receipt: string): Promise<ReceiptFacts> {
+    this.#assertOpen()
+    return await this.#puller.readReceipt(receipt)
+  }
+
+  /**
+   * A secret of 32 bytes for the purpose named, made from the namespace's own: the same in every process that has this namespace
+   * open. The HTTP server signs its sessions with one.
+   */
+  async deriveKey(purpose: string): Promise<Uint8Array> {
+    this.#assertOpen()
+    return await this.#puller.deriveKey(purpose)
   }
 
   /** Keeps what was pulled for `duration` (the topic's lease) from now. */

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'tidemark'
+import { RateLimitError } from '../errors.ts'
+import { visitOf } from '../security/visit.ts'
 import { PROBLEM_TYPE, toProblem } from './problem.ts'
 
 const RETRY_SECONDS = 1
@@ -13,6 +15,8 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   else logger.debug({ code, status, method: request.method, route }, 'a request was refused')
   if (status === 401) reply.header('www-authenticate', 'Bearer realm="tidemark"')
   if (status === 503) reply.header('retry-after', RETRY_SECONDS)
+  if (error instanceof RateLimitError) reply.header('retry-after', error.retrySeconds)
+  visitOf(request).problem = code
   // A body that is still on its way is not waited for: it could take for ever.
   if (!request.raw.complete) reply.header('connection', 'close')
   reply.code(status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')

@@ -1,24 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { SECURITY_HEADERS } from '../security/headers.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
 
-/** What is no HTTP at all reaches no route; the socket is told, and closed. */
-export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
+/** What is no HTTP at all reaches no route; the socket is told, and closed. Gives the status; undefined where nobody listens. */
+export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): number | undefined {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
-    return
+    return undefined
   }
   const [status, title, detail] = KINDS[code ?? ''] ?? [400, 'Bad Request', 'This is not a valid HTTP request']
-  const problem: Problem = {
-    type: 'urn:tidemark:problem:bad-request',
-    title,
-    status,
-    detail,
-    code: 'TIDEMARK_BAD_REQUEST',
+  const body = JSON.stringify(problemOf(status, title, detail))
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': PROBLEM_TYPE,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    connection: 'close',
   }
-  const body = JSON.stringify(problem)
-  const headers = [`content-type: ${PROBLEM_TYPE}`, `content-length: ${Buffer.byteLength(body)}`, 'connection: close']
-  socket.end(`HTTP/1.1 ${status} ${title}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  return status
 }
+
+/** An Expect header that is not 100-continue: Node would answer it without our headers. */
+export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify(problemOf(417, 'Expectation Failed', 'Only 100-continue can be expected'))
+  const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', connection: 'close' }
+  response.writeHead(417, { ...SECURITY_HEADERS, ...headers }).end(body)
+}
+
+const problemOf = (status: number, title: string, detail: string): Problem => ({
+  type: 'urn:tidemark:problem:bad-request',
+  title,
+  status,
+  detail,
+  code: 'TIDEMARK_BAD_REQUEST',
+})
 
 const KINDS: { readonly [code: string]: readonly [number, string, string] } = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not come in time'],

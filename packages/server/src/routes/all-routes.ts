@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
+import { auditRoutes } from './audit.ts'
 import { claimRoutes } from './claims.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { descriptionRoutes } from './description.ts'
@@ -13,6 +14,7 @@ import { organismRoutes } from './organisms.ts'
 import { pipelineRoutes } from './pipeline.ts'
 import { pullRoutes } from './pull.ts'
 import { runRoutes } from './runs.ts'
+import { sessionRoutes } from './session.ts'
 import { topicRoutes } from './topics.ts'
 
 /** Every route of the server, in the order in which the description shows them. */
@@ -29,5 +31,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...environmentRoutes(context),
   ...organismRoutes(context),
   ...healthRoutes(context, metrics),
+  ...sessionRoutes(context),
+  ...auditRoutes(context),
   ...descriptionRoutes(),
 ]

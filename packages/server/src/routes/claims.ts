@@ -14,6 +14,7 @@ export const claimRoutes = (context: Context): Route[] => [
     path: CLAIMS,
     tag,
     name: 'listClaims',
+    role: 'read',
     summary: 'Messages that consumers hold: which, who, since when, until when; the longest held first',
     params: TopicParams,
     query: strict({
@@ -38,6 +39,7 @@ export const claimRoutes = (context: Context): Route[] => [
     path: `${CLAIMS}/:claim/release`,
     tag,
     name: 'releaseClaim',
+    role: 'operate',
     summary: 'Gives a claim back at once, also one that never runs out',
     says: 'The attempt counts: what is out of attempts becomes a dead letter. Late settlements of its holder are stale.',
     params: ClaimParams,

@@ -10,6 +10,7 @@ export const descriptionRoutes = (): Route[] => [
     path: `${API}/openapi.json`,
     tag,
     name: 'openapi',
+    role: 'any',
     summary: 'This description',
     answers: { 200: { says: 'An OpenAPI document', content: Type.Object({ openapi: Type.String() }) } },
     async handle({ request }) {
@@ -22,6 +23,7 @@ export const descriptionRoutes = (): Route[] => [
     path: `${API}/`,
     tag,
     name: 'description',
+    role: 'any',
     summary: 'This description, for people',
     answers: { 200: { says: 'A page', content: { 'text/html': Type.String() } } },
     async handle({ request, reply }) {

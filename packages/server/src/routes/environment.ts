@@ -22,6 +22,7 @@ export const environmentRoutes = (context: Context): Route[] => [
     path: `${RUN}/environment/:tick`,
     tag,
     name: 'environment',
+    role: 'read',
     summary: 'The cells of a tick, all or of a region',
     says:
       'As a CellStateList (protobuf), or on Accept: application/json as columns. A tick that is indexed never changes: ' +
@@ -65,6 +66,7 @@ export const environmentRoutes = (context: Context): Route[] => [
     path: `${RUN}/environment/:tick/cells/:coordinates`,
     tag,
     name: 'cell',
+    role: 'read',
     summary: 'One cell of a tick',
     params: CellParams,
     answers: {
@@ -85,6 +87,7 @@ export const environmentRoutes = (context: Context): Route[] => [
     path: `${RUN}/difference`,
     tag,
     name: 'difference',
+    role: 'read',
     summary: 'What changed from one tick to another, forwards or backwards',
     params: RunParams,
     query: strict({ from: Tick, to: Tick }),

@@ -20,6 +20,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     path: '/health',
     tag,
     name: 'serverHealth',
+    role: 'metrics',
     summary: 'Whether this server can work, for load balancers',
     answers: {
       200: { says: 'It can', content: ServerHealthSchema },
@@ -50,6 +51,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     path: `${API}/health`,
     tag,
     name: 'topicsHealth',
+    role: 'read',
     summary: 'What needs somebody’s attention in all topics; safe to poll',
     answers: { 200: { says: 'Whatever there is', content: HealthSchema } },
     async handle() {
@@ -62,6 +64,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     path: '/metrics',
     tag,
     name: 'metrics',
+    role: 'metrics',
     summary: 'For Prometheus',
     answers: { 200: { says: 'Its text format', content: { 'text/plain': Type.String() } } },
     async handle({ reply }) {
@@ -74,6 +77,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     path: `${API}/events`,
     tag,
     name: 'events',
+    role: 'read',
     summary: 'Everything that happens, as one stream of server-sent events',
     says:
       'topic: something happened in a topic. activity: what was published, received and acked, summed up each second. ' +

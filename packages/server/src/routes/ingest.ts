@@ -21,6 +21,7 @@ export const ingestRoutes = (context: Context): Route[] => [
     path: `${API}/ingest`,
     tag,
     name: 'ingest',
+    role: 'publish',
     summary: 'Takes delimited TickData into the pipeline',
     says:
       'Each tick is a TickData with its length before it (a varint). Ticks are handed on as they come, and no faster than ' +
@@ -60,6 +61,7 @@ export const ingestRoutes = (context: Context): Route[] => [
     path: `${API}/ingest/metadata`,
     tag,
     name: 'ingestMetadata',
+    role: 'publish',
     summary: "Takes a run's metadata into the pipeline, best before its first tick",
     body: MetadataSchema,
     answers: { 202: { says: 'It was handed on', content: strict({ runId: Type.String() }) } },

@@ -18,6 +18,7 @@ export const messageRoutes = (context: Context): Route[] => [
     path: MESSAGES,
     tag,
     name: 'publish',
+    role: 'publish',
     summary: 'Publishes one message; it is stored when this answers',
     params: TopicParams,
     body: MessageGiven,
@@ -34,6 +35,7 @@ export const messageRoutes = (context: Context): Route[] => [
     path: `${MESSAGES}/batch`,
     tag,
     name: 'publishBatch',
+    role: 'publish',
     summary: 'Publishes many messages: all or nothing, in one transaction',
     params: TopicParams,
     body: MessagesGiven,
@@ -50,6 +52,7 @@ export const messageRoutes = (context: Context): Route[] => [
     path: MESSAGES,
     tag,
     name: 'browse',
+    role: 'read',
     summary: 'A page of what is kept, by position, time, key and type; consumes nothing',
     says: 'A page may be short, or empty, and still have a next one: one request looks at 100 000 messages at most.',
     params: TopicParams,
@@ -85,6 +88,7 @@ export const messageRoutes = (context: Context): Route[] => [
     path: `${MESSAGES}/tail`,
     tag,
     name: 'tail',
+    role: 'read',
     summary: 'What is published from now on, as server-sent events; consumes nothing',
     says:
       'Each event is a message as in a page of them, its id the message’s. With Last-Event-ID what was published since ' +

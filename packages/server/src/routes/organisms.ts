@@ -26,6 +26,7 @@ export const organismRoutes = (context: Context): Route[] => [
     path: `${RUN}/ticks/:tick/organisms`,
     tag,
     name: 'organismsAt',
+    role: 'read',
     summary: 'The organisms of a tick, by id',
     params: TickParams,
     query: strict({
@@ -66,6 +67,7 @@ export const organismRoutes = (context: Context): Route[] => [
     path: ORGANISM,
     tag,
     name: 'organism',
+    role: 'read',
     summary: 'What is told of an organism once',
     params: OrganismParams,
     answers: { 200: { says: 'Its facts', content: OrganismFactsSchema } },
@@ -79,6 +81,7 @@ export const organismRoutes = (context: Context): Route[] => [
     path: `${ORGANISM}/ticks/:tick`,
     tag,
     name: 'organismAt',
+    role: 'read',
     summary: 'One organism at a tick',
     params: OrganismTickParams,
     answers: {
@@ -98,6 +101,7 @@ export const organismRoutes = (context: Context): Route[] => [
     path: `${ORGANISM}/life`,
     tag,
     name: 'life',
+    role: 'read',
     summary: 'Its states over time, evenly chosen from the range',
     params: OrganismParams,
     query: strict({
@@ -124,6 +128,7 @@ export const organismRoutes = (context: Context): Route[] => [
     path: `${ORGANISM}/lineage`,
     tag,
     name: 'lineage',
+    role: 'read',
     summary: 'Itself, its parent, and so on; and its children',
     params: OrganismParams,
     query: strict({ limit: Type.Optional(PageLimit) }),

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { PullNack } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import type { Context } from '../context.ts'
@@ -7,6 +8,8 @@ import { API, type Route, route } from '../route.ts'
 import { ConsumerName, DurationGiven, From, GroupName, Id, nullable, strict } from '../schemas/common.ts'
 import { PulledMessage } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
+import { isLimited } from '../security/identity.ts'
+import { identityOf, requireTopic } from '../security/visit.ts'
 import { untilGone } from '../until-gone.ts'
 
 const tag = 'pull'
@@ -29,6 +32,7 @@ export const pullRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/pull`,
     tag,
     name: 'pull',
+    role: 'consume',
     summary: 'Claims messages for a while',
     says:
       'Settle them with the receipt before the lease runs out, at this server or any other of the same database; what is ' +
@@ -77,6 +81,8 @@ export const pullRoutes = (context: Context): Route[] => [
     path: `${API}/settle`,
     tag,
     name: 'settle',
+    role: 'consume',
+    scope: 'some',
     summary: 'Acks and nacks what was pulled; again is fine',
     says: 'A receipt whose lease was lost is answered with 409 TIDEMARK_STALE_DELIVERY, and has changed nothing.',
     body: strict({
@@ -86,7 +92,8 @@ export const pullRoutes = (context: Context): Route[] => [
     }),
     answers: { 204: { says: 'It is stored' } },
     problems: [409, 410],
-    async handle({ body: { receipt, acks, nacks }, reply }) {
+    async handle({ body: { receipt, acks, nacks }, request, reply }) {
+      await requireReceipt(context, request, receipt)
       await context.topics.settle(receipt, given({ acks, nacks: mapped(nacks, list => list.map(nackOf)) }))
       return reply.code(204).send()
     },
@@ -97,15 +104,25 @@ export const pullRoutes = (context: Context): Route[] => [
     path: `${API}/extend`,
     tag,
     name: 'extend',
+    role: 'consume',
+    scope: 'some',
     summary: 'Keeps what was pulled for longer, from now',
     body: strict({ receipt: Receipt, lease: Type.Optional(DurationGiven) }),
     answers: { 200: { says: 'For how long', content: strict({ leaseMs: Type.Number() }) } },
     problems: [409, 410],
-    async handle({ body: { receipt, lease } }) {
+    async handle({ body: { receipt, lease }, request }) {
+      await requireReceipt(context, request, receipt)
       return await context.topics.extend(receipt, mapped(lease, durationOf))
     },
   }),
 ]
+
+/** Its topic is known only to the receipt. */
+async function requireReceipt({ topics }: Context, request: FastifyRequest, receipt: string): Promise<void> {
+  if (!isLimited(identityOf(request), 'consume')) return
+  const { topic } = await topics.readReceipt(receipt)
+  requireTopic(request, 'consume', topic)
+}
 
 function nackOf({ id, error, delay }: Static<typeof NackGiven>): PullNack {
   return { id, ...given({ error: mapped(error, errorOf), delay: mapped(delay, durationOf) }) }

@@ -24,6 +24,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: `${API}/runs`,
     tag,
     name: 'listRuns',
+    role: 'read',
     summary: 'The runs that have an index, oldest first',
     query: strict({ after: Type.Optional(RunId), limit: Type.Optional(PageLimit) }),
     answers: {
@@ -43,6 +44,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: RUN,
     tag,
     name: 'describeRun',
+    role: 'read',
     summary: 'A run: its metadata and what of it is indexed',
     params: RunParams,
     answers: {
@@ -62,6 +64,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: `${RUN}/metadata`,
     tag,
     name: 'runMetadata',
+    role: 'read',
     summary: 'What the simulation told of itself',
     params: RunParams,
     answers: { 200: { says: 'The metadata', content: MetadataSchema } },
@@ -77,6 +80,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: `${RUN}/ranges`,
     tag,
     name: 'runRanges',
+    role: 'read',
     summary: 'From which tick to which it is indexed',
     params: RunParams,
     answers: { 200: { says: 'By index; null: nothing yet', content: RangesSchema } },
@@ -90,6 +94,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: `${RUN}/gaps`,
     tag,
     name: 'runGaps',
+    role: 'read',
     summary: 'Ticks that should be there and have not arrived',
     params: RunParams,
     query: strict({ limit: Type.Optional(PageLimit) }),
@@ -118,6 +123,7 @@ export const runRoutes = (context: Context): Route[] => [
     path: `${RUN}/series`,
     tag,
     name: 'series',
+    role: 'read',
     summary: 'Counts over time, for plots, at the resolution asked for',
     params: RunParams,
     query: strict({

@@ -9,6 +9,8 @@ import { Count, DurationGiven, Empty, Id, nullable, PageLimit, strict, Text, Top
 import { GroupHealth } from '../schemas/groups.ts'
 import { Completion } from '../schemas/messages.ts'
 import { TopicConfig, TopicOptionsGiven, TopicParams, TopicSummary } from '../schemas/topics.ts'
+import { sees } from '../security/identity.ts'
+import { identityOf } from '../security/visit.ts'
 
 const tag = 'topics'
 
@@ -18,6 +20,8 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics`,
     tag,
     name: 'listTopics',
+    role: 'read',
+    scope: 'some',
     summary: 'The topics, by name',
     query: strict({ after: Type.Optional(TopicName), limit: Type.Optional(PageLimit) }),
     answers: {
@@ -26,8 +30,10 @@ export const topicRoutes = (context: Context): Route[] => [
         content: strict({ topics: Type.Array(TopicSummary), next: nullable(Type.String()) }),
       },
     },
-    async handle({ query }) {
-      const { items, next } = pageByName(await context.topics.admin.topics(), ({ topic }) => topic, query)
+    async handle({ query, request }) {
+      const identity = identityOf(request)
+      const visible = (await context.topics.admin.topics()).filter(({ topic }) => sees(identity, 'read', topic))
+      const { items, next } = pageByName(visible, ({ topic }) => topic, query)
       return { topics: items, next }
     },
   }),
@@ -37,6 +43,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic`,
     tag,
     name: 'describeTopic',
+    role: 'read',
     summary: 'A topic: its settings and its groups',
     params: TopicParams,
     answers: {
@@ -64,6 +71,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic`,
     tag,
     name: 'configureTopic',
+    role: 'admin',
     summary: 'Creates the topic, or changes the settings given of one that exists',
     params: TopicParams,
     body: TopicOptionsGiven,
@@ -79,6 +87,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic`,
     tag,
     name: 'deleteTopic',
+    role: 'admin',
     summary: 'Deletes the topic with all its messages',
     says: 'Groups that run on it, in any process, stop.',
     params: TopicParams,
@@ -94,6 +103,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/tracking`,
     tag,
     name: 'setTracking',
+    role: 'admin',
     summary: 'Changes how completion is tracked, while groups keep running',
     params: TopicParams,
     body: strict({ tracking: Type.Enum(['offset', 'reference']) }),
@@ -110,6 +120,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/completion`,
     tag,
     name: 'completion',
+    role: 'read',
     summary: 'Who has to process a message, and who has (reference tracking)',
     params: TopicParams,
     query: strict({
@@ -137,6 +148,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/complete-orphans`,
     tag,
     name: 'completeOrphans',
+    role: 'operate',
     summary: 'What waits only for groups that are not live, and is older than this, waits no longer',
     params: TopicParams,
     body: strict({ olderThan: DurationGiven }),
@@ -152,6 +164,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/jobs/:job/run`,
     tag,
     name: 'runJob',
+    role: 'operate',
     summary: 'Runs a maintenance job now',
     params: strict({ job: Type.Enum(['dead-groups', 'messages', 'subscriptions', 'backfills']) }),
     body: Empty,

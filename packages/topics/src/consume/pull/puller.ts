@@ -13,7 +13,7 @@ import { type From, parseFrom } from '../start-position.ts'
 import { type Subscribed, subscribe } from '../subscribe.ts'
 import { parseSubscription } from '../subscription-options.ts'
 import { PullGroups } from './pull-groups.ts'
-import { encodeReceipt, MOST_PULLED, receiptOf } from './receipt.ts'
+import { decodeReceipt, encodeReceipt, MOST_PULLED, receiptOf } from './receipt.ts'
 import { ReceiptKey } from './receipt-key.ts'
 import { extend, type PullSettlement, settle } from './settlement.ts'
 
@@ -48,6 +48,15 @@ export type Pulled = {
   /** How long the messages are held from now; 0: for ever. */
   readonly leaseMs: number
   readonly messages: readonly PulledMessage[]
+}
+
+/** What a receipt stands for. */
+export type ReceiptFacts = {
+  readonly topic: string
+  /** '' in a queue. */
+  readonly group: string
+  readonly consumer: string
+  readonly ids: readonly number[]
 }
 
 type Plan = {
@@ -104,6 +113,15 @@ export class Puller {
     this.#closing.abort()
     await withTimeout(Promise.allSettled(this.#pulling), CLOSE_MS)
     await this.#groups.leaveAll()
+  }
+
+  async readReceipt(text: string): Promise<ReceiptFacts> {
+    const { topic, group, consumer, ids } = decodeReceipt(text, await this.#key.read())
+    return { topic, group, consumer, ids }
+  }
+
+  async deriveKey(purpose: string): Promise<Uint8Array> {
+    return await this.#key.derive(purpose)
   }
 
   async settle(receipt: string, settlement: PullSettlement): Promise<void> {

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { Store } from '../../stores/store.ts'
 
 /** The namespace's secret, read with the first receipt. Of a namespace that was made anew no verb of this process succeeds. */
@@ -7,6 +8,13 @@ export class ReceiptKey {
 
   constructor(store: Store) {
     this.#store = store
+  }
+
+  /** For another purpose than receipts: nobody learns one key from the other. */
+  async derive(purpose: string): Promise<Uint8Array> {
+    return createHmac('sha256', await this.read())
+      .update(`purpose: ${purpose}`)
+      .digest()
   }
 
   async read(): Promise<Uint8Array> {

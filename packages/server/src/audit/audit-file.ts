@@ -1,0 +1,93 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { appendFile, chmod, rename, rm, stat } from 'node:fs/promises'
+import type { Logger } from 'tidemark'
+import { type AuditEntry, parseEntry } from './entry.ts'
+
+/** As much of the end of the file is read at the start. */
+const READ_BYTES = 4 * 1024 * 1024
+/** Older files that are kept beside it: audit.jsonl.1 is the newest of them. */
+const KEPT = 4
+/** What waits while the disk takes nothing; older lines are dropped, and that is logged. */
+const MOST_WAITING = 100_000
+
+/** Lines are appended in their order, many at a time, and the file is set aside when it is full. */
+export class AuditFile {
+  readonly #path: string
+  readonly #maxBytes: number
+  readonly #logger: Logger
+  #waiting: string[] = []
+  #writing: Promise<void> | undefined
+  #isFailing = false
+
+  constructor(path: string, maxBytes: number, logger: Logger) {
+    this.#path = path
+    this.#maxBytes = maxBytes
+    this.#logger = logger
+    // Whoever can't write to it is told when the server starts, not with the first change.
+    closeSync(openSync(path, 'a', 0o600))
+  }
+
+  write(entry: AuditEntry): void {
+    this.#waiting.push(`${JSON.stringify(entry)}\n`)
+    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift()
+    this.#writing ??= this.#drain()
+  }
+
+  async flush(): Promise<void> {
+    await this.#writing
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const lines = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#setAside()
+        await appendFile(this.#path, lines.join(''), { mode: 0o600 })
+        this.#isFailing = false
+      } catch (error) {
+        this.#waiting = [...lines, ...this.#waiting].slice(-MOST_WAITING)
+        if (!this.#isFailing)
+          this.#logger.error({ err: error, file: this.#path }, 'the audit can not be written; trying again')
+        this.#isFailing = true
+        break
+      }
+    }
+    this.#writing = undefined
+  }
+
+  async #setAside(): Promise<void> {
+    const size = await stat(this.#path).then(
+      stats => stats.size,
+      () => 0,
+    )
+    if (size < this.#maxBytes) return
+    await rm(`${this.#path}.${KEPT}`, { force: true })
+    for (let number = KEPT - 1; number >= 1; number--) {
+      await rename(`${this.#path}.${number}`, `${this.#path}.${number + 1}`).catch(ignoreMissing)
+    }
+    await rename(this.#path, `${this.#path}.1`)
+    await chmod(`${this.#path}.1`, 0o600)
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
+}
+
+/** The newest entries of a file, oldest first. */
+export function readAuditFile(path: string): readonly AuditEntry[] {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const length = Math.min(size, READ_BYTES)
+    const bytes = Buffer.alloc(length)
+    readSync(file, bytes, 0, length, size - length)
+    return bytes
+      .toString()
+      .split('\n')
+      .flatMap(line => parseEntry(line) ?? [])
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+import type { BlockList } from 'node:net'
+import { isIP } from 'node:net'
+import { isIn, plain } from './addresses.ts'
+
+/** What proxies add, in all the ways they do. */
+const FORWARDING =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-external-address|client-ip|true-client-ip|cf-connecting-ip(?:v6)?|fastly-client-ip|fly-client-ip)$/
+
+/** The name of a header that says that the request came through a proxy. */
+export const forwardingHeader = ({ headers }: IncomingMessage): string | undefined =>
+  Object.keys(headers).find(name => FORWARDING.test(name))
+
+/**
+ * Where a request comes from: the other end of its socket. Where that is a proxy that is trusted, the last address of X-Forwarded-For
+ * that is not one; what stands before it, anybody could have written.
+ */
+export function clientAddress({ socket, headers }: IncomingMessage, trusted: BlockList): string {
+  let address = plain(socket.remoteAddress ?? '')
+  if (!isIn(trusted, address)) return address
+  const chain = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map(each => withoutPort(each.trim()))
+  for (const each of chain.toReversed()) {
+    if (isIP(each) === 0) break
+    address = each
+    if (!isIn(trusted, address)) break
+  }
+  return address
+}
+
+function withoutPort(text: string): string {
+  const [, bracketed] = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i.exec(text) ?? []
+  const [, dotted] = /^([\d.]+)(?::\d{1,5})?$/.exec(text) ?? []
+  return plain(bracketed ?? dotted ?? text).toLowerCase()
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Server } from 'node:https'
+import { createSecureContext } from 'node:tls'
+import { ConfigError, type Logger } from 'tidemark'
+
+export type TlsFiles = { readonly cert: string; readonly key: string }
+
+const LOOK_MS = 10_000
+
+export type TlsKeys = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
+
+/** Throws a ConfigError where they can't be read, or don't belong together. */
+export function readTls({ cert, key }: TlsFiles): TlsKeys {
+  const keys = { cert: read('server.tls.cert', cert), key: read('server.tls.key', key), minVersion: 'TLSv1.2' } as const
+  try {
+    createSecureContext(keys)
+  } catch (error) {
+    const why = `a certificate and its key in PEM (${(error as Error).message})`
+    throw new ConfigError('server.tls', `${cert}, ${key}`, why)
+  }
+  return keys
+}
+
+/** Certificates are renewed every few weeks: new connections take the new one. */
+export function watchTls(server: Server, files: TlsFiles, logger: Logger): () => void {
+  let seen: string | undefined
+  const look = async (): Promise<void> => {
+    const marks = await Promise.all([files.cert, files.key].map(markOf))
+    const mark = marks.join(' ')
+    const isNew = seen !== undefined && mark !== seen
+    seen = mark
+    if (!isNew) return
+    try {
+      server.setSecureContext(readTls(files))
+      logger.info({ cert: files.cert }, 'the certificate was read again')
+    } catch (error) {
+      logger.error({ err: error }, 'the new certificate can not be used: the old one stays')
+    }
+  }
+  void look()
+  const timer = setInterval(() => void look(), LOOK_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+const markOf = async (path: string): Promise<string> =>
+  await stat(path, { bigint: true }).then(
+    ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`,
+    (error: NodeJS.ErrnoException) => String(error.code),
+  )
+
+function read(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new ConfigError(option, path, `a file that can be read (${(error as Error).message})`)
+  }
+}

@@ -1,0 +1,75 @@
+import { type BigIntStats, closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { ConfigError, type Logger } from 'tidemark'
+import type { Token } from './token.ts'
+import { parseTokenLines } from './token-lines.ts'
+
+const WRITABLE_BY_OTHERS = 0o022n
+
+/**
+ * Tokens of a file, which is read again when it changes. A change that can't be read leaves the tokens as they were: a slip of
+ * the editor must not lock everybody out; it is logged as an error until it is mended.
+ */
+export class TokenFile {
+  readonly #path: string
+  readonly #logger: Logger
+  #tokens: readonly Token[]
+  #seen: string
+
+  /** Throws a ConfigError where it can't be read, is empty, or others may write to it. */
+  constructor(path: string, logger: Logger) {
+    this.#path = path
+    this.#logger = logger
+    const { tokens, mark } = this.#read()
+    this.#tokens = tokens
+    this.#seen = mark
+  }
+
+  get tokens(): readonly Token[] {
+    return this.#tokens
+  }
+
+  async refresh(): Promise<void> {
+    const mark = await stat(this.#path, { bigint: true }).then(
+      markOf,
+      (error: NodeJS.ErrnoException) => `${error.code}`,
+    )
+    if (mark === this.#seen) return
+    this.#seen = mark
+    try {
+      const read = this.#read()
+      this.#tokens = read.tokens
+      this.#seen = read.mark
+      this.#logger.info({ file: this.#path, tokens: read.tokens.map(({ name }) => name) }, 'tokens were read again')
+    } catch (error) {
+      this.#logger.error(
+        { err: error, file: this.#path },
+        'the token file can not be used: the tokens stay as they were',
+      )
+    }
+  }
+
+  #read(): { readonly tokens: readonly Token[]; readonly mark: string } {
+    const path = this.#path
+    let file: number
+    try {
+      file = openSync(path, 'r')
+    } catch (error) {
+      throw new ConfigError('server.tokenFile', path, `a file that can be read (${(error as Error).message})`)
+    }
+    try {
+      const stats = fstatSync(file, { bigint: true })
+      if (!stats.isFile()) throw new ConfigError('server.tokenFile', path, 'a file')
+      if (process.platform !== 'win32' && (stats.mode & WRITABLE_BY_OTHERS) !== 0n) {
+        throw new ConfigError('server.tokenFile', path, 'a file that only its owner can write to: chmod go-w')
+      }
+      return { tokens: parseTokenLines(path, readFileSync(file, 'utf8')), mark: markOf(stats) }
+    } finally {
+      closeSync(file)
+    }
+  }
+}
+
+/** Changes with every write and every replacement, within a second too. */
+const markOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
+  [dev, ino, size, mtimeNs, ctimeNs].join(' ')

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { ForbiddenError } from '../errors.ts'
+import { type Identity, LOCAL } from './identity.ts'
+import { mayDo, type Role } from './roles.ts'
+import type { Session } from './sessions.ts'
+
+/** What is known of one request. */
+export type Visit = {
+  readonly address: string
+  identity?: Identity
+  session?: Session
+  /** The code of what it was refused with. */
+  refusal?: string
+  /** The code of the problem that it was answered with. */
+  problem?: string
+}
+
+const visits = new WeakMap<IncomingMessage, Visit>()
+
+export const visitOf = ({ raw }: Pick<FastifyRequest, 'raw'>): Visit => {
+  const known = visits.get(raw) ?? { address: raw.socket.remoteAddress ?? '' }
+  visits.set(raw, known)
+  return known
+}
+
+export function beginVisit({ raw }: Pick<FastifyRequest, 'raw'>, address: string): Visit {
+  const visit = { address }
+  visits.set(raw, visit)
+  return visit
+}
+
+/** Whom a route serves; the guard has let nobody in who is unknown. */
+export const identityOf = (request: Pick<FastifyRequest, 'raw'>): Identity => visitOf(request).identity ?? LOCAL
+
+/** For what only a body names. */
+export function requireTopic(request: Pick<FastifyRequest, 'raw'>, role: Role, topic: string): void {
+  const identity = identityOf(request)
+  if (!mayDo(identity.grants, role, topic)) throw new ForbiddenError(identity.name, role, topic)
+}
