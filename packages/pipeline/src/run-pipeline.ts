@@ -1,5 +1,9 @@
 import type { Logger, Tidemark } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
+import type { DiskStatus } from './disk/disk-status.ts'
+import type { DiskWatch } from './disk/disk-watch.ts'
+import { guardedOutlet } from './disk/guarded-outlet.ts'
+import { watchDisk } from './disk/watch-pipeline.ts'
 import { parseDuration } from './duration.ts'
 import { defaultLogger } from './logger.ts'
 import type { Movable } from './queues/worker-queue.ts'
@@ -16,15 +20,20 @@ import { withRunId } from './with-run-id.ts'
 export type PipelineStatus = {
   readonly services: readonly ServiceStatus[]
   readonly resources: readonly ResourceStatus[]
+  readonly disk: DiskStatus
   readonly healthy: boolean
 }
 
-export type RunOptions = { readonly logger?: Logger }
+export type RunOptions = {
+  readonly logger?: Logger
+  /** Milliseconds between two looks at the size of what is stored. Default 1000. */
+  readonly diskLookMs?: number
+}
 
 /** From a checked configuration (`loadConfig`) to a running pipeline. What could not start is in `report`. */
 export async function runPipeline(
   given: CheckedConfig,
-  { logger = defaultLogger() }: RunOptions = {},
+  { logger = defaultLogger(), diskLookMs }: RunOptions = {},
 ): Promise<Pipeline> {
   const config = await withRunId(given, logger)
   const resources = new Resources({ config: config.resources, logger })
@@ -35,7 +44,17 @@ export async function runPipeline(
     startTimeoutMs: parseDuration('startTimeout', config.startTimeout),
     stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),
   })
-  return new Pipeline(manager, resources, await manager.start())
+  const disk = watchDisk(config, resources, manager, { logger, lookMs: diskLookMs })
+  // Before the first service: one that starts with the budget used up makes not a single tick.
+  await disk.start()
+  return new Pipeline({ services: manager, resources, disk, report: await manager.start() })
+}
+
+type PipelineParts = {
+  readonly services: ServiceManager
+  readonly resources: Resources
+  readonly disk: DiskWatch
+  readonly report: StartReport
 }
 
 /** How often the databases and storages are looked at. */
@@ -46,12 +65,14 @@ export class Pipeline implements AsyncDisposable {
   readonly services: ServiceManager
   readonly report: StartReport
   readonly #resources: Resources
+  readonly #disk: DiskWatch
   readonly #timer: NodeJS.Timeout
 
-  constructor(services: ServiceManager, resources: Resources, report: StartReport) {
+  constructor({ services, resources, disk, report }: PipelineParts) {
     this.services = services
     this.report = report
     this.#resources = resources
+    this.#disk = disk
     this.#timer = setInterval(() => void resources.look(), LOOK_MS)
     this.#timer.unref()
   }
@@ -60,12 +81,13 @@ export class Pipeline implements AsyncDisposable {
   status(): PipelineStatus {
     const services = this.services.status()
     const resources = this.#resources.status()
-    return { services, resources, healthy: [...services, ...resources].every(({ healthy }) => healthy) }
+    const disk = this.#disk.status()
+    return { services, resources, disk, healthy: [...services, ...resources, disk].every(({ healthy }) => healthy) }
   }
 
   /** The status after a look at every database and storage, which takes a few seconds where one does not answer. */
   async look(): Promise<PipelineStatus> {
-    await this.#resources.look()
+    await Promise.all([this.#resources.look(), this.#disk.look()])
     return this.status()
   }
 
@@ -93,6 +115,11 @@ export class Pipeline implements AsyncDisposable {
     return this.#resources.queue(queue) as unknown as Outlet<T>
   }
 
+  /** The same for those who can't wait for room on the disk: a put rejects with `DiskFullError` while there is none. */
+  guardedOutlet<T extends Movable>(queue: string): Outlet<T> {
+    return guardedOutlet(this.outlet<T>(queue), this.#disk)
+  }
+
   /** Nothing more is put into the queues: who takes from them has the rest, and ends. For good. */
   endQueues(): void {
     this.#resources.endQueues()
@@ -102,6 +129,7 @@ export class Pipeline implements AsyncDisposable {
   async stop({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
     await this.services.stop(undefined, timeoutMs === undefined ? {} : { timeoutMs })
     clearInterval(this.#timer)
+    await this.#disk.close()
     await this.#resources.close()
   }
 

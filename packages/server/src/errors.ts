@@ -87,6 +87,15 @@ export class BodyTooLargeError extends TidemarkError {
   }
 }
 
+/** The pipeline waits for room on its disk, and takes nothing until there is some. */
+export class IngestPausedError extends TidemarkError {
+  constructor(ticks: number, lastTick: number | null, cause: Error) {
+    const taken =
+      lastTick === null ? 'None of these ticks were taken' : `${ticks} ticks were taken, up to tick ${lastTick}`
+    super('TIDEMARK_INGEST_PAUSED', `${taken}. ${cause.message}`, cause)
+  }
+}
+
 /** The server was started without what this route shows. */
 export class NotServedError extends TidemarkError {
   constructor(what: string, option: string) {

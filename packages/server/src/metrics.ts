@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { DiskStatus } from '@tidemark/pipeline'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Counts, GroupHealth, Metrics, ScopeMetrics, Stats, Tidemark } from 'tidemark'
@@ -210,11 +211,30 @@ function namedTotal(below: readonly ScopeMetrics[], event: keyof Counts): number
   return below.reduce((sum, { totals }) => sum + totals[event], 0)
 }
 
+/** What is not known or not bounded has no series. */
+const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatus) => number | null][] = [
+  ['budget_bytes', 'The budget at which sources pause.', disk => disk.maxBytes],
+  ['free_bytes', 'Left on the fullest of the disks.', disk => disk.freeBytes],
+  ['growth_bytes_per_second', 'Over the last minute.', disk => disk.bytesPerSecond],
+  ['seconds_left', 'Until the sources pause, at this pace.', disk => disk.secondsLeft],
+  ['paused', '1 while the sources wait for room.', disk => Number(disk.paused)],
+]
+
 function addPipeline({ settings: { pipeline } }: Context, registers: Registry[]): void {
   if (pipeline === undefined) return
   gauge(registers, 'tidemark_service_healthy', '1 where the service is well.', ['service', 'state'], set => {
     for (const { name, state, healthy } of pipeline.status().services) set({ service: name, state }, healthy ? 1 : 0)
   })
+  gauge(registers, 'tidemark_disk_bytes', 'Used by a part of the pipeline.', ['part', 'kind'], set => {
+    for (const { name, kind, bytes, reusableBytes } of pipeline.status().disk.parts)
+      set({ part: name, kind }, bytes - reusableBytes)
+  })
+  for (const [name, help, value] of DISK_GAUGES) {
+    gauge(registers, `tidemark_disk_${name}`, help, [], set => {
+      const found = value(pipeline.status().disk)
+      if (found !== null) set({}, found)
+    })
+  }
   gauge(registers, 'tidemark_service_metric', "A service's own figures.", ['service', 'metric'], set => {
     for (const { name, metrics } of pipeline.status().services) {
       for (const [metric, value] of Object.entries(metrics)) set({ service: name, metric }, value)

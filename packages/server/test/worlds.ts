@@ -38,9 +38,14 @@ const SHAPE = [10, 10]
 export const RUN_ID = makeRunId(Date.UTC(2026, 0, 2), '550e8400-e29b-41d4-a716-446655440000')
 
 /** The pipeline without its simulation, and a server: ticks come over HTTP, and so do the answers. */
-export async function startWorld(options: ServerOptions = {}, more: PipelineConfig['services'] = {}): Promise<World> {
+export async function startWorld(
+  options: ServerOptions = {},
+  more: PipelineConfig['services'] = {},
+  settings: Partial<PipelineConfig> = {},
+): Promise<World> {
   const folder = temporaryFolder()
-  const pipeline = await runPipeline(checkConfig(configOf(folder.path, more), folder.path), { logger: SILENT })
+  const config = checkConfig({ ...configOf(folder.path, more), ...settings }, folder.path)
+  const pipeline = await runPipeline(config, { logger: SILENT, diskLookMs: 50 })
   const tm = await open(`sqlite:${join(folder.path, 'topics.db')}`, { logger: SILENT, maintenance: false })
   const server = await startServer({
     port: 0,
@@ -48,7 +53,7 @@ export async function startWorld(options: ServerOptions = {}, more: PipelineConf
     topics: tm,
     pipeline,
     indexes: `sqlite:${join(folder.path, 'index')}`,
-    ingest: { ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') },
+    ingest: { ticks: pipeline.guardedOutlet('ticks'), metadata: pipeline.outlet('metadata') },
     ...options,
   })
   const call: World['call'] = (method, path, given) => send(server.url, method, path, given)

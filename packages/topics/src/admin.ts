@@ -22,7 +22,7 @@ import type { Engine } from './consume/engine.ts'
 import type { From } from './consume/start-position.ts'
 import type { Duration } from './duration.ts'
 import { JOB_NAMES, type JobName, type JobResult } from './maintenance/job.ts'
-import type { Redriven, Resurrected } from './stores/fan-out-store.ts'
+import type { Redriven, Resurrected, StoredSize } from './stores/fan-out-store.ts'
 import type { TopicDescription } from './stores/store.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from './topic-config.ts'
 
@@ -229,6 +229,12 @@ export class Admin {
   }
 
   // ── health ──
+
+  /** What the namespace takes on the disk, in bytes. Cheap: no message is looked at. */
+  async size(): Promise<StoredSize> {
+    this.#engine.assertOpen()
+    return await this.#engine.store.size()
+  }
 
   /** All topics, groups and jobs from one statement, at most every 15 s (`maxAge`): for dashboards and monitoring. */
   async stats(options?: StatsOptions): Promise<Stats> {

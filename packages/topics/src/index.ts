@@ -95,7 +95,14 @@ export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } fro
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
-export type { HorizonHolder, JobRecord, Redriven, Resurrected, UnsubscribedTopic } from './stores/fan-out-store.ts'
+export type {
+  HorizonHolder,
+  JobRecord,
+  Redriven,
+  Resurrected,
+  StoredSize,
+  UnsubscribedTopic,
+} from './stores/fan-out-store.ts'
 export type { Finding } from './stores/finding.ts'
 export type { SchemaVersions } from './stores/operator.ts'
 export type { RepairReport } from './stores/repair-report.ts'

@@ -15,6 +15,10 @@ export const start: Command = {
       value: '<run>',
       help: "takes this run's ticks over HTTP (docs/http.md) in place of a simulation's; 'new' makes an id and prints it",
     },
+    'max-disk': {
+      value: '<size>',
+      help: "disk budget at which the source pauses, such as 10GB, or 'none' (default 2GB)",
+    },
     'no-server': { help: 'the pipeline alone' },
     ...SERVER,
   },

@@ -1,9 +1,11 @@
-import { isRunId, makeRunId, start } from '@tidemark/pipeline'
+import { isRunId, makeRunId, parseBytes, start } from '@tidemark/pipeline'
 import type { Surroundings } from '../command.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
 import { dataFolderOf } from '../runs/data-folder.ts'
+
+const SMALLEST_DISK = 1e6
 
 /** Ctrl-C is how it is meant to end: 0, unless something failed. */
 export async function startPipeline(given: Given, surroundings: Surroundings): Promise<ExitCode> {
@@ -16,11 +18,19 @@ export async function startPipeline(given: Given, surroundings: Surroundings): P
     newRun: given.flag('new'),
     ticks: given.whole('ticks'),
     ingestedRun,
+    maxDisk: maxDiskOf(given),
     format: output.json ? 'json' : 'text',
     interrupted,
     ...(server && choice && { serve: started => server.openServer(choice, started) }),
   })
   return isWell ? EXIT.done : EXIT.failed
+}
+
+/** Checked here, so that the error names what was typed. */
+function maxDiskOf(given: Given): string | undefined {
+  const text = given.text('max-disk')
+  if (text !== undefined && text !== 'none') parseBytes('--max-disk', text, { min: SMALLEST_DISK, none: true })
+  return text
 }
 
 function ingestedRunOf(given: Given): string | undefined {

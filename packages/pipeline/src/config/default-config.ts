@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Bytes } from '../disk/bytes.ts'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../services/notification-topics.ts'
 import { index, queue, storageRead, storageWrite, topicRead, topicWrite } from './bindings.ts'
 import type { PipelineConfig, ServiceConfig } from './config.ts'
@@ -12,6 +13,8 @@ export type DefaultConfigOptions = {
   readonly lastTick?: number
   /** A run whose ticks are put into the queues from outside, in place of the simulation's. */
   readonly ingestedRun?: string
+  /** Disk budget at which the sources pause, or 'none'. Default '2GB': a night at the default pace would take 50 GB. */
+  readonly maxDisk?: Bytes
 }
 
 const MiB = 1024 ** 2
@@ -30,7 +33,7 @@ const LEASE = '5s'
 
 /** The whole pipeline on one machine, with nothing to install: SQLite topics and index, and files. */
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
-  const { dataFolder = './data', newRun = false, lastTick, ingestedRun } = options
+  const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB' } = options
   const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }
   const deadLetters = topicWrite('dead-letters')
   const indexer = (consumerGroup: string) => ({
@@ -50,6 +53,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
     } as const,
   })
   return {
+    maxDisk,
     resources: {
       topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
       storages: { ticks: { root: join(dataFolder, 'storage'), sharedReadBytes: BYTES_AT_ONCE } },

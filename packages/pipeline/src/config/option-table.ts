@@ -1,5 +1,6 @@
 /** What each option may be: the one place that checking, types and the reference page are made from. */
 import { ConfigError, type Duration } from 'tidemark'
+import { type Bytes, parseBytes } from '../disk/bytes.ts'
 import { parseDuration } from '../duration.ts'
 import { oneOf, wholeNumber } from '../options.ts'
 import { isRunId } from '../run-id.ts'
@@ -113,6 +114,15 @@ export const duration = <const More extends object>(about: About & { min?: numbe
     return value as Duration
   })
 
+/** Of something on a disk, or in memory. `none`: without a limit. */
+export const size = <const More extends object>(about: About & { min: number; none?: boolean } & More) => {
+  const allowed = `a size such as \`'500MB'\` or \`'2GB'\`${about.none ? ", or `'none'`" : ''}`
+  return rule<Bytes, More>(about, allowed, (path, value) => {
+    if (!(about.none && value === 'none')) parseBytes(path, value, about)
+    return value as Bytes
+  })
+}
+
 export const choice = <const T extends string, const More extends object>(values: readonly T[], about: About & More) =>
   textRule<T, More>(about, values.map(value => `\`'${value}'\``).join(' or '), (path, value) =>
     oneOf(path, value, values),
@@ -131,6 +141,6 @@ export function rule<T, More extends object>(
   about: About & More,
   allowed: string,
   check: (path: string, value: unknown) => T,
-): OptionRule<T> & Omit<More, 'min' | 'max'> {
+): OptionRule<T> & Omit<More, 'min' | 'max' | 'none'> {
   return { ...about, allowed, check }
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from 'tidemark'
-import { choice, duration, flag, number, type OptionTable, rule, text, whole } from './option-table.ts'
+import { choice, duration, flag, number, type OptionTable, rule, size, text, whole } from './option-table.ts'
 import { externalTopics, topicSettings } from './topic-settings.ts'
 
 /** One database of topics for the pipeline. */
@@ -63,6 +63,19 @@ export const PIPELINE_OPTIONS = {
     default: '60s',
   }),
   stopTimeout: duration({ says: 'After which a service that has not stopped is left behind.', min: 1, default: '30s' }),
+  maxDisk: size({
+    says:
+      'Disk budget: size of batches, indexes, topics and saved states at which the sources pause. They go on by themselves ' +
+      'when there is room.',
+    none: true,
+    min: 1e6,
+    default: 'none',
+  }),
+  minFreeDisk: size({
+    says: 'Free disk space below which the sources pause. `0`: not looked at.',
+    min: 0,
+    default: '256MB',
+  }),
 } as const satisfies OptionTable
 
 /** What every service has beside its type, bindings and options. */

@@ -1,3 +1,4 @@
+import type { StoredSize } from 'tidemark'
 import type { IdempotencyTracker } from '../trackers/idempotency-tracker.ts'
 import type { RetryTracker } from '../trackers/retry-tracker.ts'
 import type { LedgerStore } from './ledger-store.ts'
@@ -43,6 +44,14 @@ export type IndexProbe = {
   close(): Promise<void>
 }
 
+/** What is asked again and again what all indexes of an address take. */
+export type MeasuredIndexes = {
+  /** Where they are, on this machine. */
+  readonly folder?: string
+  size(): Promise<StoredSize>
+  close(): Promise<void>
+}
+
 /** One engine: what `open-index.ts` needs of it. */
 export type IndexEngine = {
   open(address: string, runId: string, options: IndexSettings): Promise<IndexDatabase>
@@ -51,6 +60,8 @@ export type IndexEngine = {
   /** The schema's version as it is, without changing it, and the newest that this code knows. */
   versions(address: string, runId: string): Promise<{ readonly found: number; readonly newest: number }>
   probe(address: string): IndexProbe
+  /** What all indexes of the address take on the disk, without looking at their rows. */
+  measure(address: string): MeasuredIndexes
   /** False where there was none. */
   drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
 }

@@ -2,7 +2,7 @@ import { ConfigError, type Duration } from 'tidemark'
 import { parseDuration } from '../duration.ts'
 import { oneOf, refuseUnknown, wholeNumber } from '../options.ts'
 import { requireRunId } from '../run-id.ts'
-import type { IndexDatabase, IndexEngine, IndexProbe, IndexSettings } from './index-database.ts'
+import type { IndexDatabase, IndexEngine, IndexProbe, IndexSettings, MeasuredIndexes } from './index-database.ts'
 import { postgres } from './postgres/index-database.ts'
 import { sqlite } from './sqlite/index-database.ts'
 
@@ -38,6 +38,8 @@ export async function listIndexedRuns(address: string): Promise<string[]> {
 }
 
 export const probeIndexes = (address: string): IndexProbe => engineOf(address).probe(address)
+
+export const measureIndexes = (address: string): MeasuredIndexes => engineOf(address).measure(address)
 
 export type IndexVersions = { readonly runId: string; readonly found: number; readonly newest: number }
 

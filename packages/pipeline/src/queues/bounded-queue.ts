@@ -1,4 +1,5 @@
 import { ClosedError, ConfigError } from 'tidemark'
+import type { Allowance } from '../disk/allowance.ts'
 import { ItemTooLargeError } from './errors.ts'
 
 export type QueueLimits = { readonly maxItems: number; readonly maxBytes: number }
@@ -10,6 +11,11 @@ export type QueueOptions<T> = QueueLimits & {
 }
 
 export type WaitOptions = { readonly signal?: AbortSignal }
+
+export type PutOptions = WaitOptions & {
+  /** Once this aborts the allowance holds the item back no longer: it has left its source, which is being stopped. */
+  readonly letIn?: AbortSignal
+}
 
 export type DrainOptions = WaitOptions & {
   /** Milliseconds to wait for the queue to give the full number; 0 takes what is there. */
@@ -33,6 +39,7 @@ type WaitingPut<T> = {
   readonly bytes: number
   readonly resolve: () => void
   readonly reject: (error: Error) => void
+  readonly letIn: AbortSignal | undefined
 }
 
 /**
@@ -50,6 +57,7 @@ export class BoundedQueue<T> {
   /** Drains in the order of their calls; the first is at work. */
   readonly #drains = new Set<{ wake: () => void }>()
   #closed: { readonly error: Error | undefined } | undefined
+  #allowance: Allowance | undefined
   #peakItems = 0
   #peakBytes = 0
   #totalPut = 0
@@ -65,33 +73,48 @@ export class BoundedQueue<T> {
   }
 
   /** Resolves once the item is in the queue. An abort takes it back, unless it is in already. */
-  async put(item: T, { signal }: WaitOptions = {}): Promise<void> {
+  async put(item: T, { signal, letIn }: PutOptions = {}): Promise<void> {
     signal?.throwIfAborted()
-    if (this.tryPut(item)) return
+    if (this.tryPut(item, letIn)) return
     const bytes = this.#options.sizeOf(item)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiting = { item, bytes, resolve, reject }
+    const waiting = { item, bytes, resolve, reject, letIn }
     const abort = (): void => {
       this.#waitingPuts.delete(waiting)
       reject(signal?.reason)
       // It may have been first in line, and the next one smaller.
       this.#admit()
     }
+    const admit = (): void => this.#admit()
     this.#waitingPuts.add(waiting)
     signal?.addEventListener('abort', abort, { once: true })
+    letIn?.addEventListener('abort', admit, { once: true })
     try {
       await promise
     } finally {
       signal?.removeEventListener('abort', abort)
+      letIn?.removeEventListener('abort', admit)
     }
   }
 
+  /** From now on what comes in is taken from the allowance, and waits while that is used up. What is in stays in. */
+  limitBy(allowance: Allowance): void {
+    this.#allowance = allowance
+    allowance.onRaised(() => this.#admit())
+  }
+
+  /** Bytes of the next item, where the allowance alone keeps it out; else 0. */
+  get heldBytes(): number {
+    const next = this.#first(this.#waitingPuts)
+    return next !== undefined && this.#hasRoom(next.bytes) && !this.#isAllowed(next.bytes, next.letIn) ? next.bytes : 0
+  }
+
   /** False where it would have to wait. */
-  tryPut(item: T): boolean {
+  tryPut(item: T, letIn?: AbortSignal): boolean {
     if (this.#closed) throw this.#closed.error ?? new ClosedError('The queue')
     const bytes = this.#options.sizeOf(item)
     if (bytes > this.#options.maxBytes) throw new ItemTooLargeError(bytes, this.#options.maxBytes)
-    if (this.#waitingPuts.size > 0 || !this.#hasRoom(bytes)) return false
+    if (this.#waitingPuts.size > 0 || !this.#hasRoom(bytes) || !this.#isAllowed(bytes, letIn)) return false
     this.#push(item, bytes)
     this.#wake()
     return true
@@ -180,7 +203,12 @@ export class BoundedQueue<T> {
     return this.#length < maxItems && this.#bytes + bytes <= maxBytes
   }
 
+  #isAllowed(bytes: number, letIn: AbortSignal | undefined): boolean {
+    return this.#allowance === undefined || letIn?.aborted === true || this.#allowance.has(bytes)
+  }
+
   #push(item: T, bytes: number): void {
+    this.#allowance?.take(bytes)
     this.#items.push({ item, bytes })
     this.#bytes += bytes
     this.#totalPut++
@@ -212,7 +240,7 @@ export class BoundedQueue<T> {
 
   #admit(): void {
     for (const waiting of this.#waitingPuts) {
-      if (!this.#hasRoom(waiting.bytes)) return
+      if (!this.#hasRoom(waiting.bytes) || !this.#isAllowed(waiting.bytes, waiting.letIn)) return
       this.#waitingPuts.delete(waiting)
       this.#push(waiting.item, waiting.bytes)
       waiting.resolve()

@@ -40,6 +40,11 @@ export class OpenedResource<T> {
     return await this.#opening
   }
 
+  /** The value, where it is open. */
+  get opened(): T | undefined {
+    return this.#value
+  }
+
   status(): ResourceStatus {
     const { name, kind, metrics } = this.#options
     const { healthy, errors } = this.#health

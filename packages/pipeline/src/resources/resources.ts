@@ -63,6 +63,11 @@ export class Resources implements AsyncDisposable {
     return this.#queues.values().reduce((sum, { metrics: { items } }) => sum + items, 0)
   }
 
+  /** undefined: nobody has opened them yet, or they could not be. */
+  get openTopics(): Tidemark | undefined {
+    return this.#topics?.opened
+  }
+
   queue(name: string): BoundedQueue<Movable> {
     const queue = this.#queues.get(name)
     if (queue === undefined) throw new Error(`There is no queue '${name}'`)

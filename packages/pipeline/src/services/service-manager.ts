@@ -94,6 +94,11 @@ export class ServiceManager implements AsyncDisposable {
     for (const slot of this.#chosen(name)) slot.service?.resume()
   }
 
+  /** Says of these services what keeps them from going on; null: nothing does any more. */
+  heldFor(names: readonly string[], what: string | null): void {
+    for (const name of names) this.#slot(name).service?.heldFor(what)
+  }
+
   /** For people who have seen them. What still fails is told again when it fails the next time. */
   clearErrors(name?: string): void {
     for (const slot of this.#chosen(name)) slot.clearErrors()

@@ -79,6 +79,8 @@ export abstract class Service implements AsyncDisposable {
   #leftBehind: Promise<void> = Promise.resolve()
   #pause: PromiseWithResolvers<void> | undefined
   readonly #waits = new Set<{ readonly what: string }>()
+  /** What keeps it waiting from outside. */
+  #heldFor: string | null = null
   readonly #listeners = new Set<ServiceListener>()
 
   constructor(name: string, logger: Logger) {
@@ -109,12 +111,13 @@ export abstract class Service implements AsyncDisposable {
   get state(): ServiceState {
     if (this.#phase !== 'RUNNING') return this.#phase
     if (this.#pause !== undefined) return 'PAUSED'
-    return this.#waits.size > 0 ? 'WAITING' : 'RUNNING'
+    return this.#waits.size > 0 || this.#heldFor !== null ? 'WAITING' : 'RUNNING'
   }
 
   status(): ServiceStatus {
     const { state } = this
     const waits = new Set([...this.#waits].map(({ what }) => what))
+    if (this.#heldFor !== null && this.#phase === 'RUNNING') waits.add(this.#heldFor)
     return {
       name: this.name,
       state,
@@ -170,6 +173,13 @@ export abstract class Service implements AsyncDisposable {
 
   resume(): void {
     if (this.state === 'PAUSED') this.#unpause()
+  }
+
+  /** Whoever keeps it from going on says why, and with null that it may go on. It is told: nothing here holds it back. */
+  heldFor(what: string | null): void {
+    this.#changing(() => {
+      this.#heldFor = what
+    })
   }
 
   /** Resolves when run() has ended by itself or was stopped. */

@@ -85,7 +85,7 @@ export class WorkerService extends Service {
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     try {
-      await Promise.all([this.#ended.promise, ...this.#pumps.map(pump => this.#run(pump))])
+      await Promise.all([this.#ended.promise, ...this.#pumps.map(pump => this.#run(pump, signal))])
     } finally {
       signal.removeEventListener('abort', stop)
       this.#told = { ...this.#told, waitingFor: null }
@@ -171,10 +171,12 @@ export class WorkerService extends Service {
     this.#waiting = waitingFor === null ? undefined : this.#context?.waiting(waitingFor)
   }
 
-  async #run({ receiver, queue }: Pump): Promise<void> {
+  async #run({ receiver, queue }: Pump, letIn: AbortSignal): Promise<void> {
     try {
       while (!receiver.isEnded) {
-        for (const item of await receiver.drain(ITEMS_ON_THE_WAY, { timeout: DRAIN_MS })) await queue.put(item)
+        for (const item of await receiver.drain(ITEMS_ON_THE_WAY, { timeout: DRAIN_MS })) {
+          await queue.put(item, { letIn })
+        }
       }
     } catch (error) {
       // The thread is gone; what it died of says more than that the queue broke.

@@ -1,4 +1,5 @@
 import { type GroupHealth, type Tidemark, TopicNotFoundError } from 'tidemark'
+import type { DiskStatus } from '../disk/disk-status.ts'
 import { isEnvironmentFault } from '../faults.ts'
 import type { Pipeline } from '../run-pipeline.ts'
 import { BATCH_TOPIC, topicOfRun } from '../services/notification-topics.ts'
@@ -28,6 +29,7 @@ export type Progress = {
   readonly openGaps: number
   readonly permanentGaps: number
   readonly deadLetters: number
+  readonly disk: Omit<DiskStatus, 'parts'>
 }
 
 /** Who index the batches: as services, and as consumer groups. */
@@ -58,7 +60,8 @@ export class ProgressReader {
   }
 
   async read(): Promise<Progress> {
-    const { services } = this.#pipeline.status()
+    const { services, disk } = this.#pipeline.status()
+    const { parts: _, ...shownDisk } = disk
     const groups = (await this.#health()) ?? this.#lastHealth
     const metric = (service: string, name: string): number =>
       services.find(each => each.name === service)?.metrics[name] ?? 0
@@ -90,6 +93,7 @@ export class ProgressReader {
         (sum, { metrics }) => sum + (metrics.deadLetters ?? 0) + (metrics.batchesDeadLettered ?? 0),
         0,
       ),
+      disk: shownDisk,
     }
   }
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { sizeText, timeText } from '../disk/bytes.ts'
 import type { Progress } from './progress.ts'
 
 const MB = 1e6
@@ -33,6 +34,7 @@ export function screenLines(
     row('lag', `${waitingBatches} batches`, '', `the oldest waits ${(waitingMs / 1_000).toFixed(1)} s`),
     row('gaps', openGaps + permanentGaps === 0 ? gaps : styleText('red', gaps), '', ''),
     row('dead letters', String(progress.deadLetters), '', ''),
+    diskRow(progress.disk),
     '',
     services.map(({ name, state, healthy }) => styleText(colourOf(state, healthy), name)).join('  '),
     ...waitsOf(services).map(text => styleText('yellow', text)),
@@ -40,6 +42,22 @@ export function screenLines(
     ...(problems.length === 0 ? [styleText('dim', 'no errors')] : problems.map(text => styleText('yellow', text))),
   ]
 }
+
+/** What is used, how fast that grows, and when it is too much. */
+function diskRow(disk: Progress['disk']): string {
+  const { bytesPerSecond, secondsLeft, freeBytes, paused } = disk
+  const left = secondsLeft === null ? [] : [`${timeText(secondsLeft)} left`]
+  const free = freeBytes === null ? [] : [`${sizeText(freeBytes)} free`]
+  const used = usedText(disk)
+  // Longer than the other rows' values, so it gets its own width.
+  const value = paused ? styleText('red', used) : used
+  return `${styleText('dim', 'disk'.padEnd(14))}${value}${' '.repeat(Math.max(2, 20 - used.length))}${`${megabytes(bytesPerSecond)}/s`.padEnd(
+    14,
+  )}${[...left, ...free].join(', ')}`
+}
+
+const usedText = ({ bytes, maxBytes }: Progress['disk']): string =>
+  maxBytes === null ? sizeText(bytes) : `${sizeText(bytes)} of ${sizeText(maxBytes)}`
 
 /** The same in one line, for logs. */
 export function plainLine(progress: Progress): string {
@@ -49,6 +67,7 @@ export function plainLine(progress: Progress): string {
     `tick ${tick} (${perSecond(ticksPerSecond)})`,
     `${storedBatches} batches stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
     `${openGaps + permanentGaps} gaps`,
+    `disk ${usedText(progress.disk)}`,
     ...unwell.map(({ name, state }) => `${name}: ${state}`),
     ...waitsOf(progress.services),
   ].join('  ')

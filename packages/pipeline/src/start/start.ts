@@ -3,9 +3,10 @@ import { checkConfig } from '../config/check-config.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
-import { checkOptions } from '../config/option-table.ts'
+import { checkOptions, requireObject } from '../config/option-table.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
 import { lockFolder } from '../databases/folder-lock.ts'
+import type { Bytes } from '../disk/bytes.ts'
 import { loadEnvironmentStrategy } from '../environment/load-strategy.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { isEnvironmentFault } from '../faults.ts'
@@ -48,6 +49,8 @@ export type StartOptions = {
   readonly ticks: number | undefined
   /** A run whose ticks come through whoever serves it, in place of a simulation. */
   readonly ingestedRun?: string | undefined
+  /** Disk budget, in place of the configuration's; 'none': without one. */
+  readonly maxDisk?: Bytes | undefined
   readonly format: 'text' | 'json'
   /** Ends it in good order. */
   readonly interrupted: AbortSignal
@@ -95,11 +98,13 @@ export async function start(options: StartOptions): Promise<boolean> {
   return !hasFailed(pipeline)
 }
 
-async function configOf({ dataFolder, newRun, ticks, ingestedRun }: StartOptions): Promise<CheckedConfig> {
+async function configOf(options: StartOptions): Promise<CheckedConfig> {
+  const { dataFolder, newRun, ticks, ingestedRun, maxDisk } = options
   const config = (lastTick?: number): CheckedConfig => {
     const ends = { ...(lastTick !== undefined && { lastTick }), ...(ingestedRun !== undefined && { ingestedRun }) }
     const given = defaultConfig({ dataFolder, newRun, ...ends })
-    return checkConfig(withOverrides(given, process.env), process.cwd())
+    const overridden = requireObject('config', withOverrides(given, process.env))
+    return checkConfig({ ...overridden, ...(maxDisk !== undefined && { maxDisk }) }, process.cwd())
   }
   return ticks === undefined ? config() : config(await lastTickAfter(ticks, config()))
 }
@@ -133,7 +138,7 @@ async function topicsOf(pipeline: Pipeline, interrupted: AbortSignal): Promise<T
 function ingestOf({ ingestedRun }: StartOptions, pipeline: Pipeline): Pick<Started, 'ingest'> {
   if (ingestedRun === undefined) return {}
   const queues = {
-    ticks: pipeline.outlet<EncodedTick>('ticks'),
+    ticks: pipeline.guardedOutlet<EncodedTick>('ticks'),
     metadata: pipeline.outlet<EncodedMetadata>('metadata'),
   }
   return { ingest: { ...queues, runId: ingestedRun } }

@@ -35,6 +35,18 @@ const PROGRESS: Progress = {
   openGaps: 2,
   permanentGaps: 1,
   deadLetters: 4,
+  disk: {
+    healthy: true,
+    bytes: 412_000_000,
+    maxBytes: 2_000_000_000,
+    freeBytes: 75_300_000_000,
+    minFreeBytes: 256_000_000,
+    bytesPerSecond: 1_800_000,
+    secondsLeft: 870,
+    paused: false,
+    reason: null,
+    pausedSince: null,
+  },
 }
 
 describe('the screen', () => {
@@ -50,6 +62,7 @@ describe('the screen', () => {
       'lag 3 batches the oldest waits 1.5 s',
       'gaps 2 open, 1 permanent',
       'dead letters 4',
+      'disk 412.0 MB of 2.00 GB 1.8 MB/s 15 min left, 75.30 GB free',
       'persistence dummy-indexer series-indexer',
       'series-indexer waits for the index database',
       '12:00:00 persistence: store: no',
@@ -63,7 +76,7 @@ describe('the screen', () => {
 
   it('is one line where there is no terminal, and names who is unwell', () => {
     const line =
-      'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  dummy-indexer: ERROR  series-indexer: WAITING  series-indexer waits for the index database'
+      'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  disk 412.0 MB of 2.00 GB  dummy-indexer: ERROR  series-indexer: WAITING  series-indexer waits for the index database'
     assert.equal(plainLine(PROGRESS), line)
   })
 })

@@ -5,6 +5,8 @@ import { visitOf } from '../security/visit.ts'
 import { PROBLEM_TYPE, toProblem } from './problem.ts'
 
 const RETRY_SECONDS = 1
+/** Somebody has to make room, or what is old goes. */
+const ROOM_SECONDS = 10
 
 /** The one place where an error becomes an answer. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
@@ -17,6 +19,7 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   if (status === 503) reply.header('retry-after', RETRY_SECONDS)
   if (error instanceof RateLimitError) reply.header('retry-after', error.retrySeconds)
   visitOf(request).problem = code
+  if (status === 507) reply.header('retry-after', ROOM_SECONDS)
   // A body that is still on its way is not waited for: it could take for ever.
   if (!request.raw.complete) reply.header('connection', 'close')
   reply.code(status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
-import { encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pipeline'
+import { DiskFullError, encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pipeline'
 import { ClosedError } from 'tidemark'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
-import { BadRequestError, BodyTimeoutError, BodyTooLargeError, NotServedError } from '../errors.ts'
+import { BadRequestError, BodyTimeoutError, BodyTooLargeError, IngestPausedError, NotServedError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { IngestTarget } from '../options.ts'
 import { API, type Route, route } from '../route.ts'
@@ -28,7 +28,8 @@ export const ingestRoutes = (context: Context): Route[] => [
       'the pipeline takes them; an error names the place in the body, and what came before it was handed on. When this ' +
       'answers, the ticks are in the memory of the pipeline, and on the disk with the next batch. Sending them again is fine. ' +
       'A tick that can not be decoded, is of another run than the first one (or than the run this server takes), or has a cell ' +
-      'beyond the world of its metadata is refused: 400, and it is not stored.',
+      'beyond the world of its metadata is refused: 400, and it is not stored. While the pipeline waits for room on its disk ' +
+      'the answer is 507: it says how many ticks were taken, and the rest can be sent again later.',
     streamedBody: TICKS_TYPES,
     answers: {
       202: {
@@ -36,6 +37,7 @@ export const ingestRoutes = (context: Context): Route[] => [
         content: strict({ ticks: Count, bytes: Count, lastTick: nullable(Type.Integer()) }),
       },
     },
+    problems: [507],
     async handle({ request, reply }) {
       const { ticks, runId } = target(context)
       const { limits } = context.settings
@@ -47,8 +49,13 @@ export const ingestRoutes = (context: Context): Route[] => [
       const metadataOf = (ofRun: string) => context.ingestedRuns.metadataOf(ofRun)
       for await (const tick of readTicks('The body', body, { runId, metadataOf })) {
         const { length } = tick.bytes
+        try {
+          await ticks.put(tick, { signal: gone.signal })
+        } catch (error) {
+          if (error instanceof DiskFullError) throw new IngestPausedError(count, lastTick, error)
+          throw error
+        }
         lastTick = tick.tick
-        await ticks.put(tick, { signal: gone.signal })
         count++
         bytes += length
       }

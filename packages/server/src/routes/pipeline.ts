@@ -147,8 +147,9 @@ const withErrors = <T extends WithErrors & { readonly waitingFor?: string | null
 
 const wordsOf = (error: Error): string => httpWords({ ...error, message: error.message })
 
-const statusJson = ({ services, resources, healthy }: PipelineStatus): object => ({
+const statusJson = ({ services, resources, disk, healthy }: PipelineStatus): object => ({
   healthy,
+  disk,
   services: services.map(withErrors),
   resources: resources.map(withErrors),
 })

@@ -34,12 +34,39 @@ const ResourceStatusSchema = strict({
   errors: Errors,
 })
 
+const Bytes = Type.Number({ minimum: 0 })
+
+const DiskStatusSchema = share(
+  'DiskStatus',
+  strict({
+    healthy: Type.Boolean(),
+    bytes: Type.Number({ description: 'Used, without room inside of database files that is used again first.' }),
+    maxBytes: nullable(Type.Number({ description: 'The budget; null: none.' })),
+    freeBytes: nullable(Type.Number({ description: 'Left on the fullest of the disks.' })),
+    minFreeBytes: Type.Number({ description: 'Sources pause when less than this is left.' }),
+    bytesPerSecond: Type.Number({ description: 'Over the last minute.' }),
+    secondsLeft: nullable(Type.Number({ description: 'Until the sources pause, at this pace.' })),
+    paused: Type.Boolean({ description: 'The sources wait for room, and go on by themselves.' }),
+    reason: nullable(Type.String({ description: 'Why they wait, and what helps.' })),
+    pausedSince: nullable(Time),
+    parts: Type.Array(
+      strict({
+        name: Type.String(),
+        kind: Type.Enum(['storage', 'index', 'topics', 'states']),
+        bytes: Bytes,
+        reusableBytes: Bytes,
+      }),
+    ),
+  }),
+)
+
 export const PipelineStatusSchema = share(
   'PipelineStatus',
   strict({
     healthy: Type.Boolean(),
     services: Type.Array(ServiceStatusSchema),
     resources: Type.Array(ResourceStatusSchema),
+    disk: DiskStatusSchema,
   }),
 )
 

@@ -316,8 +316,17 @@ export type AdminStore = {
   clock(): Promise<ClockReading | null>
   /** All groups of all topics, and the jobs, in one look; retries and dead letters are counted up to `most` a group. */
   stats(most: number): Promise<StatsRecord>
+  /** What the namespace takes on the disk. Cheap: no message is looked at. */
+  size(): Promise<StoredSize>
   /** Transactions that keep the snapshot horizon, and with it watermarks and clean-up, from moving on. Oldest first. */
   horizonHolders(): Promise<HorizonHolder[]>
+}
+
+export type StoredSize = {
+  /** SQLite: the file and its log. PostgreSQL: tables, indexes and large values of the schema. */
+  readonly bytes: number
+  /** Of those, what new messages take before the file grows (SQLite); 0 where the server does not tell. */
+  readonly reusableBytes: number
 }
 
 export type ClaimsQuery = {

@@ -150,6 +150,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   discard: { call: (store, { topic }) => store.discard(topic, { limit: 10 }), answer: 'topic' },
   facts: { call: (store, { topic }) => store.facts(topic), answer: 'topic' },
   stats: { call: store => store.stats(10), answer: 'nothing' },
+  size: { call: store => store.size(), answer: 'nothing' },
   // A server's own clock is not asked for.
   clock: null,
   // Of the whole server, and of this process.

@@ -15,10 +15,18 @@ import { PostgresOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
+import { measureServer } from './size.ts'
 import { PostgresTickBlobs } from './tick-blobs.ts'
 import { WRITTEN_AS } from './written-as.ts'
 
-export const postgres: IndexEngine = { open, list: listRuns, versions, probe: probeServer, drop: dropRun }
+export const postgres: IndexEngine = {
+  open,
+  list: listRuns,
+  versions,
+  probe: probeServer,
+  measure: measureServer,
+  drop: dropRun,
+}
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
   const connection = new Connection(address, indexName(runId), LISTING)

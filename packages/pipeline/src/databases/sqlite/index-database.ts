@@ -15,10 +15,18 @@ import { SqliteOrganismRows } from './organism-rows.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf, probeFolder } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
+import { measureFolder } from './size.ts'
 import { SqliteTickBlobs } from './tick-blobs.ts'
 import { WRITTEN_AS } from './written-as.ts'
 
-export const sqlite: IndexEngine = { open, list: listRuns, versions, probe: probeFolder, drop: dropRun }
+export const sqlite: IndexEngine = {
+  open,
+  list: listRuns,
+  versions,
+  probe: probeFolder,
+  measure: measureFolder,
+  drop: dropRun,
+}
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
   return versionsOf(pathOf(address, runId))

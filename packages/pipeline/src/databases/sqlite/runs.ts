@@ -68,4 +68,4 @@ function isLastUser(path: string, waitedMs: number, busyTimeoutMs: number): bool
   }
 }
 
-const folderOf = (address: string): string => resolve(address.slice('sqlite:'.length))
+export const folderOf = (address: string): string => resolve(address.slice('sqlite:'.length))

@@ -63,6 +63,8 @@ export class PersistenceService extends Service {
     deadLetters: 0,
   }
   #context: ServiceContext | undefined
+  /** Drained, and not stored yet. */
+  #bytesInHand = 0
   /** Of the batch before. */
   #announced: Promise<void> = Promise.resolve()
 
@@ -118,6 +120,7 @@ export class PersistenceService extends Service {
       ...this.#announcer.metrics,
       queueItems: items,
       queueBytes: bytes,
+      bytesInHand: this.#bytesInHand,
       writeMsP50: p50,
       writeMsP95: p95,
       writeMsP99: p99,
@@ -130,6 +133,14 @@ export class PersistenceService extends Service {
     before: Promise<void> = this.#announced,
   ): Promise<void> {
     if (drained.length === 0) return
+    const bytes = drained.reduce((sum, tick) => sum + tick.bytes.length, 0)
+    this.#bytesInHand += bytes
+    await this.#persistRun(drained, context, before).finally(() => {
+      this.#bytesInHand -= bytes
+    })
+  }
+
+  async #persistRun(drained: readonly EncodedTick[], context: ServiceContext, before: Promise<void>): Promise<void> {
     const runIds = [...new Set(drained.map(({ runId }) => runId))]
     if (runIds.length > 1) {
       this.#counts.mixedBatches++

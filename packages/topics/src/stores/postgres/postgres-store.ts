@@ -29,6 +29,7 @@ import type {
   RetryQuery,
   RetryRecord,
   StatsRecord,
+  StoredSize,
   SubscriptionOfTopic,
   SubscriptionSettings,
   TailPage,
@@ -93,6 +94,7 @@ import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extend, settle } from './settle.ts'
+import { sizeOf } from './size.ts'
 import { readStats } from './stats.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { configureTopic, findTopic, listTopics } from './topics.ts'
@@ -446,6 +448,10 @@ class PostgresStore implements Store {
 
   stats(most: number): Promise<StatsRecord> {
     return this.#expecting({}, () => readStats(this.#database, most))
+  }
+
+  size(): Promise<StoredSize> {
+    return this.#expecting({}, () => sizeOf(this.#database))
   }
 
   horizonHolders(): Promise<HorizonHolder[]> {

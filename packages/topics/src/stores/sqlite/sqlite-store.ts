@@ -30,6 +30,7 @@ import type {
   RetryQuery,
   RetryRecord,
   StatsRecord,
+  StoredSize,
   SubscriptionOfTopic,
   SubscriptionSettings,
   TailPage,
@@ -84,6 +85,7 @@ import { discard, redrive, undeliverable } from './redrive.ts'
 import { resetCursor } from './reset.ts'
 import { resurrectDead } from './resurrect.ts'
 import { extendLease, settleLease } from './settle.ts'
+import { sizeOf } from './size.ts'
 import { mapError } from './sqlite-errors.ts'
 import { readStats } from './stats.ts'
 import { findSubscription, setStatus, subscribe } from './subscriptions.ts'
@@ -449,6 +451,10 @@ class SqliteStore implements Store {
 
   async stats(most: number): Promise<StatsRecord> {
     return await this.#connection.retryWhileBusy(() => readStats(this.#connection, most))
+  }
+
+  async size(): Promise<StoredSize> {
+    return await this.#connection.retryWhileBusy(() => sizeOf(this.#connection))
   }
 
   async horizonHolders(): Promise<HorizonHolder[]> {

@@ -1,0 +1,8 @@
+import type { MeasuredIndexes } from '../index-database.ts'
+import { sizeOfFiles } from '../sqlite-file-sizes.ts'
+import { folderOf } from './runs.ts'
+
+export function measureFolder(address: string): MeasuredIndexes {
+  const folder = folderOf(address)
+  return { folder, size: () => sizeOfFiles(folder), close: async () => undefined }
+}

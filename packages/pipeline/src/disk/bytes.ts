@@ -1,0 +1,51 @@
+import { ConfigError } from 'tidemark'
+
+/** Bytes as a number, or with a unit of 1000 (`'2GB'`) or 1024 (`'2GiB'`). */
+export type Bytes = number | string
+
+const UNITS: { readonly [unit: string]: number } = {
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 1024,
+  mib: 1024 ** 2,
+  gib: 1024 ** 3,
+  tib: 1024 ** 4,
+}
+const WRITTEN = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i
+const ALLOWED = "a size such as '500MB', '2GB' or '1.5GiB', or a whole number of bytes"
+
+/** `none`: for the error, where that is allowed too. */
+export function parseBytes(name: string, value: unknown, { min = 0, none = false } = {}): number {
+  const bytes = typeof value === 'number' ? value : bytesOf(value)
+  const orNone = none ? ", or 'none'" : ''
+  if (bytes === undefined || !Number.isSafeInteger(bytes)) throw new ConfigError(name, value, `${ALLOWED}${orNone}`)
+  if (bytes < min) throw new ConfigError(name, value, `at least ${sizeText(min)}${orNone}`)
+  return bytes
+}
+
+function bytesOf(value: unknown): number | undefined {
+  const [, number, unit = ''] = typeof value === 'string' ? (WRITTEN.exec(value.trim()) ?? []) : []
+  const factor = UNITS[unit.toLowerCase()]
+  return number === undefined || factor === undefined ? undefined : Math.round(Number(number) * factor)
+}
+
+/** For people: '1.98 GB'. */
+export function sizeText(bytes: number): string {
+  for (const [unit, factor, digits] of [['TB', 1e12, 2] as const, ['GB', 1e9, 2] as const]) {
+    if (bytes >= factor) return `${(bytes / factor).toFixed(digits)} ${unit}`
+  }
+  return bytes >= 1e5 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e3).toFixed(1)} kB`
+}
+
+/** For people: '3 h 20 min'. */
+export function timeText(seconds: number): string {
+  const minutes = Math.round(seconds / 60)
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d`
+}

@@ -1,0 +1,70 @@
+import { basename, dirname, resolve } from 'node:path'
+import type { StoredSize, Tidemark } from 'tidemark'
+import type { CheckedConfig } from '../config/config.ts'
+import { measureIndexes } from '../databases/open-index.ts'
+import { sizeOfFiles } from '../databases/sqlite-file-sizes.ts'
+import type { DiskPartStatus } from './disk-status.ts'
+import { MeasuredTree } from './tree-size.ts'
+
+export type PartSize = DiskPartStatus & { readonly files?: number }
+
+/** Something of the pipeline that takes room on a disk. */
+export type DiskPart = Pick<DiskPartStatus, 'name' | 'kind'> & {
+  /** On this machine: where it is. */
+  readonly folder?: string
+  measure(): Promise<StoredSize & { readonly files?: number }>
+  close?(): Promise<void>
+}
+
+/** Storages, indexes, topics, and what simulations save of themselves. `openTopics`: undefined while they are not open. */
+export function diskPartsOf(config: CheckedConfig, openTopics: () => Tidemark | undefined): DiskPart[] {
+  const { storages, indexes, topics } = config.resources
+  return [
+    ...Object.entries(storages).map(([name, { root }]) => tree(name, 'storage', root)),
+    ...Object.entries(indexes).map(([name, { address }]) => indexPart(name, address)),
+    ...(topics === null ? [] : [topicsPart(topics.url, openTopics)]),
+    ...config.services.flatMap(({ name, enabled, options: { stateFolder } }) =>
+      enabled && typeof stateFolder === 'string' ? [tree(name, 'states', stateFolder)] : [],
+    ),
+  ]
+}
+
+export function sumOf(parts: readonly PartSize[]): StoredSize {
+  return parts.reduce(
+    (sum, { bytes, reusableBytes }) => ({
+      bytes: sum.bytes + bytes,
+      reusableBytes: sum.reusableBytes + reusableBytes,
+    }),
+    { bytes: 0, reusableBytes: 0 },
+  )
+}
+
+function tree(name: string, kind: 'storage' | 'states', path: string): DiskPart {
+  const folder = resolve(path)
+  const measured = new MeasuredTree(folder)
+  return { name, kind, folder, measure: async () => ({ ...(await measured.measure()), reusableBytes: 0 }) }
+}
+
+function indexPart(name: string, address: string): DiskPart {
+  const indexes = measureIndexes(address)
+  return {
+    name,
+    kind: 'index',
+    ...(indexes.folder !== undefined && { folder: indexes.folder }),
+    measure: () => indexes.size(),
+    close: () => indexes.close(),
+  }
+}
+
+/** Namespaces of SQLite are files beside each other: `topics.db`, `topics.<namespace>.db`. */
+function topicsPart(url: string, openTopics: () => Tidemark | undefined): DiskPart {
+  if (!url.startsWith('sqlite:') || url === 'sqlite::memory:') {
+    const nothing = { bytes: 0, reusableBytes: 0 }
+    return { name: 'topics', kind: 'topics', measure: async () => (await openTopics()?.admin.size()) ?? nothing }
+  }
+  const path = resolve(url.slice('sqlite:'.length))
+  const folder = dirname(path)
+  const [stem = ''] = basename(path).split('.db')
+  const isPart = (file: string): boolean => file.startsWith(`${stem}.`)
+  return { name: 'topics', kind: 'topics', folder, measure: () => sizeOfFiles(folder, isPart) }
+}

@@ -1,0 +1,173 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Logger } from 'tidemark'
+import type { Allowance } from './allowance.ts'
+import { type DiskPart, type PartSize, sumOf } from './disk-parts.ts'
+import type { DiskStatus } from './disk-status.ts'
+import { Growth } from './growth.ts'
+import { type DiskLimits, isEnough, type Measured, type Room, reasonOf, roomIn } from './room.ts'
+
+export type DiskWatchOptions = {
+  readonly limits: DiskLimits
+  readonly parts: readonly DiskPart[]
+  /** Held by the sources' queues. */
+  readonly allowance: Allowance
+  /** Bytes of the next item that a queue can't let in for want of allowance; 0: none waits for that. */
+  heldBytes(): number
+  /** Bytes of ticks that were taken from the sources and are in no batch file yet. */
+  queuedBytes(): number
+  /** What the indexes will take for batches that they don't have yet. */
+  unindexedBytes(parts: readonly PartSize[]): Promise<number>
+  /** Told at every look: what the sources wait for, or null. */
+  holdSources(reason: string | null): void
+  readonly logger: Logger
+  /** Between two looks. Default 1000. */
+  readonly lookMs?: number | undefined
+}
+
+/**
+ * A byte of a tick takes this many on the disk at most: once in its batch file, once in an index, both uncompressed, and once
+ * for a moment in the index's log.
+ */
+const DISK_BYTES_PER_BYTE = 3
+const LOOK_MS = 1_000
+
+/**
+ * Looks at the size of everything once a second, beside the work. Between two looks the queues let in no more than would
+ * fit, so that the budget is not passed, however fast the source is.
+ */
+export class DiskWatch {
+  readonly #options: DiskWatchOptions
+  readonly #growth = new Growth()
+  #measured: Measured = { bytes: 0, pendingBytes: 0, freeBytes: null }
+  #parts: readonly PartSize[] = []
+  #room: Room | undefined
+  #pausedSince: Date | null = null
+  #looking: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  readonly #listeners = new Set<(reason: string | null) => void>()
+
+  constructor(options: DiskWatchOptions) {
+    this.#options = options
+  }
+
+  /** Looks now, and then again and again. */
+  async start(): Promise<void> {
+    await this.look()
+    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS)
+    this.#timer.unref()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#looking
+    await Promise.all(this.#options.parts.map(part => part.close?.()))
+  }
+
+  /** Why the sources wait; null: they don't. */
+  get reason(): string | null {
+    return this.#room === undefined || this.#pausedSince === null ? null : reasonOf(this.#room, this.#options.limits)
+  }
+
+  status(): DiskStatus {
+    const { maxBytes, minFreeBytes } = this.#options.limits
+    const { bytes, freeBytes } = this.#measured
+    const { perSecond } = this.#growth
+    const room = this.#room?.bytes ?? Number.POSITIVE_INFINITY
+    const isBounded = Number.isFinite(room) && perSecond > 0
+    return {
+      healthy: this.#pausedSince === null,
+      bytes,
+      maxBytes,
+      freeBytes,
+      minFreeBytes,
+      bytesPerSecond: Math.round(perSecond),
+      secondsLeft: isBounded ? Math.max(0, Math.round(room / perSecond)) : null,
+      paused: this.#pausedSince !== null,
+      reason: this.reason,
+      pausedSince: this.#pausedSince,
+      parts: this.#parts.map(({ files: _, ...part }) => part),
+    }
+  }
+
+  /** Hears when sources pause (why) and go on (null); the returned function ends it. */
+  listen(listener: (reason: string | null) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Two looks at the same time are one. */
+  async look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    await this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { parts, limits, queuedBytes, unindexedBytes, allowance } = this.#options
+    try {
+      // Before what is on the disk: what gets there meanwhile is counted twice, and not left out.
+      const queued = queuedBytes() * DISK_BYTES_PER_BYTE
+      this.#parts = await Promise.all(parts.map((part, index) => this.#measure(part, this.#parts[index])))
+      const { bytes, reusableBytes } = sumOf(this.#parts)
+      const freeBytes = await freeOn(parts.flatMap(({ folder }) => (folder === undefined ? [] : [folder])))
+      const pendingBytes = queued + (await unindexedBytes(this.#parts))
+      this.#measured = { bytes: bytes - reusableBytes, pendingBytes, freeBytes }
+      this.#growth.add(this.#measured.bytes)
+      this.#room = roomIn(this.#measured, limits)
+      this.#decide(this.#room, allowance)
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'the size of the data could not be measured')
+    }
+  }
+
+  #decide(room: Room, allowance: Allowance): void {
+    const { limits, heldBytes, holdSources } = this.#options
+    const isPaused = this.#pausedSince !== null
+    const allowed = room.bytes / DISK_BYTES_PER_BYTE
+    const mayGoOn = isEnough(room, limits, isPaused) && allowed >= heldBytes()
+    if (mayGoOn === isPaused) this.#turn(room, mayGoOn)
+    allowance.set(mayGoOn ? allowed : 0)
+    holdSources(this.reason)
+  }
+
+  #turn(room: Room, mayGoOn: boolean): void {
+    const { logger, limits } = this.#options
+    this.#pausedSince = mayGoOn ? null : new Date()
+    const { bytes, freeBytes } = room.measured
+    const fields = { bytes, maxBytes: limits.maxBytes, freeBytes }
+    if (mayGoOn) logger.info(fields, 'there is room on the disk again: the source goes on')
+    else logger.warn(fields, `the source waits for ${reasonOf(room, limits)}`)
+    for (const listener of this.#listeners) listener(this.reason)
+  }
+
+  /** One that does not answer is as large as it was. */
+  async #measure(part: DiskPart, before: PartSize | undefined): Promise<PartSize> {
+    const { name, kind } = part
+    const last = before ?? { name, kind, bytes: 0, reusableBytes: 0 }
+    try {
+      return { ...last, ...(await part.measure()) }
+    } catch (error) {
+      this.#options.logger.debug({ part: name, err: error }, 'the size of a part could not be measured')
+      return last
+    }
+  }
+}
+
+/** Of the fullest of the disks. A folder that is made later is on the disk of the one that is there. */
+async function freeOn(folders: readonly string[]): Promise<number | null> {
+  const free = await Promise.all(folders.map(freeAt))
+  return free.reduce<number | null>((least, each) => (each === null ? least : Math.min(least ?? each, each)), null)
+}
+
+async function freeAt(folder: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize
+  } catch {
+    // Not there yet, or a mount that is away, which is told elsewhere.
+    const parent = dirname(folder)
+    return parent === folder ? null : await freeAt(parent)
+  }
+}

@@ -1,0 +1,28 @@
+import { TidemarkError } from 'tidemark'
+import type { Outlet } from '../resources/bound-resources.ts'
+import type { DiskWatch } from './disk-watch.ts'
+
+/** Nothing is taken until there is room: the item was not. */
+export class DiskFullError extends TidemarkError {
+  constructor(reason: string) {
+    super('TIDEMARK_DISK_FULL', `The pipeline waits for ${reason}. Send this again later`)
+  }
+}
+
+/** For those who must not wait for as long as it takes: what comes while the sources wait for room is refused. */
+export function guardedOutlet<T>(outlet: Outlet<T>, disk: DiskWatch): Outlet<T> {
+  return {
+    async put(item, { signal, ...options } = {}) {
+      if (disk.reason !== null) throw new DiskFullError(disk.reason)
+      const full = new AbortController()
+      const unlisten = disk.listen(reason => {
+        if (reason !== null) full.abort(new DiskFullError(reason))
+      })
+      try {
+        await outlet.put(item, { ...options, signal: AbortSignal.any(signal ? [signal, full.signal] : [full.signal]) })
+      } finally {
+        unlisten()
+      }
+    },
+  }
+}

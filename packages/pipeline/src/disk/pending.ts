@@ -1,0 +1,78 @@
+import { type GroupHealth, type Tidemark, TopicNotFoundError } from 'tidemark'
+import { isEnvironmentFault } from '../faults.ts'
+import { topicOfRun } from '../services/notification-topics.ts'
+import type { PartSize } from './disk-parts.ts'
+
+/** Who index what is announced: a consumer group of the topic of a run. */
+export type ExpectedGroup = { readonly topic: string; readonly group: string; readonly runId: string }
+
+/** Bytes of an index for a byte of its batch files: until it is known, what a small world takes with its logs, and a bit more. */
+const FIRST_RATIO = 4
+const LEAST_RATIO = 1
+const MOST_RATIO = 20
+/** The next batches may be of a world with more in it. */
+const SAFETY = 1.25
+/** With less there is more log than index. */
+const ENOUGH_TO_LEARN = 1e6
+
+/** What the indexes will take for batches that are stored and not indexed yet: an estimate, rather too high. */
+export class UnindexedBytes {
+  readonly #expected: readonly ExpectedGroup[]
+  #ratio = FIRST_RATIO
+
+  constructor(expected: readonly ExpectedGroup[]) {
+    this.#expected = expected
+  }
+
+  async estimate(topics: Tidemark | undefined, parts: readonly PartSize[]): Promise<number> {
+    const stored = sizeOfKind(parts, 'storage')
+    const indexed = sizeOfKind(parts, 'index')
+    if (this.#expected.length === 0 || stored.files === 0) return 0
+    const behind = topics === undefined ? stored.files : await this.#batchesBehind(topics, stored.files)
+    if (behind === 0) {
+      if (stored.bytes > ENOUGH_TO_LEARN) this.#learn(indexed.bytes / stored.bytes)
+      return 0
+    }
+    const waiting = (stored.bytes / stored.files) * behind * this.#ratio
+    // No more than all batches together could take.
+    return Math.max(0, Math.min(waiting, stored.bytes * this.#ratio - indexed.bytes))
+  }
+
+  #learn(ratio: number): void {
+    this.#ratio = Math.min(MOST_RATIO, Math.max(LEAST_RATIO, ratio * SAFETY))
+  }
+
+  /** By the group that is furthest behind. One that is not there yet, because its indexer waits for something, has all to do. */
+  async #batchesBehind(topics: Tidemark, files: number): Promise<number> {
+    const byTopic = Map.groupBy(this.#expected, ({ topic, runId }) => topicOfRun(topic, runId))
+    const behind: number[] = []
+    for (const [topic, expected] of byTopic) {
+      const groups = await groupsOf(topics, topic)
+      for (const { group: wanted } of expected) {
+        const found = groups.find(({ group }) => group === wanted)
+        behind.push(found === undefined ? files : waitingIn(found))
+      }
+    }
+    return Math.max(0, ...behind)
+  }
+}
+
+/** None while there is no topic, or no answer. */
+async function groupsOf(topics: Tidemark, topic: string): Promise<readonly GroupHealth[]> {
+  try {
+    return await topics.admin.groups(topic)
+  } catch (error) {
+    if (error instanceof TopicNotFoundError || isEnvironmentFault(error)) return []
+    throw error
+  }
+}
+
+const waitingIn = ({ lagMessages, inFlight, retries }: GroupHealth): number => lagMessages + inFlight + retries
+
+function sizeOfKind(parts: readonly PartSize[], wanted: PartSize['kind']): { bytes: number; files: number } {
+  const ofKind = parts.filter(({ kind }) => kind === wanted)
+  return {
+    bytes: ofKind.reduce((sum, { bytes, reusableBytes }) => sum + bytes - reusableBytes, 0),
+    files: ofKind.reduce((sum, { files = 0 }) => sum + files, 0),
+  }
+}

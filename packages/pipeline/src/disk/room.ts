@@ -1,0 +1,54 @@
+import { sizeText } from './bytes.ts'
+
+/** What is on the disk, and what is on its way there. */
+export type Measured = {
+  readonly bytes: number
+  /** Taken from the sources, and not on the disk or not in the index yet: an estimate that is rather too high. */
+  readonly pendingBytes: number
+  readonly freeBytes: number | null
+}
+
+export type DiskLimits = { readonly maxBytes: number | null; readonly minFreeBytes: number }
+
+/** How much more may come, and by which of the two limits. */
+export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space'; readonly measured: Measured }
+
+const MB = 1e6
+/** Kept clear below the budget: what logs and checkpoints of databases take for a moment. */
+const MARGIN = { share: 0.05, most: 64 * MB }
+/** With less room than this nothing is begun any more. */
+const LEAST = { share: 0.02, most: 16 * MB }
+/** What has to come free before sources go on: a little at a time would start and stop them again and again. */
+const GO_ON = { share: 0.05, most: 256 * MB }
+
+type Part = { readonly share: number; readonly most: number }
+
+export function roomIn(measured: Measured, { maxBytes, minFreeBytes }: DiskLimits): Room {
+  const { bytes, pendingBytes, freeBytes } = measured
+  const inBudget =
+    maxBytes === null ? Number.POSITIVE_INFINITY : maxBytes - part(MARGIN, maxBytes) - bytes - pendingBytes
+  const onDisk = freeBytes === null ? Number.POSITIVE_INFINITY : freeBytes - minFreeBytes - pendingBytes
+  const by = onDisk < inBudget ? 'free space' : 'budget'
+  return { bytes: Math.min(inBudget, onDisk), by, measured }
+}
+
+export function isEnough({ bytes, by }: Room, { maxBytes, minFreeBytes }: DiskLimits, isPaused: boolean): boolean {
+  const limit = by === 'budget' ? (maxBytes ?? 0) : minFreeBytes
+  return bytes > part(LEAST, limit) + (isPaused ? part(GO_ON, limit) : 0)
+}
+
+/** Completes 'waits for …', and says what helps. */
+export function reasonOf({ by, measured }: Room, { maxBytes, minFreeBytes }: DiskLimits): string {
+  if (by === 'free space') {
+    return (
+      `free disk space: ${sizeText(measured.freeBytes ?? 0)} are left, and ${sizeText(minFreeBytes)} stay free ` +
+      '(minFreeDisk). Free some space, or set keep (--keep) to remove what is old; it goes on by itself'
+    )
+  }
+  return (
+    `room in the disk budget of ${sizeText(maxBytes ?? 0)}: ${sizeText(measured.bytes)} are used. Start again with a larger ` +
+    'maxDisk (--max-disk 10GB, or none), set keep (--keep 1h) to remove what is old, or remove runs; it goes on by itself'
+  )
+}
+
+const part = ({ share, most }: Part, of: number): number => Math.min(most, share * of)

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ConfigError } from 'tidemark'
+import { temporaryFolder } from '../../../../testing/folders.ts'
+import { until } from '../../../../testing/until.ts'
+import { withOverrides } from '../../src/config/environment-overrides.ts'
+import {
+  checkConfig,
+  DiskFullError,
+  defaultConfig,
+  type EncodedTick,
+  type Pipeline,
+  type PipelineConfig,
+  runPipeline,
+} from '../../src/index.ts'
+import { RUN_ID, SILENT, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
+
+const BUDGET = 12_000_000
+
+function configIn(folder: string, maxDisk: number | 'none', more: object = {}): PipelineConfig {
+  const environment = {
+    ...SMALL_AND_FAST,
+    ...simulationOption('RUN_ID', RUN_ID),
+    ...simulationOption('SHAPE', '[64,64]'),
+    TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__MAX_BATCH_SIZE: '200',
+  }
+  return { ...(withOverrides(defaultConfig({ dataFolder: folder, maxDisk }), environment) as PipelineConfig), ...more }
+}
+
+const run = (config: PipelineConfig): Promise<Pipeline> =>
+  runPipeline(checkConfig(config, import.meta.dirname), { logger: SILENT, diskLookMs: 20 })
+
+const sim = (pipeline: Pipeline) => pipeline.services.statusOf('simulation')
+
+const isPaused = (pipeline: Pipeline): Promise<true> =>
+  until(() => sim(pipeline).state === 'WAITING' && pipeline.status().disk.paused, {
+    what: 'the source to wait for room',
+    timeout: 60_000,
+  })
+
+/** Paused, and with nothing on its way any more. */
+async function isSettled(pipeline: Pipeline): Promise<void> {
+  await isPaused(pipeline)
+  const total = () => {
+    const { storedTicks, indexed } = countsOf(pipeline)
+    return pipeline.queued() === 0 && indexed.every(ticks => ticks >= storedTicks)
+  }
+  await until(() => total() && pipeline.status().disk.paused, { what: 'all to be indexed', timeout: 60_000 })
+}
+
+function countsOf(pipeline: Pipeline): { storedTicks: number; indexed: number[] } {
+  const metrics = (name: string) => pipeline.services.statusOf(name).metrics
+  const indexers = ['environment-indexer', 'organism-indexer', 'series-indexer', 'dummy-indexer']
+  return {
+    storedTicks: metrics('persistence').ticksWritten ?? 0,
+    indexed: indexers.map(name => metrics(name).ticksIndexed ?? 0),
+  }
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const sizes = await Promise.all(
+    entries.filter(entry => entry.isFile()).map(entry => stat(join(entry.parentPath, entry.name)).catch(() => null)),
+  )
+  return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
+}
+
+describe('a disk budget', () => {
+  it('pauses the source before it is passed, says why and what helps, and keeps all that is stored', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(configIn(folder.path, BUDGET))
+    let most = 0
+    await until(
+      async () => {
+        most = Math.max(most, await bytesIn(folder.path))
+        return pipeline.status().disk.paused
+      },
+      { what: 'the pause', timeout: 60_000 },
+    )
+    await isSettled(pipeline)
+    most = Math.max(most, await bytesIn(folder.path))
+    assert.ok(most <= BUDGET, `${most} bytes`)
+    assert.ok(most > BUDGET / 2, `${most} bytes: paused far too early`)
+    const { disk, healthy } = await pipeline.look()
+    assert.equal(healthy, false)
+    assert.ok(Math.abs(disk.bytes - (await bytesIn(folder.path))) < 200_000, `${disk.bytes}`)
+    assert.deepEqual(disk.parts.map(({ kind }) => kind).sort(), ['index', 'states', 'storage', 'topics'])
+    assert.match(disk.reason ?? '', /disk budget of 12\.0 MB: .* are used\. .*--max-disk.*--keep/s)
+    assert.match(sim(pipeline).waitingFor ?? '', /disk budget/)
+  })
+
+  it('lets the source go on by itself when files were removed by hand, and holds a new start that is over it', async () => {
+    using folder = temporaryFolder()
+    {
+      await using first = await run(configIn(folder.path, 'none'))
+      await until(async () => (await bytesIn(folder.path)) > BUDGET / 2, { what: 'some data', timeout: 60_000 })
+      assert.equal(first.status().disk.paused, false)
+    }
+    await using pipeline = await run(configIn(folder.path, 2_000_000))
+    await isPaused(pipeline)
+    const { tick } = sim(pipeline).metrics
+    rmSync(join(folder.path, 'storage', RUN_ID, 'raw', '000'), { recursive: true })
+    rmSync(join(folder.path, 'index'), { recursive: true })
+    await until(() => !pipeline.status().disk.paused, { what: 'room', timeout: 60_000 })
+    await until(() => (sim(pipeline).metrics.tick ?? 0) > (tick ?? 0), { what: 'the next tick' })
+  })
+
+  it('is another pause than the one a person asks for', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(configIn(folder.path, 1_000_000))
+    await isPaused(pipeline)
+    pipeline.services.pause('simulation')
+    assert.equal(sim(pipeline).state, 'PAUSED')
+    assert.match(sim(pipeline).waitingFor ?? '', /disk budget/)
+    pipeline.services.resume('simulation')
+    assert.equal(sim(pipeline).state, 'WAITING')
+    const started = performance.now()
+    await pipeline.services.stop('simulation')
+    assert.equal(sim(pipeline).state, 'STOPPED')
+    assert.equal(sim(pipeline).waitingFor, null)
+    assert.ok(performance.now() - started < 20_000)
+  })
+
+  it('refuses what comes from elsewhere at once, and takes it when there is room', async () => {
+    using folder = temporaryFolder()
+    const config = configIn(folder.path, 1_000_000)
+    await using pipeline = await run({
+      ...config,
+      services: Object.fromEntries(Object.entries(config.services).filter(([name]) => name !== 'simulation')),
+    })
+    const outlet = pipeline.guardedOutlet<EncodedTick>('ticks')
+    const tick = { runId: RUN_ID, tick: 0, bytes: new Uint8Array(900_000) }
+    // More than fits at once: it waits for the next look, which says that there is no room for it.
+    await assert.rejects(outlet.put(tick), DiskFullError)
+    await assert.rejects(outlet.put(tick), /disk budget of 1\.0 MB/)
+  })
+
+  it('is a size or none', () => {
+    for (const maxDisk of [0, -1, '0GB', '2 potatoes', 'nothing', 1.5, true, '999kB']) {
+      assert.throws(
+        () => checkConfig({ ...defaultConfig(), maxDisk: maxDisk as string }, '.'),
+        (error: unknown) => error instanceof ConfigError && /'none'/.test(error.message),
+        String(maxDisk),
+      )
+    }
+    for (const maxDisk of ['none', '1.5GiB', '2 GB', 5_000_000]) checkConfig({ ...defaultConfig(), maxDisk }, '.')
+  })
+})
+
+describe('too little free space', () => {
+  it('pauses the source too', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(configIn(folder.path, 'none', { minFreeDisk: '900TB' }))
+    await isPaused(pipeline)
+    assert.match(sim(pipeline).waitingFor ?? '', /free disk space: .* are left, and 900\.00 TB stay free/)
+    assert.equal(countsOf(pipeline).storedTicks, 0)
+  })
+})

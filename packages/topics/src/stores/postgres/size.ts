@@ -1,0 +1,14 @@
+import type { StoredSize } from '../fan-out-store.ts'
+import type { Database } from './database.ts'
+import { quoteIdentifier } from './schema-name.ts'
+
+/** Tables with their indexes and large values. The server looks at the sizes of files, not at what is in them. */
+const SIZE = `
+  select coalesce(sum(pg_total_relation_size(c.oid)), 0)::text as bytes
+  from pg_class as c
+  where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'm', 'S')`
+
+export async function sizeOf(database: Database): Promise<StoredSize> {
+  const [row] = await database.query(SIZE, [quoteIdentifier(database.schema)])
+  return { bytes: Number(row?.bytes ?? 0), reusableBytes: 0 }
+}
