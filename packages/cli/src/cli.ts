@@ -65,17 +65,19 @@ function find(words: readonly string[]): Found | string[] {
   const group = GROUPS.find(({ name }) => name === first)
   if (group === undefined) {
     const known = [...GROUPS, ...COMMANDS].map(({ name }) => name).filter(name => !name.includes(' '))
-    throw new UsageError(`There is no command '${first}'.${didYouMean(first, known)} 'tidemark --help' lists all`)
+    throw new UsageError(`Unknown command '${first}'.${didYouMean(first, known)} Run 'tidemark --help' for a list`)
   }
   const members = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
   if (second === undefined || second.startsWith('-')) {
     if (words.includes('--help') || words.includes('-h')) return groupHelp(group, members)
-    throw new UsageError(`'tidemark ${first}' does what? ${verbsOf(members).join(', ')}`)
+    throw new UsageError(`'tidemark ${first}' requires a command: ${verbsOf(members).join(', ')}`)
   }
   const command = members.find(({ name }) => name === `${first} ${second}`)
   if (command) return { command, rest }
   const verbs = verbsOf(members)
-  throw new UsageError(`There is no '${first} ${second}'.${didYouMean(second, verbs)} There is ${verbs.join(', ')}`)
+  throw new UsageError(
+    `Unknown command '${first} ${second}'.${didYouMean(second, verbs)} Available: ${verbs.join(', ')}`,
+  )
 }
 
 const verbsOf = (members: readonly Command[]): string[] => members.map(({ name }) => name.split(' ')[1] ?? '')

@@ -38,8 +38,8 @@ export type Command = {
 
 /** Every command has these. */
 export const COMMON_OPTIONS: OptionTable = {
-  json: { help: 'one JSON document instead of text; one a line where there is a stream' },
-  help: { help: 'shows the help of the command' },
+  json: { help: 'print one JSON document instead of text; streams print one per line' },
+  help: { help: 'show the help of the command' },
 }
 
-export const YES: OptionTable = { yes: { help: 'does it without asking' } }
+export const YES: OptionTable = { yes: { help: 'skip the confirmation' } }

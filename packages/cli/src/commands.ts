@@ -17,10 +17,10 @@ import type { CommandGroup } from './help.ts'
 
 export const GROUPS: readonly CommandGroup[] = [
   { name: 'topics', summary: 'list, describe, configure and delete topics' },
-  { name: 'groups', summary: 'see and steer the groups that consume: pause, resume, reset, remove, …' },
-  { name: 'claims', summary: 'see which messages consumers hold; release a claim' },
-  { name: 'dead-letters', summary: 'see what failed for good; redrive or discard it' },
-  { name: 'backfill', summary: 'bring a late group what was published before it came' },
+  { name: 'groups', summary: 'list, pause, resume, reset and remove consumer groups' },
+  { name: 'claims', summary: 'list the messages that consumers hold; release a claim' },
+  { name: 'dead-letters', summary: 'list, inspect, redrive and discard dead letters' },
+  { name: 'backfill', summary: 'deliver earlier messages to a late consumer group' },
 ]
 
 /** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */

@@ -8,7 +8,7 @@ export async function confirm(given: Given, what: string, interrupted: AbortSign
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw new UnconfirmedError(what)
   const questions = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const answer = await questions.question(`${what} can't be undone. Do it? [y/N] `, { signal: interrupted })
+    const answer = await questions.question(`${what} can't be undone. Continue? [y/N] `, { signal: interrupted })
     if (!/^y(es)?$/i.test(answer.trim())) throw new UnconfirmedError(what)
   } finally {
     questions.close()

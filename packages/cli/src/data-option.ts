@@ -1,5 +1,5 @@
 import type { OptionTable } from './command.ts'
 
 export const DATA: OptionTable = {
-  data: { value: '<folder>', help: "where 'tidemark start' keeps everything; ./data if not said" },
+  data: { value: '<folder>', help: "data folder of 'tidemark start' (default ./data)" },
 }

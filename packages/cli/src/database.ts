@@ -4,8 +4,8 @@ import { NamespaceError, UsageError } from './errors.ts'
 import type { Given } from './given.ts'
 
 export const DATABASE: OptionTable = {
-  database: { value: '<address>', help: 'sqlite:<file> or postgres://…; else TIDEMARK_DATABASE says it' },
-  namespace: { value: '<name>', help: "the set of topics; 'default' if not said" },
+  database: { value: '<address>', help: 'database URL: sqlite:<file> or postgres://… (default: $TIDEMARK_DATABASE)' },
+  namespace: { value: '<name>', help: "namespace of the topics (default 'default')" },
 }
 
 export type DatabaseChoice = { readonly url: string; readonly namespace: string }
@@ -13,7 +13,7 @@ export type DatabaseChoice = { readonly url: string; readonly namespace: string 
 export function databaseOf(given: Given, { environment }: Surroundings): DatabaseChoice {
   const url = given.text('database') ?? environment.TIDEMARK_DATABASE
   if (url === undefined || url === '') {
-    throw new UsageError('Which database? Give --database sqlite:<file> or postgres://…, or set TIDEMARK_DATABASE')
+    throw new UsageError('No database given. Use --database sqlite:<file> or postgres://…, or set TIDEMARK_DATABASE')
   }
   return { url, namespace: given.text('namespace') ?? 'default' }
 }
@@ -23,13 +23,13 @@ export async function requireNamespace({ url, namespace }: DatabaseChoice): Prom
   const { location, found, newest } = await schemaVersions(url, { namespace })
   if (found === 0) {
     throw new NamespaceError(
-      `There is no namespace '${namespace}' at ${location}. Correct the address, or make it with 'tidemark migrate'`,
+      `Namespace '${namespace}' does not exist at ${location}. Correct the address, or create it with 'tidemark migrate'`,
     )
   }
   if (found < newest) {
     throw new NamespaceError(
-      `Namespace '${namespace}' at ${location} has schema ${found}, and this command needs ${newest}. ` +
-        `Bring it up to date with 'tidemark migrate'; programs of an older Tidemark can't open it then`,
+      `Namespace '${namespace}' at ${location} has schema version ${found}; this command requires ${newest}. ` +
+        `Upgrade it with 'tidemark migrate'; programs with an older Tidemark can't open it afterwards`,
     )
   }
 }

@@ -12,7 +12,7 @@ export class UnconfirmedError extends TidemarkError {
   constructor(what: string) {
     super(
       'TIDEMARK_UNCONFIRMED',
-      `${what} can't be undone, and was not confirmed. Nothing was changed; give --yes to do it`,
+      `${what} can't be undone and was not confirmed. Nothing was changed; use --yes to confirm`,
     )
   }
 }
@@ -34,6 +34,6 @@ export class NotFoundError extends TidemarkError {
 export class UnexpectedError extends TidemarkError {
   constructor(cause: unknown) {
     const what = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-    super('TIDEMARK_UNEXPECTED', `This should not happen; please report it. ${what}`, cause)
+    super('TIDEMARK_UNEXPECTED', `Unexpected error; please report it. ${what}`, cause)
   }
 }

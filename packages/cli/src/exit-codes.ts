@@ -5,9 +5,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 export const EXIT_MEANINGS: { readonly [name in keyof typeof EXIT]: string } = {
   done: 'done',
-  failed: 'failed: the message says why',
-  usage: 'the command line is wrong; nothing was done',
-  found: 'something wrong was found (doctor, repair, inspect of a corrupt file, migrate --check)',
-  unconfirmed: 'needs a yes: answer it on a terminal, or give --yes',
+  failed: 'failed: the message gives the reason',
+  usage: 'invalid command line: nothing was done',
+  found: 'a problem was found (doctor, repair, inspect of a corrupt file, migrate --check)',
+  unconfirmed: 'confirmation required: answer on a terminal, or use --yes',
   interrupted: 'interrupted by Ctrl-C or a signal',
 }

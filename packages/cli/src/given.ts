@@ -47,7 +47,7 @@ export class Given {
   oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
     const text = this.text(name)
     if (text === undefined || allowed.includes(text as T)) return text as T | undefined
-    throw new UsageError(`--${name} takes ${allowed.join(' or ')}, not '${text}'`)
+    throw new UsageError(`--${name} must be ${allowed.join(' or ')}, not '${text}'`)
   }
 
   /** Tidemark itself checks durations, and names the option. */
@@ -67,15 +67,15 @@ export class Given {
     if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text)) return { messageId: text }
     const timestamp = new Date(text)
     if (!Number.isNaN(timestamp.getTime())) return { timestamp }
-    throw new UsageError(`--${name} takes a time such as 2026-05-01T12:00:00Z, not '${text}'`)
+    throw new UsageError(`--${name} must be a time such as 2026-05-01T12:00:00Z, not '${text}'`)
   }
 }
 
 function wholeOf(what: string, text: string, { min, max }: { min: number; max: number }): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`
-  throw new UsageError(`${what} takes a whole number ${range}, not '${text}'`)
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  throw new UsageError(`${what} must be a whole number ${range}, not '${text}'`)
 }
 
 /** Those of an object's entries that were given. */

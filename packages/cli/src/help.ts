@@ -12,13 +12,13 @@ export function overview(commands: readonly Command[], groups: readonly CommandG
     '',
     ...listed(topLevel(commands, groups)),
     '',
-    'Of all of them:',
+    'Options of every command:',
     ...listed(optionLines(COMMON_OPTIONS)),
     '',
     'Exit codes:',
     ...listed(exitLines()),
     '',
-    "'tidemark <command> --help' says more, with examples; 'tidemark --version' says which this is. Colours are for terminals, and never with NO_COLOR.",
+    "Run 'tidemark <command> --help' for details and examples, and 'tidemark --version' for the version. Colours are used on terminals only; NO_COLOR turns them off.",
   ]
 }
 
@@ -29,7 +29,7 @@ export function groupHelp(group: CommandGroup, commands: readonly Command[]): st
     '',
     ...listed(commands.map(command => [usageOf(command), command.summary] as const)),
     '',
-    `'tidemark ${commands[0]?.name ?? group.name} --help' says more.`,
+    `'tidemark ${commands[0]?.name ?? group.name} --help' shows details and examples.`,
   ]
 }
 
@@ -61,7 +61,7 @@ export const usageOf = ({ name, arguments: rules }: Command): string =>
 export const optionLines = (table: OptionTable): (readonly [string, string])[] =>
   Object.entries(table).map(([name, { value, help, many }]) => [
     `--${name}${value === undefined ? '' : ` ${value}`}`,
-    many ? `${help} (more than once if you like)` : help,
+    many ? `${help} (repeatable)` : help,
   ])
 
 export const exitLines = (): (readonly [string, string])[] =>

@@ -36,14 +36,14 @@ function read(
   const rule = Object.hasOwn(table, name) && raw.startsWith('--') ? table[name] : undefined
   if (rule === undefined) {
     const known = Object.keys(table).map(each => `--${each}`)
-    throw new UsageError(`There is no option ${raw}.${didYouMean(raw, known)}`)
+    throw new UsageError(`Unknown option ${raw}.${didYouMean(raw, known)}`)
   }
   if (rule.value === undefined) {
     if (value !== undefined) throw new UsageError(`${raw} takes no value`)
     options[name] = true
     return
   }
-  if (value === undefined || value === '') throw new UsageError(`${raw} takes a value: ${raw} ${rule.value}`)
+  if (value === undefined || value === '') throw new UsageError(`${raw} requires a value: ${raw} ${rule.value}`)
   const before = options[name]
   options[name] = rule.many && Array.isArray(before) ? [...before, value] : [value]
 }
@@ -53,9 +53,9 @@ function named(command: Command, positionals: readonly string[]): Record<string,
   const found: Record<string, readonly string[]> = {}
   for (const { name, optional, many } of command.arguments) {
     const taken = many ? rest.splice(0) : rest.splice(0, 1)
-    if (taken.length === 0 && !optional) throw new UsageError(`'tidemark ${command.name}' needs <${name}>`)
+    if (taken.length === 0 && !optional) throw new UsageError(`'tidemark ${command.name}' requires <${name}>`)
     found[name] = taken
   }
-  if (rest[0] !== undefined) throw new UsageError(`'tidemark ${command.name}' has no use for '${rest[0]}'`)
+  if (rest[0] !== undefined) throw new UsageError(`Unexpected argument '${rest[0]}' for 'tidemark ${command.name}'`)
   return found
 }

@@ -4,8 +4,11 @@ import type { OptionTable } from './command.ts'
 export const SERVER: OptionTable = {
   host: {
     value: '<address>',
-    help: '127.0.0.1 if not said; elsewhere only with TIDEMARK_ADMIN_TOKEN or TIDEMARK_READ_TOKEN in the environment',
+    help: 'address to listen on (default 127.0.0.1); any other address requires TIDEMARK_ADMIN_TOKEN or TIDEMARK_READ_TOKEN',
   },
-  port: { value: '<n>', help: '4680 if not said, or a free one where that is taken; 0 takes a free one' },
-  'allowed-host': { value: '<name>', help: 'a name under which the server is reached', many: true },
+  port: {
+    value: '<n>',
+    help: 'port to listen on (default 4680, or a free port if that is in use); 0 picks a free port',
+  },
+  'allowed-host': { value: '<name>', help: 'additional host name under which the server is reached', many: true },
 }

@@ -130,7 +130,7 @@ describe('on PostgreSQL', () => {
     const repaired = await tidemark(['repair', '--yes'], { database: database.url })
     assert.equal(repaired.code, 0)
     assert.match(repaired.out, /^found: .*restored.*\ndone: 1 messages/)
-    assert.match((await tidemark(['repair', '--yes'], { database: database.url })).out, /^nothing is wrong\n$/)
+    assert.match((await tidemark(['repair', '--yes'], { database: database.url })).out, /^no problems found\n$/)
     assert.equal(stateOf(await doctor(database.url), 'cluster'), 'ok')
     await using tm = await open(database.url, { maintenance: false, logger: QUIET })
     await tm.publish('orders', 2)
@@ -149,7 +149,7 @@ describe('on SQLite', () => {
         Array.from({ length: 200 }, (_, at) => ({ at, text: 'x'.repeat(500) })),
       )
     }
-    assert.equal((await tidemark(['repair', '--yes'], { database: `sqlite:${path}` })).out, 'nothing is wrong\n')
+    assert.equal((await tidemark(['repair', '--yes'], { database: `sqlite:${path}` })).out, 'no problems found\n')
     const bytes = readFileSync(path)
     // Pages in the middle of the file: the schema can still be read.
     bytes.fill(0xab, Math.floor(bytes.length / 2 / 4_096) * 4_096, bytes.length - 8_192)

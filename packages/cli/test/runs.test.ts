@@ -45,7 +45,7 @@ describe('runs', () => {
     assert.match((await tidemark(['runs', '--data', folder.path])).out, /100 × 50 +2 +0 to 14 +0 +yes/)
     const missing = await tidemark(['runs', '--data', join(folder.path, 'none')])
     assert.equal(missing.code, EXIT.failed)
-    assert.match(missing.err, /Give the folder of the runs with --data/)
+    assert.match(missing.err, /Give the data folder with --data/)
   })
 })
 

@@ -172,10 +172,10 @@ describe('tidemark start --ingest', () => {
   it('says what it does not go with', async () => {
     const wrong = await tidemark(['start', '--ingest', 'a-run'])
     assert.equal(wrong.code, EXIT.usage)
-    assert.match(wrong.err, /takes a run's id, or 'new'/)
+    assert.match(wrong.err, /must be a run id or 'new'/)
     const both = await tidemark(['start', '--ingest', 'new', '--ticks', '5'])
     assert.equal(both.code, EXIT.usage)
-    assert.match(both.err, /leave --ticks out/)
+    assert.match(both.err, /--ingest can't be combined with --ticks/)
   })
 })
 
@@ -222,7 +222,7 @@ describe('tidemark serve', () => {
     assert.equal((await tidemark(['serve'], { database })).code, EXIT.failed)
     const nothing = await tidemark(['serve', '--data', folder.path])
     assert.equal(nothing.code, EXIT.failed)
-    assert.match(nothing.err, /There is nothing to serve in/)
+    assert.match(nothing.err, /holds nothing to serve/)
     await (await open(database, { maintenance: false, logger: QUIET })).close()
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))

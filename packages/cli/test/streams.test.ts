@@ -77,7 +77,7 @@ describe('a backfill', () => {
     filling.kill('SIGINT')
     const { code, err } = await filling.ended
     assert.equal(code, EXIT.interrupted, err)
-    assert.match(err, /It is not done/)
+    assert.match(err, /The backfill is not finished/)
     const cancelled = await tidemark(['backfill', 'cancel', 'orders', 'late'], options)
     assert.equal(cancelled.code, 0, cancelled.err)
     assert.equal(await status(), 'CANCELLED')
@@ -101,7 +101,7 @@ describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linu
 
     const unsure = await inTerminal('topics delete orders', { ...options, input: 'n\n' }).ended
     assert.equal(unsure.code, EXIT.unconfirmed)
-    assert.match(unsure.out, /can't be undone\. Do it\? \[y\/N\]/)
+    assert.match(unsure.out, /can't be undone\. Continue\? \[y\/N\]/)
     assert.equal((await tm.admin.topics()).length, 1)
     assert.equal((await inTerminal('topics delete orders', { ...options, input: 'y\n' }).ended).code, 0)
     assert.deepEqual(await tm.admin.topics(), [])

@@ -40,11 +40,11 @@ for (const { engine, fresh } of ENGINES) {
       const options = ['--key', 'k', '--header', 'a=b=c', '--message-id', 'one']
       const ref = await json<{ duplicate: boolean }>('publish', 'orders', '{"n":1}', ...options)
       assert.equal(ref.duplicate, false)
-      assert.match((await run('publish', 'orders', '{"n":1}', '--message-id', 'one')).out, /one \(was stored before\)/)
+      assert.match((await run('publish', 'orders', '{"n":1}', '--message-id', 'one')).out, /one \(already stored\)/)
       const input = ['2', '', '"three"', 'not json', '5'].join('\n')
       const wrong = await tidemark(['publish', 'orders'], { database: database.url, input })
       assert.equal(wrong.code, EXIT.usage)
-      assert.match(wrong.err, /Line 4 is not JSON/)
+      assert.match(wrong.err, /Line 4 is not valid JSON/)
       const text = await tidemark(['publish', 'orders', '--text', '--json'], { database: database.url, input })
       assert.equal(JSON.parse(text.out).published, 4)
 
@@ -65,7 +65,7 @@ for (const { engine, fresh } of ENGINES) {
 
       const unsure = await run('topics', 'delete', 'orders')
       assert.equal(unsure.code, EXIT.unconfirmed)
-      assert.match(unsure.err, /give --yes/)
+      assert.match(unsure.err, /use --yes/)
       assert.equal((await json<TopicSummary[]>('topics', 'list')).length, 1)
       assert.equal((await run('topics', 'delete', 'orders', '--yes')).code, 0)
       assert.equal((await run('topics', 'delete', 'orders', '--yes')).code, EXIT.failed)
@@ -80,7 +80,7 @@ for (const { engine, fresh } of ENGINES) {
       await tm.reader('jobs').poll(0)
       const { code, out } = await tidemark(['groups', 'pause', 'jobs'], { database: database.url })
       assert.equal(code, 0)
-      assert.equal(out, "the queue 'jobs' is paused\n")
+      assert.equal(out, "queue 'jobs' is paused\n")
       assert.equal((await tm.admin.groups('jobs'))[0]?.status, 'PAUSED')
     })
 
@@ -169,7 +169,10 @@ for (const { engine, fresh } of ENGINES) {
       assert.equal((await run('groups', 'resurrect', 'orders', 'email', '--from-now')).code, 0)
       assert.equal(await statusOf('email'), 'ACTIVE')
       assert.equal((await run('groups', 'resurrect', 'orders', 'email')).code, EXIT.failed)
-      assert.match((await run('groups', 'acknowledge-loss', 'orders', 'email')).out, /lost 0 messages/)
+      assert.match(
+        (await run('groups', 'acknowledge-loss', 'orders', 'email')).out,
+        /had 0 unacknowledged lost messages/,
+      )
 
       const letters = await json<{ id: number; payload: number }[]>(
         'dead-letters',
@@ -187,9 +190,12 @@ for (const { engine, fresh } of ENGINES) {
       assert.match(shown.out, /RangeError: no such mailbox/)
       assert.equal((await run('dead-letters', 'inspect', 'orders', '999')).code, EXIT.failed)
       assert.equal((await run('dead-letters', 'redrive', 'orders')).code, EXIT.usage)
-      assert.match((await run('dead-letters', 'redrive', 'orders', first ?? '')).out, /^1 are delivered again/)
+      assert.match((await run('dead-letters', 'redrive', 'orders', first ?? '')).out, /^Dead letters redriven: 1/)
       assert.equal((await run('dead-letters', 'discard', 'orders', second ?? '')).code, EXIT.unconfirmed)
-      assert.match((await run('dead-letters', 'discard', 'orders', second ?? '', '--yes')).out, /^1 are gone/)
+      assert.match(
+        (await run('dead-letters', 'discard', 'orders', second ?? '', '--yes')).out,
+        /^Dead letters deleted: 1/,
+      )
       const rest = await json<{ discarded: number }>('dead-letters', 'discard', 'orders', '--all', '--yes')
       assert.equal(rest.discarded, 1)
 
@@ -203,7 +209,7 @@ for (const { engine, fresh } of ENGINES) {
       )
       assert.match((await run('claims', 'list', 'jobs')).out, /stuck .* never /)
       const releasing = ['claims', 'release', 'jobs', claims[0]?.id ?? '']
-      assert.match((await run(...releasing)).out, /^The claim of 'stuck' is released: 1 messages are delivered again/)
+      assert.match((await run(...releasing)).out, /^Claim of 'stuck' released, messages to redeliver: 1/)
       assert.equal((await run(...releasing)).code, EXIT.failed)
       await assert.rejects(held.ack(), { code: 'TIDEMARK_STALE_DELIVERY' })
       await holder.close()

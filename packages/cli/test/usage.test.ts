@@ -29,7 +29,7 @@ describe('the help', () => {
     assert.match((await tidemark(['groups', '--help'])).out, /groups reset <topic> \[<group>\]/)
     const { code, out } = await tidemark(['groups', 'reset', '--help'])
     assert.equal(code, 0)
-    assert.match(out, /--to <position> +now, beginning/)
+    assert.match(out, /--to <position> +target position: now, beginning/)
     for (const command of COMMANDS) {
       const text = commandHelp(command).join('\n')
       for (const { run } of command.examples) assert.ok(text.includes(run))
@@ -52,22 +52,22 @@ describe('a command that was interrupted', () => {
     const output = new Output({ json: false, stdout: stderr, stderr, environment: {} })
     const code = await run(['topcs'], { output, environment: {}, interrupted: AbortSignal.abort() })
     assert.equal(code, EXIT.usage)
-    assert.match(String(stderr.read()), /There is no command 'topcs'/)
+    assert.match(String(stderr.read()), /Unknown command 'topcs'/)
   })
 })
 
 describe('a wrong command line', () => {
   for (const [args, problem] of [
-    [['topcs', 'list'], /There is no command 'topcs'\. Did you mean 'topics'\?/],
+    [['topcs', 'list'], /Unknown command 'topcs'\. Did you mean 'topics'\?/],
     [['groups', 'pasue', 'orders'], /Did you mean 'pause'\?/],
-    [['groups'], /'tidemark groups' does what\? list, consumers, retries, pause/],
-    [['topics', 'list', '--databse', 'sqlite:x.db'], /There is no option --databse\. Did you mean '--database'\?/],
-    [['topics', 'describe'], /needs <topic>/],
-    [['topics', 'list', 'twice'], /has no use for 'twice'/],
-    [['tail', 'orders', '--last', 'few'], /--last takes a whole number from 1 to 1000, not 'few'/],
-    [['topics', 'list'], /Which database\? Give --database/],
+    [['groups'], /'tidemark groups' requires a command: list, consumers, retries, pause/],
+    [['topics', 'list', '--databse', 'sqlite:x.db'], /Unknown option --databse\. Did you mean '--database'\?/],
+    [['topics', 'describe'], /requires <topic>/],
+    [['topics', 'list', 'twice'], /Unexpected argument 'twice'/],
+    [['tail', 'orders', '--last', 'few'], /--last must be a whole number from 1 to 1000, not 'few'/],
+    [['topics', 'list'], /No database given\. Use --database/],
     [['topics', 'list', '--database', 'mysql://root:hunter2@host/db'], /allowed: 'sqlite:<file>'/],
-    [['topics', 'list', 'postgres://root:hunter2@host/db'], /has no use for 'postgres:\/\/…@host\/db'/],
+    [['topics', 'list', 'postgres://root:hunter2@host/db'], /Unexpected argument 'postgres:\/\/…@host\/db'/],
   ] as const) {
     it(`ends with 2: ${args.join(' ').replace(/:hunter2/, '')}`, async () => {
       const { code, out, err } = await tidemark(args)
@@ -91,7 +91,7 @@ describe('a database that can not be used', () => {
     using folder = temporaryFolder()
     const missing = await tidemark(['topics', 'list'], { database: `sqlite:${folder.path}/none.db` })
     assert.equal(missing.code, EXIT.failed)
-    assert.match(missing.err, /There is no namespace 'default' at .*none\.db\. .*tidemark migrate/)
+    assert.match(missing.err, /Namespace 'default' does not exist at .*none\.db\. .*tidemark migrate/)
     const unreachable = 'postgres://root:hunter2@127.0.0.1:1/db'
     for (const args of [
       ['topics', 'list'],

@@ -8,7 +8,7 @@ export class BadRequestError extends TidemarkError {
 
 export class UnauthorizedError extends TidemarkError {
   constructor() {
-    super('TIDEMARK_UNAUTHORIZED', 'This server wants a token: send it as "Authorization: Bearer <token>"')
+    super('TIDEMARK_UNAUTHORIZED', 'A token is required: send it as "Authorization: Bearer <token>"')
   }
 }
 
@@ -44,15 +44,18 @@ export class HostNotAllowedError extends TidemarkError {
     super(
       'TIDEMARK_HOST_NOT_ALLOWED',
       host === undefined
-        ? 'The request names no host'
-        : 'This server is not known under the host of the request. Add the name to allowedHosts if it is meant',
+        ? 'The request has no Host header'
+        : 'The host of the request is not allowed. Add it to allowedHosts if it names this server',
     )
   }
 }
 
 export class CrossSiteError extends TidemarkError {
   constructor(from: string) {
-    super('TIDEMARK_CROSS_SITE', `A page of another site ('${from.slice(0, 200)}') may not change anything here`)
+    super(
+      'TIDEMARK_CROSS_SITE',
+      `Cross-site request from '${from.slice(0, 200)}' refused: pages of other sites may not change anything here`,
+    )
   }
 }
 
@@ -64,26 +67,29 @@ export class UnsupportedMediaTypeError extends TidemarkError {
 
 export class NotAcceptableError extends TidemarkError {
   constructor(offered: readonly string[]) {
-    super('TIDEMARK_NOT_ACCEPTABLE', `This is given as ${offered.join(' or ')}; the Accept header allows neither`)
+    super('TIDEMARK_NOT_ACCEPTABLE', `The Accept header allows none of the available types: ${offered.join(', ')}`)
   }
 }
 
 /** The request's JSON has more levels than this server takes. */
 export class NestingError extends TidemarkError {
   constructor(most: number) {
-    super('TIDEMARK_NESTING', `The body has more than ${most} levels. Send flatter data, or raise limits.nesting`)
+    super(
+      'TIDEMARK_NESTING',
+      `The body is nested deeper than ${most} levels. Send flatter data, or raise limits.nesting`,
+    )
   }
 }
 
 export class BodyTimeoutError extends TidemarkError {
   constructor(ms: number) {
-    super('TIDEMARK_BODY_TIMEOUT', `The request's body did not come within ${ms} ms. Send it again, faster`)
+    super('TIDEMARK_BODY_TIMEOUT', `The request body did not arrive within ${ms} ms. Send it again`)
   }
 }
 
 export class BodyTooLargeError extends TidemarkError {
   constructor(most: number) {
-    super('TIDEMARK_BODY_TOO_LARGE', `The body has more than ${most} bytes, the most this takes. Send it in parts`)
+    super('TIDEMARK_BODY_TOO_LARGE', `The body exceeds the limit of ${most} bytes. Send it in parts`)
   }
 }
 
@@ -101,7 +107,7 @@ export class NotServedError extends TidemarkError {
   constructor(what: string, option: string) {
     super(
       'TIDEMARK_NOT_SERVED',
-      `This server was started without ${what} (its option '${option}'). Ask another one, or its operator`,
+      `This server was started without ${what} (option '${option}'). Use another server, or ask its operator`,
     )
   }
 }
@@ -115,19 +121,13 @@ export class NotFoundError extends TidemarkError {
 /** So many at the same time are taken, and no more. */
 export class TooManyError extends TidemarkError {
   constructor(what: string, most: number, limit: string) {
-    super(
-      'TIDEMARK_TOO_MANY',
-      `${most} ${what} are open, the most this server takes. Close one, or raise limits.${limit}`,
-    )
+    super('TIDEMARK_TOO_MANY', `${most} ${what} are open, which is the limit. Close one, or raise limits.${limit}`)
   }
 }
 
 export class AnswerTooLargeError extends TidemarkError {
   constructor(what: string, count: number, most: number, instead: string) {
-    super(
-      'TIDEMARK_ANSWER_TOO_LARGE',
-      `The answer would have ${count} ${what} and JSON is given for ${most}. ${instead}`,
-    )
+    super('TIDEMARK_ANSWER_TOO_LARGE', `The answer would have ${count} ${what}; JSON is limited to ${most}. ${instead}`)
   }
 }
 

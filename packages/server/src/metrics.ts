@@ -25,13 +25,13 @@ export class ServerMetrics {
     const registers = [this.#registry]
     this.#requests = new Counter({
       name: 'tidemark_http_requests_total',
-      help: 'Requests that were answered.',
+      help: 'Number of answered requests.',
       labelNames: ['method', 'route', 'status'],
       registers,
     })
     this.#seconds = new Histogram({
       name: 'tidemark_http_request_seconds',
-      help: 'From the request to the end of its answer.',
+      help: 'Time from the request to the end of its answer, in seconds.',
       labelNames: ['method', 'route'],
       buckets: SECONDS,
       registers,
@@ -84,14 +84,16 @@ function addServer({ streams, pulls }: Context, registers: Registry[]): void {
   gauge(registers, 'process_resident_memory_bytes', 'Memory of the process.', [], set => {
     set({}, process.memoryUsage.rss())
   })
-  gauge(registers, 'process_uptime_seconds', 'Since the process began.', [], set => set({}, process.uptime()))
+  gauge(registers, 'process_uptime_seconds', 'Time since the process started, in seconds.', [], set =>
+    set({}, process.uptime()),
+  )
 }
 
 function addTopics(read: () => Metrics | undefined, registers: Registry[]): void {
   // A counter that is set, not increased: the library has counted.
   const counted = new Counter({
     name: 'tidemark_topic_events_total',
-    help: 'What happened with messages in this process, by topic and group.',
+    help: 'Messages handled by this process, by topic, group and event.',
     labelNames: ['event', 'topic', 'group'],
     registers,
     collect() {
@@ -112,7 +114,7 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   gauge(
     registers,
     'tidemark_database_latency_seconds',
-    'Of the database, by percentile.',
+    'Latency of the database by percentile, in seconds.',
     ['action', 'quantile'],
     set => {
       for (const [action, { p50, p95, p99 }] of Object.entries(read()?.latency ?? {})) {
@@ -124,7 +126,7 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   )
   new Counter({
     name: 'tidemark_database_failures_total',
-    help: 'Calls to the database that failed: write, read, claim, settle, heartbeat; connection for want of one.',
+    help: 'Failed database calls by kind: write, read, claim, settle, heartbeat or connection.',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -132,19 +134,13 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
       for (const [kind, count] of Object.entries(read()?.failures ?? {})) this.inc({ kind }, count)
     },
   })
-  gauge(
-    registers,
-    'tidemark_database_outage_seconds',
-    'How long it has failed so far, while it does.',
-    ['kind'],
-    set => {
-      for (const { kind, since } of read()?.outages ?? []) set({ kind }, (Date.now() - since.getTime()) / 1_000)
-    },
-  )
+  gauge(registers, 'tidemark_database_outage_seconds', 'Duration of the current outage, in seconds.', ['kind'], set => {
+    for (const { kind, since } of read()?.outages ?? []) set({ kind }, (Date.now() - since.getTime()) / 1_000)
+  })
   gauge(
     registers,
     'tidemark_group_failing_seconds',
-    'How long a group of this process could claim nothing, while it can not.',
+    'Time for which a group of this process has been unable to claim, in seconds.',
     ['topic', 'group'],
     set => {
       for (const { topic, group, failingSince } of read()?.failing ?? []) {
@@ -152,7 +148,7 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
       }
     },
   )
-  gauge(registers, 'tidemark_database_connections', 'Of the pool.', ['state'], set => {
+  gauge(registers, 'tidemark_database_connections', 'Connections of the pool by state.', ['state'], set => {
     for (const [state, count] of Object.entries(read()?.pool ?? {})) set({ state }, count)
   })
 }
@@ -162,11 +158,11 @@ const GROUP_GAUGES: readonly [name: string, help: string, value: (group: GroupHe
   ['lag_messages', 'Messages not yet claimed.', group => group.lagMessages],
   ['lag_seconds', 'Age of the oldest message not yet claimed.', group => group.lagMs / 1_000],
   ['in_flight', 'Messages claimed and not settled.', group => group.inFlight],
-  ['retries', 'Messages that wait to be delivered again.', group => group.retries],
-  ['dead_letters', 'Messages out of attempts.', group => group.deadLetters],
-  ['lost', 'Messages that the group will never get.', group => group.lost],
+  ['retries', 'Messages that wait for redelivery.', group => group.retries],
+  ['dead_letters', 'Number of dead letters.', group => group.deadLetters],
+  ['lost', 'Messages lost to the group.', group => group.lost],
   ['heartbeat_age_seconds', 'Time since its last heartbeat.', group => group.sinceHeartbeatMs / 1_000],
-  ['consumers', 'Consumers of all processes.', group => group.consumers],
+  ['consumers', 'Number of consumers in all processes.', group => group.consumers],
 ]
 
 /** From the database, for all processes: every one of them tells the same. */
@@ -185,23 +181,35 @@ function addGroups(read: () => Stats | undefined, registers: Registry[]): void {
   gauge(
     registers,
     'tidemark_group_backfill_progress',
-    'Of its last backfill, from 0 to 1.',
+    'Progress of the last backfill, 0 to 1.',
     ['topic', 'group'],
     set => {
       for (const { topic, group, backfill } of groupsOf(read())) if (backfill) set({ topic, group }, backfill.progress)
     },
   )
-  gauge(registers, 'tidemark_topic_removable', 'Messages that could be removed already.', ['topic'], set => {
+  gauge(registers, 'tidemark_topic_removable', 'Messages that clean-up can remove.', ['topic'], set => {
     for (const [topic, { removable }] of Object.entries(read()?.topics ?? {})) set({ topic }, removable)
   })
-  gauge(registers, 'tidemark_job_last_success_timestamp_seconds', 'When it last succeeded.', ['job'], set => {
-    for (const [job, { succeededAt }] of Object.entries(read()?.jobs ?? {}))
-      if (succeededAt) set({ job }, succeededAt.getTime() / 1_000)
-  })
-  gauge(registers, 'tidemark_job_duration_seconds', 'Duration of its last run.', ['job'], set => {
-    for (const [job, { tookMs }] of Object.entries(read()?.jobs ?? {}))
-      if (tookMs !== null) set({ job }, tookMs / 1_000)
-  })
+  gauge(
+    registers,
+    'tidemark_job_last_success_timestamp_seconds',
+    'Unix time of the last success of the job.',
+    ['job'],
+    set => {
+      for (const [job, { succeededAt }] of Object.entries(read()?.jobs ?? {}))
+        if (succeededAt) set({ job }, succeededAt.getTime() / 1_000)
+    },
+  )
+  gauge(
+    registers,
+    'tidemark_job_duration_seconds',
+    'Duration of the last run of the job, in seconds.',
+    ['job'],
+    set => {
+      for (const [job, { tookMs }] of Object.entries(read()?.jobs ?? {}))
+        if (tookMs !== null) set({ job }, tookMs / 1_000)
+    },
+  )
 }
 
 const groupsOf = (stats: Stats | undefined): GroupHealth[] =>

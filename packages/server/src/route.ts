@@ -22,7 +22,7 @@ export type Answer = {
 }
 
 /** 304, to whom has the answer already. */
-export const AS_YOU_HAVE_IT: Answer = { says: 'As you have it' }
+export const AS_YOU_HAVE_IT: Answer = { says: 'Not modified' }
 
 /** A route: what validates it also describes it. */
 export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema> = {
@@ -130,7 +130,7 @@ function responsesOf({ answers, problems = [] }: Route): Record<string, object> 
 const ANY_PROBLEM = ['4xx', '5xx']
 
 const PROBLEM = {
-  description: 'What went wrong',
+  description: 'Problem',
   content: { [PROBLEM_TYPE]: { schema: ProblemSchema } },
 }
 

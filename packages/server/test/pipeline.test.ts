@@ -167,7 +167,7 @@ describe('the door of the ingest', () => {
     assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
     const foreign = await server.post('/api/v1/ingest/metadata', metadataOf(OTHER))
     assert.equal(foreign.status, 400)
-    assert.match(foreign.body.detail, /this server takes run/)
+    assert.match(foreign.body.detail, /this server accepts run/)
   })
 })
 

@@ -14,25 +14,28 @@ const LOOK_MS = 200
 
 export const start: Command = {
   name: 'backfill start',
-  summary: 'Brings a group of a reference topic what was published before it came, and waits until it is done',
+  summary: 'Deliver earlier messages of a reference topic to a group, and wait until that is done',
   arguments: WHOSE,
   options: {
-    from: { value: '<position>', help: 'beginning if not said; now, a time, or a message id' },
-    preset: { value: '<name>', help: 'conservative or aggressive' },
+    from: { value: '<position>', help: 'start position: beginning, a time or a message id (default beginning)' },
+    preset: { value: '<name>', help: 'conservative or aggressive: settings for batch size and rate' },
     scope: {
       value: '<scope>',
-      help: 'pending: what some group has still to do; retained (if not said): all that is kept',
+      help: 'pending: messages that some group has not completed; retained: all messages (default retained)',
     },
-    'max-messages': { value: '<n>', help: 'the newest so many, or all' },
-    'batch-size': { value: '<n>', help: 'messages of one transaction' },
-    'max-per-second': { value: '<n>', help: 'no faster than this' },
-    'target-latency': { value: '<duration>', help: 'slows down when a write on the live path takes longer' },
+    'max-messages': { value: '<n>', help: 'maximum number of messages, newest first, or all' },
+    'batch-size': { value: '<n>', help: 'messages per transaction' },
+    'max-per-second': { value: '<n>', help: 'maximum messages per second' },
+    'target-latency': {
+      value: '<duration>',
+      help: 'write latency of live traffic above which the backfill slows down',
+    },
     ...DATABASE,
   },
   examples: [
     {
       run: 'tidemark backfill start orders audit --from 2026-05-01',
-      what: 'with a progress bar; Ctrl-C leaves it to be resumed',
+      what: 'shows a progress bar; after Ctrl-C the backfill can be resumed',
     },
   ],
   endsItself: true,
@@ -47,10 +50,15 @@ export const start: Command = {
 
 export const progress: Command = {
   name: 'backfill progress',
-  summary: 'Shows how far the last backfill of a group is',
+  summary: 'Show the progress of the last backfill of a group',
   arguments: WHOSE,
-  options: { follow: { help: 'until it has ended' }, ...DATABASE },
-  examples: [{ run: 'tidemark backfill progress orders audit --follow', what: 'a progress bar, whoever runs it' }],
+  options: { follow: { help: 'keep showing it until the backfill ends' }, ...DATABASE },
+  examples: [
+    {
+      run: 'tidemark backfill progress orders audit --follow',
+      what: 'progress bar, whichever process runs the backfill',
+    },
+  ],
   endsItself: true,
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
@@ -63,10 +71,10 @@ export const progress: Command = {
 
 export const cancel: Command = {
   name: 'backfill cancel',
-  summary: 'Stops a backfill; what it has brought so far stays',
+  summary: 'Stop a backfill; messages delivered so far remain',
   arguments: WHOSE,
   options: DATABASE,
-  examples: [{ run: 'tidemark backfill cancel orders audit', what: 'it can be resumed' }],
+  examples: [{ run: 'tidemark backfill cancel orders audit', what: 'it can be resumed later' }],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const cancelled = await tm.admin.cancelBackfill(given.argument('topic'), given.argument('group'))
@@ -77,10 +85,10 @@ export const cancel: Command = {
 
 export const resume: Command = {
   name: 'backfill resume',
-  summary: 'Goes on with a backfill that was cancelled or has failed, and waits until it is done',
+  summary: 'Resume a cancelled or failed backfill, and wait until it is done',
   arguments: WHOSE,
   options: DATABASE,
-  examples: [{ run: 'tidemark backfill resume orders audit', what: 'from its checkpoint on' }],
+  examples: [{ run: 'tidemark backfill resume orders audit', what: 'continues at its checkpoint' }],
   endsItself: true,
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
@@ -118,7 +126,7 @@ async function watch(
     if (interrupted.aborted) {
       void beginning.catch(() => undefined)
       output.note(
-        "It is not done: 'tidemark backfill progress' tells, and any process with maintenance goes on with it",
+        "The backfill is not finished. Any process that runs maintenance continues it; see 'tidemark backfill progress'",
       )
       return EXIT.interrupted
     }
@@ -136,12 +144,12 @@ async function find(tm: Tidemark, given: Given): Promise<BackfillProgress> {
   const group = given.argument('group')
   const found = await tm.admin.backfill(topic, group)
   if (found !== undefined) return found
-  throw new NotFoundError(`Group '${group}' of topic '${topic}' has had no backfill`)
+  throw new NotFoundError(`Group '${group}' of topic '${topic}' has no backfill`)
 }
 
 function lineOf({ status, progress: share, processed, ratePerSecond, etaMs, error }: BackfillProgress): string {
   const parts = [progressBar(share), status, `${processed} messages`, `${Math.round(ratePerSecond)}/s`]
-  if (etaMs !== null) parts.push(`${ago(etaMs)} to go`)
+  if (etaMs !== null) parts.push(`${ago(etaMs)} left`)
   if (error !== null) parts.push(error)
   return parts.join('  ')
 }

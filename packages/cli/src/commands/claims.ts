@@ -10,13 +10,13 @@ export const list: Command = {
   summary: 'List the messages that consumers hold, the longest held first',
   arguments: [{ name: 'topic' }],
   options: {
-    group: { value: '<group>', help: 'claims of one group' },
-    consumer: { value: '<consumer>', help: 'claims of one consumer' },
-    after: { value: '<next>', help: 'claims after this one, for the next page (next in the JSON output)' },
+    group: { value: '<group>', help: 'only claims of this group' },
+    consumer: { value: '<consumer>', help: 'only claims of this consumer' },
+    after: { value: '<next>', help: "'next' of the previous page" },
     limit: { value: '<n>', help: 'maximum number of claims (default 100)' },
     ...DATABASE,
   },
-  examples: [{ run: 'tidemark claims list orders --group email', what: 'who holds what, since when and until when' }],
+  examples: [{ run: 'tidemark claims list orders --group email', what: 'holder, start and expiry of each claim' }],
   run: (given, surroundings) => {
     const query = present({
       group: given.text('group'),
@@ -37,13 +37,13 @@ export const list: Command = {
 
 export const release: Command = {
   name: 'claims release',
-  summary: 'Give a claim back at once, also one that never expires',
+  summary: 'Release a claim at once, even one that never expires',
   arguments: [{ name: 'topic' }, { name: 'claim' }],
   options: DATABASE,
   examples: [
     {
       run: 'tidemark claims release orders 0f6d1c7e-6a0e-4c8b-9d4e-0a3b5c2f7e11',
-      what: 'its messages go to other consumers; the attempt counts',
+      what: 'its messages are redelivered; the attempt counts',
     },
   ],
   run: (given, surroundings) => {
@@ -51,8 +51,8 @@ export const release: Command = {
     return withTopics(given, surroundings, async tm => {
       const done = await tm.admin.releaseClaim(topic, given.argument('claim'))
       surroundings.output.result(done, () => [
-        `The claim of '${done.consumer}' is released: ${done.released} messages are delivered again`,
-        ...(done.deadLettered > 0 ? [`${done.deadLettered} were out of attempts and are dead letters now`] : []),
+        `Claim of '${done.consumer}' released, messages to redeliver: ${done.released}`,
+        ...(done.deadLettered > 0 ? [`${done.deadLettered} had no attempts left and were dead-lettered`] : []),
       ])
       return EXIT.done
     })

@@ -12,24 +12,26 @@ const TOPIC = { name: 'topic' } as const
 const SHOWN_ERROR = 60
 
 const WHICH: OptionTable = {
-  group: { value: '<group>', help: 'those of one group' },
-  error: { value: '<name>', help: "those of one error: 'SmtpError'" },
-  key: { value: '<key>', help: 'those of one key' },
-  limit: { value: '<n>', help: 'at most so many, the oldest first' },
+  group: { value: '<group>', help: 'only dead letters of this group' },
+  error: { value: '<name>', help: "only dead letters with this error name, such as 'SmtpError'" },
+  key: { value: '<key>', help: 'only dead letters with this message key' },
+  limit: { value: '<n>', help: 'maximum number of dead letters, oldest first' },
   all: { help: 'every dead letter of the topic' },
 }
 
 export const list: Command = {
   name: 'dead-letters list',
-  summary: 'Lists the messages that ran out of attempts, the oldest first',
+  summary: 'List dead letters, oldest first',
   arguments: [TOPIC],
   options: {
-    group: { value: '<group>', help: 'those of one group' },
-    after: { value: '<id>', help: 'those after this one, for the next page' },
-    limit: { value: '<n>', help: 'at most so many; 100 if not said' },
+    group: { value: '<group>', help: 'only dead letters of this group' },
+    after: { value: '<id>', help: 'id of the last dead letter of the previous page' },
+    limit: { value: '<n>', help: 'maximum number of entries (default 100)' },
     ...DATABASE,
   },
-  examples: [{ run: 'tidemark dead-letters list orders --group email', what: 'what failed, how often, and why' }],
+  examples: [
+    { run: 'tidemark dead-letters list orders --group email', what: 'attempts and error of each dead letter' },
+  ],
   run: (given, surroundings) => {
     const query = present({
       group: given.text('group'),
@@ -58,16 +60,18 @@ export const list: Command = {
 
 export const inspect: Command = {
   name: 'dead-letters inspect',
-  summary: 'Shows one dead letter: payload, error, and every attempt',
+  summary: 'Show a dead letter with its payload, error and attempts',
   arguments: [TOPIC, { name: 'id' }],
   options: DATABASE,
-  examples: [{ run: 'tidemark dead-letters inspect orders 17', what: 'its id is in the list' }],
+  examples: [
+    { run: 'tidemark dead-letters inspect orders 17', what: "the id is the one that 'dead-letters list' shows" },
+  ],
   run: (given, surroundings) => {
     const topic = given.argument('topic')
     const id = given.wholeArgument('id')
     return withTopics(given, surroundings, async tm => {
       const letter = await tm.admin.deadLetter(topic, id)
-      if (letter === undefined) throw new NotFoundError(`Topic '${topic}' has no dead letter ${id}`)
+      if (letter === undefined) throw new NotFoundError(`Dead letter ${id} of topic '${topic}' does not exist`)
       surroundings.output.result(messageValue(letter), () => letterText(letter))
       return EXIT.done
     })
@@ -76,19 +80,19 @@ export const inspect: Command = {
 
 export const redrive: Command = {
   name: 'dead-letters redrive',
-  summary: 'Puts dead letters back into delivery, with all their attempts',
+  summary: 'Redeliver dead letters, with a full set of attempts',
   arguments: [TOPIC, { name: 'id', optional: true, many: true }],
   options: { ...WHICH, ...DATABASE },
-  examples: [{ run: 'tidemark dead-letters redrive orders --error SmtpError', what: 'what can succeed now' }],
+  examples: [{ run: 'tidemark dead-letters redrive orders --error SmtpError', what: 'all that failed with SmtpError' }],
   run: (given, surroundings) => {
     const topic = given.argument('topic')
     const filter = filterOf(given)
     return withTopics(given, surroundings, async tm => {
       const done = await tm.admin.redrive(topic, filter)
       surroundings.output.result({ topic, ...done }, () => [
-        `${done.redriven} are delivered again`,
-        ...(done.gone > 0 ? [`${done.gone} stay: their messages were cleaned up`] : []),
-        ...(done.orphaned > 0 ? [`${done.orphaned} stay: their groups are not live`] : []),
+        `Dead letters redriven: ${done.redriven}`,
+        ...(done.gone > 0 ? [`Not redriven, message cleaned up: ${done.gone}`] : []),
+        ...(done.orphaned > 0 ? [`Not redriven, group not active: ${done.orphaned}`] : []),
       ])
       return EXIT.done
     })
@@ -97,18 +101,18 @@ export const redrive: Command = {
 
 export const discard: Command = {
   name: 'dead-letters discard',
-  summary: 'Deletes dead letters',
+  summary: 'Delete dead letters permanently',
   arguments: [TOPIC, { name: 'id', optional: true, many: true }],
   options: { ...WHICH, ...YES, ...DATABASE },
-  examples: [{ run: 'tidemark dead-letters discard orders 17 18 --yes', what: 'these two, without asking' }],
+  examples: [{ run: 'tidemark dead-letters discard orders 17 18 --yes', what: 'two dead letters, no confirmation' }],
   run: (given, surroundings) => {
     const topic = given.argument('topic')
     const filter = filterOf(given)
     return withTopics(given, surroundings, async tm => {
       const which = given.flag('all') ? 'all dead letters' : 'these dead letters'
-      await confirm(given, `Discarding ${which} of '${topic}'`, surroundings.interrupted)
+      await confirm(given, `Discarding ${which} of topic '${topic}'`, surroundings.interrupted)
       const discarded = await tm.admin.discard(topic, filter)
-      surroundings.output.result({ topic, discarded }, () => [`${discarded} are gone`])
+      surroundings.output.result({ topic, discarded }, () => [`Dead letters deleted: ${discarded}`])
       return EXIT.done
     })
   },
@@ -117,7 +121,7 @@ export const discard: Command = {
 function filterOf(given: Given): DeadLetterFilter {
   const ids = given.list('id').map(text => {
     if (/^\d+$/.test(text)) return Number(text)
-    throw new UsageError(`<id> takes whole numbers, not '${text}'`)
+    throw new UsageError(`<id> must be a whole number, not '${text}'`)
   })
   const filter = present({
     ids: ids.length === 0 ? undefined : ids,
@@ -126,8 +130,9 @@ function filterOf(given: Given): DeadLetterFilter {
     key: given.text('key'),
   })
   const isAll = given.flag('all')
-  if (isAll && Object.keys(filter).length > 0) throw new UsageError('--all means all: leave out the ids and filters')
-  if (!isAll && Object.keys(filter).length === 0) throw new UsageError('Which? Give ids, a filter, or --all')
+  if (isAll && Object.keys(filter).length > 0) throw new UsageError("--all can't be combined with ids or filters")
+  if (!isAll && Object.keys(filter).length === 0)
+    throw new UsageError('No dead letters selected. Give ids, a filter, or --all')
   const limit = given.whole('limit')
   return { ...filter, ...(isAll && { all: true as const }), ...(limit !== undefined && { limit }) }
 }

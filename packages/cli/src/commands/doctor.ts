@@ -11,18 +11,18 @@ const CHECK_WIDTH = 18
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Looks at the database and the topics, and says what to do',
+  summary: 'Check the database and the topics, and suggest what to do',
   arguments: [],
   options: {
-    strict: { help: 'a warning counts as something wrong too' },
-    'open-transaction': { value: '<duration>', help: "a transaction open for longer is told of: '5m' if not said" },
-    'stuck-after': { value: '<duration>', help: "a message that waits for longer is told of: '1h' if not said" },
+    strict: { help: 'exit with 3 on warnings too' },
+    'open-transaction': { value: '<duration>', help: "age from which an open transaction is reported (default '5m')" },
+    'stuck-after': { value: '<duration>', help: "age from which a waiting message is reported (default '1h')" },
     ...DATABASE,
   },
   examples: [
     {
       run: 'tidemark doctor --database postgres://app@db/app',
-      what: 'versions, LISTEN, clocks, transactions, groups, dead letters',
+      what: 'checks versions, LISTEN, clocks, transactions, groups and dead letters',
     },
   ],
   run: async (given, surroundings) => {

@@ -17,7 +17,7 @@ export const GROUP_HEADINGS = [
   'processed',
   'failed',
   'lost',
-  'heard of',
+  'last heartbeat',
 ] as const
 
 export const groupRow = (group: GroupHealth): (string | number)[] => [
@@ -46,7 +46,7 @@ export const CONSUMER_HEADINGS = [
   'p95 ms',
   'p99 ms',
   'last active',
-  'heard of',
+  'last heartbeat',
 ] as const
 
 export const consumerRow = (consumer: ConsumerHealth): (string | number)[] => [

@@ -13,10 +13,10 @@ const TOPIC_AND_GROUP = [{ name: 'topic' }, { name: 'group', optional: true }] a
 
 export const list: Command = {
   name: 'groups list',
-  summary: 'Lists the groups with their health, of one topic or of all',
+  summary: 'List consumer groups with their status and lag, of one topic or of all',
   arguments: [{ name: 'topic', optional: true }],
   options: DATABASE,
-  examples: [{ run: 'tidemark groups list orders', what: 'who is subscribed, how far each is, and what waits' }],
+  examples: [{ run: 'tidemark groups list orders', what: 'status, lag and messages in flight of each group' }],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const one = given.argument('topic')
@@ -30,10 +30,10 @@ export const list: Command = {
 
 export const consumers: Command = {
   name: 'groups consumers',
-  summary: 'Lists the consumers of a group, or of all groups of a topic, in every process',
+  summary: 'List the consumers of a group or of a whole topic, in every process',
   arguments: TOPIC_AND_GROUP,
   options: DATABASE,
-  examples: [{ run: 'tidemark groups consumers orders email', what: 'what each has done, how fast, and when last' }],
+  examples: [{ run: 'tidemark groups consumers orders email', what: 'throughput and last activity of each consumer' }],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const group = given.argument('group')
@@ -45,14 +45,16 @@ export const consumers: Command = {
 
 export const retries: Command = {
   name: 'groups retries',
-  summary: 'Lists the messages that wait to be delivered to a group again, by id',
+  summary: 'List the messages that wait for redelivery to a group, by id',
   arguments: TOPIC_AND_GROUP,
   options: {
-    after: { value: '<id>', help: 'those after this message, for the next page' },
-    limit: { value: '<n>', help: 'at most so many; 100 if not said' },
+    after: { value: '<id>', help: 'id of the last message of the previous page' },
+    limit: { value: '<n>', help: 'maximum number of entries (default 100)' },
     ...DATABASE,
   },
-  examples: [{ run: 'tidemark groups retries orders email', what: 'when each is due, how often it failed, and why' }],
+  examples: [
+    { run: 'tidemark groups retries orders email', what: 'due time, attempts and last error of each message' },
+  ],
   run: (given, surroundings) => {
     const group = given.argument('group')
     const query = present({
@@ -93,7 +95,7 @@ function deed({ verb, summary, options = {}, example, danger, prepare }: Deed): 
       const act = prepare(given)
       const topic = given.argument('topic')
       const group = given.argument('group')
-      const who = group === '' ? `the queue '${topic}'` : `group '${group}' of '${topic}'`
+      const who = group === '' ? `queue '${topic}'` : `group '${group}' of topic '${topic}'`
       return withTopics(given, surroundings, async tm => {
         if (danger !== undefined) await confirm(given, `${danger} ${who}`, surroundings.interrupted)
         const { text, fields } = await act(tm, topic, group)
@@ -106,8 +108,8 @@ function deed({ verb, summary, options = {}, example, danger, prepare }: Deed): 
 
 export const pause = deed({
   verb: 'pause',
-  summary: 'Lets a group get nothing more, wherever its consumers run',
-  example: { run: 'tidemark groups pause orders email', what: 'its messages are kept meanwhile' },
+  summary: 'Pause delivery to a group, in every process',
+  example: { run: 'tidemark groups pause orders email', what: 'messages are kept until it is resumed' },
   prepare: () => async (tm, topic, group) => {
     await tm.admin.pauseGroup(topic, group)
     return { text: 'is paused', fields: { status: 'PAUSED' } }
@@ -116,19 +118,19 @@ export const pause = deed({
 
 export const resume = deed({
   verb: 'resume',
-  summary: 'Lets a paused group go on',
-  example: { run: 'tidemark groups resume orders email', what: 'where it was' },
+  summary: 'Resume delivery to a paused group',
+  example: { run: 'tidemark groups resume orders email', what: 'delivery continues at its cursor' },
   prepare: () => async (tm, topic, group) => {
     await tm.admin.resumeGroup(topic, group)
-    return { text: 'goes on', fields: { status: 'ACTIVE' } }
+    return { text: 'is active again', fields: { status: 'ACTIVE' } }
   },
 })
 
 export const cancel = deed({
   verb: 'cancel',
-  summary: 'Ends a subscription for good; nothing is kept for it any more',
+  summary: 'Cancel a subscription permanently; messages are no longer kept for it',
   danger: 'Cancelling',
-  example: { run: 'tidemark groups cancel orders email --yes', what: 'its consumers stop' },
+  example: { run: 'tidemark groups cancel orders email --yes', what: 'its consumers stop in every process' },
   prepare: () => async (tm, topic, group) => {
     await tm.admin.cancelGroup(topic, group)
     return { text: 'is cancelled', fields: { status: 'CANCELLED' } }
@@ -137,19 +139,19 @@ export const cancel = deed({
 
 export const resurrect = deed({
   verb: 'resurrect',
-  summary: 'Brings a dead group back, where it stopped',
+  summary: 'Reactivate a dead group at the position where it stopped',
   options: {
-    'from-now': { help: 'begins at the present instead; what it missed is lost to it' },
-    'max-messages': { value: '<n>', help: 'the newest so many of what it missed' },
+    'from-now': { help: 'start at the newest message instead; the group never receives what it missed' },
+    'max-messages': { value: '<n>', help: 'maximum number of missed messages to deliver, newest first' },
   },
   example: {
     run: 'tidemark groups resurrect orders email --max-messages 10000',
-    what: 'and the newest 10 000 come back',
+    what: 'deliver the newest 10 000 of the missed messages',
   },
   prepare: given => {
     const maxMessages = given.whole('max-messages', { min: 0 })
     const fromNow = given.flag('from-now')
-    if (fromNow && maxMessages !== undefined) throw new UsageError('--from-now and --max-messages exclude each other')
+    if (fromNow && maxMessages !== undefined) throw new UsageError("--from-now and --max-messages can't be combined")
     const options = fromNow
       ? { backfill: false as const }
       : maxMessages === undefined
@@ -159,7 +161,7 @@ export const resurrect = deed({
       const resurrected = await tm.admin.resurrectGroup(topic, group, options)
       const { skipped, lost } = resurrected
       return {
-        text: `is back; ${skipped} messages were left out, ${lost} were cleaned up meanwhile`,
+        text: `is active again; ${skipped} messages were skipped, ${lost} had been cleaned up`,
         fields: resurrected,
       }
     }
@@ -168,63 +170,73 @@ export const resurrect = deed({
 
 export const acknowledgeLoss = deed({
   verb: 'acknowledge-loss',
-  summary: 'Take note of the messages that a group has lost; health shows them until then',
-  example: { run: 'tidemark groups acknowledge-loss orders email', what: 'the count itself stays' },
+  summary: 'Acknowledge the messages that a group has lost, so that health no longer reports them',
+  example: { run: 'tidemark groups acknowledge-loss orders email', what: 'the total count remains' },
   prepare: () => async (tm, topic, group) => {
     const { acknowledged } = await tm.admin.acknowledgeLoss(topic, group)
-    return { text: `had lost ${acknowledged} messages that nobody had acknowledged`, fields: { acknowledged } }
+    return { text: `had ${acknowledged} unacknowledged lost messages`, fields: { acknowledged } }
   },
 })
 
 export const reset = deed({
   verb: 'reset',
-  summary: 'Moves a group to a position, back or forth',
-  options: { to: { value: '<position>', help: 'now, beginning, a time (2026-05-01T12:00:00Z) or a message id' } },
+  summary: 'Move a group to a position, backward or forward',
+  options: {
+    to: { value: '<position>', help: 'target position: now, beginning, a time (2026-05-01T12:00:00Z) or a message id' },
+  },
   example: {
     run: 'tidemark groups reset orders email --to beginning',
-    what: 'it gets everything that is kept once more',
+    what: 'redeliver all retained messages',
   },
   prepare: given => {
     const to = given.position('to')
-    if (to === undefined) throw new UsageError('Reset it to where? Give --to now, beginning, a time or a message id')
+    if (to === undefined) throw new UsageError('No position given. Use --to now, beginning, a time or a message id')
     return async (tm, topic, group) => {
       await tm.admin.resetGroup(topic, group, to)
-      return { text: `is at ${given.text('to')}`, fields: { to } }
+      return { text: `was moved to ${given.text('to')}`, fields: { to } }
     }
   },
 })
 
 export const remove = deed({
   verb: 'remove',
-  summary: 'Cancels a group, waits for its work in flight, and deletes it; its dead letters stay',
+  summary: 'Cancel a group, wait for its messages in flight, and delete it; its dead letters remain',
   danger: 'Removing',
-  options: { timeout: { value: '<duration>', help: "how long to wait for its work: '10s' if not said" } },
-  example: { run: 'tidemark groups remove orders email --yes', what: 'without asking' },
+  options: { timeout: { value: '<duration>', help: "maximum wait for messages in flight (default '10s')" } },
+  example: { run: 'tidemark groups remove orders email --yes', what: 'no confirmation' },
   prepare: given => {
     const timeout = given.duration('timeout')
     return async (tm, topic, group) => {
       const removed = await tm.admin.removeGroup(topic, group, timeout === undefined ? {} : { timeout })
-      return { text: `is removed; ${removed.abandoned} messages were in flight`, fields: removed }
+      return { text: `was removed; ${removed.abandoned} messages were still in flight`, fields: removed }
     }
   },
 })
 
 export const forceComplete: Command = {
   name: 'groups force-complete',
-  summary: 'Reference topics: what waits only for groups that are gone, and is old enough, waits no longer',
+  summary: 'Complete old messages of a reference topic that wait only for groups that no longer exist',
   arguments: [{ name: 'topic' }],
-  options: { 'older-than': { value: '<duration>', help: 'how old a message must be' }, ...YES, ...DATABASE },
+  options: {
+    'older-than': { value: '<duration>', help: "minimum age of the messages, such as '24h'" },
+    ...YES,
+    ...DATABASE,
+  },
   examples: [
-    { run: 'tidemark groups force-complete orders --older-than 24h --yes', what: 'so that it can be cleaned up' },
+    { run: 'tidemark groups force-complete orders --older-than 24h --yes', what: 'clean-up can then remove them' },
   ],
   run: (given, surroundings) => {
     const topic = given.argument('topic')
     const olderThan = given.duration('older-than')
-    if (olderThan === undefined) throw new UsageError("How old must they be? Give --older-than, for example '24h'")
+    if (olderThan === undefined) throw new UsageError("No age given. Use --older-than, for example '24h'")
     return withTopics(given, surroundings, async tm => {
-      await confirm(given, `Completing what waits in '${topic}' for groups that are gone`, surroundings.interrupted)
+      await confirm(
+        given,
+        `Completing messages of topic '${topic}' that wait only for removed groups`,
+        surroundings.interrupted,
+      )
       const completed = await tm.admin.completeOrphans(topic, { olderThan })
-      surroundings.output.result({ topic, completed }, () => [`${completed} messages of '${topic}' wait no longer`])
+      surroundings.output.result({ topic, completed }, () => [`Messages of topic '${topic}' completed: ${completed}`])
       return EXIT.done
     })
   },

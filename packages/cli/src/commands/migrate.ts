@@ -8,19 +8,19 @@ type Versions = { readonly what: string; readonly found: number; readonly newest
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'Brings the schema up to date: of the topics, or of the indexes of runs',
+  summary: 'Upgrade the schema of the topics or of the run indexes',
   arguments: [],
   options: {
     index: {
       value: '<address>',
-      help: 'the indexes of all runs at sqlite:<folder> or postgres://… instead of the topics',
+      help: 'upgrade all run indexes at sqlite:<folder> or postgres://… instead of the topics',
     },
-    check: { help: 'looks only, and ends with 3 where something is to be done' },
+    check: { help: 'only check; exit with 3 if an upgrade is required' },
     ...DATABASE,
   },
   examples: [
-    { run: 'tidemark migrate --database sqlite:./data/topics.db', what: 'makes the namespace where there is none' },
-    { run: 'tidemark migrate --index sqlite:./data/index --check', what: 'which runs have an older schema' },
+    { run: 'tidemark migrate --database sqlite:./data/topics.db', what: 'creates the namespace if it does not exist' },
+    { run: 'tidemark migrate --index sqlite:./data/index --check', what: 'list runs with an older schema' },
   ],
   run: async (given, surroundings) => {
     const looksOnly = given.flag('check')
@@ -32,10 +32,10 @@ export const migrate: Command = {
     const didSomething = isBehind && !looksOnly
     surroundings.output.result({ migrated: didSomething, versions }, () => [
       ...table(
-        ['what', 'version found', 'newest'],
+        ['schema', 'version', 'newest'],
         versions.map(({ what, found, newest }) => [what, found === 0 ? 'none' : String(found), newest]),
       ),
-      didSomething ? 'brought up to date' : isBehind ? 'something is to be done' : 'nothing is to be done',
+      didSomething ? 'upgraded' : isBehind ? 'an upgrade is required' : 'up to date',
     ])
     return isBehind && looksOnly ? EXIT.found : EXIT.done
   },

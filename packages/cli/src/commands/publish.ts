@@ -13,20 +13,20 @@ const BATCH = 500
 
 export const publish: Command = {
   name: 'publish',
-  summary: 'Publishes a message, or every line of standard input',
+  summary: 'Publish a message, or one for each line of standard input',
   arguments: [{ name: 'topic' }, { name: 'payload', optional: true }],
   options: {
-    text: { help: 'the payload, or each line, is text and not JSON' },
-    key: { value: '<key>', help: 'messages of one key meet the same consumer' },
-    header: { value: '<name=value>', help: 'a header', many: true },
-    'message-id': { value: '<id>', help: 'the same id again is stored once' },
+    text: { help: 'treat the payload, or each line, as text instead of JSON' },
+    key: { value: '<key>', help: 'message key; messages with the same key go to the same consumer' },
+    header: { value: '<name=value>', help: 'message header', many: true },
+    'message-id': { value: '<id>', help: 'id for deduplication; a second message with the same id is not stored' },
     ...DATABASE,
   },
   examples: [
-    { run: `tidemark publish orders '{"orderId": 7}' --key customer-3`, what: 'one message' },
+    { run: `tidemark publish orders '{"orderId": 7}' --key customer-3`, what: 'publish one message' },
     {
       run: 'tidemark publish orders < orders.jsonl',
-      what: 'one a line, 500 in a transaction; empty lines are left out',
+      what: 'one message per line, 500 per transaction; empty lines are skipped',
     },
   ],
   endsItself: true,
@@ -43,15 +43,16 @@ function one(given: Given, { output }: Surroundings): Work {
   const options = present({ key: given.text('key'), headers: headersOf(given), messageId: given.text('message-id') })
   return async tm => {
     const ref = await tm.publish(given.argument('topic'), payload, options)
-    output.result(ref, () => [`${ref.messageId}${ref.duplicate ? ' (was stored before)' : ''}`])
+    output.result(ref, () => [`${ref.messageId}${ref.duplicate ? ' (already stored)' : ''}`])
     return EXIT.done
   }
 }
 
 function lines(given: Given, surroundings: Surroundings): Work {
-  if (process.stdin.isTTY) throw new UsageError('Publish what? Give the payload, or lines on standard input')
+  if (process.stdin.isTTY)
+    throw new UsageError('No payload given. Pass it as an argument, or pipe lines to standard input')
   for (const option of ['key', 'header', 'message-id']) {
-    if (given.text(option) !== undefined) throw new UsageError(`--${option} is for a payload given as an argument`)
+    if (given.text(option) !== undefined) throw new UsageError(`--${option} requires the payload as an argument`)
   }
   return tm => publishLines(tm, given, surroundings)
 }
@@ -102,7 +103,7 @@ function payloadOf(given: Given, text: string, what: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UsageError(`${what} is not JSON. Quote it as JSON, or give --text to publish it as text`)
+    throw new UsageError(`${what} is not valid JSON. Quote it as JSON, or use --text to publish it as text`)
   }
 }
 
@@ -112,7 +113,7 @@ function headersOf(given: Given): Record<string, string> | undefined {
   return Object.fromEntries(
     headers.map(header => {
       const at = header.indexOf('=')
-      if (at < 1) throw new UsageError(`--header takes name=value, not '${header}'`)
+      if (at < 1) throw new UsageError(`--header must be name=value, not '${header}'`)
       return [header.slice(0, at), header.slice(at + 1)]
     }),
   )

@@ -6,13 +6,13 @@ import { EXIT } from '../exit-codes.ts'
 
 export const repair: Command = {
   name: 'repair',
-  summary: 'Mends a namespace: after a logical restore into another PostgreSQL cluster, or a damaged SQLite file',
+  summary: 'Repair a namespace after a logical restore into another PostgreSQL cluster, or a damaged SQLite file',
   arguments: [],
   options: { ...YES, ...DATABASE },
   examples: [
     {
       run: 'tidemark repair --database postgres://app@new-db/app --yes',
-      what: "once, before anything else runs on it: the positions become the new server's",
+      what: "run once, before any other program: rebases the cursors to the new server's transaction ids",
     },
   ],
   run: async (given, surroundings) => {
@@ -21,7 +21,7 @@ export const repair: Command = {
     const { output } = surroundings
     const report = await output.liveLine().during('repairing', repairNamespace(url, { namespace }))
     output.result(report, () => [
-      ...(report.problems.length === 0 ? ['nothing is wrong'] : report.problems.map(problem => `found: ${problem}`)),
+      ...(report.problems.length === 0 ? ['no problems found'] : report.problems.map(problem => `found: ${problem}`)),
       ...report.changes.map(change => `done: ${change}`),
       ...(report.mended ? [] : ['it could not be mended: restore it from a backup']),
     ])

@@ -3,14 +3,15 @@ import { DATA } from '../data-option.ts'
 
 export const runs: Command = {
   name: 'runs',
-  summary: 'Lists the runs that are stored, or shows one',
+  summary: 'List the stored runs, or show one',
   arguments: [{ name: 'run', optional: true }],
   options: {
     ...DATA,
-    index: { value: '<address>', help: 'the indexes, where they are not in the data folder' },
+    index: {
+      value: '<address>',
+      help: 'URL of the indexes: sqlite:<folder> or postgres://… (default: in the data folder)',
+    },
   },
-  examples: [
-    { run: 'tidemark runs --data ./data', what: 'when each began, what is stored of it, and whether it is indexed' },
-  ],
+  examples: [{ run: 'tidemark runs --data ./data', what: 'start time, stored ticks and indexed ticks of each run' }],
   run: async (...call) => (await import('../runs/list-runs.ts')).listStoredRuns(...call),
 }

@@ -5,20 +5,23 @@ import { SERVER } from '../server-options.ts'
 
 export const serve: Command = {
   name: 'serve',
-  summary: 'Serves topics and indexed runs over HTTP, until Ctrl-C',
+  summary: 'Serve topics and indexed runs over HTTP until Ctrl-C',
   arguments: [],
   options: {
     ...DATABASE,
-    index: { value: '<address>', help: 'the indexes of runs: sqlite:<folder> or postgres://…' },
-    data: { ...DATA.data, help: "what 'tidemark start' has kept there, where neither --database nor --index is given" },
+    index: { value: '<address>', help: 'URL of the run indexes: sqlite:<folder> or postgres://…' },
+    data: {
+      ...DATA.data,
+      help: "data folder of 'tidemark start', used without --database and --index (default ./data)",
+    },
     ...SERVER,
   },
   examples: [
     {
       run: 'tidemark serve --database postgres://app@db/app',
-      what: 'topics, groups, dead letters, and pull consumption',
+      what: 'topics, groups, dead letters and pull consumption',
     },
-    { run: 'tidemark serve --data ./data --port 8080', what: 'the topics and the runs of that folder' },
+    { run: 'tidemark serve --data ./data --port 8080', what: 'topics and runs of a data folder' },
   ],
   endsItself: true,
   run: async (...call) => (await import('../start/serve.ts')).serveAlone(...call),

@@ -4,31 +4,30 @@ import { SERVER } from '../server-options.ts'
 
 export const start: Command = {
   name: 'start',
-  summary:
-    'Runs the whole pipeline on this machine, with a server to look at it: simulation, batch files, topics, indexes',
+  summary: 'Run the pipeline (simulation, batch files, topics, indexes) and its HTTP server',
   arguments: [],
   options: {
     ...DATA,
-    new: { help: 'begins a new run; else it goes on with the newest' },
-    ticks: { value: '<n>', help: 'makes so many more, indexes them and ends; else Ctrl-C ends it' },
+    new: { help: 'start a new run instead of continuing the newest' },
+    ticks: { value: '<n>', help: 'number of ticks to simulate and index before exiting (default: until Ctrl-C)' },
     ingest: {
       value: '<run>',
-      help: "takes this run's ticks over HTTP (docs/http.md) in place of a simulation's; 'new' makes an id and prints it",
+      help: "accept the ticks of this run over HTTP (docs/http.md) instead of simulating; 'new' creates and prints a run id",
     },
     'max-disk': {
       value: '<size>',
       help: "disk budget at which the source pauses, such as 10GB, or 'none' (default 2GB)",
     },
-    'no-server': { help: 'the pipeline alone' },
+    'no-server': { help: 'run without the HTTP server' },
     ...SERVER,
   },
   examples: [
-    { run: 'tidemark start', what: 'goes on with the newest run in ./data, and prints the address to look at' },
-    { run: 'tidemark start --ticks 300 --new', what: '300 ticks of a new run' },
-    { run: 'tidemark start --ingest new', what: 'your own simulation, in any language, sends its ticks' },
+    { run: 'tidemark start', what: 'continue the newest run in ./data and print the address of the server' },
+    { run: 'tidemark start --ticks 300 --new', what: 'simulate 300 ticks of a new run' },
+    { run: 'tidemark start --ingest new', what: 'accept ticks from a simulation in any language' },
     {
       run: 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__TICKS_PER_SECOND=20 tidemark start',
-      what: 'every option of docs/configuration.md can be set by the environment',
+      what: 'environment variables set every option of docs/configuration.md',
     },
   ],
   endsItself: true,

@@ -6,18 +6,18 @@ import { messageLine, messageValue } from '../output/message.ts'
 
 export const tail: Command = {
   name: 'tail',
-  summary: 'Shows what is published from now on, without consuming it',
+  summary: 'Show messages as they are published, without consuming them',
   arguments: [{ name: 'topic' }],
   options: {
-    last: { value: '<n>', help: 'begins with the newest n that are there' },
-    key: { value: '<key>', help: 'only messages of this key' },
-    count: { value: '<n>', help: 'ends after so many' },
-    once: { help: 'ends after those that are there' },
+    last: { value: '<n>', help: 'show the newest n stored messages first (default 0)' },
+    key: { value: '<key>', help: 'only messages with this key' },
+    count: { value: '<n>', help: 'exit after n messages' },
+    once: { help: 'exit after the stored messages' },
     ...DATABASE,
   },
   examples: [
-    { run: 'tidemark tail orders --last 10', what: 'the newest ten, and then whatever comes; Ctrl-C ends it' },
-    { run: 'tidemark tail orders --json | jq .payload', what: 'one JSON document a line' },
+    { run: 'tidemark tail orders --last 10', what: 'the newest ten, then new messages until Ctrl-C' },
+    { run: 'tidemark tail orders --json | jq .payload', what: 'one JSON document per line' },
   ],
   endsItself: true,
   run: (given, surroundings) => {

@@ -11,41 +11,46 @@ import { GROUP_HEADINGS, groupRow } from './group-rows.ts'
 const TOPIC = { name: 'topic' } as const
 
 const SETTINGS: OptionTable = {
-  semantics: { value: '<kind>', help: 'queue or pub-sub' },
-  tracking: { value: '<kind>', help: 'offset or reference; of a topic that exists, it is switched while groups run' },
-  retention: { value: '<duration>', help: "how long a message is kept once every group has it: '24h', forever" },
+  semantics: { value: '<kind>', help: 'queue or pub-sub (default queue)' },
+  tracking: { value: '<kind>', help: 'offset or reference; an existing topic is switched while its groups run' },
+  retention: {
+    value: '<duration>',
+    help: "retention of messages that every group has consumed: a duration such as '24h', or forever",
+  },
   'max-retention': {
     value: '<duration>',
-    help: "after this it goes whatever the groups do: '30d', none (default with --retention forever)",
+    help: "maximum age of a message, consumed or not: a duration such as '30d', or none (default with --retention forever)",
   },
   'zero-subscription-retention': {
     value: '<duration>',
-    help: "how long messages are kept while nobody is subscribed: '24h', forever (default with --retention forever)",
+    help: "retention while the topic has no subscription: a duration such as '24h', or forever (default with --retention forever)",
   },
   'block-publish-without-subscription': {
     value: '<true|false>',
-    help: 'true: publishing fails while nobody is subscribed',
+    help: 'whether publishing fails while the topic has no subscription',
   },
   'zombie-ttl': {
     value: '<duration>',
-    help: 'a group with messages waiting that does not move for so long is reported',
+    help: 'time without progress after which a group with waiting messages is reported',
   },
-  'advance-zombies': { value: '<true|false>', help: 'true: such a group is moved on' },
-  lease: { value: '<duration>', help: 'how long a claim holds; 0s for ever' },
-  'max-attempts': { value: '<n>', help: 'then a message becomes a dead letter' },
-  'backoff-initial': { value: '<duration>', help: 'the wait before the second attempt' },
-  'backoff-max': { value: '<duration>', help: 'the longest wait' },
-  'dedupe-window': { value: '<duration>', help: 'how long a message id is remembered' },
-  'max-message-bytes': { value: '<n>', help: 'the size limit of one message' },
-  'partition-rows': { value: '<n>', help: 'PostgreSQL: rows per partition of the log; fixed when it is made' },
+  'advance-zombies': { value: '<true|false>', help: 'whether a group past --zombie-ttl is moved forward' },
+  lease: { value: '<duration>', help: 'lease of a claim; 0s never expires' },
+  'max-attempts': { value: '<n>', help: 'delivery attempts before a message is dead-lettered' },
+  'backoff-initial': { value: '<duration>', help: 'delay before the second attempt' },
+  'backoff-max': { value: '<duration>', help: 'maximum delay between attempts' },
+  'dedupe-window': { value: '<duration>', help: 'time for which message ids are deduplicated, or forever' },
+  'max-message-bytes': { value: '<n>', help: 'maximum size of a message in bytes' },
+  'partition-rows': { value: '<n>', help: 'PostgreSQL only: rows per partition of the log; fixed at creation' },
 }
 
 export const list: Command = {
   name: 'topics list',
-  summary: 'Lists the topics',
+  summary: 'List topics with their settings',
   arguments: [],
   options: DATABASE,
-  examples: [{ run: 'tidemark topics list --database sqlite:./data/topics.db', what: 'every topic with its settings' }],
+  examples: [
+    { run: 'tidemark topics list --database sqlite:./data/topics.db', what: 'every topic of the default namespace' },
+  ],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const topics = await tm.admin.topics()
@@ -69,10 +74,10 @@ export const list: Command = {
 
 export const describe: Command = {
   name: 'topics describe',
-  summary: 'Shows one topic, its settings and its groups',
+  summary: 'Show a topic with its settings and groups',
   arguments: [TOPIC],
   options: DATABASE,
-  examples: [{ run: 'tidemark topics describe orders --json', what: 'all that is known of it, for a program' }],
+  examples: [{ run: 'tidemark topics describe orders --json', what: 'everything about the topic, as JSON' }],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const name = given.argument('topic')
@@ -96,13 +101,13 @@ export const describe: Command = {
 
 export const configure: Command = {
   name: 'topics configure',
-  summary: 'Makes a topic, or changes the settings given of one that exists',
+  summary: 'Create a topic, or change the given settings of an existing one',
   arguments: [TOPIC],
   options: { ...SETTINGS, ...DATABASE },
   examples: [
     {
       run: 'tidemark topics configure orders --semantics pub-sub --retention 7d --max-attempts 3',
-      what: 'every group gets every message, three times at most',
+      what: 'every group receives every message; at most three attempts each',
     },
   ],
   run: (given, surroundings) => {
@@ -117,9 +122,9 @@ export const configure: Command = {
         await surroundings.output.liveLine().during(`switching to ${tracking}`, tm.admin.setTracking(name, tracking))
         config = { ...config, tracking }
       }
-      const verb = existing === undefined ? 'made' : 'changed'
+      const verb = existing === undefined ? 'created' : 'updated'
       surroundings.output.result({ topic: name, created: existing === undefined, config }, () => [
-        `topic '${name}' is ${verb}`,
+        `Topic '${name}' ${verb}`,
       ])
       return EXIT.done
     })
@@ -128,17 +133,17 @@ export const configure: Command = {
 
 export const remove: Command = {
   name: 'topics delete',
-  summary: 'Deletes a topic with its messages, groups and dead letters',
+  summary: 'Delete a topic with its messages, groups and dead letters',
   arguments: [TOPIC],
   options: { ...YES, ...DATABASE },
-  examples: [{ run: 'tidemark topics delete orders --yes', what: 'without asking' }],
+  examples: [{ run: 'tidemark topics delete orders --yes', what: 'no confirmation' }],
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const name = given.argument('topic')
       await tm.admin.describeTopic(name)
       await confirm(given, `Deleting topic '${name}' with all its messages`, surroundings.interrupted)
       await tm.admin.deleteTopic(name)
-      surroundings.output.result({ topic: name, deleted: true }, () => [`topic '${name}' is deleted`])
+      surroundings.output.result({ topic: name, deleted: true }, () => [`Topic '${name}' deleted`])
       return EXIT.done
     }),
 }

@@ -9,7 +9,7 @@ export const dataFolderOf = (given: Given): string => given.text('data') ?? './d
 /** Opening would make the folder, and find it empty. */
 export async function openStorage(given: Given): Promise<Storage> {
   const root = join(dataFolderOf(given), 'storage')
-  if (!existsSync(root)) throw new NotFoundError(`There is no ${root}. Give the folder of the runs with --data`)
+  if (!existsSync(root)) throw new NotFoundError(`Folder ${root} does not exist. Give the data folder with --data`)
   return await FileSystemStorage.open({ root })
 }
 

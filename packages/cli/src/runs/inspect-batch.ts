@@ -28,7 +28,7 @@ async function fileOf(given: Given, runId: string, tick: number | undefined): Pr
   for await (const batch of batchesOf(await openStorage(given), runId, tick)) last = batch
   if (last === undefined || (tick !== undefined && last.tickEnd < tick)) {
     throw new NotFoundError(
-      `Run ${runId} has ${tick === undefined ? 'nothing' : `no tick ${tick}`} stored in ${dataFolderOf(given)}`,
+      `Run ${runId} has no stored ${tick === undefined ? 'batches' : `tick ${tick}`} in ${dataFolderOf(given)}`,
     )
   }
   return join(dataFolderOf(given), 'storage', last.key)
@@ -43,8 +43,8 @@ async function showFile(file: BatchFile, output: Output): Promise<void> {
     facts([
       ['file', path],
       ['run', runId],
-      ['ticks', `${tickStart} to ${tickEnd}, ${tickCount} of them`],
-      ['size', `${megabytes(bytes)}, of ${megabytes(content)}`],
+      ['ticks', `${tickCount}, from ${tickStart} to ${tickEnd}`],
+      ['size', `${megabytes(bytes)}, ${megabytes(content)} uncompressed`],
       ['verified', output.paint('green', 'whole')],
     ]),
   )
@@ -56,7 +56,7 @@ async function showTick(file: BatchFile, tick: number, output: Output): Promise<
   for await (const each of file.ticks()) if (each.tick === tick) found = decodeTick(each.bytes)
   if (found === undefined) {
     throw new NotFoundError(
-      `${file.path} has no tick ${tick}: it holds ${file.tickCount} of ${file.tickStart} to ${file.tickEnd}`,
+      `${file.path} does not contain tick ${tick}. It contains ${file.tickCount} ticks from ${file.tickStart} to ${file.tickEnd}`,
     )
   }
   const { runId, capturedAt, cells, organisms } = found

@@ -23,7 +23,7 @@ export async function serveAlone(given: Given, surroundings: Surroundings): Prom
   await using topics = database && (await open(address, options))
   await using server = await openServer(choice, { logger, ...(topics && { topics }), ...(indexes && { indexes }) })
   const { url } = server
-  output.next({ event: 'serving', url }, () => `serving ${output.paint('cyan', url)}; Ctrl-C stops`)
+  output.next({ event: 'serving', url }, () => `serving ${output.paint('cyan', url)}; press Ctrl-C to stop`)
   if (!interrupted.aborted) await new Promise(resolve => interrupted.addEventListener('abort', resolve, { once: true }))
   return EXIT.done
 }
@@ -36,7 +36,7 @@ function servedBy(given: Given, { environment }: Surroundings): Served {
   const folder = dataFolderOf(given)
   const topics = join(folder, 'topics.db')
   if (!existsSync(topics)) {
-    throw new NotFoundError(`There is nothing to serve in ${folder}. Give --database, --index or --data`)
+    throw new NotFoundError(`Folder ${folder} holds nothing to serve. Give --database, --index or --data`)
   }
   return { database: { url: `sqlite:${topics}`, namespace }, indexes: `sqlite:${join(folder, 'index')}` }
 }

@@ -37,8 +37,9 @@ function ingestedRunOf(given: Given): string | undefined {
   const run = given.text('ingest')
   if (run === undefined) return undefined
   const other = ['new', 'ticks', 'no-server'].find(name => given.flag(name) || given.text(name) !== undefined)
-  if (other !== undefined) throw new UsageError(`--ingest takes ticks over HTTP until Ctrl-C: leave --${other} out`)
+  if (other !== undefined)
+    throw new UsageError(`--ingest can't be combined with --${other}: it accepts ticks over HTTP until Ctrl-C`)
   if (run === 'new') return makeRunId()
-  if (!isRunId(run)) throw new UsageError(`--ingest takes a run's id, or 'new', not '${run}'`)
+  if (!isRunId(run)) throw new UsageError(`--ingest must be a run id or 'new', not '${run}'`)
   return run
 }

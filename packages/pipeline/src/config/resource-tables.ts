@@ -5,20 +5,20 @@ import { externalTopics, topicSettings } from './topic-settings.ts'
 /** One database of topics for the pipeline. */
 export const TOPICS_OPTIONS = {
   url: text({
-    says: 'Where the topics are. Relative to the working folder.',
+    says: 'Database of the topics. A file is relative to the working directory.',
     allowed: "`'sqlite:<file>'` or `'postgres://…'`",
     required: true,
     secret: true,
   }),
-  namespace: text({ says: 'A complete set of topics of its own.', default: 'default' }),
+  namespace: text({ says: 'Namespace: an isolated set of topics.', default: 'default' }),
   durability: choice(['full', 'process'], {
-    says: 'SQLite: what a publish survives: a power failure, or only the end of the process.',
+    says: 'SQLite only. `full`: a publish survives a power failure. `process`: it survives the end of the process.',
     default: 'full',
   }),
-  busyTimeout: duration({ says: "SQLite: how long a write waits for other processes' writes.", default: '10s' }),
-  poolSize: whole({ says: 'PostgreSQL: connections at most.', min: 2, max: 1_000, default: 10 }),
+  busyTimeout: duration({ says: "SQLite only: maximum wait for other processes' writes.", default: '10s' }),
+  poolSize: whole({ says: 'PostgreSQL only: maximum number of connections.', min: 2, max: 1_000, default: 10 }),
   statementTimeout: duration({
-    says: 'PostgreSQL: how long a statement may take. A connection that has not answered by then is replaced.',
+    says: 'PostgreSQL only: statement timeout. A connection that does not answer in time is replaced.',
     default: '30s',
   }),
   settings: topicSettings,
@@ -26,14 +26,25 @@ export const TOPICS_OPTIONS = {
 } as const satisfies OptionTable
 
 export const STORAGE_OPTIONS = {
-  root: text({ says: 'The folder; it is made if it isn’t there.', allowed: 'the path of a folder', required: true }),
-  compression: choice(['zstd', 'none'], { says: 'Of what is written; what is read tells itself.', default: 'zstd' }),
-  level: whole({ says: 'Of zstd.', min: 1, max: 19, default: 3 }),
-  maxTickBytes: whole({ says: "A single tick's bytes, at most.", min: 1, max: 2 ** 31 - 1, default: 64 * 1024 ** 2 }),
-  maxFileBytes: whole({ says: 'What a file may decompress to, at most.', min: 1, default: 4 * 1024 ** 3 }),
-  maxBatchBytes: whole({ says: 'What is read into memory at once, at most.', min: 1, default: 512 * 1024 ** 2 }),
+  root: text({
+    says: 'Folder of the batch files. It is created if missing.',
+    allowed: 'the path of a folder',
+    required: true,
+  }),
+  compression: choice(['zstd', 'none'], {
+    says: 'Compression of new files. Existing files are detected.',
+    default: 'zstd',
+  }),
+  level: whole({ says: 'zstd compression level, 1 to 19.', min: 1, max: 19, default: 3 }),
+  maxTickBytes: whole({ says: 'Maximum size of a tick in bytes.', min: 1, max: 2 ** 31 - 1, default: 64 * 1024 ** 2 }),
+  maxFileBytes: whole({ says: 'Maximum decompressed size of a file in bytes.', min: 1, default: 4 * 1024 ** 3 }),
+  maxBatchBytes: whole({
+    says: 'Maximum bytes of a batch read into memory at once.',
+    min: 1,
+    default: 512 * 1024 ** 2,
+  }),
   sharedReadBytes: whole({
-    says: 'What services of one thread that read the same batch share in memory, at most: the file is then read once. `0`: nothing.',
+    says: 'Memory in bytes in which services of one thread share a batch, so that its file is read once. `0` disables it.',
     min: 0,
     default: 16 * 1024 ** 2,
   }),
@@ -41,28 +52,40 @@ export const STORAGE_OPTIONS = {
 
 export const INDEX_OPTIONS = {
   address: text({
-    says: 'Where the indexes are: a file or a schema for each run.',
+    says: 'Database of the indexes: one file or schema per run.',
     allowed: "`'sqlite:<folder>'` or `'postgres://…'`",
     required: true,
     secret: true,
   }),
-  busyTimeout: duration({ says: 'How long to wait for another writer.', default: '30s' }),
-  durability: choice(['full', 'process'], { says: 'SQLite: as for topics.', default: 'full' }),
-  poolSize: whole({ says: 'PostgreSQL: connections at most, for each index.', min: 1, max: 1_000, default: 4 }),
+  busyTimeout: duration({ says: 'Maximum wait for another writer.', default: '30s' }),
+  durability: choice(['full', 'process'], {
+    says: 'SQLite only: durability of writes, as for `topics`.',
+    default: 'full',
+  }),
+  poolSize: whole({
+    says: 'PostgreSQL only: maximum number of connections per index.',
+    min: 1,
+    max: 1_000,
+    default: 4,
+  }),
 } as const satisfies OptionTable
 
 export const QUEUE_OPTIONS = {
-  maxItems: whole({ says: 'How many may wait; then a put waits.', min: 1, default: 2_000 }),
-  maxBytes: whole({ says: 'How many bytes may wait.', min: 1, default: 64 * 1024 ** 2 }),
+  maxItems: whole({
+    says: 'Maximum number of items in the queue; a put waits while it is full.',
+    min: 1,
+    default: 2_000,
+  }),
+  maxBytes: whole({ says: 'Maximum bytes in the queue.', min: 1, default: 64 * 1024 ** 2 }),
 } as const satisfies OptionTable
 
 export const PIPELINE_OPTIONS = {
   startTimeout: duration({
-    says: 'After which a service that has not started is left behind.',
+    says: 'Time after which the start of a service is given up.',
     min: 1,
     default: '60s',
   }),
-  stopTimeout: duration({ says: 'After which a service that has not stopped is left behind.', min: 1, default: '30s' }),
+  stopTimeout: duration({ says: 'Time after which the stop of a service is given up.', min: 1, default: '30s' }),
   maxDisk: size({
     says:
       'Disk budget: size of batches, indexes, topics and saved states at which the sources pause. They go on by themselves ' +
@@ -80,8 +103,11 @@ export const PIPELINE_OPTIONS = {
 
 /** What every service has beside its type, bindings and options. */
 export const SERVICE_OPTIONS = {
-  enabled: flag({ says: '`false` leaves it out.', default: true }),
-  thread: flag({ says: 'Runs it in a thread of its own; not for a service that takes from a queue.', default: false }),
+  enabled: flag({ says: 'Whether the service runs.', default: true }),
+  thread: flag({
+    says: "Run the service in its own worker thread. Services that read from a queue can't.",
+    default: false,
+  }),
 } as const satisfies OptionTable
 
 export const shape = <const More extends object>(about: { readonly says: string } & More) =>

@@ -19,34 +19,34 @@ const endless = <const Word extends string>(word: Word, says: string) =>
   })
 
 const BACKOFF = {
-  initial: duration({ says: 'Wait after the first failure.' }),
-  max: duration({ says: 'Longest wait.' }),
-  factor: number({ says: 'What each wait is multiplied by.', min: 1, max: 100 }),
+  initial: duration({ says: 'Delay after the first failure.' }),
+  max: duration({ says: 'Maximum delay.' }),
+  factor: number({ says: 'Factor by which each delay grows.', min: 1, max: 100 }),
 } as const satisfies OptionTable
 
 /** What `resources.topics.settings.<topic>` takes: the options of `configureTopic`. */
 export const TOPIC_SETTINGS = {
   semantics: choice(['pub-sub', 'queue'], {
-    says: '`queue`: its consumers compete. `pub-sub`: each group gets everything.',
+    says: '`queue`: consumers compete for messages. `pub-sub`: every group receives every message.',
   }),
   tracking: choice(['offset', 'reference'], { says: 'How completion is tracked (docs/tracking.md).' }),
-  retention: endless('forever', 'How long a message is kept once every group has processed it.'),
-  maxRetention: endless('none', 'Age at which a message is removed, whatever the groups have done.'),
-  zeroSubscriptionRetention: endless('forever', 'How long messages are kept while nobody is subscribed.'),
-  blockPublishWithoutSubscription: flag({ says: 'Refuse to publish while nobody is subscribed.' }),
-  zombieTtl: duration({ says: 'Time after which a group that has messages waiting and does not move is reported.' }),
-  advanceZombies: flag({ says: 'Move such groups on to the present.' }),
-  lease: duration({ says: "How long a claim holds. A service's own `lease` goes before it." }),
-  maxAttempts: whole({ says: 'Attempts before a message becomes a dead letter.', min: 1, max: 1_000 }),
+  retention: endless('forever', 'Retention of messages that every group has processed.'),
+  maxRetention: endless('none', 'Maximum age of a message, processed or not.'),
+  zeroSubscriptionRetention: endless('forever', 'Retention while the topic has no subscription.'),
+  blockPublishWithoutSubscription: flag({ says: 'Refuse to publish while the topic has no subscription.' }),
+  zombieTtl: duration({ says: 'Time without progress after which a group with waiting messages is reported.' }),
+  advanceZombies: flag({ says: 'Move such groups to the newest message.' }),
+  lease: duration({ says: "Lease of a claim. A service's own `lease` takes precedence." }),
+  maxAttempts: whole({ says: 'Delivery attempts before a message is dead-lettered.', min: 1, max: 1_000 }),
   backoff: rule<NonNullable<TopicOptions['backoff']>, object>(
-    { says: 'Wait before a failed message is tried again.' },
+    { says: 'Delays before a failed message is redelivered.' },
     '`{ initial, max, factor }`',
     (path, value) => checkOptions(path, value, BACKOFF),
   ),
-  dedupeWindow: endless('forever', "How long a caller's `messageId` is remembered."),
-  maxMessageBytes: whole({ says: 'Size limit of one message.', min: 1, max: 256 * 1024 ** 2 }),
+  dedupeWindow: endless('forever', 'Time for which a `messageId` is deduplicated.'),
+  maxMessageBytes: whole({ says: 'Maximum size of a message in bytes.', min: 1, max: 256 * 1024 ** 2 }),
   partitionRows: whole({
-    says: 'PostgreSQL: rows per partition. Fixed when the topic is created.',
+    says: 'PostgreSQL only: rows per partition; fixed at creation.',
     min: 1,
     max: 1_000_000_000,
   }),
@@ -69,7 +69,7 @@ const TOPIC = /^[a-z0-9][a-z0-9._-]{0,127}$/i
 export const isTopicName = (name: string): boolean => TOPIC.test(name)
 
 export const topicSettings = rule<TopicSettings, { readonly default: TopicSettings }>(
-  { says: 'Settings of single topics, by their names: see below.', default: {} },
+  { says: 'Settings of individual topics by name; see below.', default: {} },
   "an object such as `{ 'batch-topic': { maxAttempts: 20 } }`",
   (path, value) => {
     const checked = Object.entries(requireObject(path, value)).map(([topic, options]) => {
@@ -81,7 +81,10 @@ export const topicSettings = rule<TopicSettings, { readonly default: TopicSettin
 )
 
 export const externalTopics = rule<readonly string[], { readonly default: readonly string[] }>(
-  { says: 'Topics that other programs write or read, so that nobody here has to.', default: [] },
+  {
+    says: 'Topics written or read by other programs. The check does not expect a reader and a writer for them here.',
+    default: [],
+  },
   "names of topics such as `['orders']`",
   (path, value) => {
     const isList = Array.isArray(value) && value.every(each => typeof each === 'string' && isTopicName(each))

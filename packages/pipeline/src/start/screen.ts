@@ -14,7 +14,7 @@ export function screenLines(
   const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
   const gaps = `${openGaps} open, ${permanentGaps} permanent`
   return [
-    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId)}  Ctrl-C stops`,
+    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId)}  Ctrl-C to stop`,
     ...(address === undefined ? [] : [`look at ${styleText('cyan', address)}`]),
     '',
     row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
@@ -31,7 +31,7 @@ export function screenLines(
       perSecond(progress.indexedPerSecond),
       `${progress.indexedBatches} batches`,
     ),
-    row('lag', `${waitingBatches} batches`, '', `the oldest waits ${(waitingMs / 1_000).toFixed(1)} s`),
+    row('lag', `${waitingBatches} batches`, '', `oldest ${(waitingMs / 1_000).toFixed(1)} s`),
     row('gaps', openGaps + permanentGaps === 0 ? gaps : styleText('red', gaps), '', ''),
     row('dead letters', String(progress.deadLetters), '', ''),
     diskRow(progress.disk),

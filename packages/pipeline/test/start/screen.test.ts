@@ -54,12 +54,12 @@ describe('the screen', () => {
     const lines = screenLines('some-run', PROGRESS, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
     const text = lines.map(line => line.replaceAll(/\s+/g, ' ').trim())
     for (const expected of [
-      'Tidemark run some-run Ctrl-C stops',
+      'Tidemark run some-run Ctrl-C to stop',
       'simulation tick 1234 100/s 77 organisms alive',
       'queue 12 ticks 0.4 MB',
       'stored 1200 ticks 0.7 MB/s 11 batches, 5.5 MB',
       'indexed 1100 ticks 98/s 10 batches',
-      'lag 3 batches the oldest waits 1.5 s',
+      'lag 3 batches oldest 1.5 s',
       'gaps 2 open, 1 permanent',
       'dead letters 4',
       'disk 412.0 MB of 2.00 GB 1.8 MB/s 15 min left, 75.30 GB free',

@@ -132,7 +132,7 @@ describe('npm start', () => {
     assert.equal((await help.exited).code, 0)
     assert.match(help.lines.join('\n'), /tidemark start --ticks 300/)
     for (const [args, problem] of [
-      [['--ticks', 'soon'], /--ticks takes a whole number from 1 on, not 'soon'/],
+      [['--ticks', 'soon'], /--ticks must be a whole number of at least 1, not 'soon'/],
       [['--tick', '5'], /--tick/],
     ] as const) {
       await using wrong = startProcess(folder.path, args)

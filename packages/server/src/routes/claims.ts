@@ -15,7 +15,7 @@ export const claimRoutes = (context: Context): Route[] => [
     tag,
     name: 'listClaims',
     role: 'read',
-    summary: 'Messages that consumers hold: which, who, since when, until when; the longest held first',
+    summary: 'List claims with their messages, consumer, start and expiry, oldest first',
     params: TopicParams,
     query: strict({
       group: Type.Optional(GroupName),
@@ -40,15 +40,15 @@ export const claimRoutes = (context: Context): Route[] => [
     tag,
     name: 'releaseClaim',
     role: 'operate',
-    summary: 'Gives a claim back at once, also one that never runs out',
-    says: 'The attempt counts: what is out of attempts becomes a dead letter. Late settlements of its holder are stale.',
+    summary: 'Release a claim at once, even one that never expires',
+    says: 'The attempt counts: messages without attempts left are dead-lettered. Later settlements of its holder are stale.',
     params: ClaimParams,
     answers: {
       200: {
-        says: 'Whose it was, how many messages are delivered again, and how many became dead letters',
+        says: 'The former holder, and the number of redelivered and dead-lettered messages',
         content: strict({
           topic: Type.String(),
-          group: Type.String({ description: 'Empty in a queue.' }),
+          group: Type.String({ description: 'Name of the group; empty for a queue.' }),
           consumer: Type.String(),
           released: Count,
           deadLettered: Count,

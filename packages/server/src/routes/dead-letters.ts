@@ -25,7 +25,7 @@ const Filter = strict(
     all: Type.Optional(Type.Literal(true)),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   },
-  { description: 'All that fit everything given; every one of the topic only with all: true.' },
+  { description: 'Dead letters that match every given field. All of the topic require all: true.' },
 )
 
 export const deadLetterRoutes = (context: Context): Route[] => [
@@ -35,7 +35,7 @@ export const deadLetterRoutes = (context: Context): Route[] => [
     tag,
     name: 'listDeadLetters',
     role: 'read',
-    summary: 'Messages that are out of attempts, oldest first',
+    summary: 'List dead letters, oldest first',
     params: TopicParams,
     query: strict({ group: Type.Optional(GroupName), after: Type.Optional(Id), limit: Type.Optional(PageLimit) }),
     answers: {
@@ -60,7 +60,7 @@ export const deadLetterRoutes = (context: Context): Route[] => [
     tag,
     name: 'deadLetter',
     role: 'read',
-    summary: 'One dead letter with its history',
+    summary: 'Get a dead letter with its history',
     params: LetterParams,
     answers: { 200: { says: 'The dead letter', content: DeadLetter } },
     async handle({ params: { topic, id } }) {
@@ -76,12 +76,12 @@ export const deadLetterRoutes = (context: Context): Route[] => [
     tag,
     name: 'redrive',
     role: 'operate',
-    summary: 'Brings dead letters back into delivery, with all their attempts',
+    summary: 'Redeliver dead letters with a full set of attempts',
     params: TopicParams,
     body: Filter,
     answers: {
       200: {
-        says: 'How many; and how many could not, because their message or their group is gone',
+        says: 'Number of redriven dead letters, and of those whose message or group no longer exists',
         content: strict({ redriven: Count, gone: Count, orphaned: Count }),
       },
     },
@@ -96,10 +96,10 @@ export const deadLetterRoutes = (context: Context): Route[] => [
     tag,
     name: 'discard',
     role: 'operate',
-    summary: 'Deletes dead letters for good',
+    summary: 'Delete dead letters permanently',
     params: TopicParams,
     body: Filter,
-    answers: { 200: { says: 'How many', content: strict({ discarded: Count }) } },
+    answers: { 200: { says: 'Number of deleted dead letters', content: strict({ discarded: Count }) } },
     async handle({ params: { topic }, body }) {
       return { discarded: await context.topics.admin.discard(topic, filterOf(body)) }
     },

@@ -11,8 +11,8 @@ export const descriptionRoutes = (): Route[] => [
     tag,
     name: 'openapi',
     role: 'any',
-    summary: 'This description',
-    answers: { 200: { says: 'An OpenAPI document', content: Type.Object({ openapi: Type.String() }) } },
+    summary: 'Get this API description',
+    answers: { 200: { says: 'OpenAPI document', content: Type.Object({ openapi: Type.String() }) } },
     async handle({ request }) {
       return request.server.swagger()
     },
@@ -24,8 +24,8 @@ export const descriptionRoutes = (): Route[] => [
     tag,
     name: 'description',
     role: 'any',
-    summary: 'This description, for people',
-    answers: { 200: { says: 'A page', content: { 'text/html': Type.String() } } },
+    summary: 'Get this API description as a page',
+    answers: { 200: { says: 'HTML page', content: { 'text/html': Type.String() } } },
     async handle({ request, reply }) {
       return reply
         .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY })

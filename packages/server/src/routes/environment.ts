@@ -23,10 +23,10 @@ export const environmentRoutes = (context: Context): Route[] => [
     tag,
     name: 'environment',
     role: 'read',
-    summary: 'The cells of a tick, all or of a region',
+    summary: 'Get the cells of a tick or of a region of it',
     says:
-      'As a CellStateList (protobuf), or on Accept: application/json as columns. A tick that is indexed never changes: ' +
-      'it is cached for good.',
+      'Returns a CellStateList (protobuf), or columns with Accept: application/json. An indexed tick never changes, ' +
+      'so the answer can be cached forever.',
     params: TickParams,
     query: strict({ region: Type.Optional(RegionGiven) }),
     answers: {
@@ -67,10 +67,10 @@ export const environmentRoutes = (context: Context): Route[] => [
     tag,
     name: 'cell',
     role: 'read',
-    summary: 'One cell of a tick',
+    summary: 'Get a cell of a tick',
     params: CellParams,
     answers: {
-      200: { says: 'The cell; null: it is empty', content: strict({ cell: nullable(CellSchema) }) },
+      200: { says: 'The cell; null if it is empty', content: strict({ cell: nullable(CellSchema) }) },
       304: AS_YOU_HAVE_IT,
     },
     async handle({ params: { runId, tick, coordinates }, request, reply }) {
@@ -88,12 +88,12 @@ export const environmentRoutes = (context: Context): Route[] => [
     tag,
     name: 'difference',
     role: 'read',
-    summary: 'What changed from one tick to another, forwards or backwards',
+    summary: 'Get the difference between two ticks, forward or backward',
     params: RunParams,
     query: strict({ from: Tick, to: Tick }),
     answers: {
       200: {
-        says: 'Cells that are new or other, and those that were emptied',
+        says: 'New, changed and emptied cells',
         content: strict({ set: CellsSchema, emptied: Type.Array(Type.Integer()) }),
       },
       304: AS_YOU_HAVE_IT,

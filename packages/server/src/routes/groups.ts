@@ -29,7 +29,7 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'listGroups',
     role: 'read',
-    summary: 'The groups of a topic with their health, lag and counts, by name',
+    summary: 'List the groups of a topic with health, lag and counts, by name',
     params: TopicParams,
     query: strict({ after: Type.Optional(GroupName), limit: Type.Optional(PageLimit) }),
     answers: {
@@ -52,7 +52,7 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'describeGroup',
     role: 'read',
-    summary: 'One group',
+    summary: 'Get a group',
     params: GroupParams,
     answers: { 200: { says: 'The group', content: GroupHealth } },
     async handle({ params }) {
@@ -66,9 +66,9 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'listConsumers',
     role: 'read',
-    summary: 'Its consumers in every process: what they have done, how long it took, and when last',
+    summary: 'List the consumers of a group in every process, with throughput and last activity',
     params: GroupParams,
-    answers: { 200: { says: 'By name', content: strict({ consumers: Type.Array(Consumer) }) } },
+    answers: { 200: { says: 'Consumers by name', content: strict({ consumers: Type.Array(Consumer) }) } },
     async handle({ params: { topic, group } }) {
       return { consumers: await context.topics.admin.consumers(topic, { group }) }
     },
@@ -80,7 +80,7 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'listRetries',
     role: 'read',
-    summary: 'Messages that wait to be delivered to it again, with due times and errors, by id',
+    summary: 'List messages that wait for redelivery, with due time and error, by id',
     params: GroupParams,
     query: strict({ after: Type.Optional(Id), limit: Type.Optional(PageLimit) }),
     answers: {
@@ -99,9 +99,9 @@ export const groupRoutes = (context: Context): Route[] => [
     },
   }),
 
-  simple(context, 'pause', 'pauseGroup', 'Its consumers, wherever they run, get nothing more until it is resumed'),
-  simple(context, 'resume', 'resumeGroup', 'Its consumers go on'),
-  simple(context, 'cancel', 'cancelGroup', 'For good: its consumers stop, and nothing is kept for it any more'),
+  simple(context, 'pause', 'pauseGroup', 'Pause a group in every process until it is resumed'),
+  simple(context, 'resume', 'resumeGroup', 'Resume a paused group'),
+  simple(context, 'cancel', 'cancelGroup', 'Cancel a group permanently; messages are no longer kept for it'),
 
   route({
     method: 'POST',
@@ -109,12 +109,12 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'resurrectGroup',
     role: 'operate',
-    summary: 'A dead group goes on where it stopped, or with backfill: false at the present',
+    summary: 'Reactivate a dead group where it stopped, or at the newest message with backfill: false',
     params: GroupParams,
     body: strict({ backfill: Type.Optional(Type.Union([Type.Literal(false), BackfillGiven])) }),
     answers: {
       200: {
-        says: 'What it missed for good, and whether the rest is being brought',
+        says: 'Number of lost and skipped messages, and whether a backfill is running',
         content: strict({ epoch: Type.Integer(), skipped: Count, lost: Count, backfill: Type.Boolean() }),
       },
     },
@@ -131,11 +131,11 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'acknowledgeLoss',
     role: 'operate',
-    summary: 'Takes note of the messages that the group has lost; health shows them until then',
+    summary: 'Acknowledge lost messages, so that health no longer reports them',
     params: GroupParams,
     body: Empty,
     answers: {
-      200: { says: 'Lost messages that were not acknowledged before', content: strict({ acknowledged: Count }) },
+      200: { says: 'Number of newly acknowledged lost messages', content: strict({ acknowledged: Count }) },
     },
     async handle({ params: { topic, group } }) {
       return await context.topics.admin.acknowledgeLoss(topic, group)
@@ -148,8 +148,8 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'resetGroup',
     role: 'operate',
-    summary: 'Moves the group to a position, back or forth',
-    says: 'What it held is let go, and late settlements are stale.',
+    summary: 'Move a group to a position, backward or forward',
+    says: 'Its claims are released, and later settlements of them are stale.',
     params: GroupParams,
     body: strict({ to: From, backfill: Type.Optional(BackfillGiven) }),
     answers: { 200: { says: 'The group', content: GroupHealth } },
@@ -167,12 +167,12 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'removeGroup',
     role: 'admin',
-    summary: 'Cancels the group, waits for its work in flight, and deletes it; its dead letters stay',
+    summary: 'Cancel a group, wait for its messages in flight, and delete it; its dead letters remain',
     params: GroupParams,
     query: strict({ timeoutMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000, default: 10_000 })) }),
     answers: {
       200: {
-        says: 'Messages still in flight when the time was up',
+        says: 'Number of messages still in flight at the timeout',
         content: strict({ abandoned: Count }),
       },
     },
@@ -188,12 +188,12 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'backfill',
     role: 'read',
-    summary: "The progress of the group's last backfill",
+    summary: "Get the progress of a group's last backfill",
     params: GroupParams,
-    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
     async handle({ params: { topic, group } }) {
       const progress = await context.topics.admin.backfill(topic, group)
-      if (progress === undefined) throw new NotFoundError(`Group '${group}' of topic '${topic}' never had a backfill`)
+      if (progress === undefined) throw new NotFoundError(`Group '${group}' of topic '${topic}' has no backfill`)
       return withPlainErrors(progress)
     },
   }),
@@ -204,10 +204,10 @@ export const groupRoutes = (context: Context): Route[] => [
     tag,
     name: 'startBackfill',
     role: 'operate',
-    summary: "Makes older messages the group's, from a position (the beginning) to the present",
+    summary: 'Deliver earlier messages to a group, from a position (default: the beginning) up to now',
     params: GroupParams,
     body: strict({ ...BackfillFields, from: Type.Optional(From) }),
-    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
     problems: [409, 410],
     async handle({ params: { topic, group }, body: { from, ...backfill } }) {
       const options = { ...planOf(backfill), ...given({ from: mapped(from, fromOf) }) }
@@ -215,8 +215,8 @@ export const groupRoutes = (context: Context): Route[] => [
     },
   }),
 
-  changeBackfill(context, 'cancel', 'cancelBackfill', "What it has made the group's so far stays so"),
-  changeBackfill(context, 'resume', 'resumeBackfill', 'Goes on where it stopped'),
+  changeBackfill(context, 'cancel', 'cancelBackfill', 'Cancel a backfill; messages delivered so far remain'),
+  changeBackfill(context, 'resume', 'resumeBackfill', 'Resume a backfill at its checkpoint'),
 ]
 
 function simple(
@@ -258,7 +258,7 @@ function changeBackfill(
     summary,
     params: GroupParams,
     body: Empty,
-    answers: { 200: { says: 'Its progress', content: BackfillProgress } },
+    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
     problems: [409],
     async handle({ params: { topic, group } }) {
       return await context.topics.admin[name](topic, group)

@@ -21,11 +21,11 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'serverHealth',
     role: 'metrics',
-    summary: 'Whether this server can work, for load balancers',
+    summary: 'Check whether the server is ready, for load balancers',
     answers: {
-      200: { says: 'It can', content: ServerHealthSchema },
+      200: { says: 'Ready', content: ServerHealthSchema },
       503: {
-        says: 'A database or the storage does not answer, a group can claim nothing, or a service fails',
+        says: 'Not ready: a database or the storage does not answer, a group is unable to claim, or a service fails',
         content: ServerHealthSchema,
       },
     },
@@ -52,8 +52,8 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'topicsHealth',
     role: 'read',
-    summary: 'What needs somebody’s attention in all topics; safe to poll',
-    answers: { 200: { says: 'Whatever there is', content: HealthSchema } },
+    summary: 'Get everything that needs attention in all topics; safe to poll',
+    answers: { 200: { says: 'Health of the topics', content: HealthSchema } },
     async handle() {
       return withPlainErrors(healthJson(await context.topics.admin.health()))
     },
@@ -65,8 +65,8 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'metrics',
     role: 'metrics',
-    summary: 'For Prometheus',
-    answers: { 200: { says: 'Its text format', content: { 'text/plain': Type.String() } } },
+    summary: 'Get metrics for Prometheus',
+    answers: { 200: { says: 'Prometheus text format', content: { 'text/plain': Type.String() } } },
     async handle({ reply }) {
       return reply.header('content-type', metrics.contentType).send(await metrics.text())
     },
@@ -78,12 +78,12 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'events',
     role: 'read',
-    summary: 'Everything that happens, as one stream of server-sent events',
+    summary: 'Stream all events as server-sent events',
     says:
-      'topic: something happened in a topic. activity: what was published, received and acked, summed up each second. ' +
-      'service: a service changed its state or failed. pipeline: the status of the services. run: how far the newest run ' +
-      'is indexed. A reader that is too slow is dropped; Last-Event-ID goes on where it was, while that is known.',
-    answers: { 200: { says: 'Events, without end', content: { 'text/event-stream': Type.String() } } },
+      'topic: a change in a topic. activity: messages published, received and acknowledged, summed up per second. ' +
+      'service: a service changed its state or failed. pipeline: the status of the services. run: the indexed range of the newest run. ' +
+      'A reader that is too slow is disconnected; Last-Event-ID continues where it stopped, as long as those events are kept.',
+    answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': Type.String() } } },
     raw: true,
     async handle({ request, reply }) {
       const last = request.headers['last-event-id']

@@ -22,18 +22,18 @@ export const ingestRoutes = (context: Context): Route[] => [
     tag,
     name: 'ingest',
     role: 'publish',
-    summary: 'Takes delimited TickData into the pipeline',
+    summary: 'Send delimited TickData to the pipeline',
     says:
-      'Each tick is a TickData with its length before it (a varint). Ticks are handed on as they come, and no faster than ' +
-      'the pipeline takes them; an error names the place in the body, and what came before it was handed on. When this ' +
-      'answers, the ticks are in the memory of the pipeline, and on the disk with the next batch. Sending them again is fine. ' +
-      'A tick that can not be decoded, is of another run than the first one (or than the run this server takes), or has a cell ' +
+      'Each tick is a TickData prefixed with its length (a varint). Ticks are accepted as they arrive, at the speed of ' +
+      'the pipeline; an error names the position in the body, and the ticks before it were accepted. When the request ' +
+      'succeeds, the ticks are in the memory of the pipeline, and on disk with the next batch. Sending them again is safe. ' +
+      "A tick that can't be decoded, belongs to another run than the first one (or than the run of this server), or has a cell " +
       'beyond the world of its metadata is refused: 400, and it is not stored. While the pipeline waits for room on its disk ' +
       'the answer is 507: it says how many ticks were taken, and the rest can be sent again later.',
     streamedBody: TICKS_TYPES,
     answers: {
       202: {
-        says: 'All were handed on',
+        says: 'All ticks were accepted',
         content: strict({ ticks: Count, bytes: Count, lastTick: nullable(Type.Integer()) }),
       },
     },
@@ -69,14 +69,14 @@ export const ingestRoutes = (context: Context): Route[] => [
     tag,
     name: 'ingestMetadata',
     role: 'publish',
-    summary: "Takes a run's metadata into the pipeline, best before its first tick",
+    summary: "Send a run's metadata to the pipeline, preferably before its first tick",
     body: MetadataSchema,
-    answers: { 202: { says: 'It was handed on', content: strict({ runId: Type.String() }) } },
+    answers: { 202: { says: 'The metadata was accepted', content: strict({ runId: Type.String() }) } },
     async handle({ body, request, reply }) {
       const { metadata, runId } = target(context)
       if (metadata === undefined) throw new NotServedError('a place for metadata', 'ingest.metadata')
       if (runId !== undefined && body.runId !== runId) {
-        throw new BadRequestError(`This is the metadata of run ${body.runId}; this server takes run ${runId}`)
+        throw new BadRequestError(`The metadata belongs to run ${body.runId}, but this server accepts run ${runId}`)
       }
       using gone = untilGone(request, context.closing.signal)
       const bytes = encodeMetadata(body as SimulationMetadata)

@@ -19,10 +19,10 @@ export const messageRoutes = (context: Context): Route[] => [
     tag,
     name: 'publish',
     role: 'publish',
-    summary: 'Publishes one message; it is stored when this answers',
+    summary: 'Publish a message; it is stored when the request succeeds',
     params: TopicParams,
     body: MessageGiven,
-    answers: { 201: { says: 'It is stored', content: Published } },
+    answers: { 201: { says: 'The stored message', content: Published } },
     problems: [409, 507],
     async handle({ params: { topic }, body, reply }) {
       const [published] = await context.topics.publishMessages(topic, [toBatchMessage(body)])
@@ -36,10 +36,10 @@ export const messageRoutes = (context: Context): Route[] => [
     tag,
     name: 'publishBatch',
     role: 'publish',
-    summary: 'Publishes many messages: all or nothing, in one transaction',
+    summary: 'Publish messages in one transaction',
     params: TopicParams,
     body: MessagesGiven,
-    answers: { 201: { says: 'They are stored', content: strict({ published: Type.Array(Published) }) } },
+    answers: { 201: { says: 'The stored messages', content: strict({ published: Type.Array(Published) }) } },
     problems: [409, 507],
     async handle({ params: { topic }, body: { messages }, reply }) {
       const published = await context.topics.publishMessages(topic, messages.map(toBatchMessage))
@@ -53,12 +53,12 @@ export const messageRoutes = (context: Context): Route[] => [
     tag,
     name: 'browse',
     role: 'read',
-    summary: 'A page of what is kept, by position, time, key and type; consumes nothing',
-    says: 'A page may be short, or empty, and still have a next one: one request looks at 100 000 messages at most.',
+    summary: 'Browse retained messages by position, time, key and type, without consuming them',
+    says: 'A page may be short or empty and still have a next page: one request examines at most 100 000 messages.',
     params: TopicParams,
     query: strict({
-      after: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'An id or a messageId.' })),
-      before: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'An id or a messageId.' })),
+      after: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'Message id or messageId.' })),
+      before: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'Message id or messageId.' })),
       since: Type.Optional(TimeGiven),
       until: Type.Optional(TimeGiven),
       key: Type.Optional(Text),
@@ -89,13 +89,13 @@ export const messageRoutes = (context: Context): Route[] => [
     tag,
     name: 'tail',
     role: 'read',
-    summary: 'What is published from now on, as server-sent events; consumes nothing',
+    summary: 'Stream new messages as server-sent events, without consuming them',
     says:
-      'Each event is a message as in a page of them, its id the message’s. With Last-Event-ID what was published since ' +
-      'then comes first. A reader that is too slow is waited for, then dropped.',
+      'Each event is a message as in a page of messages, with its id as the event id. With Last-Event-ID, messages published ' +
+      'since then come first. A reader that is too slow is disconnected.',
     params: TopicParams,
     query: strict({ after: Type.Optional(Id) }),
-    answers: { 200: { says: 'Events, without end', content: { 'text/event-stream': Type.String() } } },
+    answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': Type.String() } } },
     raw: true,
     async handle({ params: { topic }, query, request, reply }) {
       const after = lastEventId(request.headers['last-event-id']) ?? query.after

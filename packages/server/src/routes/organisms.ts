@@ -27,7 +27,7 @@ export const organismRoutes = (context: Context): Route[] => [
     tag,
     name: 'organismsAt',
     role: 'read',
-    summary: 'The organisms of a tick, by id',
+    summary: 'List the organisms of a tick by id',
     params: TickParams,
     query: strict({
       after: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -68,9 +68,9 @@ export const organismRoutes = (context: Context): Route[] => [
     tag,
     name: 'organism',
     role: 'read',
-    summary: 'What is told of an organism once',
+    summary: 'Get the constant facts of an organism',
     params: OrganismParams,
-    answers: { 200: { says: 'Its facts', content: OrganismFactsSchema } },
+    answers: { 200: { says: 'Facts of the organism', content: OrganismFactsSchema } },
     async handle({ params: { runId, organismId } }) {
       return await ofOrganism(context, runId, organismId, async (_, facts) => facts)
     },
@@ -82,10 +82,13 @@ export const organismRoutes = (context: Context): Route[] => [
     tag,
     name: 'organismAt',
     role: 'read',
-    summary: 'One organism at a tick',
+    summary: 'Get an organism at a tick',
     params: OrganismTickParams,
     answers: {
-      200: { says: 'Its state; null: it was not there', content: strict({ organism: nullable(OrganismSchema) }) },
+      200: {
+        says: 'State of the organism; null if it did not exist',
+        content: strict({ organism: nullable(OrganismSchema) }),
+      },
     },
     async handle({ params: { runId, organismId, tick } }) {
       const organism = await ofOrganism(context, runId, organismId, ({ index }) =>
@@ -102,7 +105,7 @@ export const organismRoutes = (context: Context): Route[] => [
     tag,
     name: 'life',
     role: 'read',
-    summary: 'Its states over time, evenly chosen from the range',
+    summary: 'Get states of an organism over time, evenly sampled from the range',
     params: OrganismParams,
     query: strict({
       ...TickQuerySchema,
@@ -110,7 +113,7 @@ export const organismRoutes = (context: Context): Route[] => [
     }),
     answers: {
       200: {
-        says: 'Oldest first',
+        says: 'States of the organism, oldest first',
         content: strict({ life: Type.Array(strict({ tick: Type.Integer(), state: OrganismSchema })) }),
       },
     },
@@ -129,12 +132,12 @@ export const organismRoutes = (context: Context): Route[] => [
     tag,
     name: 'lineage',
     role: 'read',
-    summary: 'Itself, its parent, and so on; and its children',
+    summary: 'Get the ancestors and children of an organism',
     params: OrganismParams,
     query: strict({ limit: Type.Optional(PageLimit) }),
     answers: {
       200: {
-        says: 'Ancestors from itself upwards, and children',
+        says: 'Ancestors, starting with the organism itself, and children',
         content: strict({ ancestors: Type.Array(OrganismFactsSchema), children: Type.Array(OrganismFactsSchema) }),
       },
     },

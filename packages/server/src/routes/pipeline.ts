@@ -16,8 +16,8 @@ export const pipelineRoutes = (context: Context): Route[] => [
     tag,
     name: 'pipelineStatus',
     role: 'read',
-    summary: 'The services and resources of the pipeline',
-    answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+    summary: 'Get the status of services and resources',
+    answers: { 200: { says: 'Status of the pipeline', content: PipelineStatusSchema } },
     async handle() {
       return statusJson(await context.pipeline.look())
     },
@@ -29,9 +29,9 @@ export const pipelineRoutes = (context: Context): Route[] => [
     tag,
     name: 'serviceStatus',
     role: 'read',
-    summary: 'One service',
+    summary: 'Get the status of a service',
     params: ServiceParams,
-    answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+    answers: { 200: { says: 'Status of the service', content: ServiceStatusSchema } },
     async handle({ params: { service } }) {
       return withErrors(context.pipeline.services.statusOf(service))
     },
@@ -44,9 +44,9 @@ export const pipelineRoutes = (context: Context): Route[] => [
       tag,
       name: `${verb}Pipeline`,
       role: 'operate',
-      summary: verb === 'start' ? 'Starts all services, in their order' : 'Stops all services and starts them again',
+      summary: verb === 'start' ? 'Start all services in order' : 'Restart all services',
       body: Empty,
-      answers: { 200: { says: 'What started, and what could not', content: StartReportSchema } },
+      answers: { 200: { says: 'Started and failed services', content: StartReportSchema } },
       problems: [504],
       async handle() {
         return reportJson(await context.pipeline.services[verb]())
@@ -58,10 +58,10 @@ export const pipelineRoutes = (context: Context): Route[] => [
       tag,
       name: `${verb}Service`,
       role: 'operate',
-      summary: verb === 'start' ? 'Starts one service' : 'Stops one service and starts it again',
+      summary: verb === 'start' ? 'Start a service' : 'Restart a service',
       params: ServiceParams,
       body: Empty,
-      answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+      answers: { 200: { says: 'Status of the service', content: ServiceStatusSchema } },
       problems: [409, 504],
       async handle({ params: { service } }) {
         const { failed } = await context.pipeline.services[verb](service)
@@ -80,7 +80,7 @@ export const pipelineRoutes = (context: Context): Route[] => [
       role: 'operate',
       summary: `${VERBS[verb]} all services`,
       body: Empty,
-      answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+      answers: { 200: { says: 'Status of the pipeline', content: PipelineStatusSchema } },
       async handle() {
         await context.pipeline.services[verb]()
         return statusJson(context.pipeline.status())
@@ -92,10 +92,10 @@ export const pipelineRoutes = (context: Context): Route[] => [
       tag,
       name: `${verb}Service`,
       role: 'operate',
-      summary: `${VERBS[verb]} one service`,
+      summary: `${VERBS[verb]} a service`,
       params: ServiceParams,
       body: Empty,
-      answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+      answers: { 200: { says: 'Status of the service', content: ServiceStatusSchema } },
       async handle({ params: { service } }) {
         await context.pipeline.services[verb](service)
         return withErrors(context.pipeline.services.statusOf(service))
@@ -109,9 +109,9 @@ export const pipelineRoutes = (context: Context): Route[] => [
     tag,
     name: 'clearPipelineErrors',
     role: 'operate',
-    summary: 'Forgets the errors of all services and resources; what still fails is told again',
+    summary: 'Clear the errors of all services and resources; persistent failures are reported again',
     body: Empty,
-    answers: { 200: { says: 'Their status', content: PipelineStatusSchema } },
+    answers: { 200: { says: 'Status of the pipeline', content: PipelineStatusSchema } },
     async handle() {
       context.pipeline.clearErrors()
       return statusJson(context.pipeline.status())
@@ -123,10 +123,10 @@ export const pipelineRoutes = (context: Context): Route[] => [
     tag,
     name: 'clearServiceErrors',
     role: 'operate',
-    summary: 'Forgets the errors of one service; what still fails is told again',
+    summary: 'Clear the errors of a service; persistent failures are reported again',
     params: ServiceParams,
     body: Empty,
-    answers: { 200: { says: 'Its status', content: ServiceStatusSchema } },
+    answers: { 200: { says: 'Status of the service', content: ServiceStatusSchema } },
     async handle({ params: { service } }) {
       context.pipeline.clearErrors(service)
       return withErrors(context.pipeline.services.statusOf(service))
@@ -134,7 +134,7 @@ export const pipelineRoutes = (context: Context): Route[] => [
   }),
 ]
 
-const VERBS = { stop: 'Stops', pause: 'Pauses', resume: 'Resumes' } as const
+const VERBS = { stop: 'Stop', pause: 'Pause', resume: 'Resume' } as const
 
 type WithErrors = { readonly errors: readonly { readonly at: Date; readonly action: string; readonly error: Error }[] }
 

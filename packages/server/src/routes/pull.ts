@@ -13,7 +13,7 @@ import { identityOf, requireTopic } from '../security/visit.ts'
 import { untilGone } from '../until-gone.ts'
 
 const tag = 'pull'
-const Receipt = Type.String({ minLength: 1, maxLength: 2 * 1024 * 1024, description: 'As the pull gave it.' })
+const Receipt = Type.String({ minLength: 1, maxLength: 2 * 1024 * 1024, description: 'Receipt of the pull.' })
 
 const NackGiven = strict({
   id: Id,
@@ -33,10 +33,10 @@ export const pullRoutes = (context: Context): Route[] => [
     tag,
     name: 'pull',
     role: 'consume',
-    summary: 'Claims messages for a while',
+    summary: 'Claim messages under a lease',
     says:
-      'Settle them with the receipt before the lease runs out, at this server or any other of the same database; what is ' +
-      'not settled comes again, at the next version.',
+      'Settle them with the receipt before the lease expires, on this server or any other of the same database. Unsettled ' +
+      'messages are redelivered with the next version.',
     params: TopicParams,
     body: strict({
       group: Type.Optional(GroupName),
@@ -48,10 +48,10 @@ export const pullRoutes = (context: Context): Route[] => [
     }),
     answers: {
       200: {
-        says: 'The messages, and what to settle them with; no receipt where there was nothing',
+        says: 'Messages with the receipt to settle them; no receipt if there were none',
         content: strict({
           receipt: nullable(Type.String()),
-          leaseMs: Type.Number({ description: 'From now; 0: for ever.' }),
+          leaseMs: Type.Number({ description: 'Remaining lease in milliseconds; 0 never expires.' }),
           messages: Type.Array(PulledMessage),
         }),
       },
@@ -83,14 +83,14 @@ export const pullRoutes = (context: Context): Route[] => [
     name: 'settle',
     role: 'consume',
     scope: 'some',
-    summary: 'Acks and nacks what was pulled; again is fine',
-    says: 'A receipt whose lease was lost is answered with 409 TIDEMARK_STALE_DELIVERY, and has changed nothing.',
+    summary: 'Acknowledge or reject pulled messages; idempotent',
+    says: 'A receipt whose lease was lost changes nothing and returns 409 TIDEMARK_STALE_DELIVERY.',
     body: strict({
       receipt: Receipt,
       acks: Type.Optional(Type.Union([Type.Literal('all'), Type.Array(Id, { maxItems: 1_000 })])),
       nacks: Type.Optional(Type.Array(NackGiven, { maxItems: 1_000 })),
     }),
-    answers: { 204: { says: 'It is stored' } },
+    answers: { 204: { says: 'Settled' } },
     problems: [409, 410],
     async handle({ body: { receipt, acks, nacks }, request, reply }) {
       await requireReceipt(context, request, receipt)
@@ -106,9 +106,9 @@ export const pullRoutes = (context: Context): Route[] => [
     name: 'extend',
     role: 'consume',
     scope: 'some',
-    summary: 'Keeps what was pulled for longer, from now',
+    summary: 'Extend the lease of pulled messages, counted from now',
     body: strict({ receipt: Receipt, lease: Type.Optional(DurationGiven) }),
-    answers: { 200: { says: 'For how long', content: strict({ leaseMs: Type.Number() }) } },
+    answers: { 200: { says: 'The new lease', content: strict({ leaseMs: Type.Number() }) } },
     problems: [409, 410],
     async handle({ body: { receipt, lease }, request }) {
       await requireReceipt(context, request, receipt)

@@ -25,7 +25,7 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'listRuns',
     role: 'read',
-    summary: 'The runs that have an index, oldest first',
+    summary: 'List indexed runs, oldest first',
     query: strict({ after: Type.Optional(RunId), limit: Type.Optional(PageLimit) }),
     answers: {
       200: {
@@ -45,7 +45,7 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'describeRun',
     role: 'read',
-    summary: 'A run: its metadata and what of it is indexed',
+    summary: 'Get a run with its metadata and indexed ranges',
     params: RunParams,
     answers: {
       200: {
@@ -65,7 +65,7 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'runMetadata',
     role: 'read',
-    summary: 'What the simulation told of itself',
+    summary: 'Get the metadata of a run',
     params: RunParams,
     answers: { 200: { says: 'The metadata', content: MetadataSchema } },
     async handle({ params: { runId } }) {
@@ -81,9 +81,9 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'runRanges',
     role: 'read',
-    summary: 'From which tick to which it is indexed',
+    summary: 'Get the indexed tick ranges of a run',
     params: RunParams,
-    answers: { 200: { says: 'By index; null: nothing yet', content: RangesSchema } },
+    answers: { 200: { says: 'Ranges by index; null if nothing is indexed yet', content: RangesSchema } },
     async handle({ params: { runId } }) {
       return await context.runs.ranges(runId)
     },
@@ -95,15 +95,15 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'runGaps',
     role: 'read',
-    summary: 'Ticks that should be there and have not arrived',
+    summary: 'List gaps: ticks that are missing from an index',
     params: RunParams,
     query: strict({ limit: Type.Optional(PageLimit) }),
     answers: {
       200: {
-        says: 'The gaps, by indexer',
+        says: 'Gaps by indexer',
         content: strict({
           gaps: Type.Array(GapSchema),
-          more: Type.Boolean({ description: 'There are more than these.' }),
+          more: Type.Boolean({ description: 'Whether there are more gaps than these.' }),
         }),
       },
     },
@@ -124,7 +124,7 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'series',
     role: 'read',
-    summary: 'Counts over time, for plots, at the resolution asked for',
+    summary: 'Get time series for plots at the requested resolution',
     params: RunParams,
     query: strict({
       ...TickQuerySchema,
@@ -132,7 +132,7 @@ export const runRoutes = (context: Context): Route[] => [
     }),
     answers: {
       200: {
-        says: 'At most so many points: means, but births and deaths are sums',
+        says: 'At most the requested number of points: means, except for births and deaths, which are sums',
         content: strict({ points: Type.Array(SeriesPointSchema) }),
       },
     },

@@ -22,7 +22,7 @@ export const topicRoutes = (context: Context): Route[] => [
     name: 'listTopics',
     role: 'read',
     scope: 'some',
-    summary: 'The topics, by name',
+    summary: 'List topics by name',
     query: strict({ after: Type.Optional(TopicName), limit: Type.Optional(PageLimit) }),
     answers: {
       200: {
@@ -44,7 +44,7 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'describeTopic',
     role: 'read',
-    summary: 'A topic: its settings and its groups',
+    summary: 'Get a topic with its settings and groups',
     params: TopicParams,
     answers: {
       200: {
@@ -72,10 +72,10 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'configureTopic',
     role: 'admin',
-    summary: 'Creates the topic, or changes the settings given of one that exists',
+    summary: 'Create a topic, or change the given settings of an existing one',
     params: TopicParams,
     body: TopicOptionsGiven,
-    answers: { 200: { says: 'The settings it has now', content: TopicSummary } },
+    answers: { 200: { says: 'The topic with its effective settings', content: TopicSummary } },
     problems: [409],
     async handle({ params: { topic }, body }) {
       return { topic, config: await context.topics.admin.configureTopic(topic, body as TopicOptions) }
@@ -88,10 +88,10 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'deleteTopic',
     role: 'admin',
-    summary: 'Deletes the topic with all its messages',
-    says: 'Groups that run on it, in any process, stop.',
+    summary: 'Delete a topic with all its messages',
+    says: 'Its groups stop in every process.',
     params: TopicParams,
-    answers: { 204: { says: 'It is gone' } },
+    answers: { 204: { says: 'The topic was deleted' } },
     async handle({ params, reply }) {
       await context.topics.admin.deleteTopic(params.topic)
       return reply.code(204).send()
@@ -104,10 +104,12 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'setTracking',
     role: 'admin',
-    summary: 'Changes how completion is tracked, while groups keep running',
+    summary: 'Change the tracking mode while groups keep running',
     params: TopicParams,
     body: strict({ tracking: Type.Enum(['offset', 'reference']) }),
-    answers: { 200: { says: 'All that is kept is tracked that way', content: strict({ tracking: Type.String() }) } },
+    answers: {
+      200: { says: 'The new tracking mode of all retained messages', content: strict({ tracking: Type.String() }) },
+    },
     problems: [409],
     async handle({ params: { topic }, body: { tracking } }) {
       await context.topics.admin.setTracking(topic, tracking)
@@ -121,7 +123,7 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'completion',
     role: 'read',
-    summary: 'Who has to process a message, and who has (reference tracking)',
+    summary: 'List required and completed groups per message (reference tracking)',
     params: TopicParams,
     query: strict({
       messageId: Type.Optional(Text),
@@ -131,7 +133,7 @@ export const topicRoutes = (context: Context): Route[] => [
     }),
     answers: {
       200: {
-        says: 'A page, by id',
+        says: 'A page of messages, by id',
         content: strict({ completion: Type.Array(Completion), next: nullable(Type.Integer()) }),
       },
     },
@@ -149,10 +151,10 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'completeOrphans',
     role: 'operate',
-    summary: 'What waits only for groups that are not live, and is older than this, waits no longer',
+    summary: 'Complete old messages that wait only for groups that are no longer active',
     params: TopicParams,
     body: strict({ olderThan: DurationGiven }),
-    answers: { 200: { says: 'How many messages', content: strict({ completed: Count }) } },
+    answers: { 200: { says: 'Number of completed messages', content: strict({ completed: Count }) } },
     problems: [409],
     async handle({ params: { topic }, body: { olderThan } }) {
       return { completed: await context.topics.admin.completeOrphans(topic, { olderThan: durationOf(olderThan) }) }
@@ -165,10 +167,10 @@ export const topicRoutes = (context: Context): Route[] => [
     tag,
     name: 'runJob',
     role: 'operate',
-    summary: 'Runs a maintenance job now',
+    summary: 'Run a maintenance job now',
     params: strict({ job: Type.Enum(['dead-groups', 'messages', 'subscriptions', 'backfills']) }),
     body: Empty,
-    answers: { 200: { says: 'What it did, by name', content: Type.Record(Type.String(), Type.Number()) } },
+    answers: { 200: { says: 'Results of the job, by name', content: Type.Record(Type.String(), Type.Number()) } },
     problems: [409],
     async handle({ params: { job } }) {
       return await context.topics.admin.jobs[job].runOnce()

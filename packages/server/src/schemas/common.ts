@@ -38,7 +38,7 @@ export const From = Type.Union(
     strict({ timestamp: TimeGiven }),
     strict({ messageId: Type.String({ minLength: 1, maxLength: 1024 }) }),
   ],
-  { description: 'A position: where a new group begins, or one that exists is moved to.', examples: ['beginning'] },
+  { description: 'Position at which a new group starts, or to which a group is moved.', examples: ['beginning'] },
 )
 
 export const PageLimit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })

@@ -25,8 +25,8 @@ export const BackfillProgress = share(
     status: Type.Enum(['RUNNING', 'COMPLETED', 'CANCELLED', 'FAILED']),
     scope: Type.Enum(['pending', 'retained']),
     processed: Count,
-    progress: Type.Number({ description: 'From 0 to 1.' }),
-    claimed: Type.Number({ description: "From 0 to 1: how much of it the group's consumers have claimed." }),
+    progress: Type.Number({ description: 'Progress, 0 to 1.' }),
+    claimed: Type.Number({ description: "Share of it that the group's consumers have claimed, 0 to 1." }),
     ratePerSecond: Type.Number(),
     etaMs: nullable(Type.Number()),
     startedAt: Time,
@@ -52,9 +52,9 @@ export const Percentiles = share(
 
 export const Consumer = strict({
   topic: Type.String(),
-  group: Type.String({ description: 'Empty in a queue.' }),
+  group: Type.String({ description: 'Name of the group; empty for a queue.' }),
   consumer: Type.String(),
-  instance: Type.String({ description: 'The process it works in.' }),
+  instance: Type.String({ description: 'Process in which the consumer runs.' }),
   processed: Count,
   failed: Count,
   handler: Percentiles,
@@ -67,7 +67,7 @@ export const GroupHealth = share(
   'GroupHealth',
   strict({
     topic: Type.String(),
-    group: Type.String({ description: 'Empty in a queue.' }),
+    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
     status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
     healthy: Type.Boolean(),
     nearTimeout: Type.Boolean(),
@@ -77,7 +77,10 @@ export const GroupHealth = share(
     sinceHeartbeatMs: Type.Number(),
     heartbeatTimeoutMs: Type.Number(),
     misses: Count,
-    lagMessages: Type.Integer({ minimum: 0, description: 'What a backfill has yet to bring included.' }),
+    lagMessages: Type.Integer({
+      minimum: 0,
+      description: 'Messages not yet delivered, including those of a running backfill.',
+    }),
     lagMs: Type.Number(),
     inFlight: Count,
     retries: Count,
@@ -90,7 +93,7 @@ export const GroupHealth = share(
     handler: Percentiles,
     claimConflicts: strict({
       lastMinute: Type.Number(),
-      ratio: Type.Number({ description: 'Of the claims of the last minute, from 0 to 1.' }),
+      ratio: Type.Number({ description: 'Share of the claims of the last minute, 0 to 1.' }),
     }),
     movedAt: Time,
     lost: Count,

@@ -11,11 +11,11 @@ const FailingGroup = strict({
 })
 
 export const HealthSchema = strict({
-  healthy: Type.Boolean({ description: 'Nothing below needs anybody.' }),
+  healthy: Type.Boolean({ description: 'Whether nothing below needs attention.' }),
   checkedAt: Time,
   nearTimeout: Type.Array(GroupHealth),
   dead: Type.Array(GroupHealth),
-  lost: Type.Array(GroupHealth, { description: 'Groups that have lost messages, until that is acknowledged.' }),
+  lost: Type.Array(GroupHealth, { description: 'Groups with lost messages that nobody has acknowledged.' }),
   stuck: Type.Array(strict({ topic: Type.String(), since: Time, ageMs: Type.Number() })),
   inconsistencies: Type.Array(strict({ topic: Type.String(), what: Type.String() })),
   cleanUp: strict({
@@ -49,11 +49,11 @@ export const HealthSchema = strict({
     }),
   ),
   database: strict({
-    reachable: Type.Boolean({ description: 'false: nothing is known of the lists above.' }),
+    reachable: Type.Boolean({ description: 'Whether the database answers. If false, the lists above are unknown.' }),
     unreachableSince: nullable(Time),
     error: nullable(Failure),
   }),
-  failing: Type.Array(FailingGroup, { description: 'Groups of this process that can claim nothing now.' }),
+  failing: Type.Array(FailingGroup, { description: 'Groups of this process that are unable to claim messages.' }),
 })
 
 export const ServerHealthSchema = strict({

@@ -7,16 +7,24 @@ const Headers = Type.Record(Type.String(), Type.String(), { maxProperties: 1_000
 const PayloadGiven = {
   payload: Type.Optional(Type.Unknown({ description: 'Any JSON value.' })),
   payloadBase64: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', description: 'Bytes in place of JSON.' }),
+    Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', description: 'Payload as base64, instead of `payload`.' }),
   ),
-  type: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'With bytes: a protobuf type URL.' })),
+  type: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1_024, description: 'Protobuf type URL of a binary payload.' }),
+  ),
 }
 
 export const MessageGiven = strict({
   ...PayloadGiven,
   key: Type.Optional(Text),
   headers: Type.Optional(Headers),
-  messageId: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'Again is stored once.' })),
+  messageId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'Deduplication id. A second message with the same id is not stored.',
+    }),
+  ),
 })
 
 export const MessagesGiven = strict({ messages: Type.Array(MessageGiven, { minItems: 1, maxItems: 10_000 }) })
@@ -27,7 +35,7 @@ export const Published = share(
     topic: Type.String(),
     id: Id,
     messageId: Type.String(),
-    duplicate: Type.Boolean({ description: 'It was stored before; nothing was added.' }),
+    duplicate: Type.Boolean({ description: 'Whether a message with this id was already stored.' }),
   }),
 )
 
@@ -39,37 +47,39 @@ const StoredFields = {
   type: Type.String({ description: "'json', 'bytes', or a protobuf type URL." }),
   headers: Type.Record(Type.String(), Type.String()),
   createdAt: Time,
-  payload: Type.Optional(Type.Unknown({ description: 'Of type json.' })),
-  payloadBase64: Type.Optional(Type.String({ description: 'Of any other type.' })),
+  payload: Type.Optional(Type.Unknown({ description: 'Payload of type json.' })),
+  payloadBase64: Type.Optional(Type.String({ description: 'Payload of any other type, as base64.' })),
 }
 
 export const StoredMessage = share('StoredMessage', strict(StoredFields))
 
 export const MessagesPage = strict({
   messages: Type.Array(StoredMessage),
-  next: nullable(Type.Integer({ description: 'after (or before) of the next page; null: there is no more.' })),
+  next: nullable(
+    Type.Integer({ description: "Value of 'after' (or 'before') for the next page; null on the last page." }),
+  ),
 })
 
 export const PulledMessage = strict({
   ...StoredFields,
   attempt: Type.Integer({ minimum: 1 }),
-  version: Type.Integer({ minimum: 1, description: 'Grows with every claim: the fencing token.' }),
+  version: Type.Integer({ minimum: 1, description: 'Fencing token; grows with every claim.' }),
 })
 
 export const ClaimParams = strict({
   topic: TopicName,
   claim: Type.String({
     pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-    description: 'The id of a claim.',
+    description: 'Claim id.',
   }),
 })
 
 export const Claim = share(
   'Claim',
   strict({
-    id: Type.String({ description: 'To release it with.' }),
+    id: Type.String({ description: 'Claim id, for releasing it.' }),
     topic: Type.String(),
-    group: Type.String({ description: 'Empty in a queue.' }),
+    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
     consumer: Type.String(),
     claimedAt: Time,
     expiresAt: nullable(Time),
@@ -82,9 +92,9 @@ export const Claim = share(
         id: Id,
         messageId: Type.String(),
         attempt: Type.Integer({ minimum: 1 }),
-        version: Type.Integer({ minimum: 1, description: 'The fencing token under which it is held.' }),
+        version: Type.Integer({ minimum: 1, description: 'Fencing token of the claim.' }),
       }),
-      { description: 'The first of those that are not settled.' },
+      { description: 'First unsettled messages of the claim.' },
     ),
   }),
 )
@@ -115,7 +125,9 @@ export const WaitingRetry = share(
     dueAt: Time,
     error: nullable(strict(Failure)),
     history: Type.Array(strict({ ...Failure, attempt: Count, at: Time })),
-    suspect: Type.Boolean({ description: 'Its last lease ran out: it may be what killed its process.' }),
+    suspect: Type.Boolean({
+      description: 'Whether its last lease expired, which suggests that it crashed its consumer.',
+    }),
   }),
 )
 

@@ -3,13 +3,13 @@ import { nullable, strict, Time } from './common.ts'
 import { share } from './shared.ts'
 
 export const ServiceParams = strict({
-  service: Type.String({ minLength: 1, maxLength: 200, description: 'By its name in the configuration.' }),
+  service: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the service in the configuration.' }),
 })
 
 const Metrics = Type.Record(Type.String(), Type.Number())
 
 const Errors = Type.Array(strict({ at: Time, action: Type.String(), name: Type.String(), message: Type.String() }), {
-  description: 'The newest failures that no success of the same action has followed.',
+  description: 'Newest failures that no success of the same action has followed.',
 })
 
 export const ServiceStatusSchema = share(
@@ -18,7 +18,7 @@ export const ServiceStatusSchema = share(
     name: Type.String(),
     state: Type.Enum(['STOPPED', 'STARTING', 'RUNNING', 'WAITING', 'PAUSED', 'ERROR']),
     healthy: Type.Boolean(),
-    waitingFor: nullable(Type.String({ description: 'What has to come before it goes on, which it does by itself.' })),
+    waitingFor: nullable(Type.String({ description: 'What the service waits for. It continues by itself.' })),
     startedAt: nullable(Time),
     metrics: Metrics,
     errors: Errors,
@@ -72,6 +72,8 @@ export const PipelineStatusSchema = share(
 
 export const StartReportSchema = strict({
   started: Type.Array(Type.String()),
-  waiting: Type.Array(Type.String(), { description: 'They start by themselves when what they need is there.' }),
+  waiting: Type.Array(Type.String(), {
+    description: 'Services that start by themselves once their dependencies are available.',
+  }),
   failed: Type.Array(strict({ service: Type.String(), name: Type.String(), message: Type.String() })),
 })

@@ -5,11 +5,11 @@ export const ProblemSchema = share(
   'Problem',
   Type.Object(
     {
-      type: Type.String({ description: 'A URN made of the code.' }),
+      type: Type.String({ description: 'URN built from the code.' }),
       title: Type.String(),
       status: Type.Integer(),
       detail: Type.String({ description: 'What happened, to what, and what to do.' }),
-      code: Type.String({ description: 'Stable, for programs.', examples: ['TIDEMARK_STALE_DELIVERY'] }),
+      code: Type.String({ description: 'Stable error code.', examples: ['TIDEMARK_STALE_DELIVERY'] }),
       errors: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false })),
       ),

@@ -25,7 +25,7 @@ export const CellParams = strict({
 
 export const RegionGiven = Type.String({
   pattern: `^${COORDINATES}:${COORDINATES}$`,
-  description: 'From one corner to the other, both included, as in 0,0:19,19.',
+  description: 'Region from corner to corner, inclusive, such as 0,0:19,19.',
   examples: ['0,0:19,19'],
 })
 
@@ -71,7 +71,7 @@ export const CellsSchema = share(
       moleculeValue: Type.Array(Whole),
       ownerId: Type.Array(Whole),
     },
-    { description: 'Columns: place i of each is one cell. Empty cells are left out.' },
+    { description: 'Columns: entry i of each is one cell. Empty cells are omitted.' },
   ),
 )
 
@@ -116,7 +116,7 @@ export const SeriesPointSchema = strict({
   births: Type.Number(),
   deaths: Type.Number(),
   meanEnergy: Type.Number(),
-  cells: Type.Array(Type.Number(), { description: 'By molecule type.' }),
+  cells: Type.Array(Type.Number(), { description: 'Number of cells by molecule type.' }),
 })
 
 export const TickQuerySchema = { from: Type.Optional(Tick), to: Type.Optional(Tick) }

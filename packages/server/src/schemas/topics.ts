@@ -48,7 +48,7 @@ export const TopicConfig = share(
       maxMessageBytes: Count,
       partitionRows: Count,
     },
-    { description: 'Times in milliseconds; null means without end.' },
+    { description: 'Durations in milliseconds; null means unlimited.' },
   ),
 )
 

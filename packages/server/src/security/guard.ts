@@ -74,7 +74,7 @@ export class Guard {
     }
     if (READING.has(request.method)) {
       // Nobody reads it, so nobody would notice how long it takes to come.
-      if (hasBody(request.headers)) throw new BadRequestError(`A ${request.method} takes no body`)
+      if (hasBody(request.headers)) throw new BadRequestError(`${request.method} requests must not have a body`)
       return
     }
     checkOrigin(request)
@@ -157,11 +157,11 @@ function originHost(origin: string): string | undefined {
 function checkContent({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new UnsupportedMediaTypeError(`Bodies are taken as they are, not with content-encoding '${encoding}'`)
+    throw new UnsupportedMediaTypeError(`Content-Encoding '${encoding}' is not supported. Send the body uncompressed`)
   }
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type !== undefined && SIMPLE_TYPES.has(type)) {
-    throw new UnsupportedMediaTypeError(`'${type}' is not taken; send application/json`)
+    throw new UnsupportedMediaTypeError(`Content-Type '${type}' is not supported. Send application/json`)
   }
 }
 

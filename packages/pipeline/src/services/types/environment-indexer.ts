@@ -9,7 +9,7 @@ import { PACKING_OPTIONS } from './packing-options.ts'
 const STRATEGY_OPTIONS = {
   strategy: rule(
     {
-      says: 'How the cells are kept: one row of bytes a tick, or as a module of your own does it, relative to the configuration file.',
+      says: 'Storage strategy of the cells: one blob per tick, or the path of a module of yours, relative to the configuration file.',
       default: SINGLE_BLOB,
       isText: true,
     },
@@ -21,14 +21,14 @@ const STRATEGY_OPTIONS = {
   ),
   ...PACKING_OPTIONS,
   strategyOptions: rule(
-    { says: 'For a strategy of your own, which gets them beside `compression` and `level`.', default: {} },
+    { says: 'Options passed to a custom strategy, along with `compression` and `level`.', default: {} },
     'an object',
     requireObject,
   ),
 } as const satisfies OptionTable
 
 export const environmentIndexer = defineService({
-  says: 'The cells of every tick, as they are: a tick, a region, a cell, a difference can be read from them.',
+  says: 'Indexes the cells of every tick, to read a tick, a region, a cell or a difference.',
   options: { ...BATCH_INDEXER_OPTIONS, ...STRATEGY_OPTIONS },
   bindings: BATCH_INDEXER_BINDINGS,
   async create(build) {

@@ -6,10 +6,10 @@ import type { IndexerOptions } from '../indexing/indexer.ts'
 /** Which run: alike for all indexers. */
 export const RUN_OPTIONS = {
   runId: runId({
-    says: 'The run to index.',
-    otherwise: "the simulation's where there is one; else the newest that starts later",
+    says: 'Run to index.',
+    otherwise: "the simulation's run; without a simulation, the newest run that starts later",
   }),
-  discoveryInterval: duration({ says: 'How often to look for a run.', min: 1, default: '1s' }),
+  discoveryInterval: duration({ says: 'Interval at which to look for a run.', min: 1, default: '1s' }),
 } as const satisfies OptionTable
 
 /** What every indexer is made from. */

@@ -6,24 +6,24 @@ import { defineService } from '../service-type.ts'
 import type { EncodedMetadata } from '../simulation/simulation-service.ts'
 
 export const ingest = defineService({
-  says: 'Takes delimited `TickData` from a file or standard input: the ticks of any simulation in any language.',
+  says: 'Reads delimited `TickData` from a file or standard input, written by a simulation in any language.',
   options: {
-    input: text({ says: "The file; `'-'` is standard input.", allowed: "a path, or `'-'`", default: '-' }),
+    input: text({ says: "Input file; `'-'` is standard input.", allowed: "a path, or `'-'`", default: '-' }),
     metadataFile: text({
-      says: "The run's `SimulationMetadata` as JSON.",
-      otherwise: 'its metadata comes another way',
+      says: "File with the run's `SimulationMetadata` as JSON.",
+      otherwise: 'the metadata is provided in another way',
     }),
     maxTickBytes: whole({
-      says: "A single tick's bytes, at most.",
+      says: 'Maximum size of a tick in bytes.',
       min: 1,
       max: 2 ** 31 - 1,
       default: DEFAULT_LIMITS.maxTickBytes,
     }),
   },
   bindings: {
-    ticks: { kind: 'queue-out', says: 'Gets the ticks.' },
-    metadata: { kind: 'queue-out', says: 'Gets the metadata, before the first tick.', optional: true },
-    storage: { kind: 'storage-read', says: 'Ticks that it has are passed over.', optional: true },
+    ticks: { kind: 'queue-out', says: 'Queue for the ticks.' },
+    metadata: { kind: 'queue-out', says: 'Queue for the metadata, filled before the first tick.', optional: true },
+    storage: { kind: 'storage-read', says: 'Storage whose ticks are skipped.', optional: true },
   },
   create({ name, options: { input, metadataFile, maxTickBytes }, resources, logger }) {
     return new IngestService(

@@ -4,19 +4,19 @@ import { defineService } from '../service-type.ts'
 import { indexerOptions, RUN_OPTIONS } from './indexer-options.ts'
 
 export const metadataIndexer = defineService({
-  says: "Brings a run's metadata from the storage into its index, which is what the other indexers wait for.",
+  says: "Copies a run's metadata from the storage into its index. The other indexers wait for it.",
   options: {
     ...RUN_OPTIONS,
     lease: duration({
-      says: 'How long metadata in hand are nobody else’s: after a kill they wait for so long.',
+      says: 'Lease of the announcement. After a crash it is redelivered when it expires.',
       min: 1,
       default: '30s',
     }),
   },
   bindings: {
-    metadata: { kind: 'topic-read', says: 'Tells which metadata are stored.', semantics: 'own', perRun: true },
-    storage: { kind: 'storage-read', says: 'Has them.' },
-    index: { kind: 'index', says: 'Gets them.' },
+    metadata: { kind: 'topic-read', says: 'Announcements of stored metadata.', semantics: 'own', perRun: true },
+    storage: { kind: 'storage-read', says: 'Storage to read from.' },
+    index: { kind: 'index', says: 'Index to write to.' },
   },
   create({ name, options, resources, logger }) {
     const { tidemark, topic, consumerGroup, settings } = resources.topic('metadata')

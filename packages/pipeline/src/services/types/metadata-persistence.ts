@@ -6,13 +6,18 @@ import { announcements } from './announcements.ts'
 import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
 export const metadataPersistence = defineService({
-  says: "A run's metadata into its file, and word of it on the metadata topic.",
+  says: "Stores a run's metadata and announces it on the metadata topic.",
   options: RETRY_OPTIONS,
   bindings: {
-    metadata: { kind: 'queue-in', says: 'Where the metadata come from.' },
-    storage: { kind: 'storage-write', says: 'Gets them.' },
-    announcements: announcements(METADATA_TOPIC, 'Gets word of them.'),
-    deadLetters: { kind: 'topic-write', says: 'Gets metadata that can not be stored.', semantics: 'own', unread: true },
+    metadata: { kind: 'queue-in', says: 'Queue to read metadata from.' },
+    storage: { kind: 'storage-write', says: 'Storage to write to.' },
+    announcements: announcements(METADATA_TOPIC, 'Topic for the announcement.'),
+    deadLetters: {
+      kind: 'topic-write',
+      says: "Topic for metadata that can't be stored.",
+      semantics: 'own',
+      unread: true,
+    },
   },
   async create({ name, options, resources, logger }) {
     const { tidemark: topics, settings } = resources.topic('announcements')

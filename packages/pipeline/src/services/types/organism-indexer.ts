@@ -4,7 +4,7 @@ import { BATCH_INDEXER_BINDINGS, BATCH_INDEXER_OPTIONS, createBatchIndexer } fro
 import { PACKING_OPTIONS } from './packing-options.ts'
 
 export const organismIndexer = defineService({
-  says: 'Who lived, from whom and until when; and the organisms of every tick.',
+  says: 'Indexes the life span and parents of organisms, and the organisms of every tick.',
   options: { ...BATCH_INDEXER_OPTIONS, ...PACKING_OPTIONS },
   bindings: BATCH_INDEXER_BINDINGS,
   async create(build) {

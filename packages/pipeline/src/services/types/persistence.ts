@@ -9,20 +9,20 @@ import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
 export const persistence = defineService({
   says:
-    'Ticks of a queue into batch files, and word of each on the batch topic. Several can take from one queue. ' +
-    'Have a `reconciler` beside it.',
+    'Writes ticks from a queue to batch files and announces each file on the batch topic. Several instances can share a queue. ' +
+    'Run a `reconciler` with it.',
   options: {
-    maxBatchSize: whole({ says: 'Ticks of a batch, at most.', min: 1, max: 1_000_000, default: 1_000 }),
-    maxBatchBytes: whole({ says: "Bytes of a batch's encoded ticks, at most.", min: 1, default: 64 * 1024 ** 2 }),
-    batchTimeout: duration({ says: 'A batch is written when it is this old.', min: 1, default: '5s' }),
-    concurrentBatches: whole({ says: 'Batches in hand at the same time.', min: 1, max: 64, default: 2 }),
+    maxBatchSize: whole({ says: 'Maximum number of ticks per batch.', min: 1, max: 1_000_000, default: 1_000 }),
+    maxBatchBytes: whole({ says: 'Maximum bytes of encoded ticks per batch.', min: 1, default: 64 * 1024 ** 2 }),
+    batchTimeout: duration({ says: 'Age at which an incomplete batch is written.', min: 1, default: '5s' }),
+    concurrentBatches: whole({ says: 'Number of batches written at the same time.', min: 1, max: 64, default: 2 }),
     ...RETRY_OPTIONS,
   },
   bindings: {
-    ticks: { kind: 'queue-in', says: 'Where the ticks come from.' },
-    storage: { kind: 'storage-write', says: 'Gets the batches.' },
-    batches: announcements(BATCH_TOPIC, 'Gets word of each batch.'),
-    deadLetters: { kind: 'topic-write', says: 'Gets ticks that can not be stored.', semantics: 'own', unread: true },
+    ticks: { kind: 'queue-in', says: 'Queue to read ticks from.' },
+    storage: { kind: 'storage-write', says: 'Storage for the batches.' },
+    batches: announcements(BATCH_TOPIC, 'Topic for announcements of batches.'),
+    deadLetters: { kind: 'topic-write', says: "Topic for ticks that can't be stored.", semantics: 'own', unread: true },
   },
   async create({ name, options, resources, logger }) {
     const { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches } = options

@@ -5,15 +5,15 @@ import { defineService } from '../service-type.ts'
 import { announcements } from './announcements.ts'
 
 export const reconciler = defineService({
-  says: 'Announces what was stored and never announced, at its start and again and again. One for each storage is enough.',
+  says: 'Announces stored files that were never announced, at start-up and periodically. One per storage is enough.',
   options: {
-    interval: duration({ says: 'Between the end of one look and the next.', min: 1, default: '1m' }),
-    pageSize: whole({ says: "Keys of a page of the storage's listing.", min: 1, max: 100_000, default: 1_000 }),
+    interval: duration({ says: 'Pause between two scans.', min: 1, default: '1m' }),
+    pageSize: whole({ says: 'Keys per page of the storage listing.', min: 1, max: 100_000, default: 1_000 }),
   },
   bindings: {
-    storage: { kind: 'storage-write', says: 'Is looked through; corrupt files are quarantined there.' },
-    batches: announcements(BATCH_TOPIC, 'Gets word of the batches that it finds.'),
-    metadata: announcements(METADATA_TOPIC, 'Gets word of the metadata that it finds.'),
+    storage: { kind: 'storage-write', says: 'Storage to scan. Corrupt files are quarantined in it.' },
+    batches: announcements(BATCH_TOPIC, 'Topic for announcements of batches.'),
+    metadata: announcements(METADATA_TOPIC, 'Topic for announcements of metadata.'),
   },
   create({ name, options, resources, logger }) {
     const { tidemark: topics, settings: batches } = resources.topic('batches')

@@ -3,9 +3,9 @@ import type { RetryOptions } from '../persistence/attempts.ts'
 
 /** Of writes, alike for batches and metadata. */
 export const RETRY_OPTIONS = {
-  maxRetries: whole({ says: 'Of a write that fails, before it becomes dead letters.', min: 0, max: 1_000, default: 5 }),
-  initialBackoff: duration({ says: 'Before the first retry; doubles each time.', default: '1s' }),
-  maxBackoff: duration({ says: 'The longest wait between two.', default: '30s' }),
+  maxRetries: whole({ says: 'Retries of a failed write before it is dead-lettered.', min: 0, max: 1_000, default: 5 }),
+  initialBackoff: duration({ says: 'Delay before the first retry; doubles with each retry.', default: '1s' }),
+  maxBackoff: duration({ says: 'Maximum delay between retries.', default: '30s' }),
 } as const satisfies OptionTable
 
 export const retryOf = (options: CheckedOptions<typeof RETRY_OPTIONS>): RetryOptions => {

@@ -3,7 +3,7 @@ import { defineService } from '../service-type.ts'
 import { BATCH_INDEXER_BINDINGS, BATCH_INDEXER_OPTIONS, createBatchIndexer } from './batch-indexer-options.ts'
 
 export const seriesIndexer = defineService({
-  says: 'What people plot: organisms alive, births, deaths, energy and cells by type, at every resolution.',
+  says: 'Indexes time series for plots: living organisms, births, deaths, energy and cells by type, at several resolutions.',
   options: BATCH_INDEXER_OPTIONS,
   bindings: BATCH_INDEXER_BINDINGS,
   create: build => createBatchIndexer(definition, build),

@@ -20,36 +20,43 @@ import { type EncodedMetadata, SimulationService } from '../simulation/simulatio
 type Resume = 'newest' | false | (string & {})
 
 const SIMULATION_OPTIONS = {
-  seed: text({ says: 'The same seed and settings give the same ticks.', default: 'tidemark' }),
-  shape: shape({ says: 'Cells along each dimension.', default: [100, 100] }),
-  topology: choice(['torus', 'bounded'], { says: 'Whether its edges meet.', default: 'torus' }),
-  organisms: whole({ says: 'Founders, each of a lineage of its own.', min: 1, otherwise: 'one for every 250 cells' }),
-  energyPerCell: whole({ says: 'Energy in the whole world, per cell.', min: 1, max: 1_000, default: 16 }),
-  growth: fraction({ says: 'How readily food grows.', default: 0.8 }),
-  mutationRate: fraction({ says: 'The chance that a gene of a newborn changes.', default: 0.05 }),
-  lifespan: whole({ says: 'Ticks after which an organism may die of age.', min: 1, max: 1_000_000, default: 500 }),
+  seed: text({ says: 'Random seed. The same seed and settings produce the same ticks.', default: 'tidemark' }),
+  shape: shape({ says: 'Number of cells along each dimension.', default: [100, 100] }),
+  topology: choice(['torus', 'bounded'], {
+    says: '`torus`: opposite edges are connected. `bounded`: they are not.',
+    default: 'torus',
+  }),
+  organisms: whole({
+    says: 'Number of founders, each with its own lineage.',
+    min: 1,
+    otherwise: 'one per 250 cells',
+  }),
+  energyPerCell: whole({ says: 'Total energy of the world per cell.', min: 1, max: 1_000, default: 16 }),
+  growth: fraction({ says: 'Growth rate of food, 0 to 1.', default: 0.8 }),
+  mutationRate: fraction({ says: 'Probability that a gene of a newborn mutates, 0 to 1.', default: 0.05 }),
+  lifespan: whole({ says: 'Age in ticks from which an organism may die.', min: 1, max: 1_000_000, default: 500 }),
   driftInterval: whole({
-    says: 'Ticks in which the fertile land moves by one cell; 0: it stays.',
+    says: 'Ticks in which fertile land drifts by one cell; 0 disables the drift.',
     min: 0,
     max: 1_000_000,
     default: 48,
   }),
   startedAt: whole({
-    says: 'Milliseconds since 1970 at tick 0.',
+    says: 'Unix time of tick 0 in milliseconds.',
     min: 0,
     max: 4.32e15,
-    otherwise: 'the time at which the run begins',
+    otherwise: 'start time of the run',
   }),
 } as const satisfies OptionTable
 
 const RUN_OPTIONS = {
-  samplingInterval: whole({ says: 'Every so many ticks one is handed on.', min: 1, default: 1 }),
-  ticksPerSecond: number({ says: 'At most so many.', min: 0, otherwise: 'as fast as it goes' }),
-  maxTicks: whole({ says: 'The tick after which the run is over.', min: 1, otherwise: 'it goes on until stopped' }),
-  runId: runId({ says: 'Of a new run.', otherwise: 'one is made' }),
+  samplingInterval: whole({ says: 'Emit every Nth tick.', min: 1, default: 1 }),
+  ticksPerSecond: number({ says: 'Maximum ticks per second.', min: 0, otherwise: 'unlimited' }),
+  maxTicks: whole({ says: 'Last tick of the run.', min: 1, otherwise: 'runs until stopped' }),
+  runId: runId({ says: 'Run id of a new run.', otherwise: 'generated' }),
   resume: rule<Resume, { readonly says: string; readonly default: 'newest' }>(
     {
-      says: 'Which run to go on with: the newest with the same settings, the one of that id, or none.',
+      says: 'Run to continue: the newest with the same settings, the one with this id, or none.',
       default: 'newest',
     },
     "`'newest'`, a run id, or `false`",
@@ -58,8 +65,8 @@ const RUN_OPTIONS = {
       throw new ConfigError(path, value, "'newest', a run id, or false")
     },
   ),
-  stateFolder: text({ says: 'Where runs keep what they need to go on.', default: './data/simulation' }),
-  saveInterval: duration({ says: 'How often the state is saved.', default: '10s' }),
+  stateFolder: text({ says: 'Folder for the state from which runs continue.', default: './data/simulation' }),
+  saveInterval: duration({ says: 'Interval between saves of the state.', default: '10s' }),
 } as const satisfies OptionTable
 
 const OPTIONS = { ...SIMULATION_OPTIONS, ...RUN_OPTIONS } as const
@@ -75,9 +82,17 @@ export const simulation = defineService({
   says: 'The reference simulation (docs/simulation.md).',
   options: OPTIONS,
   bindings: {
-    ticks: { kind: 'queue-out', says: 'Gets the ticks.' },
-    metadata: { kind: 'queue-out', says: "Gets the run's metadata, before the first tick.", optional: true },
-    storage: { kind: 'storage-read', says: 'Tells which ticks are stored when a run goes on.', optional: true },
+    ticks: { kind: 'queue-out', says: 'Queue for the ticks.' },
+    metadata: {
+      kind: 'queue-out',
+      says: "Queue for the run's metadata, filled before the first tick.",
+      optional: true,
+    },
+    storage: {
+      kind: 'storage-read',
+      says: 'Storage that shows which ticks exist when a run continues.',
+      optional: true,
+    },
   },
   create({ name, options, resources, logger }) {
     const { settings, run } = partsOf(options)
