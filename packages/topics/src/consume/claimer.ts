@@ -37,6 +37,8 @@ type NextOptions = {
 type ClaimerOptions = {
   /** How long its leases hold; undefined: as the topic says. */
   readonly leaseMs?: number | undefined
+  /** Where messages have a single attempt, nothing is claimed while anything of the group is in hand. */
+  readonly isCareful?: boolean
   /** What it claims is handled in another process: what this one has in hand doesn't matter. */
   readonly isRemote?: boolean
 }
@@ -49,6 +51,7 @@ export class Claimer implements LeaseOwner {
   readonly #waker: Waker
   readonly #leave: (() => void)[]
   readonly #leaseMs: number | undefined
+  readonly #isCareful: boolean
   readonly #isRemote: boolean
   #topic: TopicRecord
   #status: SubscriptionStatus
@@ -66,13 +69,14 @@ export class Claimer implements LeaseOwner {
     topic: TopicRecord,
     subscription: SubscriptionRecord,
     consumer: string,
-    { leaseMs, isRemote = false }: ClaimerOptions = {},
+    { leaseMs, isCareful = false, isRemote = false }: ClaimerOptions = {},
   ) {
     this.#engine = engine
     this.#topic = topic
     this.subscription = subscription
     this.consumer = consumer
     this.#leaseMs = leaseMs
+    this.#isCareful = isCareful
     this.#isRemote = isRemote
     this.#status = subscription.status
     this.#waker = engine.wakeHub.waker(topic.id, subscription.id)
@@ -85,6 +89,10 @@ export class Claimer implements LeaseOwner {
 
   get status(): SubscriptionStatus {
     return this.#status
+  }
+
+  get isSingleAttempt(): boolean {
+    return this.#isCareful && this.#topic.config.maxAttempts === 1
   }
 
   /** How long its leases hold; 0: for ever. */

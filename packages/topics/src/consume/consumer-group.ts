@@ -30,7 +30,10 @@ import { parseSubscription } from './subscription-options.ts'
 export type GroupOptions<T = unknown> = {
   /** Any Standard Schema validator; it checks every payload and types the handler. */
   schema?: Schema<T>
-  /** Messages per claim, at most; less is claimed while handlers are slow, so that others get their share. */
+  /**
+   * Messages per claim, at most (default 200); less is claimed while handlers are slow, so that others get their share.
+   * In a topic with `maxAttempts: 1` the default is as many as the group handles at once, and nothing is claimed ahead.
+   */
   batchSize?: number
   /** Messages it rejects count as processed. */
   filter?: Filter<T>
@@ -85,6 +88,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   readonly #engine: Engine
   readonly #dispatcher: Dispatcher<T>
   readonly #batchSize: number
+  /** No batch size was asked for: a message on its only attempt has no company that a death of the process takes along. */
+  readonly #isCareful: boolean
   readonly #leaseMs: number | undefined
   readonly #autoExtendMs: number | undefined
   #run: Run | undefined
@@ -97,6 +102,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
       sharedPayloads: options.boolean('sharedPayloads', false),
     }
+    this.#isCareful = given?.batchSize === undefined
     this.#batchSize = options.integer('batchSize', DEFAULT_BATCH, { min: 1, max: LARGEST_BATCH })
     this.#leaseMs = options.duration('lease', undefined)
     this.#autoExtendMs = options.duration('autoExtend', undefined, { min: 1 })
@@ -231,6 +237,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#takeIds()
     const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','), {
       leaseMs: this.#leaseMs,
+      isCareful: this.#isCareful,
     })
     const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
     const stopping = new AbortController()
@@ -307,6 +314,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
 
   #pageLimit({ claimer }: Run): number {
     const { averageMs, concurrency } = this.#dispatcher
+    if (claimer.isSingleAttempt) return concurrency
     if (averageMs === undefined) return Math.min(this.#batchSize, Math.max(FIRST_BATCH, concurrency))
     const { leaseMs } = claimer
     const workMs = leaseMs === 0 ? WORK_PER_CLAIM_MS : Math.min(WORK_PER_CLAIM_MS, leaseMs / 8)

@@ -9,6 +9,8 @@ const TURN_MS = 1_000
 /** Who claims, as far as this file is concerned. */
 export type Claimant = {
   readonly subscription: { readonly id: number }
+  /** Its messages have one attempt: it claims nothing while its group has anything in hand. */
+  readonly isSingleAttempt?: boolean
   wake(): void
 }
 
@@ -32,6 +34,8 @@ type Turn = { since: number | undefined; isResting: boolean }
  *
  * - A suspect on its last attempt is claimed when the process has nothing else of its group in hand, and no suspects of
  *   any other group. Until it is settled, nothing more of its group is claimed, and no suspects of any group.
+ * - Where messages have a single attempt, the first is the last: a group claims what its members can handle at once, and
+ *   nothing more before that is settled.
  * - Of other suspects a consumer has one piece in hand, beside its ordinary pages: a death splits no more than that.
  */
 export class Isolation {
@@ -55,7 +59,10 @@ export class Isolation {
     this.#waiting.delete(claimant)
     this.#denied.delete(claimant)
     const own = this.#ownOf(id, now)
-    const wait = this.#turns.size === 0 ? 0 : this.#waitFor(id, now)
+    const wait = Math.max(
+      this.#turns.size === 0 ? 0 : this.#waitFor(id, now),
+      claimant.isSingleAttempt === true ? waitForAll(own, now) : 0,
+    )
     if (wait > 0) {
       this.#waiting.add(claimant)
       return wait
@@ -155,6 +162,10 @@ export class Isolation {
     if (withDenied) for (const claimant of this.#denied) claimant.wake()
   }
 }
+
+/** Until nothing of it is in hand, or it has been for too long. */
+const waitForAll = (own: ReadonlySet<Holding>, now: number): number =>
+  Math.max(0, ...[...own].map(({ since }) => since + PATIENCE_MS - now))
 
 const isOver = ({ since }: Turn, now: number): boolean => since !== undefined && now - since > TURN_MS
 

@@ -110,6 +110,27 @@ for (const store of SECLUDED_STORES) {
       assert.equal(await third.poll(0), null)
     })
 
+    it('let a group that died before its backfill came to what it had done have none of that twice', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open({ maintenance: false })
+      await tm.configureTopic('events', REFERENCE)
+      // Somebody who needs them all, so that they are pending.
+      await (await tm.reader('events', { group: 'slow' }).ready()).close()
+      await tm.publishBatch('events', range(1, 5))
+      const first = tm.reader<number>('events', { group: 'g', from: 'now' })
+      await first.ready()
+      await tm.publishBatch('events', range(6, 10))
+      assert.deepEqual(await consume(first, 5), range(6, 10))
+      await tm.admin.startBackfill('events', 'g', { scope: 'pending' })
+      assert.deepEqual(await consume(first, 2), [1, 2])
+      await first.close()
+      await makeRoomFor(tm, database, 60)
+      assert.equal(await hasBit(database, 'g'), false)
+      const back = tm.reader<number>('events', { group: 'g' })
+      assert.deepEqual((await consume(back, 3)).sort(byNumber), [3, 4, 5])
+      assert.equal(await back.poll(0), null)
+    })
+
     it('are all taken: a dead group waits, says so, and its neighbours live on', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })

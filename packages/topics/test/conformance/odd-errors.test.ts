@@ -93,7 +93,7 @@ for (const store of STORES) {
             if (attempt === 1) throw make()
             return Promise.reject(make())
           })
-          const innocent = tm.consumerGroup<number>('innocent')
+          const innocent = tm.consumerGroup<number>('innocent', undefined, { batchSize: 20 })
           const deliveries = collect(innocent)
           await Promise.all([group.start(), innocent.start()])
           await Promise.all([tm.publishBatch('work', [1, 2, 3]), tm.publishBatch('innocent', range(1, 20))])

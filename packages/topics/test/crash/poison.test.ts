@@ -23,6 +23,8 @@ type Run = {
   /** Their places; one near the beginning where it is left out. */
   readonly poisonAt?: readonly number[]
   readonly bystander?: string
+  /** null: none is given to the group. */
+  readonly batchSize?: number | null
 }
 
 type Outcome = {
@@ -83,9 +85,18 @@ for (const engine of ENGINES) {
       assert.deepEqual(others.map(keyOf), [])
     })
 
+    it('takes nobody along with a single attempt either, where no batch size was asked for', async () => {
+      const poisonAt = [0, 7, 8, 59]
+      const run = { maxAttempts: 1, concurrency: 1, messages: 60, poisonAt, batchSize: null }
+      const { deaths, entries, deadLetters } = await runPoisoned(engine.fresh, run)
+      assert.equal(deaths, 4)
+      assert.deepEqual(deadLetters.map(keyOf).sort(), ['poison-000', 'poison-007', 'poison-008', 'poison-059'])
+      assert.deepEqual(finishedKeys(entries), neighbours(60, poisonAt))
+    })
+
     // Whatever its process had claimed and not settled shares the only attempt: its page, the one claimed ahead, and
     // what was finished and not yet acked.
-    it('with a single attempt takes along what its process had in hand, and nothing else', async t => {
+    it('with a single attempt takes its page along, and the one claimed ahead, where pages were asked for', async t => {
       const messages = 400
       const { deaths, entries, deadLetters } = await runPoisoned(engine.fresh, {
         maxAttempts: 1,
@@ -113,7 +124,7 @@ for (const engine of ENGINES) {
 /** Starts the group again each time it dies, until nothing is left. */
 async function runPoisoned(
   fresh: (typeof ENGINES)[number]['fresh'],
-  { maxAttempts, concurrency, messages, poisonAt = [7], bystander }: Run,
+  { maxAttempts, concurrency, messages, poisonAt = [7], bystander, batchSize = BATCH_SIZE }: Run,
 ): Promise<Outcome> {
   await using store = await fresh()
   using folder = temporaryFolder()
@@ -139,7 +150,7 @@ async function runPoisoned(
       group: GROUP,
       journal,
       concurrency,
-      batchSize: BATCH_SIZE,
+      batchSize: batchSize ?? undefined,
       bystander,
     }
     await using script = spawnScript(SCRIPT, [JSON.stringify(settings)])

@@ -8,7 +8,7 @@ export type PoisonedArguments = {
   readonly group: string
   readonly journal: string
   readonly concurrency: number
-  readonly batchSize: number
+  readonly batchSize?: number
   /** A second group of the same process, whose handlers harm nobody. */
   readonly bystander?: string
 }
@@ -17,7 +17,7 @@ const settings = JSON.parse(process.argv[2] ?? '') as PoisonedArguments
 const { url, topic, group, concurrency, batchSize, bystander } = settings
 const journal = new Journal<HandlerEntry>(settings.journal)
 const tm = await open(url)
-const consumers = tm.consumerGroup<{ key: string }>(topic, group, { batchSize })
+const consumers = tm.consumerGroup<{ key: string }>(topic, group, batchSize === undefined ? {} : { batchSize })
 consumers.addConsumer(
   'worker',
   async ({ payload: { key }, attempt, version }) => {
@@ -29,7 +29,7 @@ consumers.addConsumer(
   { concurrency },
 )
 if (bystander !== undefined) {
-  const others = tm.consumerGroup(topic, bystander, { batchSize })
+  const others = tm.consumerGroup(topic, bystander, batchSize === undefined ? {} : { batchSize })
   others.addConsumer('bystander', async () => await new Promise(resolve => setImmediate(resolve)))
   await others.start({ from: 'beginning' })
 }
