@@ -12,6 +12,8 @@ export {
   topicWrite,
 } from './config/bindings.ts'
 export { checkConfig } from './config/check-config.ts'
+export { checkWiring, type WholeConfig, WiringError } from './config/check-whole.ts'
+export { type Wiring, wiringProblems } from './config/check-wiring.ts'
 export {
   type CheckedConfig,
   defineConfig,
@@ -21,7 +23,7 @@ export {
 } from './config/config.ts'
 export { type DefaultConfigOptions, defaultConfig } from './config/default-config.ts'
 export { ConfigFileError, ServiceTypeError, StrategyError } from './config/errors.ts'
-export { type LoadOptions, loadConfig } from './config/load-config.ts'
+export { findConfig, type LoadOptions, loadConfig, readConfig } from './config/load-config.ts'
 export {
   type CheckedOptions,
   checkOptions,
@@ -37,6 +39,7 @@ export {
   text,
   whole,
 } from './config/option-table.ts'
+export { CONFIG_TEMPLATE } from './config/template.ts'
 export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
 export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
 export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'
@@ -139,7 +142,10 @@ export type {
   SeriesReader,
   TickQuery,
 } from './reading/run-index.ts'
+export type { BindingStatus } from './resources/binding-meter.ts'
 export type { BoundIndex, BoundResources, BoundTopic, Outlet } from './resources/bound-resources.ts'
+export type { MonitoredReader } from './resources/monitored-reader.ts'
+export type { MonitoredWriter } from './resources/monitored-writer.ts'
 export type { ResourceStatus } from './resources/opened-resource.ts'
 export { FileReplacedError } from './resources/sqlite-file.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
@@ -203,13 +209,14 @@ export {
   type StartReport,
 } from './services/service-manager.ts'
 export type { ServicePlan } from './services/service-slot.ts'
-export { defineService, type ServiceBuild, type ServiceType } from './services/service-type.ts'
+export { defineServiceType, type ServiceBuild, type ServiceCheck, type ServiceType } from './services/service-type.ts'
 export { SimulationRunError } from './services/simulation/errors.ts'
 export {
   type EncodedMetadata,
   SimulationService,
   type SimulationServiceOptions,
 } from './services/simulation/simulation-service.ts'
+export { defineIndexerType } from './services/types/indexer-type.ts'
 export { Screen } from './start/screen.ts'
 export { type Started, type StartOptions, start } from './start/start.ts'
 export { batchOf } from './storage/batch.ts'

@@ -2,7 +2,7 @@ import type { Logger } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
 import { checkOptions } from './config/option-table.ts'
 import { makeRunId } from './run-id.ts'
-import { BUILT_IN_TYPES } from './services/registry.ts'
+import { resolveServiceType } from './services/registry.ts'
 import { findRun } from './services/simulation/choose-run.ts'
 import { choiceOf, simulation } from './services/types/simulation.ts'
 
@@ -16,9 +16,24 @@ export async function withRunId(config: CheckedConfig, logger: Logger): Promise<
   const [only] = simulations
   if (only === undefined || simulations.length > 1) return config
   const runId = await runIdOf(only, logger)
-  return runId === null
-    ? config
-    : { ...config, services: config.services.map(service => withRun(service, only, runId)) }
+  if (runId === null) return config
+  const given = await giveRun(config, runId)
+  return {
+    ...given,
+    // From now on it is that run, new or not: a restart of the service goes on with it.
+    services: given.services.map(service =>
+      service.name === only.name ? { ...service, options: { ...service.options, runId, resume: 'newest' } } : service,
+    ),
+  }
+}
+
+/** Every service that takes a run and has none works on this one. */
+export async function giveRun(config: CheckedConfig, runId: string): Promise<CheckedConfig> {
+  const services = config.services.map(async service => {
+    const isOpen = service.options.runId === undefined && (await takesRun(service, config.folder))
+    return isOpen ? { ...service, options: { ...service.options, runId } } : service
+  })
+  return { ...config, services: await Promise.all(services) }
 }
 
 /** null: its settings or its folder are wrong, which the service itself says when it starts. */
@@ -32,11 +47,9 @@ async function runIdOf({ name, options }: CheckedService, logger: Logger): Promi
   }
 }
 
-function withRun(service: CheckedService, simulating: CheckedService, runId: string): CheckedService {
-  const { type, options } = service
-  // From now on it is that run, new or not: a restart of the service goes on with it.
-  if (service === simulating) return { ...service, options: { ...options, runId, resume: 'newest' } }
-  const builtIn = Object.entries(BUILT_IN_TYPES).find(([name]) => name === type)?.[1]
-  const takesRun = builtIn !== undefined && 'runId' in builtIn.options && options.runId === undefined
-  return takesRun ? { ...service, options: { ...options, runId } } : service
+/** A simulation makes its own. A type that can't be loaded is its service's failure. */
+async function takesRun({ type, enabled }: CheckedService, folder: string): Promise<boolean> {
+  if (type === 'simulation' || !enabled) return false
+  const resolved = await resolveServiceType(type, folder).catch(() => undefined)
+  return resolved !== undefined && Object.hasOwn(resolved.options, 'runId')
 }

@@ -4,10 +4,20 @@ import { SERVER } from '../server-options.ts'
 
 export const start: Command = {
   name: 'start',
-  summary: 'Run the pipeline (simulation, batch files, topics, indexes) and its HTTP server',
+  summary: 'Run a pipeline and its HTTP server: the default one on this machine, or that of a configuration',
   arguments: [],
   options: {
     ...DATA,
+    config: {
+      value: '<file>',
+      help: 'configuration to run (default: tidemark.config.ts of this folder, if there is one)',
+    },
+    'no-config': { help: 'run the default pipeline even if there is a configuration in this folder' },
+    only: { value: '<service>', help: 'service of the configuration to run; all others are left out', many: true },
+    run: {
+      value: '<run>',
+      help: "run to work on: an id, 'newest' (default where no simulation runs here) or 'next' (the next to begin)",
+    },
     new: { help: 'start a new run instead of continuing the newest' },
     ticks: { value: '<n>', help: 'number of ticks to simulate and index before exiting (default: until Ctrl-C)' },
     ingest: {
@@ -24,6 +34,11 @@ export const start: Command = {
   examples: [
     { run: 'tidemark start', what: 'continue the newest run in ./data and print the address of the server' },
     { run: 'tidemark start --ticks 300 --new', what: 'simulate 300 ticks of a new run' },
+    { run: 'tidemark start --config tidemark.config.ts', what: 'run a pipeline of your own (docs/configuration.md)' },
+    {
+      run: 'tidemark start --config tidemark.config.ts --only environment-indexer',
+      what: 'share the work on the newest run, on a second machine',
+    },
     { run: 'tidemark start --ingest new', what: 'accept ticks from a simulation in any language' },
     {
       run: 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__TICKS_PER_SECOND=20 tidemark start',

@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
 import { dataFolderOf } from '../runs/data-folder.ts'
+import { configFileOf, onlyOf, runOf } from './config-choice.ts'
 
 const SMALLEST_DISK = 1e6
 
@@ -12,16 +13,22 @@ export async function startPipeline(given: Given, surroundings: Surroundings): P
   const { output, interrupted } = surroundings
   const ingestedRun = ingestedRunOf(given)
   const server = given.flag('no-server') ? undefined : await import('./open-server.ts')
-  const choice = server?.serverChoice(given, surroundings)
-  const isWell = await start({
+  const serverChoice = server?.serverChoice(given, surroundings)
+  const choice = {
+    configFile: configFileOf(given),
     dataFolder: dataFolderOf(given),
+    only: onlyOf(given),
+    run: runOf(given),
+  }
+  const isWell = await start({
+    ...choice,
     newRun: given.flag('new'),
     ticks: given.whole('ticks'),
     ingestedRun,
     maxDisk: maxDiskOf(given),
     format: output.json ? 'json' : 'text',
     interrupted,
-    ...(server && choice && { serve: started => server.openServer(choice, started) }),
+    ...(server && serverChoice && { serve: started => server.openServer(serverChoice, started) }),
   })
   return isWell ? EXIT.done : EXIT.failed
 }
@@ -36,7 +43,7 @@ function maxDiskOf(given: Given): string | undefined {
 function ingestedRunOf(given: Given): string | undefined {
   const run = given.text('ingest')
   if (run === undefined) return undefined
-  const other = ['new', 'ticks', 'no-server'].find(name => given.flag(name) || given.text(name) !== undefined)
+  const other = ['new', 'ticks', 'run', 'no-server'].find(name => given.flag(name) || given.text(name) !== undefined)
   if (other !== undefined)
     throw new UsageError(`--ingest can't be combined with --${other}: it accepts ticks over HTTP until Ctrl-C`)
   if (run === 'new') return makeRunId()

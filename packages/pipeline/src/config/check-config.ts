@@ -1,7 +1,7 @@
 import { ConfigError } from 'tidemark'
 import { makeRunId } from '../run-id.ts'
 import { topicOfRun } from '../services/notification-topics.ts'
-import { BUILT_IN_TYPES, typeNames } from '../services/registry.ts'
+import { BUILT_IN_TYPES, builtInType, typeNames } from '../services/registry.ts'
 import type { ServiceType } from '../services/service-type.ts'
 import { type Binding, type BindingRule, WRITTEN_AS } from './bindings.ts'
 import type { CheckedConfig, CheckedResources, CheckedService } from './config.ts'
@@ -58,7 +58,9 @@ export function checkAgainstType({ name, options, bindings, thread }: CheckedSer
       `false: it takes from a queue (${source[0]}), and a thread that dies would lose what it took`,
     )
   }
-  return checkOptions(`${path}.options`, options, type.options)
+  const checked = checkOptions(`${path}.options`, options, type.options)
+  type.check?.({ path, options: checked, bindings })
+  return checked
 }
 
 function checkResources(given: unknown): CheckedResources {
@@ -107,7 +109,7 @@ function checkService(name: string, given: unknown, resources: CheckedResources)
     options: requireObject(`${path}.options`, options),
   }
   if (isModulePath(type)) return service
-  return { ...service, options: checkAgainstType(service, BUILT_IN_TYPES[type as keyof typeof BUILT_IN_TYPES]) }
+  return { ...service, options: checkAgainstType(service, builtInType(type)) }
 }
 
 function checkBindings(

@@ -12,6 +12,7 @@
 import { ConfigError } from 'tidemark'
 import { BUILT_IN_TYPES } from '../services/registry.ts'
 import { type OptionTable, requireObject } from './option-table.ts'
+import { resolvePath } from './resolve-paths.ts'
 import {
   INDEX_OPTIONS,
   PIPELINE_OPTIONS,
@@ -78,7 +79,8 @@ function set(
   const option = table ? meet(variable, name, Object.keys(table)) : camel(name)
   const rule = table?.[option]
   const value = rule?.isText ? text : parse(text)
-  target[option] = rule === undefined ? value : rule.check(variable, value)
+  // What is typed in a shell is relative to where that is.
+  target[option] = rule === undefined ? value : resolvePath(rule.check(variable, value), rule.path, process.cwd())
 }
 
 /** The name that the part of a variable stands for. */

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { TidemarkError } from 'tidemark'
+import { lendPackages } from './lend-packages.ts'
 
 /** Whether a text is the path of a module, where it could also be one of our names. */
 export const isModulePath = (text: string): boolean => /^\.{0,2}\//.test(text)
@@ -11,6 +12,7 @@ export async function importModule(
   folder: string,
   problem: (file: string, text: string, cause: unknown) => TidemarkError,
 ): Promise<{ readonly file: string; readonly exported: unknown }> {
+  lendPackages()
   const file = isAbsolute(path) ? path : resolve(folder, path)
   try {
     const module: { readonly default?: unknown } = await import(pathToFileURL(file).href)

@@ -1,26 +1,48 @@
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from 'tidemark'
 import { checkConfig } from './check-config.ts'
+import { checkWiring, type WholeConfig, withTypes } from './check-whole.ts'
 import type { CheckedConfig } from './config.ts'
 import { withOverrides } from './environment-overrides.ts'
 import { ConfigFileError } from './errors.ts'
+import { lendPackages } from './lend-packages.ts'
+import { withResolvedPaths } from './resolve-paths.ts'
 
 export type LoadOptions = {
   /** Where TIDEMARK_PIPELINE__… settings come from. Default: the environment of the process. */
   readonly environment?: { readonly [name: string]: string | undefined }
 }
 
+/** In the order in which they are looked for. */
+const NAMES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map(extension => `tidemark.config.${extension}`)
+
+/** The configuration file of a folder; undefined: there is none. */
+export const findConfig = (folder = '.'): string | undefined =>
+  NAMES.map(name => join(folder, name)).find(file => existsSync(file))
+
 /** The configuration of a file, with the environment's settings, checked. Every error names the file. */
-export async function loadConfig(
-  path: string,
-  { environment = process.env }: LoadOptions = {},
-): Promise<CheckedConfig> {
+export async function loadConfig(path: string, options: LoadOptions = {}): Promise<CheckedConfig> {
+  const whole = await readConfig(path, options)
+  await ofFile(resolve(path), async () => checkWiring(whole))
+  return whole.config
+}
+
+/** The same before the services are looked at together: some of them may be left out. */
+export async function readConfig(path: string, { environment = process.env }: LoadOptions = {}): Promise<WholeConfig> {
   const file = resolve(path)
-  const config = await importDefault(file)
+  const given = await importDefault(file)
+  return await ofFile(file, async () => {
+    const { config, types } = await withTypes(checkConfig(withOverrides(given, environment), dirname(file)))
+    return { config: withResolvedPaths(config, service => types.get(service)?.options ?? {}), types }
+  })
+}
+
+/** Whatever is wrong is told with the name of the file. */
+export async function ofFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
-    return checkConfig(withOverrides(config, environment), dirname(file))
+    return await work()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new ConfigFileError(file, error.message, error)
@@ -28,7 +50,10 @@ export async function loadConfig(
 }
 
 async function importDefault(file: string): Promise<unknown> {
-  if (!existsSync(file)) throw new ConfigFileError(file, 'there is no such file. Make one with defineConfig(…)')
+  if (!existsSync(file)) {
+    throw new ConfigFileError(file, "there is no such file. Write one with 'tidemark config init'")
+  }
+  lendPackages()
   let module: { readonly default?: unknown }
   try {
     module = await import(pathToFileURL(file).href)

@@ -17,6 +17,8 @@ export type OptionRule<T = unknown> = {
   readonly secret?: boolean
   /** A text even where it looks like a number: from the environment it is taken as it is. */
   readonly isText?: boolean
+  /** A path, or an address with a path such as `sqlite:<file>`: relative to the configuration file. */
+  readonly path?: 'file' | 'address'
   /** The value itself, or a `ConfigError` that names the path. */
   check(path: string, value: unknown): T
 }

@@ -5,10 +5,11 @@ import { externalTopics, topicSettings } from './topic-settings.ts'
 /** One database of topics for the pipeline. */
 export const TOPICS_OPTIONS = {
   url: text({
-    says: 'Database of the topics. A file is relative to the working directory.',
+    says: 'Database of the topics.',
     allowed: "`'sqlite:<file>'` or `'postgres://…'`",
     required: true,
     secret: true,
+    path: 'address',
   }),
   namespace: text({ says: 'Namespace: an isolated set of topics.', default: 'default' }),
   durability: choice(['full', 'process'], {
@@ -30,6 +31,7 @@ export const STORAGE_OPTIONS = {
     says: 'Folder of the batch files. It is created if missing.',
     allowed: 'the path of a folder',
     required: true,
+    path: 'file',
   }),
   compression: choice(['zstd', 'none'], {
     says: 'Compression of new files. Existing files are detected.',
@@ -56,6 +58,7 @@ export const INDEX_OPTIONS = {
     allowed: "`'sqlite:<folder>'` or `'postgres://…'`",
     required: true,
     secret: true,
+    path: 'address',
   }),
   busyTimeout: duration({ says: 'Maximum wait for another writer.', default: '30s' }),
   durability: choice(['full', 'process'], {
@@ -77,6 +80,10 @@ export const QUEUE_OPTIONS = {
     default: 2_000,
   }),
   maxBytes: whole({ says: 'Maximum bytes in the queue.', min: 1, default: 64 * 1024 ** 2 }),
+  external: flag({
+    says: 'Whether something other than a service fills or drains it, such as ticks that come over HTTP.',
+    default: false,
+  }),
 } as const satisfies OptionTable
 
 export const PIPELINE_OPTIONS = {

@@ -1,7 +1,10 @@
-import { ConfigError, type Tidemark, type TopicOptions } from 'tidemark'
+import { ConfigError, type ReaderOptions, type Tidemark, type TopicOptions } from 'tidemark'
 import type { IndexOptions } from '../databases/open-index.ts'
 import type { BoundedQueue, WaitOptions } from '../queues/bounded-queue.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { BindingMeter, BindingStatus } from './binding-meter.ts'
+import { MonitoredReader } from './monitored-reader.ts'
+import { MonitoredWriter } from './monitored-writer.ts'
 
 /** Where a service puts what it makes: a queue of this thread, or the near end of one that leads to another. */
 export type Outlet<T> = { put(item: T, options?: WaitOptions): Promise<void> }
@@ -13,6 +16,8 @@ export type BoundTopic = {
   readonly consumerGroup: string
   /** Of the topic, as the configuration has them. What is bound for each run apart is configured by who opens it. */
   readonly settings: TopicOptions
+  /** Counts what goes through the binding: `status().bindings`. */
+  readonly meter: BindingMeter
 }
 
 /** Each run has an index of its own there: `openIndex(address, runId, options)`. */
@@ -41,6 +46,22 @@ export class BoundResources {
 
   topic(binding: string): BoundTopic {
     return this.#get(binding, 'topic')
+  }
+
+  /** A reader of a bound topic in the binding's consumer group, from the first message on unless `from` says otherwise. */
+  reader<T>(binding: string, options: Omit<ReaderOptions<T>, 'group'> = {}): MonitoredReader<T> {
+    const { tidemark, topic, consumerGroup: group, meter } = this.topic(binding)
+    return new MonitoredReader(tidemark.reader<T>(topic, { from: 'beginning', ...options, group }), meter)
+  }
+
+  writer<T>(binding: string): MonitoredWriter<T> {
+    const { tidemark, topic, meter } = this.topic(binding)
+    return new MonitoredWriter(tidemark, topic, meter)
+  }
+
+  /** What went through each binding to a topic. */
+  status(): readonly BindingStatus[] {
+    return [...this.#bound.values()].flatMap(bound => (bound.kind === 'topic' ? [bound.value.meter.status()] : []))
   }
 
   storage(binding: string): Storage {

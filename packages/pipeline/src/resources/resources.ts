@@ -7,6 +7,7 @@ import { probeIndexes } from '../databases/open-index.ts'
 import { BoundedQueue } from '../queues/bounded-queue.ts'
 import type { Movable } from '../queues/worker-queue.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { BindingMeter } from './binding-meter.ts'
 import { type BoundResource, BoundResources, type Outlet } from './bound-resources.ts'
 import { OpenedResource, type ResourceStatus } from './opened-resource.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -83,7 +84,7 @@ export class Resources implements AsyncDisposable {
     const bound = new Map<string, BoundResource>()
     for (const [name, binding] of Object.entries(bindings)) {
       const rule = table[name]
-      if (rule !== undefined) bound.set(name, await this.#open(binding, rule))
+      if (rule !== undefined) bound.set(name, await this.#open(name, binding, rule))
     }
     return new BoundResources(service, bound)
   }
@@ -131,7 +132,7 @@ export class Resources implements AsyncDisposable {
     return [...topics, ...this.#storages.values(), ...this.#indexes.values()]
   }
 
-  async #open(binding: Binding, { kind, semantics = 'pub-sub' }: BindingRule): Promise<BoundResource> {
+  async #open(boundAs: string, binding: Binding, { kind, semantics = 'pub-sub' }: BindingRule): Promise<BoundResource> {
     const { name } = binding
     switch (binding.kind) {
       case 'topic-read':
@@ -140,7 +141,8 @@ export class Resources implements AsyncDisposable {
         const settings = this.#config.topics?.settings[name] ?? {}
         if (semantics !== 'own') await tidemark.configureTopic(name, { semantics, ...settings })
         const consumerGroup = binding.kind === 'topic-read' ? binding.consumerGroup : ''
-        return { kind: 'topic', value: { tidemark, topic: name, consumerGroup, settings } }
+        const meter = new BindingMeter(boundAs, binding)
+        return { kind: 'topic', value: { tidemark, topic: name, consumerGroup, settings, meter } }
       }
       case 'storage-read':
       case 'storage-write':

@@ -16,5 +16,7 @@ export async function buildService(
   const type = await resolveServiceType(typeName, folder)
   const options = checkAgainstType(service, type)
   const bound = await resources.bind(name, bindings, type.bindings)
-  return await type.create({ name, options, resources: bound, logger, folder })
+  const built = await type.create({ name, options, resources: bound, logger, folder })
+  built.monitor(() => bound.status())
+  return built
 }

@@ -1,11 +1,16 @@
 import { TidemarkError } from 'tidemark'
+import { didYouMean } from '../config/near.ts'
 
 /** A name that no service of this pipeline has. */
 export class UnknownServiceError extends TidemarkError {
   readonly service: string
 
   constructor(service: string, known: readonly string[]) {
-    super('TIDEMARK_UNKNOWN_SERVICE', `There is no service '${service}'; there are: ${known.join(', ') || 'none'}`)
+    const hint = didYouMean(service, known)
+    super(
+      'TIDEMARK_UNKNOWN_SERVICE',
+      `There is no service '${service}'.${hint} There is: ${known.join(', ') || 'none'}`,
+    )
     this.service = service
   }
 }

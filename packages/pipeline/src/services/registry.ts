@@ -34,8 +34,14 @@ export const typeNames = (): string =>
 
 /** The type of that name, or the one that a module of the user's own gives as its default export. */
 export async function resolveServiceType(type: string, folder: string): Promise<ServiceType> {
-  const builtIn = Object.entries(BUILT_IN_TYPES).find(([name]) => name === type)?.[1]
-  return builtIn === undefined ? await importType(type, folder) : (builtIn as unknown as ServiceType)
+  return isBuiltIn(type) ? builtInType(type) : await importType(type, folder)
+}
+
+const isBuiltIn = (type: string): boolean => Object.hasOwn(BUILT_IN_TYPES, type)
+
+/** Of a name that was checked. What a type's functions take, its own tables have seen to. */
+export function builtInType(type: string): ServiceType {
+  return BUILT_IN_TYPES[type as keyof typeof BUILT_IN_TYPES] as unknown as ServiceType
 }
 
 async function importType(type: string, folder: string): Promise<ServiceType> {
@@ -43,7 +49,7 @@ async function importType(type: string, folder: string): Promise<ServiceType> {
   if (!isServiceType(exported)) {
     throw new ServiceTypeError(
       file,
-      'its default export is not a service type. Write: export default defineService({ … })',
+      'its default export is not a service type. Write: export default defineServiceType({ … })',
     )
   }
   return exported

@@ -39,7 +39,16 @@ export class ServiceSlot {
     if (this.#service === undefined) {
       const state = this.#state
       const healthy = state !== 'ERROR' && this.#health.healthy
-      return { name: this.name, state, healthy, waitingFor: this.#waitingFor, startedAt: null, metrics: {}, errors }
+      return {
+        name: this.name,
+        state,
+        healthy,
+        waitingFor: this.#waitingFor,
+        startedAt: null,
+        metrics: {},
+        bindings: [],
+        errors,
+      }
     }
     const status = this.#service.status()
     return errors.length === 0 ? status : { ...status, healthy: false, errors: [...status.errors, ...errors] }

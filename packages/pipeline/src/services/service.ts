@@ -1,5 +1,6 @@
 import type { Logger } from 'tidemark'
 import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
+import type { BindingStatus } from '../resources/binding-meter.ts'
 import { Health, type ServiceError } from './health.ts'
 import { backoffMs, pauseFor, untilAborted } from './until-aborted.ts'
 
@@ -17,6 +18,8 @@ export type ServiceStatus = {
   readonly startedAt: Date | null
   /** Read in constant time. */
   readonly metrics: Readonly<Record<string, number>>
+  /** What went through each of its bindings to a topic. */
+  readonly bindings: readonly BindingStatus[]
   /** The newest failures. A success takes those of its own operation away, `clearErrors()` takes all. */
   readonly errors: readonly ServiceError[]
 }
@@ -82,6 +85,7 @@ export abstract class Service implements AsyncDisposable {
   /** What keeps it waiting from outside. */
   #heldFor: string | null = null
   readonly #listeners = new Set<ServiceListener>()
+  #bindings: () => readonly BindingStatus[] = () => []
 
   constructor(name: string, logger: Logger) {
     this.name = name
@@ -125,8 +129,14 @@ export abstract class Service implements AsyncDisposable {
       waitingFor: waits.size === 0 ? null : [...waits].join(', and '),
       startedAt: this.#startedAt,
       metrics: this.metrics(),
+      bindings: this.#bindings(),
       errors: this.#health.errors,
     }
+  }
+
+  /** What its status tells of its bindings; set by who has bound it. */
+  monitor(bindings: () => readonly BindingStatus[]): void {
+    this.#bindings = bindings
   }
 
   /** For people who have seen them. What still fails is told again when it fails the next time. */

@@ -57,12 +57,12 @@ function heard(event: ServiceEvent): void {
 }
 
 function tellStatus(service: Service): void {
-  const { metrics, healthy, waitingFor, errors, state } = service.status()
+  const { metrics, healthy, waitingFor, bindings, errors, state } = service.status()
   // What ended the service is told with its end.
   const standing = errors.filter(({ action }) => action !== 'run')
   const isWell = healthy || (state === 'ERROR' && standing.length === 0)
   const sent = standing.map(({ at, action, error }) => ({ at, action, error: toSent(error) }))
-  tell({ type: 'status', metrics, healthy: isWell, waitingFor, errors: sent })
+  tell({ type: 'status', metrics, healthy: isWell, waitingFor, bindings, errors: sent })
 }
 
 function tell(message: FromWorker): void {

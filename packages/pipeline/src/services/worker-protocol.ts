@@ -1,6 +1,7 @@
 /** What a service in a thread and its stand-in outside say to each other. */
 import type { MessagePort } from 'node:worker_threads'
 import type { CheckedResources, CheckedService } from '../config/config.ts'
+import type { BindingStatus } from '../resources/binding-meter.ts'
 import { WorkerReportedError } from './errors.ts'
 
 export type WorkerSetup = {
@@ -22,6 +23,7 @@ export type FromWorker =
       readonly metrics: Readonly<Record<string, number>>
       readonly healthy: boolean
       readonly waitingFor: string | null
+      readonly bindings: readonly BindingStatus[]
       readonly errors: readonly SentFailure[]
     }
   /** Something failed, and the service goes on. */

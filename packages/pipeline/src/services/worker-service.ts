@@ -22,7 +22,7 @@ const DRAIN_MS = 1_000
 
 type Reported = Extract<FromWorker, { type: 'report' }>
 type Told = Extract<FromWorker, { type: 'status' }>
-const NOTHING_TOLD: Told = { type: 'status', metrics: {}, healthy: true, waitingFor: null, errors: [] }
+const NOTHING_TOLD: Told = { type: 'status', metrics: {}, healthy: true, waitingFor: null, bindings: [], errors: [] }
 type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
 
 /**
@@ -116,7 +116,7 @@ export class WorkerService extends Service {
   override status(): ServiceStatus {
     const status = super.status()
     const inThread = this.#told.errors.map(({ at, action, error }) => ({ at, action, error: fromSent(error) }))
-    return { ...status, errors: [...inThread, ...status.errors] }
+    return { ...status, bindings: this.#told.bindings, errors: [...inThread, ...status.errors] }
   }
 
   override clearErrors(): void {

@@ -7,7 +7,7 @@ import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts
 
 /** The tick of the run at which `more` have been made: counted from what is stored, so that a kill takes none away. */
 export async function lastTickAfter(more: number, config: CheckedConfig): Promise<number> {
-  const service = config.services.find(({ type }) => type === 'simulation')
+  const service = config.services.find(({ type, enabled }) => type === 'simulation' && enabled)
   const storage = service && config.resources.storages[service.bindings.storage?.name ?? '']
   if (service === undefined || storage === undefined) return more
   const run = await findRun(choiceOf(checkOptions('simulation', service.options, simulation.options)))
@@ -15,11 +15,4 @@ export async function lastTickAfter(more: number, config: CheckedConfig): Promis
   const { runId, samplingInterval } = run.record
   const stored = await StoredTicks.of(await FileSystemStorage.open(storage), runId, samplingInterval)
   return Math.max(0, stored.wholeUpTo) + more
-}
-
-/** The tick with which the simulation ends; undefined: it goes on until it is stopped. */
-export function lastTickOf({ services }: CheckedConfig): number | undefined {
-  const service = services.find(({ type, enabled }) => type === 'simulation' && enabled)
-  if (service === undefined) return undefined
-  return checkOptions('simulation', service.options, simulation.options).maxTicks
 }

@@ -5,6 +5,7 @@ import type { Pipeline } from '../run-pipeline.ts'
 import { BATCH_TOPIC, topicOfRun } from '../services/notification-topics.ts'
 import type { ServiceStatus } from '../services/service.ts'
 import { Rate } from './rate.ts'
+import type { Roles } from './roles.ts'
 
 /** The pipeline at one moment. Counts are those of this start; `tick` is the run's, or how many were stored where there is no simulation. */
 export type Progress = {
@@ -32,18 +33,10 @@ export type Progress = {
   readonly disk: Omit<DiskStatus, 'parts'>
 }
 
-/** Who index the batches: as services, and as consumer groups. */
-export type Indexers = {
-  readonly runId: string
-  readonly indexers: readonly string[]
-  readonly groups: readonly string[]
-}
-
 export class ProgressReader {
   readonly #pipeline: Pipeline
-  readonly #topics: Tidemark
-  readonly #indexers: readonly string[]
-  readonly #groups: readonly string[]
+  readonly #topics: Tidemark | undefined
+  readonly #roles: Roles
   /** '' where the run is not known yet. */
   readonly #topic: string
   #lastHealth: readonly GroupHealth[] = []
@@ -51,11 +44,11 @@ export class ProgressReader {
   readonly #bytes = new Rate()
   readonly #indexed = new Rate()
 
-  constructor(pipeline: Pipeline, topics: Tidemark, { runId, indexers, groups }: Indexers) {
+  constructor(pipeline: Pipeline, topics: Tidemark | undefined, roles: Roles) {
+    const { runId } = roles
     this.#pipeline = pipeline
     this.#topics = topics
-    this.#indexers = indexers
-    this.#groups = groups
+    this.#roles = roles
     this.#topic = runId === '' ? '' : topicOfRun(BATCH_TOPIC, runId)
   }
 
@@ -63,23 +56,25 @@ export class ProgressReader {
     const { services, disk } = this.#pipeline.status()
     const { parts: _, ...shownDisk } = disk
     const groups = (await this.#health()) ?? this.#lastHealth
+    const { indexers, simulations, persistence } = this.#roles
     const metric = (service: string, name: string): number =>
       services.find(each => each.name === service)?.metrics[name] ?? 0
-    const isSimulated = services.some(({ name }) => name === 'simulation')
-    const tick = isSimulated ? metric('simulation', 'tick') : metric('persistence', 'ticksWritten')
-    const storedBytes = metric('persistence', 'bytesWritten')
-    const ofIndexers = (name: string): number[] => this.#indexers.map(indexer => metric(indexer, name))
+    const made = (name: string): number => Math.max(0, ...simulations.map(simulation => metric(simulation, name)))
+    const stored = (name: string): number => persistence.reduce((sum, service) => sum + metric(service, name), 0)
+    const tick = simulations.length > 0 ? made('tick') : stored('ticksWritten')
+    const storedBytes = stored('bytesWritten')
+    const ofIndexers = (name: string): number[] => indexers.map(indexer => metric(indexer, name))
     const indexedTicks = leastOf(ofIndexers('ticksIndexed'))
     return {
       services: services.map(({ name, state, healthy, waitingFor }) => ({ name, state, healthy, waitingFor })),
       tick,
       // Before the thread's first word it is 0, and a run that goes on would seem to leap.
       ticksPerSecond: tick === 0 ? 0 : this.#ticks.of(tick),
-      alive: metric('simulation', 'alive'),
-      queuedTicks: metric('persistence', 'queueItems'),
-      queuedBytes: metric('persistence', 'queueBytes'),
-      storedTicks: metric('persistence', 'ticksWritten'),
-      storedBatches: metric('persistence', 'batchesWritten'),
+      alive: made('alive'),
+      queuedTicks: Math.max(0, ...persistence.map(service => metric(service, 'queueItems'))),
+      queuedBytes: Math.max(0, ...persistence.map(service => metric(service, 'queueBytes'))),
+      storedTicks: stored('ticksWritten'),
+      storedBatches: stored('batchesWritten'),
       storedBytes,
       bytesPerSecond: this.#bytes.of(storedBytes),
       indexedTicks,
@@ -100,20 +95,24 @@ export class ProgressReader {
   /** All that is stored is announced, and all that is announced is indexed. Of a batch that failed, the dead letters tell. */
   async isDone(): Promise<boolean> {
     // What was stored before a kill and not announced, only the first look finds.
-    const { state, metrics } = this.#pipeline.services.statusOf('reconciler')
-    if (state !== 'STOPPED' && state !== 'ERROR' && !metrics.looks) return false
+    for (const name of this.#roles.reconcilers) {
+      const { state, metrics } = this.#pipeline.services.statusOf(name)
+      if (state !== 'STOPPED' && state !== 'ERROR' && !metrics.looks) return false
+    }
+    const { groups: expected } = this.#roles
+    if (expected.length === 0) return true
     // Until an indexer has the run's metadata there is no group, and nothing that could wait in it.
     const groups = await this.#health()
     if (groups === undefined) return false
-    return groups.length === this.#groups.length && groups.every(group => waitingIn(group) === 0)
+    return groups.length === expected.length && groups.every(group => waitingIn(group) === 0)
   }
 
   /** undefined: the topics don't answer. That they don't, the pipeline's status says. */
   async #health(): Promise<readonly GroupHealth[] | undefined> {
     try {
-      if (this.#topic === '') return []
+      if (this.#topic === '' || this.#topics === undefined) return []
       const groups = await this.#topics.admin.groups(this.#topic)
-      this.#lastHealth = groups.filter(({ group }) => this.#groups.includes(group))
+      this.#lastHealth = groups.filter(({ group }) => this.#roles.groups.includes(group))
       return this.#lastHealth
     } catch (error) {
       if (isEnvironmentFault(error) || error instanceof TopicNotFoundError) return undefined

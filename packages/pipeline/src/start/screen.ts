@@ -1,21 +1,22 @@
 import { styleText } from 'node:util'
 import { sizeText, timeText } from '../disk/bytes.ts'
 import type { Progress } from './progress.ts'
+import type { Begun } from './tellers.ts'
 
 const MB = 1e6
 
 /** What the terminal shows, line by line. */
 export function screenLines(
-  runId: string,
+  { runId, url, configFile }: Begun,
   progress: Progress,
   problems: readonly string[],
-  address?: string,
 ): string[] {
   const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
   const gaps = `${openGaps} open, ${permanentGaps} permanent`
   return [
-    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId)}  Ctrl-C to stop`,
-    ...(address === undefined ? [] : [`look at ${styleText('cyan', address)}`]),
+    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId || 'not begun yet')}  Ctrl-C to stop`,
+    ...(configFile === undefined ? [] : [`configuration ${styleText('cyan', configFile)}`]),
+    ...(url === undefined ? [] : [`look at ${styleText('cyan', url)}`]),
     '',
     row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
     row('queue', `${progress.queuedTicks} ticks`, '', megabytes(progress.queuedBytes)),

@@ -5,10 +5,17 @@ import type { Totals } from './totals.ts'
 /** Who tells of a start as it goes: to people at a terminal, to a log, or to a program. */
 export type Teller = {
   readonly everyMs: number
-  begun(runId: string, url: string | undefined): void
+  begun(begun: Begun): void
   progress(progress: Progress, problems: readonly string[]): void
   problem(text: string): void
   ended(totals: Totals): void
+}
+
+export type Begun = {
+  /** '' where it is not known before it begins. */
+  readonly runId: string
+  readonly url: string | undefined
+  readonly configFile: string | undefined
 }
 
 const FRAME_MS = 200
@@ -21,15 +28,13 @@ export function tellerFor(format: 'text' | 'json'): Teller {
 
 function screenTeller(): Teller {
   const screen = new Screen()
-  let run = ''
-  let address: string | undefined
+  let about: Begun = { runId: '', url: undefined, configFile: undefined }
   return {
     everyMs: FRAME_MS,
-    begun: (runId, url) => {
-      run = runId
-      address = url
+    begun: begun => {
+      about = begun
     },
-    progress: (progress, problems) => screen.draw(screenLines(run, progress, problems, address)),
+    progress: (progress, problems) => screen.draw(screenLines(about, progress, problems)),
     // They are on the screen.
     problem: () => undefined,
     ended: totals => console.log(totalsText(totals)),
@@ -38,8 +43,9 @@ function screenTeller(): Teller {
 
 const lineTeller = (): Teller => ({
   everyMs: LINE_MS,
-  begun: (runId, url) => {
-    console.log(`run ${runId}`)
+  begun: ({ runId, url, configFile }) => {
+    if (configFile !== undefined) console.log(`configuration ${configFile}`)
+    console.log(runOf(runId))
     if (url !== undefined) console.log(`serving ${url}`)
   },
   progress: progress => console.log(plainLine(progress)),
@@ -51,12 +57,16 @@ function jsonTeller(): Teller {
   const tell = (event: object): void => console.log(JSON.stringify(event))
   return {
     everyMs: LINE_MS,
-    begun: (runId, url) => tell({ event: 'begun', runId, url: url ?? null }),
+    begun: ({ runId, url, configFile }) =>
+      tell({ event: 'begun', runId, url: url ?? null, ...(configFile !== undefined && { config: configFile }) }),
     progress: progress => tell({ event: 'progress', ...progress }),
     problem: text => console.error(JSON.stringify({ event: 'problem', text })),
     ended: totals => tell({ event: 'ended', ...totals }),
   }
 }
+
+/** Nobody here makes one: it is found when it begins. */
+export const runOf = (runId: string): string => (runId === '' ? 'no run yet' : `run ${runId}`)
 
 function totalsText({ ticks, batches, cells, organisms }: Totals): string {
   const counted = cells === null ? '' : `, with ${cells} cells and ${organisms} organisms`

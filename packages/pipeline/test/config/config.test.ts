@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from 'tidemark'
@@ -58,7 +58,7 @@ describe('a configuration', () => {
     )
     assert.equal(services[0]?.options.samplingInterval, 1)
     assert.equal(services[0]?.options.resume, 'newest')
-    assert.deepEqual(resources.queues, { 'tick-queue': { maxItems: 10, maxBytes: 64 * 1024 ** 2 } })
+    assert.deepEqual(resources.queues, { 'tick-queue': { maxItems: 10, maxBytes: 64 * 1024 ** 2, external: false } })
     assert.equal(stopTimeout, '30s')
   })
 
@@ -68,7 +68,7 @@ describe('a configuration', () => {
     ['resources.topic', {}, 'resources.topic', /one of topics, storages, indexes, queues/],
     ['resources.storages.tick-storage.level', 99, 'resources.storages.tick-storage.level', /from 1 to 19/],
     ['resources.storages.tick-storage.root', undefined, 'resources.storages.tick-storage.root', /path of a folder/],
-    ['resources.queues.tick-queue.max', 1, 'resources.queues.tick-queue.max', /one of maxItems, maxBytes/],
+    ['resources.queues.tick-queue.max', 1, 'resources.queues.tick-queue.max', /one of maxItems, maxBytes, external/],
     ['resources.queues.7', {}, 'resources.queues: a name', /a letter, then/],
     ['services', [], 'services', /an object/],
     ['services.source.type', 'simulaton', 'services.source.type', /'simulation', 'ingest'.* or the path of a module/],
@@ -151,7 +151,7 @@ describe('a configuration file', () => {
   const SOURCE = `
     import { defineConfig, queue } from '@tidemark/pipeline'
     export default defineConfig({
-      resources: { queues: { 'tick-queue': {} } },
+      resources: { queues: { 'tick-queue': { external: true } } },
       services: { 'my-source': { type: 'simulation', bindings: { ticks: queue('tick-queue') }, options: { seed: 'file' } } },
     })`
 
@@ -209,7 +209,7 @@ describe('a configuration file', () => {
     assert.deepEqual(service?.options.shape, [5, 6])
     assert.equal(service?.enabled, false)
     assert.equal(resources.queues['tick-queue']?.maxItems, 3)
-    assert.equal(resources.topics?.url, 'sqlite:elsewhere.db')
+    assert.equal(resources.topics?.url, `sqlite:${resolve('elsewhere.db')}`)
     assert.equal(stopTimeout, '1m')
   })
 

@@ -54,8 +54,7 @@ describe('service types of the pipeline', () => {
   it('dummy-indexer needs a topic, unless the storage is its source', async () => {
     using folder = temporaryFolder()
     const without = withBindings(folder.path, 'dummy-indexer', { batches: undefined })
-    await using refused = await runConfig(without)
-    assert.match(refused.report.failed[0]?.error.message ?? '', /dummy-indexer\.bindings\.batches.*'storage'/)
+    assert.throws(() => checkConfig(without, '.'), /dummy-indexer\.bindings\.batches.*'storage'/)
     const indexer = without.services['dummy-indexer']
     assert.ok(indexer?.type === 'dummy-indexer')
     const fromStorage = { ...indexer, options: { ...indexer.options, source: 'storage' as const } }

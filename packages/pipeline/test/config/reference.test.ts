@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { PAGE, referencePage } from '../../configuration-reference.ts'
-import { loadConfig } from '../../src/index.ts'
+import { checkConfig, defaultConfig, loadConfig } from '../../src/index.ts'
 
 const page = readFileSync(PAGE, 'utf8')
-const ENTRY = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
 
 describe('docs/configuration.md', () => {
   it('is what the option tables say (if not: npm run generate)', () => {
@@ -19,12 +17,12 @@ describe('docs/configuration.md', () => {
     using folder = temporaryFolder()
     const [, example = ''] = /```ts\n(.*?)```/s.exec(page) ?? []
     const file = join(folder.path, 'tidemark.config.ts')
-    writeFileSync(file, example.replace('@tidemark/pipeline', ENTRY))
-    const { services } = await loadConfig(file, { environment: {} })
-    assert.deepEqual(
-      services.map(({ name }) => name),
-      ['collector', 'simulation'],
-    )
+    writeFileSync(file, example)
+    const { folder: _, ...shown } = await loadConfig(file, { environment: {} })
+    // With nothing installed beside it: the packages are those that run. And it is what npm start runs.
+    const whole = defaultConfig({ dataFolder: join(folder.path, 'data') })
+    const { folder: __, ...expected } = checkConfig(whole, folder.path)
+    assert.deepEqual(shown, expected)
   })
 
   it("shows an environment variable that meets the example's queue", async () => {
@@ -32,8 +30,8 @@ describe('docs/configuration.md', () => {
     const [, example = ''] = /```ts\n(.*?)```/s.exec(page) ?? []
     const [, variable = '', value = ''] = /`(TIDEMARK_PIPELINE__\w+)=(\w+)`/.exec(page) ?? []
     const file = join(folder.path, 'tidemark.config.ts')
-    writeFileSync(file, example.replace('@tidemark/pipeline', ENTRY))
+    writeFileSync(file, example)
     const { resources } = await loadConfig(file, { environment: { [variable]: value } })
-    assert.equal(resources.queues['tick-queue']?.maxItems, Number(value))
+    assert.equal(resources.queues.ticks?.maxItems, Number(value))
   })
 })

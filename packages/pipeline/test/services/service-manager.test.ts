@@ -107,7 +107,7 @@ describe('the services of a pipeline', () => {
   it('are refused under a name that none has', async () => {
     await using manager = managerOf(probes([], { a: {}, b: {} }))
     await assert.rejects(manager.start('x'), UnknownServiceError)
-    await assert.rejects(manager.restart('x'), /There is no service 'x'; there are: a, b/)
+    await assert.rejects(manager.restart('x'), /There is no service 'x'\. There is: a, b/)
   })
 })
 

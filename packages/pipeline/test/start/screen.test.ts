@@ -49,9 +49,11 @@ const PROGRESS: Progress = {
   },
 }
 
+const BEGUN = { runId: 'some-run', url: undefined, configFile: undefined }
+
 describe('the screen', () => {
   it('shows ticks, batches, lag, rates, gaps, services and the last problems', () => {
-    const lines = screenLines('some-run', PROGRESS, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
+    const lines = screenLines(BEGUN, PROGRESS, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
     const text = lines.map(line => line.replaceAll(/\s+/g, ' ').trim())
     for (const expected of [
       'Tidemark run some-run Ctrl-C to stop',
@@ -69,8 +71,8 @@ describe('the screen', () => {
     ]) {
       assert.ok(text.includes(expected), `${expected} in ${text.join('\n')}`)
     }
-    assert.ok(screenLines('some-run', PROGRESS, []).some(line => line.includes('no errors')))
-    const served = screenLines('some-run', PROGRESS, [], 'http://127.0.0.1:4680').map(stripVTControlCharacters)
+    assert.ok(screenLines(BEGUN, PROGRESS, []).some(line => line.includes('no errors')))
+    const served = screenLines({ ...BEGUN, url: 'http://127.0.0.1:4680' }, PROGRESS, []).map(stripVTControlCharacters)
     assert.ok(served.includes('look at http://127.0.0.1:4680'))
   })
 

@@ -21,6 +21,15 @@ export const ServiceStatusSchema = share(
     waitingFor: nullable(Type.String({ description: 'What the service waits for. It continues by itself.' })),
     startedAt: nullable(Time),
     metrics: Metrics,
+    bindings: Type.Array(
+      strict({
+        binding: Type.String(),
+        kind: Type.Enum(['topic-read', 'topic-write', 'storage-read', 'storage-write', 'index', 'queue']),
+        name: Type.String({ description: 'The topic that it is bound to.' }),
+        metrics: Metrics,
+      }),
+      { description: 'What went through each of its bindings to a topic.' },
+    ),
     errors: Errors,
   }),
 )

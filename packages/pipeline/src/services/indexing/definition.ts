@@ -40,19 +40,19 @@ export type IndexerDefinition = {
   metrics?(): { readonly [name: string]: number }
 }
 
-const COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering', 'idempotency', 'dlq']
-const DEFAULT_COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering']
-/** With the run's id it is the name of a consumer group, which has 128 characters. */
+export const COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering', 'idempotency', 'dlq']
+export const DEFAULT_COMPONENTS: readonly IndexerComponent[] = ['metadata', 'buffering']
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i
+export const INDEXER_NAME = "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit"
+
+export const isIndexerName = (name: unknown): name is string => typeof name === 'string' && NAME.test(name)
 
 /** Checks a definition. Competing instances of an indexer use the same one. */
 export function defineIndexer(definition: IndexerDefinition): Required<IndexerDefinition> {
   refuseUnknown(definition, ['name', 'components', 'prepare', 'flush', 'flushed', 'metrics'])
   const { name, components = DEFAULT_COMPONENTS, prepare = () => {}, flush } = definition
   const { flushed = () => {}, metrics = () => ({}) } = definition
-  if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new ConfigError('name', name, "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit")
-  }
+  if (!isIndexerName(name)) throw new ConfigError('name', name, INDEXER_NAME)
   if (!Array.isArray(components)) throw new ConfigError('components', components, `some of ${COMPONENTS.join(', ')}`)
   for (const component of components) oneOf('components', component, COMPONENTS)
   for (const [part, value] of Object.entries({ prepare, flush, flushed, metrics })) {

@@ -6,6 +6,7 @@ import type { IndexDatabase } from '../../databases/index-database.ts'
 import { ContractError } from '../../errors.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { refuseUnknown } from '../../options.ts'
+import type { BindingMeter } from '../../resources/binding-meter.ts'
 import { FileNotFoundError } from '../../storage/errors.ts'
 import { type AnnouncementSettings, METADATA_TOPIC } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
@@ -26,6 +27,8 @@ export type MetadataIndexerOptions = IndexerOptions & {
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
+  /** Counts what is read: that of a service's binding. */
+  readonly meter?: BindingMeter
 }
 
 const POLL_MS = 5_000
@@ -37,22 +40,30 @@ export class MetadataIndexer extends Indexer {
   readonly #group: string
   readonly #lease: Duration | undefined
   readonly #settings: AnnouncementSettings | undefined
+  readonly #meter: BindingMeter | undefined
   #written = 0
   #failed = 0
 
   constructor(options: MetadataIndexerOptions) {
-    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name', 'group', 'lease', 'settings'])
+    refuseUnknown(options, [...INDEXER_OPTIONS, 'tidemark', 'topic', 'name', 'group', 'lease', 'settings', 'meter'])
     super(options.name ?? 'metadata', options)
     this.#tidemark = options.tidemark
     this.#topic = options.topic ?? METADATA_TOPIC
     this.#group = options.group ?? this.name
     this.#lease = options.lease
     this.#settings = options.settings
+    this.#meter = options.meter
   }
 
   protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
     const { signal } = context
-    const ofGroup = { topic: this.#topic, group: this.#group, lease: this.#lease, settings: this.#settings }
+    const ofGroup = {
+      topic: this.#topic,
+      group: this.#group,
+      lease: this.#lease,
+      settings: this.#settings,
+      meter: this.#meter,
+    }
     const opened = await openRunReader(this.#tidemark, database.runId, ofGroup)
     await using reader = opened.reader
     context.succeeded('open')

@@ -33,6 +33,8 @@ export class IngestService extends Service {
   #ticks = 0
   #bytes = 0
   #passedOver = 0
+  /** All of the input was read, where it might have been stopped in the middle. */
+  #isAtEnd = false
 
   constructor(name: string, options: IngestServiceOptions, logger: Logger) {
     super(name, logger)
@@ -44,6 +46,7 @@ export class IngestService extends Service {
     const { signal } = context
     this.#stored = undefined
     this.#metadata = null
+    this.#isAtEnd = false
     const stream = input === '-' ? process.stdin : createReadStream(input)
     // Waiting for input that does not come must not keep it from stopping.
     const abort = (): void => void stream.destroy()
@@ -59,6 +62,7 @@ export class IngestService extends Service {
         await context.unpaused()
         await this.#handOn(tick, context)
       }
+      this.#isAtEnd = !signal.aborted
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
@@ -68,7 +72,7 @@ export class IngestService extends Service {
   }
 
   protected override metrics(): Record<string, number> {
-    return { ticks: this.#ticks, bytes: this.#bytes, passedOver: this.#passedOver }
+    return { ticks: this.#ticks, bytes: this.#bytes, passedOver: this.#passedOver, atEnd: Number(this.#isAtEnd) }
   }
 
   /** The run, where its metadata says which it is. */

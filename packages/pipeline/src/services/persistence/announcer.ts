@@ -1,9 +1,17 @@
 import type { Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { BindingMeter } from '../../resources/binding-meter.ts'
 import { runIdOfKey } from '../../storage/keys.ts'
 import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } from '../notification-topics.ts'
 import type { ServiceContext } from '../service.ts'
 import { attempt, type RetryPolicy } from './attempts.ts'
+
+export type AnnouncingOptions = {
+  /** Of the topics that it makes for new runs. */
+  readonly settings?: AnnouncementSettings
+  /** Counts what is announced: that of a service's binding. */
+  readonly meter?: BindingMeter
+}
 
 /** Says on the topic of a file's run that the file is stored, under the file's own key. */
 export class Announcer {
@@ -11,14 +19,16 @@ export class Announcer {
   readonly #topics: Tidemark
   readonly #policy: RetryPolicy
   readonly #settings: AnnouncementSettings
+  readonly #meter: BindingMeter
   #sent = 0
   #failed = 0
 
-  constructor(topics: Tidemark, topic: string, policy: RetryPolicy, settings: AnnouncementSettings = {}) {
+  constructor(topics: Tidemark, topic: string, policy: RetryPolicy, { settings = {}, meter }: AnnouncingOptions = {}) {
     this.#topics = topics
     this.topic = topic
     this.#policy = policy
     this.#settings = settings
+    this.#meter = meter ?? new BindingMeter('', { kind: 'topic-write', name: topic })
   }
 
   /**
@@ -35,11 +45,18 @@ export class Announcer {
 
   /** True where it was not announced before. */
   async publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
+    const meter = this.#meter
+    const isNew = await meter.measure(undefined, () => this.#publish(storageKey, envelope))
+    meter.count(isNew ? 'sent' : 'duplicates')
+    if (isNew) this.#sent++
+    return isNew
+  }
+
+  async #publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
     const topic = topicOfRun(this.topic, runIdOfKey(storageKey))
     // Each time: a publish to a topic that was removed meanwhile would make a queue of it.
     await configureNotificationTopic(this.#topics, topic, this.#settings)
     const { duplicate } = await this.#topics.publish(topic, envelope, { messageId: storageKey })
-    if (!duplicate) this.#sent++
     return !duplicate
   }
 

@@ -6,9 +6,9 @@ import type { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import type { DrainableQueue } from '../../queues/drainable-queue.ts'
 import type { Movable } from '../../queues/worker-queue.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { type AnnouncementSettings, METADATA_TOPIC } from '../notification-topics.ts'
+import { METADATA_TOPIC } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
-import { Announcer } from './announcer.ts'
+import { Announcer, type AnnouncingOptions } from './announcer.ts'
 import { deadLetter, type Failure, type RetryPolicy } from './attempts.ts'
 import { type MetadataPersistenceOptions, metadataPersistenceSettings } from './options.ts'
 import { storeOrBury } from './store-or-bury.ts'
@@ -20,8 +20,7 @@ export type MetadataPersistenceResources = {
   readonly queue: DrainableQueue<MetadataItem>
   readonly storage: Storage
   readonly topics: Tidemark
-  /** Of the topics that it makes for new runs. */
-  readonly topicSettings?: AnnouncementSettings
+  readonly announcing?: AnnouncingOptions
   readonly deadLetters: DeadLetterQueue
   readonly logger: Logger
 }
@@ -43,7 +42,7 @@ export class MetadataPersistenceService extends Service {
     const { retry, notifyRetry } = metadataPersistenceSettings(options)
     this.#resources = resources
     this.#retry = retry
-    this.#announcer = new Announcer(resources.topics, METADATA_TOPIC, notifyRetry, resources.topicSettings)
+    this.#announcer = new Announcer(resources.topics, METADATA_TOPIC, notifyRetry, resources.announcing)
   }
 
   protected override async run(context: ServiceContext): Promise<void> {

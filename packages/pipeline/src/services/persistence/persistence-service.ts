@@ -10,9 +10,9 @@ import { InvalidBatchError } from '../../storage/errors.ts'
 import type { Storage, StoredBatch } from '../../storage/storage.ts'
 import type { IdempotencyTracker } from '../../trackers/idempotency-tracker.ts'
 import { MemoryIdempotencyTracker } from '../../trackers/memory-idempotency-tracker.ts'
-import { type AnnouncementSettings, BATCH_TOPIC } from '../notification-topics.ts'
+import { BATCH_TOPIC } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
-import { Announcer } from './announcer.ts'
+import { Announcer, type AnnouncingOptions } from './announcer.ts'
 import { deadLetter, type Failure, type Outcome } from './attempts.ts'
 import { DuplicateFilter } from './duplicate-filter.ts'
 import { MixedRunsError } from './errors.ts'
@@ -25,8 +25,7 @@ export type PersistenceResources = {
   readonly queue: DrainableQueue<EncodedTick>
   readonly storage: Storage
   readonly topics: Tidemark
-  /** Of the topics that it makes for new runs. */
-  readonly topicSettings?: AnnouncementSettings
+  readonly announcing?: AnnouncingOptions
   readonly deadLetters: DeadLetterQueue
   /** Of ticks stored lately. In memory if not given; the storage itself is asked, too, so that it may forget. */
   readonly tracker?: IdempotencyTracker
@@ -73,7 +72,7 @@ export class PersistenceService extends Service {
     const { queue, storage, topics, tracker = new MemoryIdempotencyTracker({ maxEntries: TRACKED_TICKS }) } = resources
     this.#resources = resources
     this.#settings = persistenceSettings(options)
-    this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry, resources.topicSettings)
+    this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry, resources.announcing)
     const report = (error: unknown): void => {
       if (error === null) this.#context?.succeeded('idempotency tracker')
       else this.#context?.report('idempotency tracker', error)

@@ -6,18 +6,17 @@ import { refuseUnknown, wholeNumber } from '../../options.ts'
 import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
 import { metadataKey } from '../../storage/keys.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { type AnnouncementSettings, BATCH_TOPIC, METADATA_TOPIC, topicOfRun } from '../notification-topics.ts'
+import { BATCH_TOPIC, METADATA_TOPIC, topicOfRun } from '../notification-topics.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import { pauseFor } from '../until-aborted.ts'
 import { AnnouncedKeys, folderOf } from './announced-keys.ts'
-import { Announcer } from './announcer.ts'
+import { Announcer, type AnnouncingOptions } from './announcer.ts'
 import { retryPolicy } from './attempts.ts'
 
 export type ReconcilerResources = {
   readonly storage: Storage
   readonly topics: Tidemark
-  /** Of the topics that it makes for runs that have none. */
-  readonly topicSettings?: { readonly batches?: AnnouncementSettings; readonly metadata?: AnnouncementSettings }
+  readonly announcing?: { readonly batches?: AnnouncingOptions; readonly metadata?: AnnouncingOptions }
   readonly logger: Logger
 }
 
@@ -44,7 +43,7 @@ export class Reconciler extends Service {
   readonly #counts = { looks: 0, announced: 0, quarantined: 0, failures: 0 }
 
   constructor(name: string, resources: ReconcilerResources, options: ReconcilerOptions = {}) {
-    const { storage, topics, topicSettings, logger } = resources
+    const { storage, topics, announcing, logger } = resources
     super(name, logger)
     this.#topics = topics
     refuseUnknown(options, ['interval', 'pageSize'])
@@ -52,8 +51,8 @@ export class Reconciler extends Service {
     const intervalMs = parseDuration('interval', options.interval ?? '1m', { min: 1 })
     this.#intervalMs = wholeNumber('interval', intervalMs, { min: 1, max: 2 ** 31 - 1 })
     this.#pageSize = wholeNumber('pageSize', options.pageSize ?? 1_000, { min: 1, max: 100_000 })
-    this.#batches = channel(topics, BATCH_TOPIC, topicSettings?.batches)
-    this.#metadata = channel(topics, METADATA_TOPIC, topicSettings?.metadata)
+    this.#batches = channel(topics, BATCH_TOPIC, announcing?.batches)
+    this.#metadata = channel(topics, METADATA_TOPIC, announcing?.metadata)
   }
 
   protected override async run(context: ServiceContext): Promise<void> {
@@ -198,7 +197,7 @@ export class Reconciler extends Service {
 type Folder = { readonly folder: string; readonly keys: string[] }
 type Channel = { readonly announcer: Announcer; readonly known: Map<string, AnnouncedKeys> }
 
-const channel = (topics: Tidemark, topic: string, settings: AnnouncementSettings | undefined): Channel => ({
-  announcer: new Announcer(topics, topic, retryPolicy('retry'), settings),
+const channel = (topics: Tidemark, topic: string, announcing: AnnouncingOptions | undefined): Channel => ({
+  announcer: new Announcer(topics, topic, retryPolicy('retry'), announcing),
   known: new Map(),
 })

@@ -1,16 +1,43 @@
 import { ConfigError, type Logger } from 'tidemark'
-import { type CheckedOptions, choice, duration, type OptionTable, text, whole } from '../../config/option-table.ts'
+import {
+  type CheckedOptions,
+  choice,
+  duration,
+  type OptionTable,
+  rule,
+  text,
+  whole,
+} from '../../config/option-table.ts'
 import { parseDuration } from '../../duration.ts'
 import type { BoundResources } from '../../resources/bound-resources.ts'
 import { BatchIndexer, type BatchIndexerOptions } from '../indexing/batch-indexer.ts'
 import { deadLettersTo } from '../indexing/components/dead-letters.ts'
-import type { IndexerDefinition } from '../indexing/definition.ts'
+import {
+  COMPONENTS,
+  DEFAULT_COMPONENTS,
+  INDEXER_NAME,
+  type IndexerComponent,
+  type IndexerDefinition,
+  isIndexerName,
+} from '../indexing/definition.ts'
 import type { BatchSource } from '../indexing/sources/batch-source.ts'
 import { storageSource } from '../indexing/sources/storage-source.ts'
 import { topicSource } from '../indexing/sources/topic-source.ts'
 import { ANNOUNCEMENT_ATTEMPTS } from '../notification-topics.ts'
-import type { ServiceBuild } from '../service-type.ts'
+import type { ServiceBuild, ServiceCheck } from '../service-type.ts'
 import { indexerOptions, RUN_OPTIONS } from './indexer-options.ts'
+
+const components = <const More extends object>(about: { readonly says: string; readonly otherwise: string } & More) =>
+  rule<readonly IndexerComponent[], More>(
+    about,
+    `some of ${COMPONENTS.map(each => `\`'${each}'\``).join(', ')}`,
+    (path, value) => {
+      const isList = Array.isArray(value) && value.every(each => COMPONENTS.includes(each))
+      if (!isList || new Set(value).size < value.length)
+        throw new ConfigError(path, value, `some of ${COMPONENTS.join(', ')}`)
+      return value
+    },
+  )
 
 /** Of every indexer of batches, whatever it makes of them. */
 export const BATCH_INDEXER_OPTIONS = {
@@ -34,6 +61,12 @@ export const BATCH_INDEXER_OPTIONS = {
   metadataTimeout: duration({
     says: 'Time after which missing metadata is reported as a failure. `0` never reports it. The indexer keeps waiting.',
     default: '5m',
+  }),
+  // The metadata of a new run are a fraction of a second away.
+  metadataPollInterval: duration({ says: 'How often to look for the metadata.', min: 1, default: '100ms' }),
+  components: components({
+    says: 'Parts of the indexer, all of them (docs/writing-an-indexer.md#components).',
+    otherwise: '`metadata`, `buffering`, and `dlq` where `deadLetters` is bound',
   }),
   maxRetries: whole({
     says: 'Retries of a failed batch, over all instances, before it is dead-lettered. Crashes are not counted.',
@@ -79,24 +112,50 @@ export const BATCH_INDEXER_BINDINGS = {
 
 type Build = ServiceBuild<CheckedOptions<typeof BATCH_INDEXER_OPTIONS>>
 
-const DEFAULT_COMPONENTS = ['metadata', 'buffering'] as const
 /** A hundred years. */
 const NEVER = '36500d'
 
-export async function createBatchIndexer(definition: IndexerDefinition, build: Build): Promise<BatchIndexer> {
+export function createBatchIndexer(definition: IndexerDefinition, build: Build): BatchIndexer {
   const { name, options, resources, logger } = build
-  const { source, identity } = await sourceOf(build)
-  const components = definition.components ?? DEFAULT_COMPONENTS
-  const hasLetters = resources.has('deadLetters')
+  const { source, identity } = sourceOf(build)
+  const components = options.components ?? componentsOf(definition, resources.has('deadLetters'))
   return new NamedBatchIndexer(
     name,
-    {
-      ...definition,
-      name: options.indexer ?? identity,
-      components: hasLetters && !components.includes('dlq') ? [...components, 'dlq'] : components,
-    },
+    { ...definition, name: options.indexer ?? identity, components },
     { ...settingsOf(options, resources, logger), source },
   )
+}
+
+/** Where there is a place for dead letters, they are meant to go there. */
+function componentsOf({ components = DEFAULT_COMPONENTS }: IndexerDefinition, hasLetters: boolean) {
+  return hasLetters && !components.includes('dlq') ? ([...components, 'dlq'] as const) : components
+}
+
+/** What no single option or binding shows. */
+export function checkBatchIndexer({ path, options, bindings }: ServiceCheck<Build['options']>): void {
+  const { source, components } = options
+  if (source === 'topic' && bindings.batches === undefined) {
+    const allowed = "topicRead('<topic>', { consumerGroup: '<group>' }), or the source 'storage'"
+    throw new ConfigError(`${path}.bindings.batches`, undefined, allowed)
+  }
+  if (options.indexer !== undefined && !isIndexerName(options.indexer)) {
+    throw new ConfigError(`${path}.options.indexer`, options.indexer, INDEXER_NAME)
+  }
+  // Whose ledger it is, too.
+  const group = bindings.batches?.kind === 'topic-read' ? bindings.batches.consumerGroup : undefined
+  if (group !== undefined && options.indexer === undefined && !isIndexerName(group)) {
+    throw new ConfigError(`${path}.bindings.batches.consumerGroup`, group, INDEXER_NAME)
+  }
+  if (components?.includes('dlq') && bindings.deadLetters === undefined) {
+    const allowed = "topicWrite('<topic>') beside the component 'dlq'"
+    throw new ConfigError(`${path}.bindings.deadLetters`, undefined, allowed)
+  }
+  if (components !== undefined && !components.includes('dlq') && bindings.deadLetters !== undefined) {
+    throw new ConfigError(`${path}.options.components`, components, "with 'dlq', or no binding deadLetters")
+  }
+  if (source === 'storage' && components !== undefined && !components.includes('metadata')) {
+    throw new ConfigError(`${path}.options.components`, components, "with 'metadata', which the source 'storage' needs")
+  }
 }
 
 /** Under the name that the configuration gives it, which need not be its ledger's. */
@@ -115,7 +174,7 @@ function settingsOf(
   logger: Logger,
 ): Omit<BatchIndexerOptions, 'source'> {
   const { insertBatchSize, maxBufferBytes, flushTimeout, maxRetries, lease, metricsWindow } = options
-  const { metadataTimeout, firstTick, gapWarningTimeout, afterPermanentGap } = options
+  const { metadataTimeout, metadataPollInterval, firstTick, gapWarningTimeout, afterPermanentGap } = options
   const isReported = parseDuration('metadataTimeout', metadataTimeout) > 0
   const letters = resources.has('deadLetters') ? resources.topic('deadLetters') : undefined
   return {
@@ -125,8 +184,7 @@ function settingsOf(
     flushTimeout,
     maxRetries,
     metricsWindow,
-    // The metadata of a new run are a fraction of a second away.
-    metadata: { pollInterval: '100ms', maxDuration: isReported ? metadataTimeout : NEVER },
+    metadata: { pollInterval: metadataPollInterval, maxDuration: isReported ? metadataTimeout : NEVER },
     ledger: {
       claimTimeout: lease,
       gapWarningTimeout,
@@ -137,15 +195,11 @@ function settingsOf(
   }
 }
 
-async function sourceOf({ name, options, resources }: Build): Promise<{ source: BatchSource; identity: string }> {
+function sourceOf({ name, options, resources }: Build): { source: BatchSource; identity: string } {
   const { source, scanInterval, lease, maxRetries } = options
   if (source === 'storage') {
     return { source: storageSource({ scanInterval, maxAttempts: maxRetries + 1 }), identity: name }
   }
-  if (!resources.has('batches')) {
-    const allowed = "topicRead('<topic>', { consumerGroup: '<group>' }), or the source 'storage'"
-    throw new ConfigError(`services.${name}.bindings.batches`, undefined, allowed)
-  }
-  const { tidemark, topic, consumerGroup: group, settings } = resources.topic('batches')
-  return { source: topicSource(tidemark, { topic, group, lease, settings }), identity: group }
+  const { tidemark, topic, consumerGroup: group, settings, meter } = resources.topic('batches')
+  return { source: topicSource(tidemark, { topic, group, lease, settings, meter }), identity: group }
 }

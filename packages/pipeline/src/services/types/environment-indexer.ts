@@ -2,8 +2,13 @@ import { ConfigError } from 'tidemark'
 import { type OptionTable, requireObject, rule } from '../../config/option-table.ts'
 import { isStrategy, loadEnvironmentStrategy, SINGLE_BLOB, STRATEGIES } from '../../environment/load-strategy.ts'
 import { environmentIndexer as definition } from '../indexing/environment-indexer.ts'
-import { defineService } from '../service-type.ts'
-import { BATCH_INDEXER_BINDINGS, BATCH_INDEXER_OPTIONS, createBatchIndexer } from './batch-indexer-options.ts'
+import { defineServiceType } from '../service-type.ts'
+import {
+  BATCH_INDEXER_BINDINGS,
+  BATCH_INDEXER_OPTIONS,
+  checkBatchIndexer,
+  createBatchIndexer,
+} from './batch-indexer-options.ts'
 import { PACKING_OPTIONS } from './packing-options.ts'
 
 const STRATEGY_OPTIONS = {
@@ -27,13 +32,14 @@ const STRATEGY_OPTIONS = {
   ),
 } as const satisfies OptionTable
 
-export const environmentIndexer = defineService({
+export const environmentIndexer = defineServiceType({
   says: 'Indexes the cells of every tick, to read a tick, a region, a cell or a difference.',
   options: { ...BATCH_INDEXER_OPTIONS, ...STRATEGY_OPTIONS },
   bindings: BATCH_INDEXER_BINDINGS,
+  check: checkBatchIndexer,
   async create(build) {
     const { strategy: name, compression, level, strategyOptions, metricsWindow } = build.options
     const strategy = await loadEnvironmentStrategy(name, { compression, level, ...strategyOptions }, build.folder)
-    return await createBatchIndexer(definition({ strategy, metricsWindow }), build)
+    return createBatchIndexer(definition({ strategy, metricsWindow }), build)
   },
 })

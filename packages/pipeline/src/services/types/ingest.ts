@@ -2,16 +2,22 @@ import { text, whole } from '../../config/option-table.ts'
 import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
 import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import { IngestService } from '../ingest/ingest-service.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import type { EncodedMetadata } from '../simulation/simulation-service.ts'
 
-export const ingest = defineService({
+export const ingest = defineServiceType({
   says: 'Reads delimited `TickData` from a file or standard input, written by a simulation in any language.',
   options: {
-    input: text({ says: "Input file; `'-'` is standard input.", allowed: "a path, or `'-'`", default: '-' }),
+    input: text({
+      says: "Input file; `'-'` is standard input.",
+      allowed: "a path, or `'-'`",
+      default: '-',
+      path: 'file',
+    }),
     metadataFile: text({
       says: "File with the run's `SimulationMetadata` as JSON.",
       otherwise: 'the metadata is provided in another way',
+      path: 'file',
     }),
     maxTickBytes: whole({
       says: 'Maximum size of a tick in bytes.',

@@ -1,9 +1,9 @@
 import { duration } from '../../config/option-table.ts'
 import { MetadataIndexer } from '../indexing/metadata-indexer.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import { indexerOptions, RUN_OPTIONS } from './indexer-options.ts'
 
-export const metadataIndexer = defineService({
+export const metadataIndexer = defineServiceType({
   says: "Copies a run's metadata from the storage into its index. The other indexers wait for it.",
   options: {
     ...RUN_OPTIONS,
@@ -19,16 +19,8 @@ export const metadataIndexer = defineService({
     index: { kind: 'index', says: 'Index to write to.' },
   },
   create({ name, options, resources, logger }) {
-    const { tidemark, topic, consumerGroup, settings } = resources.topic('metadata')
+    const { tidemark, topic, consumerGroup: group, settings, meter } = resources.topic('metadata')
     const common = indexerOptions(options, resources, logger)
-    return new MetadataIndexer({
-      ...common,
-      tidemark,
-      topic,
-      name,
-      group: consumerGroup,
-      lease: options.lease,
-      settings,
-    })
+    return new MetadataIndexer({ ...common, tidemark, topic, name, group, lease: options.lease, settings, meter })
   },
 })

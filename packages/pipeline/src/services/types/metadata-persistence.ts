@@ -1,13 +1,13 @@
 import { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import { METADATA_TOPIC } from '../notification-topics.ts'
 import { type MetadataItem, MetadataPersistenceService } from '../persistence/metadata-persistence-service.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import { announcements } from './announcements.ts'
-import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
+import { NOTIFICATION_OPTIONS, notifyRetryOf, RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
-export const metadataPersistence = defineService({
+export const metadataPersistence = defineServiceType({
   says: "Stores a run's metadata and announces it on the metadata topic.",
-  options: RETRY_OPTIONS,
+  options: { ...RETRY_OPTIONS, ...NOTIFICATION_OPTIONS },
   bindings: {
     metadata: { kind: 'queue-in', says: 'Queue to read metadata from.' },
     storage: { kind: 'storage-write', says: 'Storage to write to.' },
@@ -20,7 +20,7 @@ export const metadataPersistence = defineService({
     },
   },
   async create({ name, options, resources, logger }) {
-    const { tidemark: topics, settings } = resources.topic('announcements')
+    const { tidemark: topics, settings, meter } = resources.topic('announcements')
     const { tidemark, topic } = resources.topic('deadLetters')
     return new MetadataPersistenceService(
       name,
@@ -28,11 +28,11 @@ export const metadataPersistence = defineService({
         queue: resources.queue<MetadataItem>('metadata'),
         storage: resources.storage('storage'),
         topics,
-        topicSettings: settings,
+        announcing: { settings, meter },
         deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
         logger,
       },
-      { retry: retryOf(options) },
+      { retry: retryOf(options), notifyRetry: notifyRetryOf(options) },
     )
   },
 })

@@ -3,11 +3,11 @@ import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import { DeadLetterQueue } from '../../queues/dead-letter-queue.ts'
 import { BATCH_TOPIC } from '../notification-topics.ts'
 import { PersistenceService } from '../persistence/persistence-service.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import { announcements } from './announcements.ts'
-import { RETRY_OPTIONS, retryOf } from './retry-options.ts'
+import { NOTIFICATION_OPTIONS, notifyRetryOf, RETRY_OPTIONS, retryOf } from './retry-options.ts'
 
-export const persistence = defineService({
+export const persistence = defineServiceType({
   says:
     'Writes ticks from a queue to batch files and announces each file on the batch topic. Several instances can share a queue. ' +
     'Run a `reconciler` with it.',
@@ -17,6 +17,7 @@ export const persistence = defineService({
     batchTimeout: duration({ says: 'Age at which an incomplete batch is written.', min: 1, default: '5s' }),
     concurrentBatches: whole({ says: 'Number of batches written at the same time.', min: 1, max: 64, default: 2 }),
     ...RETRY_OPTIONS,
+    ...NOTIFICATION_OPTIONS,
   },
   bindings: {
     ticks: { kind: 'queue-in', says: 'Queue to read ticks from.' },
@@ -26,7 +27,7 @@ export const persistence = defineService({
   },
   async create({ name, options, resources, logger }) {
     const { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches } = options
-    const { tidemark: topics, settings } = resources.topic('batches')
+    const { tidemark: topics, settings, meter } = resources.topic('batches')
     const { tidemark, topic } = resources.topic('deadLetters')
     return new PersistenceService(
       name,
@@ -34,11 +35,18 @@ export const persistence = defineService({
         queue: resources.queue<EncodedTick>('ticks'),
         storage: resources.storage('storage'),
         topics,
-        topicSettings: settings,
+        announcing: { settings, meter },
         deadLetters: await DeadLetterQueue.open(tidemark, { topic }),
         logger,
       },
-      { maxBatchSize, maxBatchBytes, batchTimeout, concurrentBatches, retry: retryOf(options) },
+      {
+        maxBatchSize,
+        maxBatchBytes,
+        batchTimeout,
+        concurrentBatches,
+        retry: retryOf(options),
+        notifyRetry: notifyRetryOf(options),
+      },
     )
   },
 })

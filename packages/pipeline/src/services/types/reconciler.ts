@@ -1,10 +1,10 @@
 import { duration, whole } from '../../config/option-table.ts'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../notification-topics.ts'
 import { Reconciler } from '../persistence/reconciler.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import { announcements } from './announcements.ts'
 
-export const reconciler = defineService({
+export const reconciler = defineServiceType({
   says: 'Announces stored files that were never announced, at start-up and periodically. One per storage is enough.',
   options: {
     interval: duration({ says: 'Pause between two scans.', min: 1, default: '1m' }),
@@ -16,9 +16,9 @@ export const reconciler = defineService({
     metadata: announcements(METADATA_TOPIC, 'Topic for announcements of metadata.'),
   },
   create({ name, options, resources, logger }) {
-    const { tidemark: topics, settings: batches } = resources.topic('batches')
-    const { settings: metadata } = resources.topic('metadata')
+    const batches = resources.topic('batches')
+    const announcing = { batches, metadata: resources.topic('metadata') }
     const storage = resources.storage('storage')
-    return new Reconciler(name, { storage, topics, topicSettings: { batches, metadata }, logger }, options)
+    return new Reconciler(name, { storage, topics: batches.tidemark, announcing, logger }, options)
   },
 })

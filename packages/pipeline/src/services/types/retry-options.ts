@@ -1,6 +1,23 @@
 import { type CheckedOptions, duration, type OptionTable, whole } from '../../config/option-table.ts'
 import type { RetryOptions } from '../persistence/attempts.ts'
 
+/** Of announcements, alike for batches and metadata. */
+export const NOTIFICATION_OPTIONS = {
+  notificationRetries: whole({
+    says: 'Retries of a refused announcement before it is left to the reconciler. Topics that are away are waited for.',
+    min: 0,
+    max: 1_000,
+    default: 3,
+  }),
+  initialNotificationBackoff: duration({ says: 'Wait before the first of them; doubles each time.', default: '200ms' }),
+  maxNotificationBackoff: duration({ says: 'Longest wait between two.', default: '5s' }),
+} as const satisfies OptionTable
+
+export const notifyRetryOf = (options: CheckedOptions<typeof NOTIFICATION_OPTIONS>): RetryOptions => {
+  const { notificationRetries: maxRetries, initialNotificationBackoff, maxNotificationBackoff } = options
+  return { maxRetries, initialBackoff: initialNotificationBackoff, maxBackoff: maxNotificationBackoff }
+}
+
 /** Of writes, alike for batches and metadata. */
 export const RETRY_OPTIONS = {
   maxRetries: whole({ says: 'Retries of a failed write before it is dead-lettered.', min: 0, max: 1_000, default: 5 }),

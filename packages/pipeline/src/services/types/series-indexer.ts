@@ -1,10 +1,7 @@
 import { seriesIndexer as definition } from '../indexing/series-indexer.ts'
-import { defineService } from '../service-type.ts'
-import { BATCH_INDEXER_BINDINGS, BATCH_INDEXER_OPTIONS, createBatchIndexer } from './batch-indexer-options.ts'
+import { defineIndexerType } from './indexer-type.ts'
 
-export const seriesIndexer = defineService({
-  says: 'Indexes time series for plots: living organisms, births, deaths, energy and cells by type, at several resolutions.',
-  options: BATCH_INDEXER_OPTIONS,
-  bindings: BATCH_INDEXER_BINDINGS,
-  create: build => createBatchIndexer(definition, build),
-})
+export const seriesIndexer = defineIndexerType(
+  definition,
+  'Indexes time series for plots: living organisms, births, deaths, energy and cells by type, at several resolutions.',
+)

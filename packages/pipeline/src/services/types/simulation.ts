@@ -13,7 +13,7 @@ import {
 import { fraction, shape } from '../../config/resource-tables.ts'
 import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import { isRunId } from '../../run-id.ts'
-import { defineService } from '../service-type.ts'
+import { defineServiceType } from '../service-type.ts'
 import type { RunChoice } from '../simulation/choose-run.ts'
 import { type EncodedMetadata, SimulationService } from '../simulation/simulation-service.ts'
 
@@ -65,7 +65,11 @@ const RUN_OPTIONS = {
       throw new ConfigError(path, value, "'newest', a run id, or false")
     },
   ),
-  stateFolder: text({ says: 'Folder for the state from which runs continue.', default: './data/simulation' }),
+  stateFolder: text({
+    says: 'Folder for the state from which runs continue.',
+    default: './data/simulation',
+    path: 'file',
+  }),
   saveInterval: duration({ says: 'Interval between saves of the state.', default: '10s' }),
 } as const satisfies OptionTable
 
@@ -78,7 +82,7 @@ export function choiceOf(options: CheckedOptions<typeof OPTIONS>): RunChoice {
   return { folder, simulation: settings, samplingInterval, runId, resume }
 }
 
-export const simulation = defineService({
+export const simulation = defineServiceType({
   says: 'The reference simulation (docs/simulation.md).',
   options: OPTIONS,
   bindings: {

@@ -1,7 +1,7 @@
 /** A service type as a user would write one: takes ticks from a queue and writes their numbers down. */
 import { appendFileSync } from 'node:fs'
 import {
-  defineService,
+  defineServiceType,
   type EncodedTick,
   Service,
   type ServiceBuild,
@@ -38,7 +38,7 @@ class Collector extends Service {
   }
 }
 
-export default defineService({
+export default defineServiceType({
   says: 'Writes down which ticks it took.',
   options: { file: text({ says: 'Where to.', required: true }) },
   bindings: { ticks: { kind: 'queue-in', says: 'Taken from.' } },

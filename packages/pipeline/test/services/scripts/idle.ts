@@ -1,5 +1,5 @@
 /** A service that has everything and does nothing. */
-import { defineService, Service, type ServiceContext } from '@tidemark/pipeline'
+import { defineServiceType, Service, type ServiceContext } from '@tidemark/pipeline'
 
 class Idle extends Service {
   protected override async run({ signal }: ServiceContext): Promise<void> {
@@ -7,7 +7,7 @@ class Idle extends Service {
   }
 }
 
-export default defineService({
+export default defineServiceType({
   says: 'Does nothing.',
   options: {},
   bindings: {

@@ -1,5 +1,5 @@
 /** A service that ends its thread, hangs it, fails, or reports, as its option says. */
-import { choice, defineService, Service, type ServiceBuild, type ServiceContext } from '@tidemark/pipeline'
+import { choice, defineServiceType, Service, type ServiceBuild, type ServiceContext } from '@tidemark/pipeline'
 
 const WAYS = ['exit', 'hang', 'throw', 'fail-start', 'uncaught', 'report', 'log'] as const
 type Way = (typeof WAYS)[number]
@@ -33,7 +33,7 @@ class Misbehaving extends Service {
   }
 }
 
-export default defineService({
+export default defineServiceType({
   says: 'Does what it should not.',
   options: { way: choice(WAYS, { says: 'How.', default: 'exit' }) },
   bindings: {},

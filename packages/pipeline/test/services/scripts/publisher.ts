@@ -1,7 +1,7 @@
 /** A service that says one thing on a topic. */
-import { defineService, Service } from '@tidemark/pipeline'
+import { defineServiceType, Service } from '@tidemark/pipeline'
 
-export default defineService({
+export default defineServiceType({
   says: 'Says hello.',
   options: {},
   bindings: { out: { kind: 'topic-write', says: 'Where to.' } },

@@ -1,6 +1,8 @@
 import type { Duration, Reader, Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { parseDuration } from '../../../duration.ts'
+import type { BindingMeter } from '../../../resources/binding-meter.ts'
+import { MonitoredReader } from '../../../resources/monitored-reader.ts'
 import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } from '../../notification-topics.ts'
 
 /** Which announcements, and as whom. */
@@ -10,9 +12,14 @@ export type RunReaderOptions = {
   /** How long the group's claims hold. Default: the topic's lease. */
   readonly lease?: Duration | undefined
   readonly settings?: AnnouncementSettings | undefined
+  /** Counts what is read. */
+  readonly meter?: BindingMeter | undefined
 }
 
-export type RunReader = { readonly reader: Reader<TopicEnvelope>; readonly extendEveryMs: number }
+export type RunReader = {
+  readonly reader: Reader<TopicEnvelope> | MonitoredReader<TopicEnvelope>
+  readonly extendEveryMs: number
+}
 
 /** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
 const LONGEST_EXTEND_MS = 60_000
@@ -21,13 +28,14 @@ const LONGEST_EXTEND_MS = 60_000
 export async function openRunReader(
   tidemark: Tidemark,
   runId: string,
-  { topic, group, lease, settings }: RunReaderOptions,
+  { topic, group, lease, settings, meter }: RunReaderOptions,
 ): Promise<RunReader> {
   const name = topicOfRun(topic, runId)
   const config = await configureNotificationTopic(tidemark, name, settings)
   const ofGroup = lease === undefined ? {} : { lease }
   const reader = tidemark.reader<TopicEnvelope>(name, { group, from: 'beginning', ...ofGroup })
   await reader.ready()
+  const counted = meter === undefined ? reader : new MonitoredReader(reader, meter)
   const leaseMs = lease === undefined ? config.leaseMs : parseDuration('lease', lease)
-  return { reader, extendEveryMs: Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS) }
+  return { reader: counted, extendEveryMs: Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS) }
 }

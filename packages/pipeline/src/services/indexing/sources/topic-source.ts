@@ -1,14 +1,15 @@
-import type { Delivery, Duration, Reader, Tidemark } from 'tidemark'
+import type { Delivery, Duration, Tidemark } from 'tidemark'
 import type { TopicEnvelope } from '../../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { type BatchInfo, batchInfoOf } from '../../../contracts/notifications.ts'
 import type { TickRange } from '../../../databases/ledger-store.ts'
 import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
+import type { BindingMeter } from '../../../resources/binding-meter.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
 import { ANNOUNCEMENT_ATTEMPTS, type AnnouncementSettings, BATCH_TOPIC } from '../../notification-topics.ts'
 import { untilAborted } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
-import { openRunReader } from './run-reader.ts'
+import { openRunReader, type RunReader } from './run-reader.ts'
 
 export type TopicSourceOptions = {
   /** Default 'batch-topic'. Each run has a topic of its own under this name: `topicOfRun`. */
@@ -19,17 +20,19 @@ export type TopicSourceOptions = {
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
+  /** Counts what is read: that of a service's binding. */
+  readonly meter?: BindingMeter
 }
 
 /** Batches as they are announced. */
 export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}): BatchSource {
-  refuseUnknown(options, ['topic', 'group', 'lease', 'settings'])
-  const { topic = BATCH_TOPIC, group, lease, settings } = options
+  refuseUnknown(options, ['topic', 'group', 'lease', 'settings', 'meter'])
+  const { topic = BATCH_TOPIC, group, lease, settings, meter } = options
   return {
     kind: 'topic',
     maxAttempts: settings?.maxAttempts ?? ANNOUNCEMENT_ATTEMPTS,
     async open(run) {
-      const ofGroup = { topic, group: group ?? run.indexer, lease, settings }
+      const ofGroup = { topic, group: group ?? run.indexer, lease, settings, meter }
       const { reader, extendEveryMs } = await openRunReader(tidemark, run.runId, ofGroup)
       const indexed = (await run.ledger?.processedRanges()) ?? []
       return new TopicBatches(reader, run, indexed, extendEveryMs)
@@ -39,12 +42,12 @@ export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}
 
 class TopicBatches implements OpenBatchSource {
   readonly extendEveryMs: number
-  readonly #reader: Reader<TopicEnvelope>
+  readonly #reader: RunReader['reader']
   readonly #run: SourceRun
   /** What was in the index when this began; the first thousand ranges, and as a rule there is one. */
   readonly #indexed: readonly TickRange[]
 
-  constructor(reader: Reader<TopicEnvelope>, run: SourceRun, indexed: readonly TickRange[], extendEveryMs: number) {
+  constructor(reader: RunReader['reader'], run: SourceRun, indexed: readonly TickRange[], extendEveryMs: number) {
     this.#reader = reader
     this.#run = run
     this.#indexed = indexed

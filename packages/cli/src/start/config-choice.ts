@@ -1,0 +1,29 @@
+import { findConfig, isRunId } from '@tidemark/pipeline'
+import { UsageError } from '../errors.ts'
+import type { Given } from '../given.ts'
+
+/** The configuration that was named, or that of this folder; undefined: the default pipeline. */
+export function configFileOf(given: Given): string | undefined {
+  const named = given.text('config')
+  const isNone = given.flag('no-config')
+  if (named !== undefined && isNone) throw new UsageError('--config and --no-config exclude each other')
+  if (named !== undefined && given.text('data') !== undefined) {
+    throw new UsageError('--data is for the default pipeline: a configuration says itself where everything is')
+  }
+  // A data folder that is named is that of the default pipeline.
+  return isNone || given.text('data') !== undefined ? undefined : (named ?? findConfig())
+}
+
+/** `--only a --only b`, or `--only a,b`. */
+export const onlyOf = (given: Given): readonly string[] =>
+  given
+    .texts('only')
+    .flatMap(names => names.split(','))
+    .map(name => name.trim())
+    .filter(name => name !== '')
+
+export function runOf(given: Given): string | undefined {
+  const run = given.text('run')
+  if (run === undefined || run === 'newest' || run === 'next' || isRunId(run)) return run
+  throw new UsageError(`--run takes a run's id, 'newest' or 'next', not '${run}'`)
+}

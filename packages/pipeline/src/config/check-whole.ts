@@ -1,0 +1,38 @@
+import { ConfigError } from 'tidemark'
+import { resolveServiceType } from '../services/registry.ts'
+import type { ServiceType } from '../services/service-type.ts'
+import { checkAgainstType } from './check-config.ts'
+import { type Wiring, wiringProblems } from './check-wiring.ts'
+import type { CheckedConfig } from './config.ts'
+
+/** What a checked configuration says of services whose types are modules of the user's own, and of all of them together. */
+export type WholeConfig = { readonly config: CheckedConfig; readonly types: ReadonlyMap<string, ServiceType> }
+
+/** Every mistake in how the services are put together. */
+export class WiringError extends ConfigError {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super('config', `${problems.length} mistakes`, '')
+    this.problems = problems
+    this.message = problems.length === 1 ? (problems[0] ?? '') : ['', ...problems].join('\n  - ').trimStart()
+  }
+}
+
+/** Loads the types that are modules, and checks their options and bindings. */
+export async function withTypes(given: CheckedConfig): Promise<WholeConfig> {
+  const types = new Map<string, ServiceType>()
+  const services = []
+  for (const service of given.services) {
+    const type = await resolveServiceType(service.type, given.folder)
+    types.set(service.name, type)
+    services.push({ ...service, options: checkAgainstType(service, type) })
+  }
+  return { config: { ...given, services }, types }
+}
+
+/** Throws a `WiringError` that names everything that can't work. */
+export function checkWiring(whole: WholeConfig, wiring: Wiring = {}): void {
+  const problems = wiringProblems(whole, wiring)
+  if (problems.length > 0) throw new WiringError(problems)
+}

@@ -1,0 +1,50 @@
+import type { Binding } from '../config/bindings.ts'
+
+/** What went through one binding of a service since the service was built. */
+export type BindingStatus = {
+  /** Its name in the service's configuration. */
+  readonly binding: string
+  readonly kind: Binding['kind']
+  /** What it leads to: the name of the topic. */
+  readonly name: string
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+const READ = ['received', 'acked', 'nacked', 'extended', 'failures'] as const
+const WRITE = ['sent', 'duplicates', 'failures'] as const
+
+export type Measured = (typeof READ)[number] | (typeof WRITE)[number]
+
+/** Counts for one binding to a topic. Read in constant time. */
+export class BindingMeter {
+  readonly #binding: string
+  readonly #to: Binding
+  readonly #counts: Record<string, number>
+
+  constructor(binding: string, to: Binding) {
+    this.#binding = binding
+    this.#to = to
+    this.#counts = Object.fromEntries((to.kind === 'topic-read' ? READ : WRITE).map(name => [name, 0]))
+  }
+
+  count(name: Measured): void {
+    this.#counts[name] = (this.#counts[name] ?? 0) + 1
+  }
+
+  /** The work itself; what it throws counts as a failure. */
+  async measure<T>(name: Measured | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      const value = await work()
+      if (name !== undefined) this.count(name)
+      return value
+    } catch (error) {
+      this.count('failures')
+      throw error
+    }
+  }
+
+  status(): BindingStatus {
+    const { kind, name } = this.#to
+    return { binding: this.#binding, kind, name, metrics: { ...this.#counts } }
+  }
+}

@@ -1,0 +1,21 @@
+import type { PublishedRef, PublishOptions, Tidemark } from 'tidemark'
+import type { BindingMeter } from './binding-meter.ts'
+
+/** Sends to one topic, and counts that for the binding it belongs to. */
+export class MonitoredWriter<T> {
+  readonly topic: string
+  readonly #topics: Tidemark
+  readonly #meter: BindingMeter
+
+  constructor(topics: Tidemark, topic: string, meter: BindingMeter) {
+    this.topic = topic
+    this.#topics = topics
+    this.#meter = meter
+  }
+
+  async send(payload: T, options?: PublishOptions): Promise<PublishedRef> {
+    const ref = await this.#meter.measure(undefined, () => this.#topics.publish(this.topic, payload, options))
+    this.#meter.count(ref.duplicate ? 'duplicates' : 'sent')
+    return ref
+  }
+}

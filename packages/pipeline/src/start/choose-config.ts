@@ -1,0 +1,146 @@
+import { resolve } from 'node:path'
+import { ConfigError } from 'tidemark'
+import { checkConfig } from '../config/check-config.ts'
+import { checkWiring, type WholeConfig, withTypes } from '../config/check-whole.ts'
+import type { CheckedConfig, CheckedService } from '../config/config.ts'
+import { defaultConfig } from '../config/default-config.ts'
+import { withOverrides } from '../config/environment-overrides.ts'
+import { ofFile, readConfig } from '../config/load-config.ts'
+import type { Bytes } from '../disk/bytes.ts'
+import { UnknownServiceError } from '../services/errors.ts'
+import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { giveRun } from '../with-run-id.ts'
+import { lastTickAfter } from './last-tick.ts'
+
+/** Which pipeline, and what of it. */
+export type ConfigChoice = {
+  /** The configuration file. Default: the whole pipeline on this machine, under `dataFolder`. */
+  readonly configFile?: string | undefined
+  readonly dataFolder: string
+  /** Begins a new run, where it would go on with the newest. */
+  readonly newRun: boolean
+  /** How many more; undefined: until it is interrupted. */
+  readonly ticks: number | undefined
+  /** A run whose ticks come through whoever serves it, in place of a simulation. */
+  readonly ingestedRun?: string | undefined
+  /** Disk budget, in place of the configuration's; 'none': without one. */
+  readonly maxDisk?: Bytes | undefined
+  /** The services to run, and no others. */
+  readonly only?: readonly string[]
+  /** A run id, `'newest'` (of those that are stored) or `'next'` (that begins). */
+  readonly run?: string | undefined
+}
+
+/** The queues into which ticks from elsewhere go. */
+export type IngestQueues = { readonly ticks: string; readonly metadata: string | undefined }
+
+export type Chosen = WholeConfig & {
+  readonly ingest: IngestQueues | undefined
+  /** Folders that only one process may work in: whose run it is, and up to which tick, would change meanwhile. */
+  readonly locks: readonly string[]
+}
+
+/** Checked as a whole, with what the caller leaves out left out. */
+export async function chooseConfig(choice: ConfigChoice): Promise<Chosen> {
+  const { configFile } = choice
+  if (configFile === undefined) return chosen(await defaultWhole(choice), choice)
+  const whole = await readConfig(configFile)
+  return await ofFile(resolve(configFile), async () => chosen(whole, choice))
+}
+
+function chosen({ config: given, types }: WholeConfig, choice: ConfigChoice): Chosen {
+  const config = withDisk(withOnly(withIngest(given, choice), choice), choice)
+  const ingest = choice.ingestedRun === undefined ? undefined : ingestQueues(config)
+  const fedQueues =
+    ingest === undefined ? [] : [ingest.ticks, ...(ingest.metadata === undefined ? [] : [ingest.metadata])]
+  checkWiring({ config, types }, { fedQueues })
+  return { config, types, ingest, locks: locksOf(config, choice) }
+}
+
+async function defaultWhole({ dataFolder, newRun, ingestedRun }: ConfigChoice): Promise<WholeConfig> {
+  const given = defaultConfig({ dataFolder, newRun, ...(ingestedRun !== undefined && { ingestedRun }) })
+  return await withTypes(checkConfig(withOverrides(given, process.env), process.cwd()))
+}
+
+/** Ticks come from elsewhere: what else would make some is left out. */
+function withIngest(config: CheckedConfig, { ingestedRun }: ConfigChoice): CheckedConfig {
+  if (ingestedRun === undefined) return config
+  return changed(config, service => isSource(service), { enabled: false })
+}
+
+const withDisk = (config: CheckedConfig, { maxDisk = config.maxDisk }: ConfigChoice): CheckedConfig => ({
+  ...config,
+  maxDisk,
+})
+
+function withOnly(config: CheckedConfig, { only }: ConfigChoice): CheckedConfig {
+  if (only === undefined || only.length === 0) return config
+  const names = config.services.map(({ name }) => name)
+  for (const name of only) if (!names.includes(name)) throw new UnknownServiceError(name, names)
+  return { ...config, services: config.services.map(service => ({ ...service, enabled: only.includes(service.name) })) }
+}
+
+/** With the run that was asked for. Its folders are locked before: what is looked at here changes while another goes on. */
+export async function withRunChoice(config: CheckedConfig, choice: ConfigChoice): Promise<CheckedConfig> {
+  const { newRun, ticks, ingestedRun, run } = choice
+  if (ingestedRun !== undefined) return await giveRun(config, ingestedRun)
+  if (config.services.some(isEnabledSimulation)) {
+    const resume = newRun ? false : run
+    const begun = resume === undefined ? config : withOptions(config, { resume })
+    return ticks === undefined ? begun : withOptions(begun, { maxTicks: await lastTickAfter(ticks, begun) })
+  }
+  const runId = run === undefined || run === 'newest' ? await newestRun(config) : run
+  return runId === undefined || runId === 'next' ? config : await giveRun(config, runId)
+}
+
+/** Where nobody makes ticks here, it is about a run that somebody makes elsewhere: that which began last. */
+async function newestRun(config: CheckedConfig): Promise<string | undefined> {
+  const services = config.services.filter(({ enabled }) => enabled)
+  if (services.some(isSource)) return undefined
+  const bindings = services.flatMap(service => Object.values(service.bindings))
+  const storage = config.resources.storages[bindings.find(({ kind }) => kind === 'storage-read')?.name ?? '']
+  if (storage === undefined) return undefined
+  const runs = await FileSystemStorage.open(storage)
+  let newest: string | undefined
+  for (let after: string | null = ''; after !== null; ) {
+    const page: Awaited<ReturnType<FileSystemStorage['listRuns']>> = await runs.listRuns(after === '' ? {} : { after })
+    newest = page.items.at(-1) ?? newest
+    after = page.next
+  }
+  return newest
+}
+
+function ingestQueues({ services }: CheckedConfig): IngestQueues {
+  const queueOf = (type: string, binding: string): string | undefined =>
+    services.find(service => service.type === type && service.enabled)?.bindings[binding]?.name
+  const ticks = queueOf('persistence', 'ticks')
+  if (ticks === undefined)
+    throw new ConfigError('services', 'no persistence', "one of type 'persistence', to take ticks over HTTP")
+  return { ticks, metadata: queueOf('metadata-persistence', 'metadata') }
+}
+
+function locksOf({ services }: CheckedConfig, { configFile, dataFolder, only = [] }: ConfigChoice): string[] {
+  const simulations = services.filter(isEnabledSimulation)
+  if (configFile !== undefined) return simulations.map(({ options }) => String(options.stateFolder))
+  return only.length > 0 && simulations.length === 0 ? [] : [dataFolder]
+}
+
+const isEnabledSimulation = ({ type, enabled }: CheckedService): boolean => type === 'simulation' && enabled
+
+const isSource = ({ type }: CheckedService): boolean => type === 'simulation' || type === 'ingest'
+
+const withOptions = (config: CheckedConfig, options: object): CheckedConfig => ({
+  ...config,
+  services: config.services.map(service =>
+    isEnabledSimulation(service) ? { ...service, options: { ...service.options, ...options } } : service,
+  ),
+})
+
+const changed = (
+  config: CheckedConfig,
+  isMeant: (service: CheckedService) => boolean,
+  change: Partial<CheckedService>,
+): CheckedConfig => ({
+  ...config,
+  services: config.services.map(service => (isMeant(service) ? { ...service, ...change } : service)),
+})

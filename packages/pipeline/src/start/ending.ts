@@ -1,0 +1,59 @@
+import type { Pipeline } from '../run-pipeline.ts'
+import { pauseFor } from '../services/until-aborted.ts'
+import type { ProgressReader } from './progress.ts'
+import type { Roles, Source } from './roles.ts'
+
+const ASK_MS = 50
+
+/**
+ * Over is a run that has come to its last tick, or whose sources could not start in the first place. One that was stopped, or
+ * failed later, can be started again by whoever operates it: only an interrupt ends that. Ticks over HTTP, and those of
+ * another machine, have no end that could be known here.
+ */
+export async function runOver(pipeline: Pipeline, roles: Roles, interrupted: AbortSignal): Promise<void> {
+  if (couldNotBegin(pipeline, roles)) return
+  while (!interrupted.aborted && !haveEnded(pipeline, roles)) await pauseFor(ASK_MS, interrupted)
+}
+
+function couldNotBegin({ report, services }: Pipeline, { sources }: Roles): boolean {
+  const failed = report.failed.map(({ service }) => service)
+  const needed = sources.length > 0 ? sources.map(({ name }) => name) : services.names
+  return needed.length > 0 && needed.every(name => failed.includes(name))
+}
+
+const haveEnded = (pipeline: Pipeline, { sources }: Roles): boolean =>
+  sources.length > 0 && sources.every(source => hasEnded(pipeline, source))
+
+/** A run that is to end with a certain tick ends with an error too: nobody has to be there to see to it. */
+function hasEnded({ services }: Pipeline, { name, type, lastTick }: Source): boolean {
+  const { state, metrics } = services.statusOf(name)
+  if (type === 'simulation') {
+    return lastTick !== undefined && (state === 'ERROR' || (state === 'STOPPED' && (metrics.tick ?? 0) >= lastTick))
+  }
+  return type === 'ingest' && (state === 'ERROR' || (state === 'STOPPED' && metrics.atEnd === 1))
+}
+
+/** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
+export async function finish(
+  pipeline: Pipeline,
+  { sources, writers, indexers }: Roles,
+  reader: ProgressReader,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const isAnyFailed = (names: readonly string[]): boolean =>
+    names.some(name => pipeline.services.statusOf(name).state === 'ERROR')
+  // Without a source there may be no run to wait for.
+  if (interrupted.aborted || sources.length === 0 || isAnyFailed(sources.map(({ name }) => name))) return
+  // They store what is left in the queues, however long that takes, and end. A stop would leave them one attempt.
+  pipeline.endQueues()
+  while (!interrupted.aborted && writers.some(name => isRunning(pipeline, name))) await pauseFor(ASK_MS, interrupted)
+  // One that somebody has stopped is waited for: it can be started again. One that failed is not.
+  while (!interrupted.aborted && !isAnyFailed(indexers)) {
+    const isStored = pipeline.queued() === 0 || isAnyFailed(writers)
+    if (isStored && (await reader.isDone())) return
+    await pauseFor(ASK_MS, interrupted)
+  }
+}
+
+const isRunning = (pipeline: Pipeline, name: string): boolean =>
+  !['STOPPED', 'ERROR'].includes(pipeline.services.statusOf(name).state)
