@@ -11,10 +11,14 @@ const LONGEST_INPUT = 2_000
 
 /** To be called when the request comes: it is written down when its connection has heard the answer, or is gone. */
 export function recordAnswer(audit: Audit, request: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.once('close', () => {
-    const entry = entryOf(request, reply)
+  let isRecorded = false
+  const record = (): void => {
+    const entry = isRecorded ? undefined : entryOf(request, reply)
+    isRecorded = true
     if (entry !== undefined) audit.add(entry)
-  })
+  }
+  reply.raw.once('finish', record)
+  reply.raw.once('close', record)
 }
 
 /** Looking is not written down. */

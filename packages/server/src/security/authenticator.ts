@@ -75,6 +75,11 @@ export class Authenticator {
     return token
   }
 
+  /** Wrong tokens so far count no longer. */
+  forgive(): void {
+    this.#wrong.forget()
+  }
+
   async #askHost({ method, url, headers }: FastifyRequest, { address }: Visit): Promise<Identity | undefined> {
     const found = await this.#parts.authenticate?.({ method, url, headers, address })
     if (found === undefined || found === null) return undefined

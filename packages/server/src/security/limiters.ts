@@ -99,6 +99,10 @@ export class WrongTokens {
     }
   }
 
+  forget(): void {
+    this.#wrong.clear()
+  }
+
   secondsLeft(address: string, now = performance.now()): number {
     const since = this.#wrong.get(address)?.since ?? now
     return Math.max(1, Math.ceil((since + MINUTE_MS - now) / 1_000))

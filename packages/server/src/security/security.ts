@@ -46,7 +46,8 @@ export class Security {
 
   /** Tokens that were changed, revoked or have expired. Never rejects: the file tells its faults to the log. */
   async #look(): Promise<void> {
-    await this.tokens.refresh()
+    // A client that had its new token before the server is no attacker.
+    if (await this.tokens.refresh()) this.authenticator.forgive()
     this.#openRequests.endInvalid()
   }
 }

@@ -29,23 +29,26 @@ export class TokenFile {
     return this.#tokens
   }
 
-  async refresh(): Promise<void> {
+  /** True where there are other tokens now. */
+  async refresh(): Promise<boolean> {
     const mark = await stat(this.#path, { bigint: true }).then(
       markOf,
       (error: NodeJS.ErrnoException) => `${error.code}`,
     )
-    if (mark === this.#seen) return
+    if (mark === this.#seen) return false
     this.#seen = mark
     try {
       const read = this.#read()
       this.#tokens = read.tokens
       this.#seen = read.mark
       this.#logger.info({ file: this.#path, tokens: read.tokens.map(({ name }) => name) }, 'tokens were read again')
+      return true
     } catch (error) {
       this.#logger.error(
         { err: error, file: this.#path },
         'the token file can not be used: the tokens stay as they were',
       )
+      return false
     }
   }
 

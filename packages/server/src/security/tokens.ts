@@ -18,8 +18,9 @@ export class Tokens {
     return this.#fixed.length > 0 || this.#file !== undefined
   }
 
-  async refresh(): Promise<void> {
-    await this.#file?.refresh()
+  /** True where there are other tokens now. */
+  async refresh(): Promise<boolean> {
+    return (await this.#file?.refresh()) ?? false
   }
 
   named(name: string): Token | undefined {
