@@ -244,8 +244,9 @@ function cleanUpOf(
 ): Health['cleanUp'] {
   const job = jobs.find(({ name }) => name === 'messages')
   const lastRunAt = job?.startedAt ?? null
-  // One that never ran should have since there was something to clean up.
-  const since = lastRunAt ?? Math.min(now, ...topics.map(({ facts }) => facts.createdAt))
+  // A run that fails each time cleans up nothing; one that never ended well should have since there was something to do.
+  const doneAt = job?.running ? job.startedAt : job?.succeededAt
+  const since = doneAt ?? Math.min(now, ...topics.map(({ facts }) => facts.createdAt))
   // Without topics there is nothing to remove, and no look at the database's clock.
   const overdue = topics.length > 0 && now - since > limits.overdueMs
   const removable = topics

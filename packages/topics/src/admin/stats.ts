@@ -30,7 +30,7 @@ export type JobStats = {
   readonly running: boolean
   readonly runs: number
   readonly startedAt: Date | null
-  /** When its last run ended, and when one last ended without an error. */
+  /** When its last run ended, and when one last ended without an error, of its own or of one of the topics. */
   readonly finishedAt: Date | null
   readonly succeededAt: Date | null
   /** How long its last run took. */

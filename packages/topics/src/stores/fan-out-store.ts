@@ -161,7 +161,7 @@ export type JobRecord = {
   readonly finishedAt: number | null
   readonly runs: number
   readonly result: unknown
-  /** When it last ended without an error. */
+  /** When it last ended without an error, of its own or of one of the topics. */
   readonly succeededAt: number | null
   /** How long its last run took. */
   readonly tookMs: number | null

@@ -111,14 +111,16 @@ for (const store of SHARED_STORES) {
     it('says that clean-up falls behind when its job has not run, or leaves too much', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
-      const job = async (minutes: number) => {
-        const at = Date.now() - minutes * 60_000
+      const job = async (minutes: number, sinceSuccess = minutes) => {
+        const [at, succeededAt] = [Date.now() - minutes * 60_000, Date.now() - sinceSuccess * 60_000]
         await database.execute({
-          sqlite: `insert or replace into tidemark_job (name, started_at, finished_at, runs) values ('messages', ${at}, ${at}, 1)`,
+          sqlite: `
+            insert or replace into tidemark_job (name, started_at, finished_at, succeeded_at, runs)
+            values ('messages', ${at}, ${at}, ${succeededAt}, 1)`,
           postgres: `
-            insert into tidemark.job (name, started_at, finished_at, runs)
-            values ('messages', to_timestamp(${at / 1_000}), to_timestamp(${at / 1_000}), 1)
-            on conflict (name) do update set started_at = excluded.started_at`,
+            insert into tidemark.job (name, started_at, finished_at, succeeded_at, runs)
+            values ('messages', to_timestamp(${at / 1_000}), to_timestamp(${at / 1_000}), to_timestamp(${succeededAt / 1_000}), 1)
+            on conflict (name) do update set started_at = excluded.started_at, succeeded_at = excluded.succeeded_at`,
         })
       }
       await job(10)
@@ -128,6 +130,11 @@ for (const store of SHARED_STORES) {
       const { cleanUp, healthy } = await tm.admin.health()
       assert.deepEqual([cleanUp.overdue, cleanUp.behind, healthy], [true, true, false])
       assert.equal((await tm.admin.health({ cleanUpEvery: '10m' })).cleanUp.behind, false)
+      await job(1)
+      assert.equal((await tm.admin.health()).cleanUp.overdue, false)
+      // It runs, and fails each time.
+      await job(1, 16)
+      assert.equal((await tm.admin.health()).cleanUp.overdue, true)
     })
 
     it('says so where the job never ran, however little there is to do', async () => {

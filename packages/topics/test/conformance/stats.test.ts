@@ -99,30 +99,32 @@ for (const store of SHARED_STORES) {
       assert.equal((await here.admin.stats()).topics.gone, undefined)
     })
 
-    it('tells the failure of a job beside its last success', async () => {
-      await using database = await store.fresh()
-      const tm = await database.open({ maintenance: false })
-      await tm.admin.jobs.messages.runOnce()
-      const before = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
-      await database.execute({
-        sqlite:
-          "update tidemark_job set token = 't', locked_until = 9e15, started_at = started_at + 1000 where name = 'messages'",
-        postgres: `
+    const FAILURES = { 'a job': { error: 'Error: broken' }, 'one topic in a job': { removed: 9, failed: 1 } }
+    for (const [what, failure] of Object.entries(FAILURES))
+      it(`tells the failure of ${what} beside its last success`, async () => {
+        await using database = await store.fresh()
+        const tm = await database.open({ maintenance: false })
+        await tm.admin.jobs.messages.runOnce()
+        const before = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+        await database.execute({
+          sqlite:
+            "update tidemark_job set token = 't', locked_until = 9e15, started_at = started_at + 1000 where name = 'messages'",
+          postgres: `
           update tidemark.job
           set token = '00000000-0000-4000-8000-000000000000', locked_until = 'infinity' where name = 'messages'`,
+        })
+        const { openStore } = await import('./reference.ts')
+        await using direct = await openStore(database)
+        const token = store.name === 'SQLite' ? 't' : '00000000-0000-4000-8000-000000000000'
+        assert.equal((await tm.admin.stats({ maxAge: 0 })).jobs.messages?.running, true)
+        await direct.unlockJob('messages', token, failure)
+        await until(async () => (await tm.admin.stats({ maxAge: 0 })).jobs.messages?.runs === 2, {
+          what: 'the failed run',
+        })
+        const after = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+        assert.deepEqual([after?.succeededAt, after?.running], [before?.succeededAt, false])
+        assert.ok(after?.finishedAt && before?.finishedAt && after.finishedAt >= before.finishedAt)
       })
-      const { openStore } = await import('./reference.ts')
-      await using direct = await openStore(database)
-      const token = store.name === 'SQLite' ? 't' : '00000000-0000-4000-8000-000000000000'
-      assert.equal((await tm.admin.stats({ maxAge: 0 })).jobs.messages?.running, true)
-      await direct.unlockJob('messages', token, { error: 'Error: broken' })
-      await until(async () => (await tm.admin.stats({ maxAge: 0 })).jobs.messages?.runs === 2, {
-        what: 'the failed run',
-      })
-      const after = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
-      assert.deepEqual([after?.succeededAt, after?.running], [before?.succeededAt, false])
-      assert.ok(after?.finishedAt && before?.finishedAt && after.finishedAt >= before.finishedAt)
-    })
   })
 }
 

@@ -20,7 +20,9 @@ const UNLOCK = `
   update tidemark.job
   set token = null, locked_until = null, finished_at = clock_timestamp(), runs = runs + 1, result = $3,
     took_ms = extract(epoch from clock_timestamp() - started_at) * 1000,
-    succeeded_at = case when $3::jsonb ->> 'error' is null then clock_timestamp() else succeeded_at end
+    succeeded_at = case
+      when $3::jsonb ->> 'error' is null and coalesce(($3::jsonb ->> 'failed')::int, 0) = 0 then clock_timestamp()
+      else succeeded_at end
   where name = $1 and token = $2`
 
 const LIST = `

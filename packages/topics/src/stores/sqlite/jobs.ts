@@ -37,7 +37,9 @@ export function unlockJob(connection: Connection, name: string, token: string, r
     .prepare(`
       update tidemark_job
       set token = null, locked_until = null, finished_at = ?1, runs = runs + 1, result = ?2, took_ms = ?1 - started_at,
-        succeeded_at = case when json_extract(?2, '$.error') is null then ?1 else succeeded_at end
+        succeeded_at = case
+          when json_extract(?2, '$.error') is null and coalesce(json_extract(?2, '$.failed'), 0) = 0 then ?1
+          else succeeded_at end
       where name = ?3 and token = ?4`)
     .run(connection.now(), JSON.stringify(result ?? null), name, token)
 }
