@@ -125,12 +125,6 @@ export class TooManyError extends TidemarkError {
   }
 }
 
-export class AnswerTooLargeError extends TidemarkError {
-  constructor(what: string, count: number, most: number, instead: string) {
-    super('TIDEMARK_ANSWER_TOO_LARGE', `The answer would have ${count} ${what}; JSON is limited to ${most}. ${instead}`)
-  }
-}
-
 export class ServiceStartError extends TidemarkError {
   constructor(service: string, cause: Error) {
     super('TIDEMARK_SERVICE_START', `Service '${service}' could not start: ${cause.message}`, cause)

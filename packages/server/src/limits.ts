@@ -15,6 +15,12 @@ export const LIMITS = {
     max: 3_600_000,
     default: 30_000,
   }),
+  answerBytes: whole({
+    says: 'Maximum bytes of a JSON answer. The rest is on the next page.',
+    min: 64 * KiB,
+    max: GiB,
+    default: 16 * MiB,
+  }),
   pullBytes: whole({ says: 'Maximum bytes of messages per pull.', min: KiB, max: GiB, default: 16 * MiB }),
   pullWaitMs: whole({ says: 'Maximum wait of a pull in milliseconds.', min: 0, max: 600_000, default: 60_000 }),
   pulls: whole({ says: 'Maximum number of waiting pulls.', min: 1, max: 100_000, default: 500 }),
@@ -45,7 +51,7 @@ export const LIMITS = {
   }),
   wrongTokensPerMinute: whole({ says: 'Of one address.', min: 1, max: 1_000_000, default: 10 }),
   openRuns: whole({ says: 'Maximum number of run indexes kept open.', min: 1, max: 1_000, default: 8 }),
-  jsonCells: whole({ says: 'Maximum number of cells or organisms in a JSON answer.', min: 1, default: 1_000_000 }),
+  jsonCells: whole({ says: 'Maximum number of cells on a page of JSON.', min: 1, default: 1_000_000 }),
 } as const
 
 export type Limits = CheckedOptions<typeof LIMITS>

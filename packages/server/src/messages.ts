@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
-import type { BatchMessage, DeadLetterMessage, StoredMessage } from 'tidemark'
+import type { BatchMessage, StoredMessage } from 'tidemark'
 import { ConfigError } from 'tidemark'
 import type { Static } from 'typebox'
 import { given } from './inputs.ts'
@@ -37,13 +37,30 @@ function payloadOf({ payload, payloadBase64, type }: Static<typeof MessageGiven>
   return type === undefined ? value : create(AnySchema, { typeUrl: type, value })
 }
 
-/** A stored message as JSON: its payload as a value where it is JSON, otherwise in base64. */
-export function toJson<T extends StoredMessage | DeadLetterMessage>({ payload, ...message }: T): object {
-  if (typeof payload !== 'string') return { ...message, payloadBase64: Buffer.from(payload).toString('base64') }
+type Stored = Pick<StoredMessage, 'payload' | 'omittedBytes'>
+
+/**
+ * A stored message as the text of a JSON object: its payload as it is stored where it is JSON, otherwise in base64. The stored
+ * text is not written anew: large numbers stay what they are, and it takes half the time.
+ */
+export function toText<T extends Stored>({ payload, ...message }: T): string {
+  const rest = JSON.stringify(message).slice(0, -1)
+  if (message.omittedBytes !== undefined) return `${rest}}`
+  return isJson(payload) ? `${rest},"payload":${inOneLine(payload)}}` : `${rest},"payloadBase64":"${base64(payload)}"}`
+}
+
+/** Somebody may have written to the log by hand; it can still be looked at. */
+function isJson(payload: string | Uint8Array): payload is string {
+  if (typeof payload !== 'string') return false
   try {
-    return { ...message, payload: JSON.parse(payload) }
+    JSON.parse(payload)
+    return true
   } catch {
-    // Somebody wrote to the log by hand; it can still be looked at.
-    return { ...message, payloadBase64: Buffer.from(payload).toString('base64') }
+    return false
   }
 }
+
+/** Line breaks of JSON are between its values, and would end an event of a stream. */
+const inOneLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json)
+
+const base64 = (payload: string | Uint8Array): string => Buffer.from(payload as Uint8Array).toString('base64')

@@ -36,7 +36,7 @@ describe('the tail of a topic', () => {
     await using server = await serve()
     const [first] = await server.tm.publishBatch('work', [1, 2])
     const ended = new AbortController()
-    const tail = await tailTopic(server.tm, 'work', first?.id)
+    const tail = await tailTopic(server.tm, 'work', first?.id, { answerBytes: 1_000_000, streamBytes: 1_000_000 })
     await server.tm.publish('work', 3)
     const seen: unknown[] = []
     for await (const { payload } of tail.messages(ended.signal)) {

@@ -10,7 +10,8 @@ import { readPacked } from '../databases/packed-ticks.ts'
 import { unpack } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
-import type { LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
+import { Turns } from '../turns.ts'
+import type { LifePage, LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
 import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_LIMIT = 1_000
@@ -18,6 +19,10 @@ const LARGEST_LIMIT = 10_000
 /** Ticks of a life that are in memory at once. */
 const TICKS_AT_ONCE = 32
 const MAX_BYTES = DEFAULT_LIMITS.maxTickBytes
+
+/** Organisms that are decoded before others on this thread may have a turn. */
+const DECODED_AT_ONCE = 256
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 type LifeMoment = { readonly tick: number; readonly state: Organism }
 
@@ -34,7 +39,14 @@ export class IndexedOrganisms implements OrganismReader {
 
   async at(tick: number): Promise<readonly Organism[] | null> {
     const bytes = await this.#states(tick)
-    return bytes && this.#decoded(tick, () => Array.from(splitOrganisms(bytes), each => decodeOrganism(each)))
+    if (bytes === null) return null
+    const organisms: Organism[] = []
+    const turns = new Turns()
+    const each = splitOrganisms(bytes)
+    for (let isDone = false; !isDone; await turns.pass()) {
+      isDone = this.#decoded(tick, () => decodeSome(each, organisms))
+    }
+    return organisms
   }
 
   async facts(id: number): Promise<OrganismFacts | null> {
@@ -50,17 +62,32 @@ export class IndexedOrganisms implements OrganismReader {
 
   async life(id: number, query: LifeQuery = {}): Promise<readonly LifeMoment[]> {
     refuseUnknown(query, ['from', 'to', 'limit'])
+    return (await this.lifePage(id, query)).moments
+  }
+
+  async lifePage(id: number, query: LifeQuery & { readonly maxBytes?: number } = {}): Promise<LifePage> {
+    refuseUnknown(query, ['from', 'to', 'limit', 'maxBytes'])
+    const maxBytes = query.maxBytes === undefined ? NO_LIMIT : wholeNumber('maxBytes', query.maxBytes, { min: 1 })
     const limit = checkedLimit(query.limit)
     checkOrder(query)
     const known = await this.#database.organisms.read(checkedId(id))
-    if (known === null) return []
+    if (known === null) return { moments: [], next: null }
     const from = Math.max(known.firstTick, tickOf('from', query.from) ?? 0)
     const to = Math.min(known.lastTick, tickOf('to', query.to) ?? known.lastTick)
     const ticks = await this.#database.organismTicks.following(evenly(from, to, limit))
-    return await this.#moments(
+    const moments: LifeMoment[] = []
+    let bytes = 0
+    const turns = new Turns()
+    for await (const moment of this.#moments(
       id,
       ticks.filter(tick => tick <= to),
-    )
+    )) {
+      await turns.pass()
+      bytes += sizeOf(moment.state)
+      if (moments.length > 0 && bytes > maxBytes) return { moments, next: moment.tick }
+      moments.push(moment)
+    }
+    return { moments, next: null }
   }
 
   async lineage(
@@ -88,18 +115,30 @@ export class IndexedOrganisms implements OrganismReader {
     }
   }
 
-  async #moments(id: number, ticks: readonly number[]): Promise<LifeMoment[]> {
-    const moments: LifeMoment[] = []
+  async *#moments(id: number, ticks: readonly number[]): AsyncGenerator<LifeMoment, void, undefined> {
     for (let at = 0; at < ticks.length; at += TICKS_AT_ONCE) {
       for (const { tick, data } of await this.#database.organismTicks.readMany(ticks.slice(at, at + TICKS_AT_ONCE))) {
         const bytes = unpack(data, MAX_BYTES, `tick ${tick}`)
         const state = this.#decoded(tick, () => findOrganism(bytes, id))
-        if (state !== undefined) moments.push({ tick, state })
+        if (state !== undefined) yield { tick, state }
       }
     }
-    return moments
   }
 }
+
+/** True where there are no more. */
+function decodeSome(from: Generator<Uint8Array, void, undefined>, into: Organism[]): boolean {
+  for (let count = 0; count < DECODED_AT_ONCE; count++) {
+    const { value, done } = from.next()
+    if (done === true || value === undefined) return true
+    into.push(decodeOrganism(value))
+  }
+  return false
+}
+
+/** As text, about. */
+const sizeOf = ({ genome, position, direction }: Organism): number =>
+  genome.length * 1.4 + (position.length + direction.length) * 8 + 200
 
 /** Only the one that is asked for is decoded. */
 function findOrganism(bytes: Uint8Array, id: number): Organism | undefined {

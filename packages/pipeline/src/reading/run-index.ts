@@ -43,6 +43,11 @@ export type OrganismFacts = {
 }
 
 export type LifeQuery = TickQuery & { readonly limit?: number }
+export type LifePage = {
+  readonly moments: readonly { readonly tick: number; readonly state: Organism }[]
+  /** Give it as `from` for the rest, where bytes have ended the page; null: these are all. */
+  readonly next: number | null
+}
 export type TickQuery = { readonly from?: number; readonly to?: number }
 
 export type OrganismReader = {
@@ -52,6 +57,8 @@ export type OrganismReader = {
   oneAt(id: number, tick: number): Promise<Organism | undefined | null>
   /** Its states over time, oldest first, at most `limit` (default 1000) evenly chosen from the range. */
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>
+  /** The same, ended by bytes too (`maxBytes`, about as many as it takes as JSON). */
+  lifePage(id: number, query?: LifeQuery & { readonly maxBytes?: number }): Promise<LifePage>
   /** Itself first, then its parent, and so on; and its children. */
   lineage(
     id: number,

@@ -6,6 +6,8 @@ import { Claim, ClaimParams } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'claims'
+/** Messages that one answer names: about 5 MB. A page that would name more is shorter, and has a next one. */
+const MOST_NAMED = 40_000
 const CLAIMS = `${API}/topics/:topic/claims`
 
 export const claimRoutes = (context: Context): Route[] => [
@@ -30,7 +32,9 @@ export const claimRoutes = (context: Context): Route[] => [
       200: { says: 'A page', content: strict({ claims: Type.Array(Claim), next: nullable(Type.String()) }) },
     },
     async handle({ params: { topic }, query }) {
-      return await context.topics.admin.claims(topic, query)
+      const { limit = 100, messages = 20 } = query
+      const most = Math.max(1, Math.floor(MOST_NAMED / Math.max(1, messages)))
+      return await context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
     },
   }),
 

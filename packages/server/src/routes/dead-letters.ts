@@ -1,9 +1,11 @@
 import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
 import { type Static, Type } from 'typebox'
+import { bytesToRead } from '../answers/bytes-to-read.ts'
+import { sendJson, sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { given, mapped, requireOrder, timeOf } from '../inputs.ts'
-import { toJson } from '../messages.ts'
+import { toText } from '../messages.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, GroupName, Id, nullable, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
@@ -44,13 +46,15 @@ export const deadLetterRoutes = (context: Context): Route[] => [
         content: strict({ deadLetters: Type.Array(DeadLetter), next: nullable(Type.Integer()) }),
       },
     },
-    async handle({ params: { topic }, query }) {
-      const { limit = 100 } = query
-      const letters = await context.topics.admin.deadLetters(topic, { ...query, limit })
-      return {
-        deadLetters: letters.map(letterJson),
-        next: letters.length < limit ? null : (letters.at(-1)?.id ?? null),
-      }
+    async handle({ params: { topic }, query, reply }) {
+      const { answerBytes } = context.settings.limits
+      const page = await context.topics.admin.deadLetterPage(topic, { ...query, ...bytesToRead(answerBytes) })
+      const { deadLetters: items, next } = page
+      return await sendList(
+        reply,
+        { name: 'deadLetters', items, toText: letterText, placeOf: ({ id }) => id, next },
+        answerBytes,
+      )
     },
   }),
 
@@ -63,10 +67,11 @@ export const deadLetterRoutes = (context: Context): Route[] => [
     summary: 'Get a dead letter with its history',
     params: LetterParams,
     answers: { 200: { says: 'The dead letter', content: DeadLetter } },
-    async handle({ params: { topic, id } }) {
-      const letter = await context.topics.admin.deadLetter(topic, id)
+    async handle({ params: { topic, id }, reply }) {
+      const { maxPayloadBytes } = bytesToRead(context.settings.limits.answerBytes)
+      const letter = await context.topics.admin.deadLetter(topic, id, { maxPayloadBytes })
       if (letter === undefined) throw new NotFoundError(`Topic '${topic}' has no dead letter ${id}`)
-      return letterJson(letter)
+      return sendJson(reply, Buffer.from(letterText(letter)))
     },
   }),
 
@@ -106,11 +111,10 @@ export const deadLetterRoutes = (context: Context): Route[] => [
   }),
 ]
 
-const letterJson = (letter: DeadLetterMessage): object =>
-  withPlainErrors({
-    ...toJson(letter),
-    history: letter.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
-  })
+const letterText = (letter: DeadLetterMessage): string => {
+  const { error, history } = withPlainErrors({ error: letter.error, history: letter.history })
+  return toText({ ...letter, error, history: history.map(each => ({ ...each, at: new Date(each.at) })) })
+}
 
 function filterOf({ since, until, ...filter }: Static<typeof Filter>): DeadLetterFilter {
   requireOrder({ since: mapped(since, timeOf), until: mapped(until, timeOf) })

@@ -1,22 +1,42 @@
-import { type Cells, encodeCells, type Region } from '@tidemark/pipeline'
+import { encodeCells, type Region } from '@tidemark/pipeline'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { accepts, takesEncoding } from '../accepts.ts'
+import { type CellBounds, encodeColumns, encodeDifference } from '../answers/cell-columns.ts'
+import { sendJson } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { AnswerTooLargeError, NotFoundError } from '../errors.ts'
+import { BadRequestError, NotFoundError } from '../errors.ts'
 import { mapped } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, JSON_TYPE, type Route, route } from '../route.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
 import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, strict } from '../schemas/common.ts'
-import { CellParams, CellSchema, CellsSchema, RegionGiven, RunParams, Tick, TickParams } from '../schemas/runs.ts'
+import {
+  CellParams,
+  CellSchema,
+  CellsPageSchema,
+  CellsSchema,
+  NextCells,
+  RegionGiven,
+  RunParams,
+  Tick,
+  TickParams,
+} from '../schemas/runs.ts'
 import { Timing } from '../timing.ts'
 import { RUN } from './runs.ts'
 
 const tag = 'runs'
 export const CELLS_TYPE = 'application/x-protobuf'
 
-export const environmentRoutes = (context: Context): Route[] => [
+const AfterCell = Type.Integer({ minimum: 0, description: 'With JSON: next of the page before.' })
+
+export const environmentRoutes = (context: Context): Route[] =>
+  routes(context, after => {
+    const { answerBytes, jsonCells } = context.settings.limits
+    return { after: after ?? -1, maxCells: jsonCells, maxBytes: answerBytes }
+  })
+
+const routes = (context: Context, boundsOf: (after: number | undefined) => CellBounds): Route[] => [
   route({
     method: 'GET',
     path: `${RUN}/environment/:tick`,
@@ -26,17 +46,17 @@ export const environmentRoutes = (context: Context): Route[] => [
     summary: 'Get the cells of a tick or of a region of it',
     says:
       'Returns a CellStateList (protobuf), or columns with Accept: application/json. An indexed tick never changes, ' +
-      'so the answer can be cached forever.',
+      'so the answer can be cached forever. JSON comes in pages of at most 16 MiB (limits.answerBytes), protobuf whole.',
     params: TickParams,
-    query: strict({ region: Type.Optional(RegionGiven) }),
+    query: strict({ region: Type.Optional(RegionGiven), after: Type.Optional(AfterCell) }),
     answers: {
       200: {
         says: 'The cells',
-        content: { [CELLS_TYPE]: Type.String({ format: 'binary' }), [JSON_TYPE]: CellsSchema },
+        content: { [CELLS_TYPE]: Type.String({ format: 'binary' }), [JSON_TYPE]: CellsPageSchema },
       },
       304: AS_YOU_HAVE_IT,
     },
-    problems: [406, 422],
+    problems: [406],
     async handle({ params: { runId, tick }, query, request, reply }) {
       const type = accepts(request.headers.accept, [CELLS_TYPE, JSON_TYPE])
       const region = mapped(query.region, regionOf)
@@ -46,12 +66,12 @@ export const environmentRoutes = (context: Context): Route[] => [
         if (type === JSON_TYPE) {
           const cells = required(await run.index.environment.cells(tick, region), tick)
           timing.mark('read')
-          const columns = columnsOf(cells, context)
           if (await isCurrent()) return reply.code(304).send()
-          const text = JSON.stringify(columns)
+          const { text, next } = await encodeColumns(cells, boundsOf(query.after))
           timing.mark('encode')
-          return timed(reply, timing).header('content-type', JSON_TYPE).send(text)
+          return sendJson(timed(reply, timing), Buffer.from(`{${text},"next":${next}}`))
         }
+        if (query.after !== undefined) throw new BadRequestError("'after' is for pages of JSON: protobuf comes whole")
         const { bytes, encoding } = await bytesOf(run, tick, region, request.headers['accept-encoding'])
         timing.mark('read')
         if (await isCurrent()) return reply.code(304).send()
@@ -90,23 +110,21 @@ export const environmentRoutes = (context: Context): Route[] => [
     role: 'read',
     summary: 'Get the difference between two ticks, forward or backward',
     params: RunParams,
-    query: strict({ from: Tick, to: Tick }),
+    query: strict({ from: Tick, to: Tick, after: Type.Optional(AfterCell) }),
     answers: {
       200: {
         says: 'New, changed and emptied cells',
-        content: strict({ set: CellsSchema, emptied: Type.Array(Type.Integer()) }),
+        content: strict({ set: CellsSchema, emptied: Type.Array(Type.Integer()), next: NextCells }),
       },
       304: AS_YOU_HAVE_IT,
     },
-    problems: [422],
-    async handle({ params: { runId }, query: { from, to }, request, reply }) {
+    async handle({ params: { runId }, query: { from, to, after }, request, reply }) {
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick: Math.max(from, to), form: 'difference' } as const
         const difference = await run.index.environment.difference(from, to)
         if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
-        const set = columnsOf(difference.set, context)
         if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
-        return { set, emptied: [...difference.emptied] }
+        return sendJson(reply, Buffer.from(await encodeDifference(difference, boundsOf(after))))
       })
     },
   }),
@@ -128,15 +146,6 @@ async function bytesOf(
 function required<T>(found: T | null, tick: number): T {
   if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
   return found
-}
-
-function columnsOf({ flatIndex, moleculeType, moleculeValue, ownerId }: Cells, { settings }: Context): object {
-  const most = settings.limits.jsonCells
-  if (flatIndex.length > most) {
-    throw new AnswerTooLargeError('cells', flatIndex.length, most, 'Ask for a region, or for application/x-protobuf')
-  }
-  const columns = { flatIndex, moleculeType, moleculeValue, ownerId }
-  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, Array.from(column)]))
 }
 
 const numbersOf = (coordinates: string): number[] => coordinates.split(',').map(Number)

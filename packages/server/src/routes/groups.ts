@@ -1,6 +1,8 @@
 import type { BackfillOptions, WaitingRetry as Retry } from 'tidemark'
 import { GroupNotFoundError } from 'tidemark'
 import { type Static, Type } from 'typebox'
+import { bytesToRead } from '../answers/bytes-to-read.ts'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
@@ -89,13 +91,12 @@ export const groupRoutes = (context: Context): Route[] => [
         content: strict({ retries: Type.Array(WaitingRetry), next: nullable(Type.Integer()) }),
       },
     },
-    async handle({ params: { topic, group }, query }) {
-      const { limit = 100 } = query
-      const retries = await context.topics.admin.retries(topic, { ...query, group, limit })
-      return {
-        retries: retries.map(retry => withPlainErrors(retryJson(retry))),
-        next: retries.length < limit ? null : (retries.at(-1)?.id ?? null),
-      }
+    async handle({ params: { topic, group }, query, reply }) {
+      const { answerBytes } = context.settings.limits
+      const { maxBytes } = bytesToRead(answerBytes)
+      const { retries: items, next } = await context.topics.admin.retryPage(topic, { ...query, group, maxBytes })
+      const toText = (retry: Retry): string => JSON.stringify(withPlainErrors(retryJson(retry)))
+      return await sendList(reply, { name: 'retries', items, toText, placeOf: ({ id }) => id, next }, answerBytes)
     },
   }),
 

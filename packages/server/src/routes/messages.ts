@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
+import { bytesToRead } from '../answers/bytes-to-read.ts'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { given, mapped, requireOrder, timeOf } from '../inputs.ts'
-import { toBatchMessage, toJson } from '../messages.ts'
+import { toBatchMessage, toText } from '../messages.ts'
 import { API, type Route, route } from '../route.ts'
 import { Id, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
 import { MessageGiven, MessagesGiven, MessagesPage, Published } from '../schemas/messages.ts'
@@ -54,7 +56,9 @@ export const messageRoutes = (context: Context): Route[] => [
     name: 'browse',
     role: 'read',
     summary: 'Browse retained messages by position, time, key and type, without consuming them',
-    says: 'A page may be short or empty and still have a next page: one request examines at most 100 000 messages.',
+    says:
+      'A page may be short or empty and still have a next page: one request examines at most 100 000 messages and returns ' +
+      'at most 16 MiB (limits.answerBytes).',
     params: TopicParams,
     query: strict({
       after: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'Message id or messageId.' })),
@@ -67,11 +71,13 @@ export const messageRoutes = (context: Context): Route[] => [
       limit: Type.Optional(PageLimit),
     }),
     answers: { 200: { says: 'A page', content: MessagesPage } },
-    async handle({ params: { topic }, query: { after, before, since, until, ...query } }) {
+    async handle({ params: { topic }, query: { after, before, since, until, ...query }, reply }) {
       requireOrder({ since: mapped(since, timeOf), until: mapped(until, timeOf) })
       requireOrder({ after: numberOf(after), before: numberOf(before) })
+      const { answerBytes } = context.settings.limits
       const page = await context.topics.admin.browse(topic, {
         ...query,
+        ...bytesToRead(answerBytes),
         ...given({
           after: mapped(after, placeOf),
           before: mapped(before, placeOf),
@@ -79,7 +85,11 @@ export const messageRoutes = (context: Context): Route[] => [
           until: mapped(until, timeOf),
         }),
       })
-      return { messages: page.messages.map(toJson), next: page.next }
+      return await sendList(
+        reply,
+        { name: 'messages', items: page.messages, toText, placeOf: ({ id }) => id, next: page.next },
+        answerBytes,
+      )
     },
   }),
 
@@ -99,10 +109,10 @@ export const messageRoutes = (context: Context): Route[] => [
     raw: true,
     async handle({ params: { topic }, query, request, reply }) {
       const after = lastEventId(request.headers['last-event-id']) ?? query.after
-      const tail = await tailTopic(context.topics, topic, after)
+      const tail = await tailTopic(context.topics, topic, after, context.settings.limits)
       await openStream(context, request, reply, async stream => {
         for await (const message of tail.messages(stream.signal)) {
-          await stream.send({ id: message.id, event: 'message', data: toJson(message) })
+          await stream.send({ id: message.id, event: 'message', text: toText(message) })
         }
       })
     },

@@ -1,5 +1,6 @@
 import type { Organism, OrganismFacts } from '@tidemark/pipeline'
 import { Type } from 'typebox'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
@@ -54,11 +55,18 @@ export const organismRoutes = (context: Context): Route[] => [
       if (isCurrent) return reply.code(304).send()
       const rest = after < 0 ? [...all] : all.filter(({ id }) => id > after)
       const page = rest.sort((one, other) => one.id - other.id).slice(0, limit)
-      return {
-        organisms: page.map(organismJson),
-        next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
-        total: all.length,
-      }
+      return await sendList(
+        reply,
+        {
+          name: 'organisms',
+          items: page,
+          toText: organismText,
+          placeOf: ({ id }) => id,
+          next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
+          more: { total: all.length },
+        },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
 
@@ -114,15 +122,29 @@ export const organismRoutes = (context: Context): Route[] => [
     answers: {
       200: {
         says: 'States of the organism, oldest first',
-        content: strict({ life: Type.Array(strict({ tick: Type.Integer(), state: OrganismSchema })) }),
+        content: strict({
+          life: Type.Array(strict({ tick: Type.Integer(), state: OrganismSchema })),
+          next: nullable(Type.Integer({ description: 'from of the next page; null: these are all.' })),
+        }),
       },
     },
-    async handle({ params: { runId, organismId }, query: { from, to, limit } }) {
+    async handle({ params: { runId, organismId }, query: { from, to, limit }, reply }) {
       requireOrder({ from, to })
-      const life = await ofOrganism(context, runId, organismId, ({ index }) =>
-        index.organisms.life(organismId, given({ from, to, limit })),
+      const { answerBytes } = context.settings.limits
+      const { moments, next } = await ofOrganism(context, runId, organismId, ({ index }) =>
+        index.organisms.lifePage(organismId, { ...given({ from, to, limit }), maxBytes: answerBytes }),
       )
-      return { life: life.map(({ tick, state }) => ({ tick, state: organismJson(state) })) }
+      return await sendList(
+        reply,
+        {
+          name: 'life',
+          items: moments,
+          toText: ({ tick, state }) => `{"tick":${tick},"state":${organismText(state)}}`,
+          placeOf: ({ tick }) => tick + 1,
+          next,
+        },
+        answerBytes,
+      )
     },
   }),
 
@@ -151,6 +173,8 @@ const organismJson = ({ genome, ...organism }: Organism): object => ({
   ...organism,
   genomeBase64: Buffer.from(genome).toString('base64'),
 })
+
+const organismText = (organism: Organism): string => JSON.stringify(organismJson(organism))
 
 /** An organism that nobody has ever seen is not found, whatever is asked of it. */
 async function ofOrganism<T>(

@@ -1,9 +1,11 @@
+import { Turns } from '@tidemark/pipeline'
 import type { FastifyRequest } from 'fastify'
-import type { PullNack } from 'tidemark'
+import type { Pulled, PullNack } from 'tidemark'
 import { type Static, Type } from 'typebox'
+import { sendJson } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
-import { toJson } from '../messages.ts'
+import { toText } from '../messages.ts'
 import { API, type Route, route } from '../route.ts'
 import { ConsumerName, DurationGiven, From, GroupName, Id, nullable, strict } from '../schemas/common.ts'
 import { PulledMessage } from '../schemas/messages.ts'
@@ -57,7 +59,7 @@ export const pullRoutes = (context: Context): Route[] => [
       },
     },
     problems: [410],
-    async handle({ params: { topic }, body, request }) {
+    async handle({ params: { topic }, body, request, reply }) {
       const { topics, settings, pulls, closing } = context
       const { group, consumer, max, waitMs = 0, lease, from } = body
       const leave = pulls.take()
@@ -69,7 +71,7 @@ export const pullRoutes = (context: Context): Route[] => [
           wait: Math.min(waitMs, settings.limits.pullWaitMs),
           signal: gone.signal,
         })
-        return { ...pulled, messages: pulled.messages.map(toJson) }
+        return sendJson(reply, await pulledJson(pulled))
       } finally {
         leave()
       }
@@ -122,6 +124,16 @@ async function requireReceipt({ topics }: Context, request: FastifyRequest, rece
   if (!isLimited(identityOf(request), 'consume')) return
   const { topic } = await topics.readReceipt(receipt)
   requireTopic(request, 'consume', topic)
+}
+
+async function pulledJson({ receipt, leaseMs, messages }: Pulled): Promise<Buffer> {
+  const turns = new Turns()
+  const texts: string[] = []
+  for (const message of messages) {
+    await turns.pass()
+    texts.push(toText(message))
+  }
+  return Buffer.from(`${JSON.stringify({ receipt, leaseMs }).slice(0, -1)},"messages":[${texts.join(',')}]}`)
 }
 
 function nackOf({ id, error, delay }: Static<typeof NackGiven>): PullNack {

@@ -1,5 +1,6 @@
 import type { TopicOptions } from 'tidemark'
 import { Type } from 'typebox'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf } from '../inputs.ts'
@@ -138,10 +139,15 @@ export const topicRoutes = (context: Context): Route[] => [
       },
     },
     problems: [409],
-    async handle({ params: { topic }, query }) {
+    async handle({ params: { topic }, query, reply }) {
       const { limit = 100 } = query
-      const completion = await context.topics.admin.completion(topic, { ...query, limit })
-      return { completion, next: completion.length < limit ? null : (completion.at(-1)?.id ?? null) }
+      const items = await context.topics.admin.completion(topic, { ...query, limit })
+      const next = items.length < limit ? null : (items.at(-1)?.id ?? null)
+      return await sendList(
+        reply,
+        { name: 'completion', items, toText: each => JSON.stringify(each), placeOf: ({ id }) => id, next },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
 

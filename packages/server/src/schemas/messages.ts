@@ -49,6 +49,12 @@ const StoredFields = {
   createdAt: Time,
   payload: Type.Optional(Type.Unknown({ description: 'Payload of type json.' })),
   payloadBase64: Type.Optional(Type.String({ description: 'Payload of any other type, as base64.' })),
+  omittedBytes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Size of a message that does not fit into an answer. Payload and headers are omitted; consume it.',
+    }),
+  ),
 }
 
 export const StoredMessage = share('StoredMessage', strict(StoredFields))

@@ -62,18 +62,17 @@ export const GapSchema = strict({
   isSkipped: Type.Boolean(),
 })
 
-export const CellsSchema = share(
-  'Cells',
-  strict(
-    {
-      flatIndex: Type.Array(Whole),
-      moleculeType: Type.Array(Whole),
-      moleculeValue: Type.Array(Whole),
-      ownerId: Type.Array(Whole),
-    },
-    { description: 'Columns: entry i of each is one cell. Empty cells are omitted.' },
-  ),
-)
+const Columns = {
+  flatIndex: Type.Array(Whole),
+  moleculeType: Type.Array(Whole),
+  moleculeValue: Type.Array(Whole),
+  ownerId: Type.Array(Whole),
+}
+const columnsSay = { description: 'Columns: entry i of each is one cell. Empty cells are omitted.' }
+
+export const NextCells = nullable(Type.Integer({ description: 'after of the next page; null: these are all.' }))
+export const CellsSchema = share('Cells', strict(Columns, columnsSay))
+export const CellsPageSchema = share('CellsPage', strict({ ...Columns, next: NextCells }, columnsSay))
 
 export const CellSchema = strict({
   coordinates: Type.Array(Whole),

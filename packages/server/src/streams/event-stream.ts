@@ -3,7 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { untilGone } from '../until-gone.ts'
 
-export type ServerEvent = { readonly id?: string | number; readonly event: string; readonly data: unknown }
+export type ServerEvent = { readonly id?: string | number; readonly event: string } & (
+  | { readonly data: unknown }
+  /** JSON already, in one line. */
+  | { readonly text: string }
+)
 
 /** Clients come back after so long. */
 const RETRY_MS = 2_000
@@ -100,7 +104,7 @@ export class EventStream {
 }
 
 /** JSON has no line breaks, so one data line is always enough. */
-function toText({ id, event, data }: ServerEvent): string {
+function toText({ id, event, ...given }: ServerEvent): string {
   const identified = id === undefined ? '' : `id: ${id}\n`
-  return `${identified}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  return `${identified}event: ${event}\ndata: ${'text' in given ? given.text : JSON.stringify(given.data)}\n\n`
 }

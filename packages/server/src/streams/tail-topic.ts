@@ -1,4 +1,6 @@
-import type { StoredMessage, Tidemark } from 'tidemark'
+import type { ByteOptions, StoredMessage, Tidemark } from 'tidemark'
+import { bytesToRead } from '../answers/bytes-to-read.ts'
+import type { Limits } from '../limits.ts'
 
 const PAGE = 500
 /** Ids of what was caught up with, to be left out where the tail brings them too; only the last ones can be. */
@@ -11,9 +13,16 @@ export type TopicTail = { messages(signal: AbortSignal): AsyncGenerator<StoredMe
  * nothing falls between the two. On PostgreSQL a transaction that commits late may have a lower id than what was seen
  * before: what a tail brings live is complete, what it catches up with is complete but for those.
  */
-export async function tailTopic(topics: Tidemark, topic: string, after: number | undefined): Promise<TopicTail> {
+export async function tailTopic(
+  topics: Tidemark,
+  topic: string,
+  after: number | undefined,
+  { answerBytes, streamBytes }: Pick<Limits, 'answerBytes' | 'streamBytes'>,
+): Promise<TopicTail> {
   const ended = new AbortController()
-  const live = await topics.admin.tail(topic, { signal: ended.signal })
+  // No more is read ahead than a slow reader may leave waiting.
+  const bounds = { ...bytesToRead(answerBytes), maxBytes: streamBytes }
+  const live = await topics.admin.tail(topic, { signal: ended.signal, ...bounds })
   return {
     async *messages(signal) {
       const end = (): void => ended.abort()
@@ -21,7 +30,7 @@ export async function tailTopic(topics: Tidemark, topic: string, after: number |
       if (signal.aborted) end()
       try {
         const seen = new Set<number>()
-        if (after !== undefined) yield* missed(topics, topic, after, seen, signal)
+        if (after !== undefined) yield* missed(topics, topic, after, bounds, seen, signal)
         for await (const message of live) if (!seen.delete(message.id)) yield message
       } finally {
         signal.removeEventListener('abort', end)
@@ -35,11 +44,12 @@ async function* missed(
   topics: Tidemark,
   topic: string,
   after: number,
+  bounds: ByteOptions,
   seen: Set<number>,
   signal: AbortSignal,
 ): AsyncGenerator<StoredMessage, void, undefined> {
   for (let next: number | null = after; next !== null && !signal.aborted; ) {
-    const page = await topics.admin.browse(topic, { after: next, limit: PAGE })
+    const page = await topics.admin.browse(topic, { after: next, limit: PAGE, ...bounds })
     for (const message of page.messages) {
       seen.add(message.id)
       if (seen.size > REMEMBERED) for (const oldest of seen.values().take(1)) seen.delete(oldest)

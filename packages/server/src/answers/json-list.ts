@@ -1,0 +1,49 @@
+import { Turns } from '@tidemark/pipeline'
+import type { FastifyReply } from 'fastify'
+import { JSON_TYPE } from '../route.ts'
+
+export type ListAnswer<T> = {
+  /** The name of the list in the answer. */
+  readonly name: string
+  readonly items: readonly T[]
+  /** An item as JSON text. */
+  readonly toText: (item: T) => string
+  /** Where the page after this item begins. */
+  readonly placeOf: (item: T) => number | string
+  /** Where the page after the last item begins; null: there is none. */
+  readonly next: number | string | null
+  /** What else the answer has. */
+  readonly more?: { readonly [name: string]: unknown }
+}
+
+/**
+ * A page of a list as JSON, encoded item by item, so that others are answered meanwhile. It ends early, with its `next`, where
+ * the answer would have more than `maxBytes`; the first item comes in any case.
+ */
+export async function sendList<T>(
+  reply: FastifyReply,
+  { name, items, toText, placeOf, next, more = {} }: ListAnswer<T>,
+  maxBytes: number,
+): Promise<FastifyReply> {
+  const turns = new Turns()
+  const texts: string[] = []
+  let bytes = 0
+  let end = next
+  let last: T | undefined
+  for (const item of items) {
+    await turns.pass()
+    const text = toText(item)
+    bytes += Buffer.byteLength(text) + 1
+    if (last !== undefined && bytes > maxBytes) {
+      end = placeOf(last)
+      break
+    }
+    texts.push(text)
+    last = item
+  }
+  const rest = JSON.stringify({ ...more, next: end }).slice(1)
+  return sendJson(reply, Buffer.from(`{${JSON.stringify(name)}:[${texts.join(',')}],${rest}`))
+}
+
+export const sendJson = (reply: FastifyReply, bytes: Buffer): FastifyReply =>
+  reply.header('content-type', `${JSON_TYPE}; charset=utf-8`).send(bytes)
