@@ -1,8 +1,9 @@
 import type { HorizonHolder } from '../fan-out-store.ts'
 import type { Database } from './database.ts'
+import { normalisedQuery } from './normalised-query.ts'
 
-/** Literals are left out: they may be anybody's data. */
-const SHORT_QUERY = `left(regexp_replace(a.query, $re$'(?:[^']|'')*'$re$, '''…''', 'g'), 200)`
+/** More of a query than is ever shown. */
+const SHORT_QUERY = 'left(a.query, 4000)'
 
 /**
  * Of every database of the server, since snapshots list all its running transactions. A user without pg_read_all_stats
@@ -30,6 +31,6 @@ export async function horizonHolders(database: Database): Promise<HorizonHolder[
     ageMs: Math.max(0, Math.round(Number(row.age))),
     state: row.state ?? '',
     application: row.application ?? '',
-    query: row.query ?? '',
+    query: row.state === 'prepared' ? (row.query ?? '') : normalisedQuery(row.query ?? ''),
   }))
 }
