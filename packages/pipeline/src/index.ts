@@ -74,6 +74,7 @@ export {
   IndexGoneError,
   IndexLockedError,
   IndexNotFoundError,
+  IndexOutsideError,
   IndexReadingError,
   IndexReadOnlyError,
   IndexUnavailableError,

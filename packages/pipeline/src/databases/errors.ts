@@ -101,6 +101,17 @@ export class IndexNotFoundError extends IndexDatabaseError {
   }
 }
 
+/** Its file is a symbolic link to somewhere else. Nothing there is read, written or removed. */
+export class IndexOutsideError extends IndexDatabaseError {
+  constructor(path: string, target: string) {
+    super(
+      `${path} is a symbolic link to ${target}, outside the folder of the indexes. Remove the link, or move the file here`,
+      undefined,
+      'TIDEMARK_INDEX_OUTSIDE',
+    )
+  }
+}
+
 /** What the index has of a tick can't be what was written. */
 export class IndexedTickError extends IndexDatabaseError {
   readonly tick: number

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { TidemarkError } from 'tidemark'
+import { PRIVATE_FOLDER } from '../private-files.ts'
 import { lockFile } from './sqlite/file-lock.ts'
 
 const NAME = 'in-use.lock'
@@ -21,7 +22,7 @@ export class FolderInUseError extends TidemarkError {
 /** The folder is this caller's until it lets go; one that is killed lets go too. */
 export async function lockFolder(given: string): Promise<Disposable> {
   const folder = resolve(given)
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
   const lock = lockFile(join(folder, NAME))
   if (lock === null) throw new FolderInUseError(folder)
   return lock

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import type { Script } from '../../../../testing/processes.ts'
+import { openUmask, sharedWithOthers } from '../../../../testing/rights.ts'
 import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RunFolder } from '../../src/services/simulation/run-folder.ts'
@@ -34,6 +35,7 @@ describe('npm start', () => {
 
   it('--ticks: ends by itself with everything indexed, goes on at the next start, and --new begins another run', async () => {
     using folder = temporaryFolder()
+    using _ = openUmask()
     await using first = startProcess(folder.path, ['--ticks', '300'])
     const runId = await endsWell(first)
     assert.match(first.lines.at(-1) ?? '', /^indexed so far: 301 ticks of \d+ batches/)
@@ -49,6 +51,8 @@ describe('npm start', () => {
     await using third = startProcess(folder.path, ['--ticks', '10', '--new'])
     assert.notEqual(await endsWell(third), runId)
     assert.match(third.lines.at(-1) ?? '', /^indexed so far: 11 ticks/)
+    // Topics, batches, indexes, saved states, locks: all of it is private.
+    assert.deepEqual(sharedWithOthers(folder.path), [])
   })
 
   it('says how far it is indexed by the indexers there are, whichever those are', async () => {

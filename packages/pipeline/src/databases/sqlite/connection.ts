@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
+import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
 import { IndexGoneError, IndexReadingError, IndexUnreachableError, IndexVersionError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { NoNesting } from '../no-nesting.ts'
@@ -35,7 +36,10 @@ export class Connection {
     this.#settings = settings
     this.#nesting = new NoNesting(path)
     try {
-      if (settings.create) mkdirSync(dirname(path), { recursive: true })
+      if (settings.create) {
+        mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
+        createPrivateFile(path)
+      }
       this.#writer = settings.readOnly ? null : new Statements(path)
       this.#reader = new Statements(path)
       this.#identity = identityOf(path)

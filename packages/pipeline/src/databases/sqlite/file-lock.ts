@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { createPrivateFile } from '../../private-files.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
 /**
@@ -8,6 +9,7 @@ import { isBusy, mapError } from './engine-errors.ts'
 export function lockFile(path: string): Disposable | null {
   let db: DatabaseSync | undefined
   try {
+    createPrivateFile(path)
     db = new DatabaseSync(path, { timeout: 0 })
     db.exec('begin exclusive')
     return db

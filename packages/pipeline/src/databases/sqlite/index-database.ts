@@ -8,6 +8,7 @@ import { StoredRetryTracker } from '../stored-retry-tracker.ts'
 import { StoredWrittenAs } from '../written-as.ts'
 import { Connection } from './connection.ts'
 import { IDEMPOTENCY } from './idempotency-tracker.ts'
+import { requireInside } from './inside.ts'
 import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, versionsOf } from './migrate.ts'
@@ -29,11 +30,14 @@ export const sqlite: IndexEngine = {
 }
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
-  return versionsOf(pathOf(address, runId))
+  const path = pathOf(address, runId)
+  requireInside(path)
+  return versionsOf(path)
 }
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
   const path = pathOf(address, runId)
+  requireInside(path)
   if (!settings.create && !existsSync(path)) throw new IndexNotFoundError(runId, path)
   const connection = new Connection(path, settings)
   try {

@@ -7,6 +7,7 @@ import { IndexUnreachableError } from '../errors.ts'
 import type { IndexProbe, IndexSettings } from '../index-database.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
 import { isBusy, mapError } from './engine-errors.ts'
+import { requireInside } from './inside.ts'
 
 const EXTENSION = '.db'
 
@@ -46,6 +47,7 @@ export function probeFolder(address: string): IndexProbe {
 
 export async function dropRun(address: string, runId: string, { busyTimeoutMs }: IndexSettings): Promise<boolean> {
   const path = pathOf(address, runId)
+  requireInside(path)
   if (!existsSync(path)) return false
   const started = performance.now()
   while (!isLastUser(path, performance.now() - started, busyTimeoutMs)) await delay(10 + 10 * Math.random())

@@ -9,6 +9,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockFolder } from '../../databases/folder-lock.ts'
+import { PRIVATE_FOLDER } from '../../private-files.ts'
 import { isRunId, requireRunId } from '../../run-id.ts'
 import type { SimulationSettings } from '../../sources/simulation/settings.ts'
 import { IncomingFile, syncFolder } from '../../storage/file-system/durable-file.ts'
@@ -39,7 +40,7 @@ export class RunFolder {
 
   static async create(folder: string, record: RunRecord): Promise<RunFolder> {
     const path = join(folder, requireRunId(record.runId))
-    await mkdir(path, { recursive: true })
+    await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER })
     await syncFolder(folder)
     const run = new RunFolder(path, record)
     await run.#write('run.json', new TextEncoder().encode(`${JSON.stringify(record, null, 2)}\n`))

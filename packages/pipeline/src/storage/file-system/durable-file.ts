@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TidemarkError } from 'tidemark'
+import { PRIVATE_FILE } from '../../private-files.ts'
 import { StorageError, StorageFullError } from '../errors.ts'
 import { isMissing } from './missing.ts'
 
@@ -25,7 +26,7 @@ export class IncomingFile implements AsyncDisposable {
   static async create(folder: string, target: string): Promise<IncomingFile> {
     const path = join(folder, `${randomUUID()}.tmp`)
     try {
-      return new IncomingFile(path, target, await open(path, 'wx'))
+      return new IncomingFile(path, target, await open(path, 'wx', PRIVATE_FILE))
     } catch (error) {
       throw writeError(target, error)
     }

@@ -1,6 +1,7 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { TidemarkError } from 'tidemark'
+import { PRIVATE_FOLDER } from '../../private-files.ts'
 import { OutsideRootError, StorageAwayError, StorageError } from '../errors.ts'
 import { syncFolder } from './durable-file.ts'
 import { isMissing } from './missing.ts'
@@ -20,7 +21,7 @@ export class SafePaths {
   }
 
   static async open(root: string): Promise<SafePaths> {
-    await mkdir(root, { recursive: true })
+    await mkdir(root, { recursive: true, mode: PRIVATE_FOLDER })
     const paths = new SafePaths(await realpath(root))
     await paths.#make(MARKER)
     return paths
@@ -86,7 +87,7 @@ export class SafePaths {
 
 async function makeOne(folder: string): Promise<boolean> {
   try {
-    await mkdir(folder)
+    await mkdir(folder, { mode: PRIVATE_FOLDER })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

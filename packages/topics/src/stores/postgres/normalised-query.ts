@@ -10,7 +10,7 @@ const CUT = ' …'
 const TOKENS: readonly (readonly [RegExp, (text: string) => string | undefined])[] = [
   [/\s+/y, () => ' '],
   [/--[^\n]*/y, () => ' '],
-  [/e'(?:[^'\\]|\\[^]|'')*('?)/iy, text => (isClosed(text) ? '?' : undefined)],
+  [/e'(?:[^'\\]|\\[\s\S]|'')*('?)/iy, text => (isClosed(text) ? '?' : undefined)],
   [/(?:[bxn]|u&)?'(?:[^']|'')*('?)/iy, text => (isClosed(text) && !text.includes("\\'") ? '?' : undefined)],
   [/u&"(?:[^"]|"")*"|"(?:[^"]|"")*"/iy, text => text],
   [/[a-z_\u0080-\uffff][\w$\u0080-\uffff]*/iy, text => text],
@@ -78,7 +78,9 @@ function token(query: string, at: number): { readonly text: string; readonly end
 
 /** By its quotes alone: an odd number of them is a literal that never ends. */
 function isClosed(literal: string): boolean {
-  return literal.length > 1 && /'$/.test(literal) && (literal.replaceAll(/\\[^]/g, '').split("'").length - 1) % 2 === 0
+  return (
+    literal.length > 1 && /'$/.test(literal) && (literal.replaceAll(/\\[\s\S]/g, '').split("'").length - 1) % 2 === 0
+  )
 }
 
 /** `set app.token = abc`: the value may be a bare word. */

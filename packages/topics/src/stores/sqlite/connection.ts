@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdirSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,6 +31,7 @@ import {
 } from './clock.ts'
 import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
+import { createPrivateFile } from './private-file.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -81,7 +82,7 @@ export class Connection {
     this.#options = options
     this.path = options.path
     try {
-      const made = options.path === ':memory:' ? undefined : mkdirSync(dirname(options.path), { recursive: true })
+      const made = options.path === ':memory:' ? undefined : createPrivateFile(options.path)
       this.#db = new DatabaseSync(options.path, { timeout: 0 })
       this.realPath = options.path === ':memory:' ? options.path : realpathSync(options.path)
       this.#wal = new WalSync({

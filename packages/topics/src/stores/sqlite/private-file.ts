@@ -1,0 +1,29 @@
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+const ONLY_OWNER = { folder: 0o700, file: 0o600 } as const
+
+/**
+ * Makes a database file and its folders where there are none, readable by their owner alone; SQLite gives its -wal and
+ * -shm the same rights. What exists keeps the rights it was given, and is not even opened: closing it would let go of the
+ * locks that this process has on it. Returns the topmost folder that it made.
+ */
+export function createPrivateFile(path: string): string | undefined {
+  const made = mkdirSync(dirname(path), { recursive: true, mode: ONLY_OWNER.folder })
+  try {
+    closeSync(openSync(endOfLinks(path), 'wx', ONLY_OWNER.file))
+  } catch {
+    // It exists; or nothing can be made there, of which SQLite says more when it opens it.
+  }
+  return made
+}
+
+/** Where SQLite will make the file: a link may lead to one that does not exist yet. */
+function endOfLinks(path: string): string {
+  let end = path
+  for (let links = 0; links < 40 && !existsSync(end) && isLink(end); links++)
+    end = resolve(dirname(end), readlinkSync(end))
+  return end
+}
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
