@@ -21,7 +21,8 @@ const INTRODUCTION = `# The command line
   other command upgrades it under running programs.
 - **\`--json\`** prints one JSON document, or one per line for a stream (\`tail\`). Errors are then
   \`{"error":{"code","message"}}\` on standard error. Bytes are \`{"base64": …}\`.
-- **Tokens** of the server (\`start\`, \`serve\`) come from \`TIDEMARK_READ_TOKEN\` and \`TIDEMARK_ADMIN_TOKEN\`, never from arguments.
+- **Tokens** of the server (\`start\`, \`serve\`) come from \`TIDEMARK_ADMIN_TOKEN\` (and \`TIDEMARK_READ_TOKEN\` and so on, one for
+  each role) or from a file of hashes (\`--token-file\`, \`tidemark token create\`), never from arguments.
 - **Colours** and progress bars are used on terminals only. \`NO_COLOR\` turns colours off.
 - **Irreversible commands** ask for confirmation on a terminal and require \`--yes\` elsewhere.
 - **Ctrl-C** ends a command in good order; a second one ends it at once. A command ends when its reader does (\`| head\`).

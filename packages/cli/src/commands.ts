@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { audit } from './commands/audit.ts'
 import * as backfill from './commands/backfill.ts'
 import * as claims from './commands/claims.ts'
 import * as deadLetters from './commands/dead-letters.ts'
@@ -12,6 +13,7 @@ import { runs } from './commands/runs.ts'
 import { serve } from './commands/serve.ts'
 import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
+import * as token from './commands/token.ts'
 import * as topics from './commands/topics.ts'
 import type { CommandGroup } from './help.ts'
 
@@ -20,6 +22,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'groups', summary: 'list, pause, resume, reset and remove consumer groups' },
   { name: 'claims', summary: 'list the messages that consumers hold; release a claim' },
   { name: 'dead-letters', summary: 'list, inspect, redrive and discard dead letters' },
+  { name: 'token', summary: 'create, list and revoke tokens of the HTTP server' },
   { name: 'backfill', summary: 'deliver earlier messages to a late consumer group' },
 ]
 
@@ -54,6 +57,10 @@ export const COMMANDS: readonly Command[] = [
   backfill.progress,
   backfill.cancel,
   backfill.resume,
+  token.create,
+  token.list,
+  token.revoke,
+  audit,
   runs,
   inspect,
   doctor,

@@ -30,6 +30,13 @@ export class NotFoundError extends TidemarkError {
   }
 }
 
+/** A server that was asked did not do it. */
+export class RefusedError extends TidemarkError {
+  constructor(message: string, cause?: unknown) {
+    super('TIDEMARK_REFUSED', message, cause)
+  }
+}
+
 /** What nobody thought of: a defect. Where it came from is told with it, and like all that is shown without passwords. */
 export class UnexpectedError extends TidemarkError {
   constructor(cause: unknown) {

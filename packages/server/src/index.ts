@@ -1,6 +1,6 @@
 /** The public names of `@tidemark/server`, listed by hand. */
 
-export { readAuditFile } from './audit/audit-file.ts'
+export { searchAudit } from './audit/audit-file.ts'
 export { AUDIT_KINDS, type AuditEntry, type AuditQuery, matches as matchesAudit, OUTCOMES } from './audit/entry.ts'
 export { AddressInUseError } from './errors.ts'
 export type { Limits } from './limits.ts'

@@ -1,29 +1,78 @@
-import { AddressInUseError, type RunningServer, type ServerOptions, startServer } from '@tidemark/server'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { AddressInUseError, ROLES, type RunningServer, type ServerOptions, startServer } from '@tidemark/server'
+import type { Logger } from 'tidemark'
 import type { Surroundings } from '../command.ts'
+import { UsageError } from '../errors.ts'
 import { type Given, present } from '../given.ts'
+import { both, LOG_FORMATS, type LogFormat, logFile, serverLog } from './server-log.ts'
 
 /** What the command line and the environment say of the server; read before anything is opened. */
-export type ServerChoice = Pick<ServerOptions, 'host' | 'port' | 'tokens' | 'allowedHosts'>
+export type ServerChoice = {
+  readonly options: Omit<ServerOptions, 'logger' | 'topics' | 'pipeline' | 'indexes' | 'environmentStrategy' | 'ingest'>
+  readonly log: LogFormat
+  readonly logFile: string | undefined
+}
 
 export function serverChoice(given: Given, { environment }: Surroundings): ServerChoice {
   const hosts = given.texts('allowed-host')
-  const tokens = present({
-    read: environment.TIDEMARK_READ_TOKEN || undefined,
-    admin: environment.TIDEMARK_ADMIN_TOKEN || undefined,
-  })
-  return {
-    ...present({ host: given.text('host'), port: given.whole('port', { min: 0, max: 65_535 }) }),
-    ...(Object.keys(tokens).length > 0 && { tokens }),
+  const proxies = given.texts('trusted-proxy')
+  const tokens = tokensOf(environment)
+  const tls = tlsOf(given)
+  const options = {
+    ...present({
+      host: given.text('host'),
+      port: given.whole('port', { min: 0, max: 65_535 }),
+      tokenFile: given.text('token-file'),
+      auditFile: given.text('audit-file'),
+      tokens,
+      tls,
+    }),
+    ...(given.flag('secure-cookies') && { secureCookies: true }),
     ...(hosts.length > 0 && { allowedHosts: hosts }),
+    ...(proxies.length > 0 && { trustedProxies: proxies }),
   }
+  return { options, log: given.oneOf('log', LOG_FORMATS) ?? 'pretty', logFile: given.text('log-file') }
+}
+
+/** TIDEMARK_ADMIN_TOKEN and its like. One that is there and empty is a mistake that would leave the server open. */
+function tokensOf(environment: NodeJS.ProcessEnv): ServerOptions['tokens'] {
+  const given = ROLES.flatMap(role => {
+    const name = `TIDEMARK_${role.toUpperCase()}_TOKEN`
+    const token = environment[name]
+    if (token === '') throw new UsageError(`${name} is empty. Unset it, or set it to a token ('tidemark token create')`)
+    return token === undefined ? [] : [[role, token]]
+  })
+  return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
+function tlsOf(given: Given): ServerOptions['tls'] {
+  const [cert, key] = [given.text('tls-cert'), given.text('tls-key')]
+  if (cert === undefined && key === undefined) return undefined
+  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key belong together')
+  return { cert, key }
+}
+
+/** The server's log: to the file that was given, or to standard error. */
+export function loggerFor({ log, logFile: path }: ServerChoice, { output }: Surroundings): Logger {
+  return serverLog(log, path === undefined ? line => output.note(line) : logFile(path))
+}
+
+/** Beside the log that a screen shows, one that says everything: in the file that was given, or in the data folder. */
+export function loggerBeside(shown: Logger, choice: ServerChoice, surroundings: Surroundings, folder: string): Logger {
+  const path = choice.logFile ?? (existsSync(folder) ? join(folder, 'server.log') : undefined)
+  if (path !== undefined) return both(shown, serverLog(choice.log, logFile(path)))
+  return surroundings.output.isLive ? shown : both(shown, loggerFor(choice, surroundings))
 }
 
 /** A port that was asked for is that one or an error; the usual one, where it is taken, is another. */
 export async function openServer(
-  choice: ServerChoice,
-  what: Omit<ServerOptions, keyof ServerChoice>,
+  { options: choice }: ServerChoice,
+  what: Omit<ServerOptions, keyof ServerChoice['options']>,
+  dataFolder: string | undefined,
 ): Promise<RunningServer> {
-  const options = { ...choice, ...what }
+  const hasFolder = dataFolder !== undefined && existsSync(dataFolder)
+  const options = { ...(hasFolder && { auditFile: join(dataFolder, 'audit.jsonl') }), ...choice, ...what }
   try {
     return await startServer(options)
   } catch (error) {

@@ -28,7 +28,14 @@ export async function startPipeline(given: Given, surroundings: Surroundings): P
     maxDisk: maxDiskOf(given),
     format: output.json ? 'json' : 'text',
     interrupted,
-    ...(server && serverChoice && { serve: started => server.openServer(serverChoice, started) }),
+    ...(server &&
+      serverChoice && {
+        serve: started => {
+          const { dataFolder } = choice
+          const logger = server.loggerBeside(started.logger, serverChoice, surroundings, dataFolder)
+          return server.openServer(serverChoice, { ...started, logger }, dataFolder)
+        },
+      }),
   })
   return isWell ? EXIT.done : EXIT.failed
 }

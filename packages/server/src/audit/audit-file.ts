@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { appendFile, chmod, rename, rm, stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import type { Logger } from 'tidemark'
-import { type AuditEntry, parseEntry } from './entry.ts'
+import { type AuditEntry, type AuditQuery, matches, parseEntry } from './entry.ts'
 
 /** As much of the end of the file is read at the start. */
 const READ_BYTES = 4 * 1024 * 1024
@@ -73,6 +74,21 @@ export class AuditFile {
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
+}
+
+/** Those that were set aside too, newest first. */
+export async function searchAudit(path: string, query: AuditQuery): Promise<readonly AuditEntry[]> {
+  let found: AuditEntry[] = []
+  for (const file of [...Array.from({ length: KEPT }, (_, index) => `${path}.${KEPT - index}`), path]) {
+    if (!existsSync(file)) continue
+    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+      const entry = parseEntry(line)
+      if (entry === undefined || !matches(entry, query)) continue
+      found.push(entry)
+      if (found.length > query.limit * 2) found = found.slice(-query.limit)
+    }
+  }
+  return found.slice(-query.limit).reverse()
 }
 
 /** The newest entries of a file, oldest first. */
