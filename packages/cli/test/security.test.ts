@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -7,8 +8,18 @@ import { temporaryFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
 import { EXIT } from '../src/exit-codes.ts'
 import { serverLog } from '../src/start/server-log.ts'
-import { type RunningCommand, startTidemark, tidemark, tidemarkJson } from './command.ts'
+import {
+  environmentOf,
+  MAIN,
+  NODE_FLAGS,
+  type RunningCommand,
+  startTidemark,
+  tidemark,
+  tidemarkJson,
+} from './command.ts'
 import { QUIET } from './engines.ts'
+
+const PAGE = new URL('../../../docs/http.md', import.meta.url)
 
 type Created = { readonly name: string; readonly token: string; readonly line: string; readonly file: string | null }
 
@@ -141,6 +152,30 @@ describe('tidemark serve', () => {
     assert.deepEqual([none.code === EXIT.done, /at least one token/.test(none.err)], [false, true])
     assert.equal((await serve({}, '--tls-cert', file)).code, EXIT.usage)
     assert.equal((await serve({}, '--log', 'xml')).code, EXIT.usage)
+  })
+})
+
+describe('the commands of docs/http.md for tokens, sessions and the audit', () => {
+  it('work as they are', async () => {
+    using folder = temporaryFolder()
+    const database = `sqlite:${join(folder.path, 'topics.db')}`
+    await (await open(database, { maintenance: false, logger: QUIET })).close()
+    const file = join(folder.path, 'tokens.jsonl')
+    const { token } = await tidemarkJson<Created>(['token', 'create', 'ops', '--role', 'admin', '--file', file])
+    await using command = startTidemark(['serve', '--data', folder.path, '--port', '0', '--token-file', file])
+    const URL = await addressOf(command)
+    const page = readFileSync(PAGE, 'utf8')
+    const blocks = [...page.matchAll(/```bash\n(.*?)```/gs)].map(([, text = '']) => text)
+    assert.equal(blocks.length, 3)
+    const program = `tidemark() { "${process.execPath}" ${NODE_FLAGS.join(' ')} "${MAIN}" "$@"; }`
+    const shell = spawnSync('bash', ['-euo', 'pipefail', '-c', [program, ...blocks].join('\n')], {
+      cwd: folder.path,
+      env: { ...environmentOf({}), URL, TOKEN: token },
+      encoding: 'utf8',
+    })
+    assert.equal(shell.status, 0, shell.stdout + shell.stderr)
+    assert.match(shell.stdout, /^tdm_/)
+    assert.match(readFileSync(file, 'utf8'), /"name":"shop".*"publish:orders\."/)
   })
 })
 
