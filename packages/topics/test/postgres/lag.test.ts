@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
+import { until } from '../../../../testing/until.ts'
 import { ackAll, admin, messages, open, payloads, request } from './store-bench.ts'
 
 const STEPS = 150
@@ -59,4 +60,27 @@ describe('the lag of groups', () => {
       })
     })
   }
+
+  it('is told while the partition that a dead group stands in is dropped', async () => {
+    await using bench = await open({ partitionRows: 1_000 })
+    const { store, topic, schema } = bench
+    await store.subscribe(topic, 'dead', 'now')
+    await store.publish(topic, messages(10))
+    const dropping = await admin.connect()
+    try {
+      await dropping.query('begin')
+      await dropping.query(`alter table ${schema}.log_${topic.id} detach partition ${schema}.log_${topic.id}_p0`)
+      await dropping.query(`drop table ${schema}.log_${topic.id}_p0`)
+      const told = store.describeTopic(topic)
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%${schema}%'`
+      await until(async () => (await admin.query(waiting)).rowCount === 1, { what: 'the look to wait' })
+      await dropping.query('commit')
+      assert.deepEqual(
+        (await told).groups.map(({ backlog }) => backlog),
+        [0],
+      )
+    } finally {
+      dropping.release(true)
+    }
+  })
 })

@@ -69,6 +69,37 @@ begin
 end
 $$;
 
+-- What waits for these groups in `log`, one partition or all of them: after `starts`, each no more than `share`.
+create function tidemark.backlogs_in(
+  log text, p_topic int, ids int[], starts bigint[], lowest bigint, last bigint, share int, is_bounded boolean
+)
+returns table (subscription_id int, waiting bigint, oldest_at timestamptz)
+language plpgsql volatile as $$
+declare
+  recent text := '';
+begin
+  if is_bounded then
+    recent := format('and (s.since is null or s.since <= (select x.created_at from tidemark.%I as x where x.id = l.id limit 1))', log);
+  end if;
+  return query execute format($q$
+    select s.id, case when w.size < %4$s then w.size else greatest(w.size, tidemark.ids_after(%5$s, w.first_id - 1, %3$s)) end,
+      (select l.created_at from tidemark.%1$I as l where l.id = w.first_id and l.id > %2$s limit 1)
+    from unnest($1, $2) as b (id, start)
+    join tidemark.subscription as s on s.id = b.id
+    cross join lateral (
+      select count(*) as size, min(m.id) as first_id
+      from (
+        select l.id from tidemark.%1$I as l
+        where l.id > b.start and l.id > %2$s and l.id <= %3$s
+          and not tidemark.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id) %6$s
+        order by l.id limit %4$s
+      ) as m
+    ) as w
+    where w.size > 0
+  $q$, log, lowest, last, share, p_topic, recent) using ids, starts;
+end
+$$;
+
 -- What waits for each group of a topic that is behind, as `backlog` tells it, in one statement however many they are: planning
 -- one for each took a millisecond a group. So that its cost has a bound, they count 10 000 messages between them; beyond its
 -- share a group's backlog is told by the ids. Groups at the head of their log have no row.
@@ -84,7 +115,6 @@ declare
   last bigint := tidemark.last_id(p_topic);
   size bigint := tidemark.partition_rows(p_topic);
   log text := format('log_%s', p_topic);
-  recent text := '';
   ids int[];
   starts bigint[];
   lowest bigint;
@@ -107,27 +137,14 @@ begin
   share := least(p_limit, 10000 / cardinality(ids) + 1);
   -- Mostly all of it lies in the newest partition, and a statement that names it is planned in half the time.
   if (lowest + 1) / size = last / size and to_regclass(format('tidemark.%I', log || '_p' || last / size)) is not null then
-    log := log || '_p' || last / size;
+    begin
+      return query select * from tidemark.backlogs_in(log || '_p' || last / size, p_topic, ids, starts, lowest, last, share, is_bounded);
+      return;
+    exception when undefined_table then
+      -- It was dropped meanwhile, as it may be where only dead groups are behind.
+    end;
   end if;
-  if is_bounded then
-    recent := format('and (s.since is null or s.since <= (select x.created_at from tidemark.%I as x where x.id = l.id limit 1))', log);
-  end if;
-  return query execute format($q$
-    select s.id, case when w.size < %4$s then w.size else greatest(w.size, tidemark.ids_after(%5$s, w.first_id - 1, %3$s)) end,
-      (select l.created_at from tidemark.%1$I as l where l.id = w.first_id and l.id > %2$s limit 1)
-    from unnest($1, $2) as b (id, start)
-    join tidemark.subscription as s on s.id = b.id
-    cross join lateral (
-      select count(*) as size, min(m.id) as first_id
-      from (
-        select l.id from tidemark.%1$I as l
-        where l.id > b.start and l.id > %2$s and l.id <= %3$s
-          and not tidemark.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id) %6$s
-        order by l.id limit %4$s
-      ) as m
-    ) as w
-    where w.size > 0
-  $q$, log, lowest, last, share, p_topic, recent) using ids, starts;
+  return query select * from tidemark.backlogs_in(log, p_topic, ids, starts, lowest, last, share, is_bounded);
 end
 $$;
 
