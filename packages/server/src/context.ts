@@ -2,6 +2,7 @@ import type { Pipeline } from '@tidemark/pipeline'
 import type { Tidemark } from 'tidemark'
 import { Audit } from './audit/audit.ts'
 import { NotServedError } from './errors.ts'
+import { HealthLook } from './health/health-look.ts'
 import type { Settings } from './options.ts'
 import { Places } from './places.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
@@ -15,6 +16,7 @@ export class Context {
   readonly streams: Places
   readonly pulls: Places
   readonly events: EventHub
+  readonly health: HealthLook
   readonly ingestedRuns: IngestedRuns
   readonly security: Security
   readonly audit: Audit
@@ -33,6 +35,7 @@ export class Context {
       indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategies)
     this.ingestedRuns = new IngestedRuns(this.#runs)
     this.events = new EventHub(settings, this.#runs)
+    this.health = new HealthLook(settings)
   }
 
   get topics(): Tidemark {

@@ -24,6 +24,9 @@ describe('a database that goes silent', () => {
         answers.map(({ status }) => status),
         [503, 503, 200],
       )
+      const [live, ready] = await Promise.all([server.get('/health/live'), server.get('/health/ready')])
+      assert.deepEqual([live.status, ready.status, ready.body.ready], [200, 503, false])
+      assert.ok(ready.body.reasons.some((reason: { kind: string }) => reason.kind === 'database'))
       const [first, , topics] = answers
       assert.equal(first?.body.topics.healthy, false)
       assert.ok(new Date(first?.body.topics.unreachableSince).getTime() <= Date.now())

@@ -2,13 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Health, Metrics, Tidemark } from 'tidemark'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
+import type { Reason } from '../health/reasons.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { HealthSchema, ServerHealthSchema } from '../schemas/health.ts'
+import { HealthSchema, LiveSchema, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { openStream } from '../streams/event-stream.ts'
 
 const tag = 'server'
+const CLOSING: Reason = { kind: 'closing', message: 'The server is closing', blocking: true }
 const started = performance.now()
 
 /** Asked once at a time: a database that does not answer is not to use up the connections. */
@@ -48,14 +50,55 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
 
   route({
     method: 'GET',
+    path: '/health/live',
+    tag,
+    name: 'live',
+    role: 'metrics',
+    summary: 'Check whether the process answers at all, for liveness probes',
+    says: 'Asks nothing else: a database that is away is no reason to restart this process.',
+    answers: { 200: { says: 'Alive', content: LiveSchema } },
+    handle({ reply }) {
+      return reply.header('cache-control', 'no-store').send({ alive: true, uptimeMs: performance.now() - started })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/health/ready',
+    tag,
+    name: 'ready',
+    role: 'metrics',
+    summary: 'Check whether the server can work, and why not, for readiness probes',
+    says:
+      'Not ready while its database, storage or index does not answer, one of its services fails or groups claims nothing, or it closes. ' +
+      'What concerns all servers, such as a dead group or an overdue job, is among the reasons and does not block. Answers within 5 s.',
+    answers: {
+      200: { says: 'Ready; the reasons need a person', content: ReadySchema },
+      503: { says: 'Not ready; at least one reason is blocking', content: ReadySchema },
+    },
+    async handle({ reply }) {
+      const { reasons: found } = await context.health.look()
+      const reasons = context.closing.signal.aborted ? [CLOSING, ...found] : found
+      const ready = reasons.every(({ blocking }) => !blocking)
+      return reply
+        .code(ready ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send({ ready, uptimeMs: performance.now() - started, reasons })
+    },
+  }),
+
+  route({
+    method: 'GET',
     path: `${API}/health`,
     tag,
-    name: 'topicsHealth',
+    name: 'health',
     role: 'read',
-    summary: 'Get everything that needs attention in all topics; safe to poll',
-    answers: { 200: { says: 'Health of the topics', content: HealthSchema } },
+    summary: 'Get everything that needs attention in topics, services and resources; safe to poll',
+    answers: { 200: { says: 'Reasons to look, and the lists behind them', content: HealthSchema } },
     async handle() {
-      return withPlainErrors(healthJson(await context.topics.admin.health()))
+      if (context.settings.pipeline === undefined) void context.topics
+      const { reasons, topics = unknownHealth(context.settings.topics === undefined) } = await context.health.look()
+      return withPlainErrors({ ...healthJson(topics), healthy: reasons.length === 0, reasons })
     },
   }),
 
@@ -122,6 +165,25 @@ async function answers(question: Promise<unknown>): Promise<boolean> {
     late.abort()
   }
 }
+
+/** Of topics that are not served, or of which nothing could be learned. */
+const unknownHealth = (reachable: boolean): Health => ({
+  healthy: reachable,
+  checkedAt: new Date(),
+  nearTimeout: [],
+  dead: [],
+  lost: [],
+  stuck: [],
+  inconsistencies: [],
+  cleanUp: { behind: false, lastRunAt: null, overdue: false, removable: [] },
+  clock: null,
+  horizonHolders: [],
+  zombies: [],
+  unsubscribed: [],
+  jobs: [],
+  database: { reachable, unreachableSince: null, error: null },
+  failing: [],
+})
 
 const dateOf = (time: number | null): Date | null => (time === null ? null : new Date(time))
 

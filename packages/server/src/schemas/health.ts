@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { REASON_KINDS } from '../health/reasons.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { Failure, GroupHealth } from './groups.ts'
 
@@ -10,8 +11,27 @@ const FailingGroup = strict({
   lastError: nullable(Failure),
 })
 
+const Reasons = Type.Array(
+  strict({
+    kind: Type.Enum([...REASON_KINDS]),
+    message: Type.String(),
+    blocking: Type.Boolean({
+      description: 'Whether it keeps this server from working. The others need a person, not a restart.',
+    }),
+  }),
+)
+
+export const LiveSchema = strict({ alive: Type.Literal(true), uptimeMs: Type.Number() })
+
+export const ReadySchema = strict({
+  ready: Type.Boolean({ description: 'Whether no reason is blocking.' }),
+  uptimeMs: Type.Number(),
+  reasons: Reasons,
+})
+
 export const HealthSchema = strict({
-  healthy: Type.Boolean({ description: 'Whether nothing below needs attention.' }),
+  healthy: Type.Boolean({ description: 'Whether there is no reason to look.' }),
+  reasons: Reasons,
   checkedAt: Time,
   nearTimeout: Type.Array(GroupHealth),
   dead: Type.Array(GroupHealth),

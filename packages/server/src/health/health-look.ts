@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PipelineStatus } from '@tidemark/pipeline'
+import type { Health } from 'tidemark'
+import type { Settings } from '../options.ts'
+import { pipelineReasons, type Reason, topicReasons } from './reasons.ts'
+
+/** An orchestrator does not wait for longer. What has not answered by then is told as silent. */
+const ANSWER_MS = 4_500
+
+export type Looked = {
+  readonly reasons: readonly Reason[]
+  /** undefined: no topics are served, or nothing is known of them. */
+  readonly topics: Health | undefined
+  readonly pipeline: PipelineStatus | undefined
+}
+
+/** One look at everything for all who ask meanwhile: a database that does not answer is asked once. */
+export class HealthLook {
+  readonly #settings: Pick<Settings, 'topics' | 'pipeline'>
+  #looking: Promise<Looked> | undefined
+
+  constructor(settings: Pick<Settings, 'topics' | 'pipeline'>) {
+    this.#settings = settings
+  }
+
+  async look(): Promise<Looked> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return await this.#looking
+  }
+
+  async #look(): Promise<Looked> {
+    const { topics, pipeline } = this.#settings
+    const [health, status] = await Promise.all([
+      topics && inTime(topics.admin.health()),
+      // What it does not know in time, it knows from the look before.
+      pipeline && inTime(pipeline.look()).then(looked => (looked instanceof Error ? pipeline.status() : looked)),
+    ])
+    const reasons = [
+      ...(health === undefined ? [] : health instanceof Error ? [silent(health)] : topicReasons(health)),
+      ...(status === undefined ? [] : pipelineReasons(status)),
+    ]
+    return { reasons, topics: health instanceof Error ? undefined : health, pipeline: status }
+  }
+}
+
+const silent = ({ message }: Error): Reason => ({
+  kind: 'database',
+  message: `The health of the topics is not known: ${message}`,
+  blocking: true,
+})
+
+async function inTime<T>(looking: Promise<T>): Promise<T | Error> {
+  const late = new AbortController()
+  const waiting = delay(ANSWER_MS, undefined, { signal: late.signal, ref: false })
+  try {
+    return await Promise.race([looking, waiting.then(() => new Error(`no answer within ${ANSWER_MS} ms`))])
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  } finally {
+    late.abort()
+    waiting.catch(() => undefined)
+  }
+}
