@@ -81,6 +81,7 @@ export {
   IndexUnreachableError,
   IndexVersionError,
   NestedTransactionError,
+  TickRemovedError,
 } from './databases/errors.ts'
 export { FolderInUseError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
@@ -194,6 +195,7 @@ export {
 export type { MetadataPersistenceOptions, PersistenceOptions } from './services/persistence/options.ts'
 export { type PersistenceResources, PersistenceService } from './services/persistence/persistence-service.ts'
 export { Reconciler, type ReconcilerOptions, type ReconcilerResources } from './services/persistence/reconciler.ts'
+export { type Keep, parseKeep } from './services/retention/keep.ts'
 export {
   Service,
   type ServiceContext,
@@ -222,6 +224,7 @@ export { Screen } from './start/screen.ts'
 export { type Started, type StartOptions, start } from './start/start.ts'
 export { batchOf } from './storage/batch.ts'
 export {
+  BatchRemovedError,
   ConflictError,
   CorruptFileError,
   FileNotFoundError,

@@ -11,6 +11,7 @@ import type { Outlet } from './resources/bound-resources.ts'
 import type { ResourceStatus } from './resources/opened-resource.ts'
 import { Resources } from './resources/resources.ts'
 import { buildService } from './services/build-service.ts'
+import { planRetention } from './services/retention/plan-retention.ts'
 import type { ServiceStatus } from './services/service.ts'
 import { ServiceManager, type StartReport } from './services/service-manager.ts'
 import type { ServicePlan } from './services/service-slot.ts'
@@ -39,7 +40,11 @@ export async function runPipeline(
   const resources = new Resources({ config: config.resources, logger })
   const enabled = config.services.filter(service => service.enabled)
   const manager = new ServiceManager({
-    services: enabled.map(service => planOf(service, config, resources, logger)),
+    // The last to start and the first to stop: nothing waits for it.
+    services: [
+      ...enabled.map(service => planOf(service, config, resources, logger)),
+      ...planRetention(config, resources, logger),
+    ],
     logger,
     startTimeoutMs: parseDuration('startTimeout', config.startTimeout),
     stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),

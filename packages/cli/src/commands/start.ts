@@ -28,6 +28,10 @@ export const start: Command = {
       value: '<size>',
       help: "disk budget at which the source pauses, such as 10GB, or 'none' (default 2GB)",
     },
+    keep: {
+      value: '<duration|ticks>',
+      help: "remove indexed data older than this, such as 1h or 100000 ticks (default 'forever')",
+    },
     'no-server': { help: 'run without the HTTP server' },
     ...SERVER,
   },

@@ -1,4 +1,4 @@
-import { isRunId, makeRunId, parseBytes, start } from '@tidemark/pipeline'
+import { isRunId, type Keep, makeRunId, parseBytes, parseKeep, start } from '@tidemark/pipeline'
 import type { Surroundings } from '../command.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
@@ -26,6 +26,7 @@ export async function startPipeline(given: Given, surroundings: Surroundings): P
     ticks: given.whole('ticks'),
     ingestedRun,
     maxDisk: maxDiskOf(given),
+    keep: keepOf(given),
     format: output.json ? 'json' : 'text',
     interrupted,
     ...(server &&
@@ -45,6 +46,12 @@ function maxDiskOf(given: Given): string | undefined {
   const text = given.text('max-disk')
   if (text !== undefined && text !== 'none') parseBytes('--max-disk', text, { min: SMALLEST_DISK, none: true })
   return text
+}
+
+function keepOf(given: Given): Keep | undefined {
+  const text = given.text('keep')
+  if (text !== undefined) parseKeep('--keep', text)
+  return text as Keep | undefined
 }
 
 function ingestedRunOf(given: Given): string | undefined {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Bytes } from '../disk/bytes.ts'
 import { BATCH_TOPIC, METADATA_TOPIC } from '../services/notification-topics.ts'
+import type { Keep } from '../services/retention/keep.ts'
 import { index, queue, storageRead, storageWrite, topicRead, topicWrite } from './bindings.ts'
 import type { PipelineConfig, ServiceConfig } from './config.ts'
 
@@ -15,6 +16,8 @@ export type DefaultConfigOptions = {
   readonly ingestedRun?: string
   /** Disk budget at which the sources pause, or 'none'. Default '2GB': a night at the default pace would take 50 GB. */
   readonly maxDisk?: Bytes
+  /** How much of the run is kept. Default 'forever'. */
+  readonly keep?: Keep
 }
 
 const MiB = 1024 ** 2
@@ -33,7 +36,7 @@ const LEASE = '5s'
 
 /** The whole pipeline on one machine, with nothing to install: SQLite topics and index, and files. */
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
-  const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB' } = options
+  const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB', keep = 'forever' } = options
   const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }
   const deadLetters = topicWrite('dead-letters')
   const indexer = (consumerGroup: string) => ({
@@ -54,6 +57,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
   })
   return {
     maxDisk,
+    keep,
     resources: {
       topics: { url: `sqlite:${join(dataFolder, 'topics.db')}` },
       storages: { ticks: { root: join(dataFolder, 'storage'), sharedReadBytes: BYTES_AT_ONCE } },

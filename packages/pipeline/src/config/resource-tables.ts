@@ -1,4 +1,5 @@
 import { ConfigError } from 'tidemark'
+import { type Keep, parseKeep } from '../services/retention/keep.ts'
 import { choice, duration, flag, number, type OptionTable, rule, size, text, whole } from './option-table.ts'
 import { externalTopics, topicSettings } from './topic-settings.ts'
 
@@ -86,6 +87,12 @@ export const QUEUE_OPTIONS = {
   }),
 } as const satisfies OptionTable
 
+const keepRule = <const More extends object>(about: { readonly says: string } & More) =>
+  rule<Keep, More>(about, "`'forever'`, a duration such as `'1h'`, or a number of ticks", (path, value) => {
+    parseKeep(path, value)
+    return value as Keep
+  })
+
 export const PIPELINE_OPTIONS = {
   startTimeout: duration({
     says: 'Time after which the start of a service is given up.',
@@ -100,6 +107,13 @@ export const PIPELINE_OPTIONS = {
     none: true,
     min: 1e6,
     default: 'none',
+  }),
+  keep: keepRule({
+    says:
+      'How much of a run is kept. Batches that are older, and that every indexer has, are removed, with their ledger rows and ' +
+      'what was indexed of them. A duration goes by when a batch was written; a number counts ticks back from the last one ' +
+      'that every indexer has.',
+    default: 'forever',
   }),
   minFreeDisk: size({
     says: 'Free disk space below which the sources pause. `0`: not looked at.',

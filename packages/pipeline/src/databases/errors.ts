@@ -126,6 +126,21 @@ export class IndexedTickError extends IndexDatabaseError {
   }
 }
 
+/** It was indexed once, and was removed because the run keeps only what is newer (`keep`). */
+export class TickRemovedError extends IndexDatabaseError {
+  readonly tick: number
+
+  constructor(runId: string, tick: number, { tickStart, tickEnd }: { tickStart: number; tickEnd: number }) {
+    super(
+      `Tick ${tick} of run ${runId} was removed, with all from ${tickStart} to ${tickEnd}: the run keeps only newer ticks ` +
+        `(its setting 'keep')`,
+      undefined,
+      'TIDEMARK_TICK_REMOVED',
+    )
+    this.tick = tick
+  }
+}
+
 /** A transaction begun inside another one would wait for it for ever. */
 export class NestedTransactionError extends IndexDatabaseError {
   constructor(where: string) {

@@ -4,6 +4,7 @@ import type { RetryTracker } from '../trackers/retry-tracker.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { MetadataStore } from './metadata.ts'
 import type { OrganismRows } from './organism-rows.ts'
+import type { RemovedTicks } from './removed-ticks.ts'
 import type { SeriesRows } from './series-rows.ts'
 import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
@@ -24,6 +25,7 @@ export type IndexDatabase = AsyncDisposable & {
   /** How the ticks of the environment were written. */
   readonly environmentWritten: WrittenAsRows
   readonly organismTicks: TickBlobs
+  readonly removedTicks: RemovedTicks
   readonly organisms: OrganismRows
   readonly series: SeriesRows
   /**
@@ -33,6 +35,8 @@ export type IndexDatabase = AsyncDisposable & {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** One statement that only reads; it waits for no writer. */
   read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
+  /** After rows were removed: their room is there for others, and whoever measures the index sees it. */
+  reclaim(): Promise<void>
   /** Waits for what runs. Closing twice is fine. */
   close(): Promise<void>
 }

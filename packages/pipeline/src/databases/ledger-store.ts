@@ -82,6 +82,10 @@ export type LedgerRows = {
   /** gap_pending becomes ready where the batch starts in the range; gives how many. */
   releaseWaiting(range: TickRange): Promise<number>
   countRecorded(): Promise<void>
+  /** Forgets completed batches of the range. */
+  removeCompleted(range: TickRange): Promise<void>
+  /** Forgets a batch, whatever its state. */
+  removeBatch(row: BatchRow): Promise<void>
 
   /** Those with a tick in the range, lowest first. */
   arrivedIn(range: TickRange): Promise<ArrivedRange[]>

@@ -20,12 +20,17 @@ export type OrganismRows = {
   prepare(tx: Transaction): Promise<void>
   /** Joins what is known already, the same in whatever order ticks come: the earliest tick tells of the birth. */
   write(rows: readonly OrganismRow[], tx: Transaction): Promise<void>
+  /** Looks at this many after an id, and removes those that were last seen at this tick or before. */
+  removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms>
   read(id: number): Promise<OrganismRow | null>
   /** Itself first, then its parent, and so on. */
   ancestors(id: number, limit: number): Promise<OrganismRow[]>
   /** By id. */
   children(id: number, limit: number): Promise<OrganismRow[]>
 }
+
+/** `nextId`: where to look on; null: there are no more. */
+export type RemovedOrganisms = { readonly removed: number; readonly nextId: number | null }
 
 /** As the engines give it: the position is JSON there. */
 export type StoredOrganism = Omit<OrganismRow, 'birthPosition'> & { readonly birthPosition: string }

@@ -22,6 +22,8 @@ export type SeriesRows = {
   /** From here to the end of the transaction nobody else rolls up, and all that others have committed is seen. */
   lock(tx: Transaction): Promise<void>
   write(rows: readonly SeriesRow[], tx: Transaction): Promise<void>
+  /** Removes buckets of a level below this one, at most so many; gives how many. */
+  removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number>
   /** Lowest bucket first. */
   readIn(tx: Transaction, level: number, buckets: Run): Promise<SeriesRow[]>
   read(level: number, buckets: Run): Promise<SeriesRow[]>

@@ -18,6 +18,8 @@ export type LedgerRowStatements = {
   readonly saveProcessed: string
   readonly overdue: string
   readonly addCounts: string
+  readonly removeCompleted: string
+  readonly removeBatch: string
 }
 
 /** The rows of one ledger within a transaction, whatever the engine. */
@@ -65,6 +67,14 @@ export class StoredLedgerRows implements LedgerRows {
 
   async countRecorded(): Promise<void> {
     this.#added.recorded++
+  }
+
+  async removeCompleted({ tickStart, tickEnd }: TickRange): Promise<void> {
+    this.#count('completed', -(await this.#tx.run(this.#sql.removeCompleted, this.#indexer, tickStart, tickEnd)))
+  }
+
+  async removeBatch({ key, status }: BatchRow): Promise<void> {
+    this.#count(status, -(await this.#tx.run(this.#sql.removeBatch, this.#indexer, key)))
   }
 
   async arrivedIn({ tickStart, tickEnd }: TickRange): Promise<ArrivedRange[]> {

@@ -1,5 +1,6 @@
 import type { RawTick } from '../contracts/tick-codec.ts'
 import type { IndexedRun } from '../databases/indexed-run.ts'
+import type { TickRange } from '../databases/ledger-store.ts'
 import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import type { Transaction } from '../databases/transaction.ts'
@@ -21,6 +22,8 @@ export type EnvironmentStrategy = {
   read(tick: number, run: IndexedRun): Promise<Uint8Array | null>
   /** The same as it is stored, where that is one piece: a server may hand it on without unpacking it. */
   readPacked?(tick: number, run: IndexedRun): Promise<PackedBytes | null>
+  /** Removes some of these ticks and gives how many; called until there are none. Without it they stay when `keep` removes them. */
+  remove?(ticks: TickRange, tx: Transaction, run: IndexedRun): Promise<number>
   /** null where nothing is indexed, or the tables are not there yet. */
   range(run: IndexedRun): Promise<IndexedRange | null>
 }

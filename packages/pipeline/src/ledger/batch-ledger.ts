@@ -107,6 +107,17 @@ export class BatchLedger {
     return await this.#change(change => change.recordProcessed({ tickStart, tickEnd }), tx)
   }
 
+  /** The batches of these ticks were removed from the storage: they are no gap any more, and nothing waits for them. */
+  async recordRemoved({ tickStart, tickEnd }: TickRange): Promise<void> {
+    checkRange({ tickStart, tickEnd })
+    await this.#change(change => change.recordRemoved({ tickStart, tickEnd }))
+  }
+
+  /** Gives up a claim on a batch that was removed from the storage. */
+  async forget(claim: Claim): Promise<void> {
+    await this.#change(change => change.forget(claim))
+  }
+
   /** What a batch that starts at this tick would wait for; null: nothing. */
   async gapBefore(tickStart: number): Promise<TickRange | null> {
     const { samplingInterval, firstTick, indexer } = this.#settings

@@ -101,6 +101,17 @@ export class LedgerChange {
     return isNew
   }
 
+  /** Their files are gone: nothing waits for them, they are no gap, and of what was done with them nothing need be known. */
+  async recordRemoved(range: TickRange): Promise<void> {
+    await this.#arrive(range, true)
+    await this.#rows.removeCompleted(range)
+  }
+
+  async forget(claim: Claim): Promise<void> {
+    const held = this.#requireHeld(await this.#rows.batch(claim.key), claim)
+    await this.#rows.removeBatch(held)
+  }
+
   async reportPermanentGaps(): Promise<Gap[]> {
     const { gapWarningMs, releasesPermanent } = this.#settings
     const { now } = this.#rows

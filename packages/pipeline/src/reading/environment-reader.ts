@@ -13,6 +13,7 @@ import { EnvironmentProperties } from '../environment/properties.ts'
 import { boundsOf, cellsIn } from '../environment/region.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { wholeNumber } from '../options.ts'
+import { nothingOf } from './nothing-of.ts'
 import { RecentTicks } from './recent-ticks.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
 import { Strategies } from './strategies.ts'
@@ -60,7 +61,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     if (recent !== undefined) return recent
     const run = await this.#run()
     const bytes = await this.#read(tick, strategy => strategy.read(tick, run))
-    if (bytes === null) return null
+    if (bytes === null) return await nothingOf(this.#database, tick)
     this.#requireGood(tick, bytes, run.metadata)
     this.#recent.set(tick, bytes)
     return bytes
@@ -74,8 +75,9 @@ export class IndexedEnvironment implements EnvironmentReader {
       const bytes = await strategy.read(wanted, run)
       return bytes && ({ bytes, compression: 'none' } as const)
     })
+    if (packed === null) return await nothingOf(this.#database, wanted)
     // Bytes that nobody can decode must not go out as if they were a tick.
-    if (packed !== null && !this.#good.has(wanted)) {
+    if (!this.#good.has(wanted)) {
       this.#requireGood(wanted, unpack(packed.bytes, DEFAULT_LIMITS.maxTickBytes, `tick ${wanted}`), run.metadata)
     }
     return packed

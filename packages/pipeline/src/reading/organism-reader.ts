@@ -11,6 +11,7 @@ import { unpack } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
 import { Turns } from '../turns.ts'
+import { nothingOf } from './nothing-of.ts'
 import type { LifePage, LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
 import { checkOrder } from './tick-query.ts'
 
@@ -103,7 +104,8 @@ export class IndexedOrganisms implements OrganismReader {
   }
 
   async #states(tick: number): Promise<Uint8Array | null> {
-    return await readPacked(this.#database.organismTicks, wholeNumber('tick', tick, { min: 0 }), MAX_BYTES)
+    const bytes = await readPacked(this.#database.organismTicks, wholeNumber('tick', tick, { min: 0 }), MAX_BYTES)
+    return bytes ?? (await nothingOf(this.#database, tick))
   }
 
   /** What can't be decoded is the index's fault, not that of whoever asks. */

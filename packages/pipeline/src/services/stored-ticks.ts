@@ -12,6 +12,8 @@ export class StoredTicks {
 
   static async of(storage: Storage, runId: string, samplingInterval: number): Promise<StoredTicks> {
     const ranges: Range[] = []
+    // What was removed because it is old was stored.
+    const removed = await storage.removedRanges(runId)
     for (let after: string | null = ''; after !== null; ) {
       const page = await storage.listBatches({ prefix: `${runId}/`, ...(after !== '' && { after }) })
       for (const { tickStart, tickEnd } of page.items) {
@@ -21,7 +23,7 @@ export class StoredTicks {
       }
       after = page.next
     }
-    return new StoredTicks(ranges)
+    return new StoredTicks(removed.length === 0 ? ranges : joined([...removed, ...ranges], samplingInterval))
   }
 
   private constructor(ranges: readonly Range[]) {
@@ -45,4 +47,14 @@ export class StoredTicks {
     const range = this.#ranges[low]
     return range !== undefined && range.tickStart <= tick
   }
+}
+
+function joined(all: readonly Range[], samplingInterval: number): Range[] {
+  const ranges: Range[] = []
+  for (const { tickStart, tickEnd } of all.toSorted((a, b) => a.tickStart - b.tickStart)) {
+    const last = ranges.at(-1)
+    if (last === undefined || tickStart > last.tickEnd + samplingInterval) ranges.push({ tickStart, tickEnd })
+    else last.tickEnd = Math.max(last.tickEnd, tickEnd)
+  }
+  return ranges
 }

@@ -8,6 +8,7 @@ import { withOverrides } from '../config/environment-overrides.ts'
 import { ofFile, readConfig } from '../config/load-config.ts'
 import type { Bytes } from '../disk/bytes.ts'
 import { UnknownServiceError } from '../services/errors.ts'
+import type { Keep } from '../services/retention/keep.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
 import { giveRun } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
@@ -25,6 +26,8 @@ export type ConfigChoice = {
   readonly ingestedRun?: string | undefined
   /** Disk budget, in place of the configuration's; 'none': without one. */
   readonly maxDisk?: Bytes | undefined
+  /** How much of the run is kept, in place of the configuration's. */
+  readonly keep?: Keep | undefined
   /** The services to run, and no others. */
   readonly only?: readonly string[]
   /** A run id, `'newest'` (of those that are stored) or `'next'` (that begins). */
@@ -68,10 +71,10 @@ function withIngest(config: CheckedConfig, { ingestedRun }: ConfigChoice): Check
   return changed(config, service => isSource(service), { enabled: false })
 }
 
-const withDisk = (config: CheckedConfig, { maxDisk = config.maxDisk }: ConfigChoice): CheckedConfig => ({
-  ...config,
-  maxDisk,
-})
+const withDisk = (config: CheckedConfig, choice: ConfigChoice): CheckedConfig => {
+  const { maxDisk = config.maxDisk, keep = config.keep } = choice
+  return { ...config, maxDisk, keep }
+}
 
 function withOnly(config: CheckedConfig, { only }: ConfigChoice): CheckedConfig {
   if (only === undefined || only.length === 0) return config

@@ -37,9 +37,20 @@ export class CorruptFileError extends TidemarkError {
 export class FileNotFoundError extends TidemarkError {
   readonly file: string
 
-  constructor(file: string) {
-    super('TIDEMARK_FILE_NOT_FOUND', `${file} does not exist. It was never stored here, or it is in quarantine`)
+  constructor(
+    file: string,
+    code = 'TIDEMARK_FILE_NOT_FOUND',
+    message = `${file} does not exist. It was never stored here, or it is in quarantine`,
+  ) {
+    super(code, message)
     this.file = file
+  }
+}
+
+/** It was stored, and was removed because the run keeps only what is newer (`keep`). */
+export class BatchRemovedError extends FileNotFoundError {
+  constructor(file: string) {
+    super(file, 'TIDEMARK_BATCH_REMOVED', `${file} was removed: this run keeps only newer ticks (its setting 'keep')`)
   }
 }
 

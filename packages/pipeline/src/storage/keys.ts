@@ -36,6 +36,10 @@ export function parseBatchKey(key: unknown): BatchRef {
   return { key: expected, runId, tickStart, tickEnd }
 }
 
+export function isBatchKey(key: string): boolean {
+  return parseBatchName(key.slice(key.lastIndexOf('/') + 1)) !== undefined
+}
+
 /** Of a batch or of metadata. */
 export function runIdOfKey(key: unknown): string {
   const runId = typeof key === 'string' ? key.slice(0, key.indexOf('/')) : ''

@@ -1,7 +1,9 @@
 /** Where batches and metadata are kept. The file system is one implementation; object storage can be another. */
+
 import type { BatchInfo, MetadataInfo } from '../contracts/notifications.ts'
 import type { SimulationMetadata } from '../contracts/tick.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
+import type { TickRange } from '../databases/ledger-store.ts'
 
 /** Ticks of one run, in ascending order. They are taken one by one, so they need not be in memory together. */
 export type TickBatch = {
@@ -85,4 +87,15 @@ export type Storage = {
   /** Moves a file aside, with the reason. It is never deleted. */
   quarantine(key: string, reason: string): Promise<QuarantinedFile>
   listQuarantined(runId: string): Promise<readonly QuarantinedFile[]>
+  /** When a batch was written, by the storage's clock in unix milliseconds; null: it is not there. */
+  writtenAt(key: string): Promise<number | null>
+  /**
+   * Removes all batches from the first to the last tick of the range, for good. Reading one of them rejects with
+   * `BatchRemovedError` from then on. Broken off, it is done again by the next call; two at the same time are fine.
+   */
+  removeBatches(runId: string, range: TickRange): Promise<RemovedBatches>
+  /** The ranges that were removed, ascending. */
+  removedRanges(runId: string): Promise<readonly TickRange[]>
 }
+
+export type RemovedBatches = { readonly batches: number; readonly bytes: number }

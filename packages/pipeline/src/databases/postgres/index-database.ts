@@ -1,6 +1,7 @@
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
 import { indexName } from '../index-name.ts'
+import { StoredRemovedTicks } from '../removed-ticks.ts'
 import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
 import { StoredLedger } from '../stored-ledger.ts'
 import { StoredMetadata } from '../stored-metadata.ts'
@@ -12,6 +13,8 @@ import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { PostgresOrganismRows } from './organism-rows.ts'
+import { reclaim } from './reclaim.ts'
+import { REMOVED_TICKS } from './removed-ticks.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
 import { PostgresSeriesRows } from './series-rows.ts'
@@ -60,8 +63,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
     environmentWritten: new StoredWrittenAs(connection, WRITTEN_AS),
     organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
+    removedTicks: new StoredRemovedTicks(connection, REMOVED_TICKS),
     organisms: new PostgresOrganismRows(connection),
     series: new PostgresSeriesRows(connection),
+    reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

@@ -115,6 +115,12 @@ const ADD_COUNTS = `
     gap_pending = gap_pending + $5, ready = ready + $6, recorded = recorded + $7
   where indexer = $1`
 
+const REMOVE_COMPLETED = `
+  delete from run.batch_processing
+  where indexer = $1 and status = 'completed' and tick_start between $2 and $3 and tick_end <= $3`
+
+const REMOVE_BATCH = 'delete from run.batch_processing where indexer = $1 and batch_key = $2'
+
 export const LEDGER_ROWS: LedgerRowStatements = {
   batch: BATCH,
   saveBatch: SAVE_BATCH,
@@ -131,4 +137,6 @@ export const LEDGER_ROWS: LedgerRowStatements = {
   saveProcessed: SAVE_PROCESSED,
   overdue: OVERDUE,
   addCounts: ADD_COUNTS,
+  removeCompleted: REMOVE_COMPLETED,
+  removeBatch: REMOVE_BATCH,
 }

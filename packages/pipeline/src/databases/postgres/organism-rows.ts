@@ -1,5 +1,11 @@
 import { inDialect, valueRows } from '../dialect.ts'
-import { type OrganismRow, type OrganismRows, organismOf, type StoredOrganism } from '../organism-rows.ts'
+import {
+  type OrganismRow,
+  type OrganismRows,
+  organismOf,
+  type RemovedOrganisms,
+  type StoredOrganism,
+} from '../organism-rows.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Connection } from './connection.ts'
 
@@ -48,6 +54,14 @@ const COLUMNS = `
     o.death_tick,
     (select tick from run.organism_tick where tick > o.last_tick order by tick limit 1)
   ) as "deathTick"`
+
+const WINDOW = `
+  select max(id) as "nextId"
+  from (select id from run.organism where id > $1 order by id limit $2) as looked_at`
+
+const REMOVE = `
+  delete from run.organism
+  where id > $1 and id <= $2 and last_tick <= $3`
 
 const READ = `
   select ${COLUMNS}
@@ -98,6 +112,12 @@ export class PostgresOrganismRows implements OrganismRows {
       })
       await tx.run(write(part.length), ...values)
     }
+  }
+
+  async removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms> {
+    const [window] = await tx.rows<{ nextId: number | null }>(WINDOW, afterId, limit)
+    const nextId = window?.nextId ?? null
+    return { removed: nextId === null ? 0 : await tx.run(REMOVE, afterId, nextId, lastTick), nextId }
   }
 
   async read(id: number): Promise<OrganismRow | null> {

@@ -42,6 +42,11 @@ const READ = `
   where level = $1 and bucket between $2 and $3
   order by bucket`
 
+const REMOVE = `
+  delete from run.series
+  where level = $1
+    and bucket in (select bucket from run.series where level = $1 and bucket < $2 order by bucket limit $3)`
+
 const SPAN = `
   select
     (select min(bucket) from run.series where level = $1) as first,
@@ -76,6 +81,10 @@ export class PostgresSeriesRows implements SeriesRows {
       })
       await tx.run(write(part.length), ...values)
     }
+  }
+
+  async removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number> {
+    return await tx.run(REMOVE, level, bucket, limit)
   }
 
   async readIn(tx: Transaction, level: number, { first, last }: Run): Promise<SeriesRow[]> {

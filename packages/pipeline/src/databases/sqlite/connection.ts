@@ -86,6 +86,15 @@ export class Connection {
     return await turn
   }
 
+  /** As far as readers allow, and no further; one that is busy is done by the next. */
+  async checkpoint(): Promise<void> {
+    this.#requireOpen()
+    const writer = this.#requireWriter()
+    const turn = this.#queue.then(() => this.#retryWhileBusy(() => writer.rows('pragma wal_checkpoint(passive)')))
+    this.#queue = turn.catch(() => undefined)
+    await turn
+  }
+
   /** Several statements at once, for migrations; to be called in a transaction. */
   exec(sql: string): void {
     this.#requireWriter().db.exec(sql)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
+import { StoredRemovedTicks } from '../removed-ticks.ts'
 import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
 import { StoredLedger } from '../stored-ledger.ts'
 import { StoredMetadata } from '../stored-metadata.ts'
@@ -13,6 +14,8 @@ import { LEDGER } from './ledger-store.ts'
 import { METADATA } from './metadata.ts'
 import { checkVersion, migrate, versionsOf } from './migrate.ts'
 import { SqliteOrganismRows } from './organism-rows.ts'
+import { reclaim } from './reclaim.ts'
+import { REMOVED_TICKS } from './removed-ticks.ts'
 import { RETRIES } from './retry-tracker.ts'
 import { dropRun, listRuns, pathOf, probeFolder } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
@@ -59,8 +62,10 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     environmentTicks: new SqliteTickBlobs(connection, 'environment_tick'),
     environmentWritten: new StoredWrittenAs(connection, WRITTEN_AS),
     organismTicks: new SqliteTickBlobs(connection, 'organism_tick'),
+    removedTicks: new StoredRemovedTicks(connection, REMOVED_TICKS),
     organisms: new SqliteOrganismRows(connection),
     series: new SqliteSeriesRows(connection),
+    reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),
     close,

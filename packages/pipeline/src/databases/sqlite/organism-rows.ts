@@ -1,4 +1,10 @@
-import { type OrganismRow, type OrganismRows, organismOf, type StoredOrganism } from '../organism-rows.ts'
+import {
+  type OrganismRow,
+  type OrganismRows,
+  organismOf,
+  type RemovedOrganisms,
+  type StoredOrganism,
+} from '../organism-rows.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Connection } from './connection.ts'
 
@@ -45,6 +51,14 @@ const COLUMNS = `
     (select tick from organism_tick where tick > o.last_tick order by tick limit 1)
   ) as "deathTick"`
 
+const WINDOW = `
+  select max(id) as "nextId"
+  from (select id from organism where id > ?1 order by id limit ?2) as looked_at`
+
+const REMOVE = `
+  delete from organism
+  where id > ?1 and id <= ?2 and last_tick <= ?3`
+
 const READ = `
   select ${COLUMNS}
   from organism as o
@@ -88,6 +102,12 @@ export class SqliteOrganismRows implements OrganismRows {
       const facts = [id, parentId, birthTick, lineage, JSON.stringify(birthPosition)]
       await tx.run(WRITE, ...facts, firstTick, lastTick, deathTick)
     }
+  }
+
+  async removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms> {
+    const [window] = await tx.rows<{ nextId: number | null }>(WINDOW, afterId, limit)
+    const nextId = window?.nextId ?? null
+    return { removed: nextId === null ? 0 : await tx.run(REMOVE, afterId, nextId, lastTick), nextId }
   }
 
   async read(id: number): Promise<OrganismRow | null> {

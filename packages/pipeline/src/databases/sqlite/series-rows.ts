@@ -35,6 +35,11 @@ const READ = `
   where level = ?1 and bucket between ?2 and ?3
   order by bucket`
 
+const REMOVE = `
+  delete from series
+  where level = ?1
+    and bucket in (select bucket from series where level = ?1 and bucket < ?2 order by bucket limit ?3)`
+
 const SPAN = `
   select
     (select min(bucket) from series where level = ?1) as first,
@@ -59,6 +64,10 @@ export class SqliteSeriesRows implements SeriesRows {
       const counts = [firstTick, ticks, alive, births, deaths, energy]
       await tx.run(WRITE, level, bucket, ...counts, JSON.stringify(cells))
     }
+  }
+
+  async removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number> {
+    return await tx.run(REMOVE, level, bucket, limit)
   }
 
   async readIn(tx: Transaction, level: number, { first, last }: Run): Promise<SeriesRow[]> {

@@ -1,3 +1,4 @@
+import type { TickRange } from '../ledger-store.ts'
 import { countByBlock, type IndexedRange, type TickBlob, type TickBlobs, type TickTable } from '../tick-blobs.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Connection } from './connection.ts'
@@ -24,6 +25,12 @@ const statements = (table: TickTable) => ({
     insert into ${table}_block as known (block, ticks)
     values (?1, ?2)
     on conflict (block) do update set ticks = known.ticks + excluded.ticks`,
+  remove: `
+    delete from ${table}
+    where tick in (select tick from ${table} where tick between ?1 and ?2 order by tick limit ?3)
+    returning tick`,
+  uncount: `update ${table}_block set ticks = ticks - ?2 where block = ?1`,
+  dropEmpty: `delete from ${table}_block where ticks <= 0 and block = ?1`,
   read: `select data from ${table} where tick = ?1`,
   readMany: `
     select tick, data
@@ -67,6 +74,15 @@ export class SqliteTickBlobs implements TickBlobs {
 
   async count(newTicks: readonly number[], tx: Transaction): Promise<void> {
     for (const [block, ticks] of countByBlock(newTicks)) await tx.run(this.#sql.count, block, ticks)
+  }
+
+  async remove({ tickStart, tickEnd }: TickRange, limit: number, tx: Transaction): Promise<number> {
+    const removed = await tx.rows<{ tick: number }>(this.#sql.remove, tickStart, tickEnd, limit)
+    for (const [block, ticks] of countByBlock(removed.map(({ tick }) => tick))) {
+      await tx.run(this.#sql.uncount, block, ticks)
+      await tx.run(this.#sql.dropEmpty, block)
+    }
+    return removed.length
   }
 
   async read(tick: number): Promise<Uint8Array | null> {

@@ -4,6 +4,9 @@ import { type PackingOptions, packedBytes, packingOf } from '../../databases/pac
 import { refuseUnknown } from '../../options.ts'
 import type { EnvironmentStrategy } from '../strategy.ts'
 
+/** In one transaction: a few milliseconds. */
+const TICKS_REMOVED = 200
+
 /** One row a tick: the cells as the simulation wrote them, compressed or not, and never decoded. */
 export function singleBlob(options: PackingOptions = {}): EnvironmentStrategy {
   refuseUnknown(options, ['compression', 'level'])
@@ -22,6 +25,9 @@ export function singleBlob(options: PackingOptions = {}): EnvironmentStrategy {
     async readPacked(tick, { database }) {
       const packed = await database.environmentTicks.read(tick)
       return packed && packedBytes(packed)
+    },
+    async remove(ticks, tx, { database }) {
+      return await database.environmentTicks.remove(ticks, TICKS_REMOVED, tx)
     },
     async range({ database }) {
       return await database.environmentTicks.range()

@@ -22,6 +22,7 @@ import { GapWatch } from './gap-watch.ts'
 import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
 import { IndexerCounts } from './indexer-counts.ts'
 import { LeaseExtender } from './lease-extender.ts'
+import { Removal } from './removal.ts'
 import type { BatchSource } from './sources/batch-source.ts'
 
 export type BatchIndexerOptions = IndexerOptions & {
@@ -159,6 +160,8 @@ export class BatchIndexer extends Indexer {
     const { name: indexer } = this.#definition
     const { runId, database } = run
     const { claimTimeoutMs } = this.#ledgerSettings
+    const removal = new Removal({ definition: this.#definition, run, ledger, storage })
+    await removal.begin()
     const source = await this.#options.source.open({ runId, indexer, storage, ledger, claimTimeoutMs, context })
     context.succeeded('open')
     const gaps = ledger && new GapWatch(ledger, this.#ledgerSettings)
@@ -177,6 +180,7 @@ export class BatchIndexer extends Indexer {
         idempotency: this.#has('idempotency') ? new IdempotencyComponent(database.idempotency, indexer) : null,
         deadLetters: this.#deadLetters(database),
         gaps,
+        removal,
         counts: this.#counts,
         meter: this.#meter,
         context,

@@ -15,7 +15,7 @@ import { decodeRawTick, type EncodedTick } from '../../contracts/tick-codec.ts'
 import { IndexGoneError } from '../../databases/errors.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { StaleClaimError } from '../../ledger/errors.ts'
-import { CorruptFileError } from '../../storage/errors.ts'
+import { BatchRemovedError, CorruptFileError } from '../../storage/errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { ServiceContext } from '../service.ts'
 import { backoffMs, pauseFor } from '../until-aborted.ts'
@@ -27,6 +27,7 @@ import type { FlushMeter } from './flush-meter.ts'
 import type { GapWatch } from './gap-watch.ts'
 import type { IndexerCounts } from './indexer-counts.ts'
 import type { LeaseExtender } from './lease-extender.ts'
+import type { Removal } from './removal.ts'
 import type { OpenBatchSource, SourceBatch } from './sources/batch-source.ts'
 import { refusing, verifyOnce } from './verify-once.ts'
 
@@ -40,6 +41,7 @@ export type BatchLoopParts = {
   readonly idempotency: IdempotencyComponent | null
   readonly deadLetters: DeadLetterComponent | null
   readonly gaps: GapWatch | null
+  readonly removal: Removal
   readonly counts: IndexerCounts
   readonly meter: FlushMeter
   readonly context: ServiceContext
@@ -66,6 +68,7 @@ export class BatchLoop {
       if (batch !== null) await this.#process(batch)
       if (buffer.isDue) await this.#flush()
       await this.#lookForGaps()
+      await this.#followRemoval()
     }
     await this.#flush()
   }
@@ -97,6 +100,7 @@ export class BatchLoop {
         return await this.#index(held)
       } catch (error) {
         if (error instanceof IndexGoneError) throw error
+        if (error instanceof BatchRemovedError) return await this.#passOver(held, error)
         if (!isEnvironmentFault(error)) return await this.#failToRead(held, error)
         // Read again from its start: what of it was flushed meanwhile is written once more.
         buffer.drop(held)
@@ -127,6 +131,22 @@ export class BatchLoop {
     extender.delete(batch)
     counts.add('batchesSkipped')
     return true
+  }
+
+  /** It was removed because it is old: nobody failed, and nothing is missing. */
+  async #passOver(held: HeldBatch, error: BatchRemovedError): Promise<void> {
+    const { buffer, counts, context, extender } = this.#parts
+    const { batch } = held
+    buffer.drop(held)
+    try {
+      await context.through('pass over', () => batch.passOver(), batch.key)
+      counts.add('batchesRemoved')
+    } catch (cause) {
+      // It comes again by itself when its lease or claim is over.
+      context.note(`pass over ${batch.key}: ${error.message}`, cause)
+    } finally {
+      extender.delete(batch)
+    }
   }
 
   async #failToRead(held: HeldBatch, error: unknown): Promise<void> {
@@ -315,6 +335,18 @@ export class BatchLoop {
     } catch (error) {
       if (error instanceof IndexGoneError) throw error
       context.report('look for gaps', error)
+    }
+  }
+
+  async #followRemoval(): Promise<void> {
+    const { removal, context } = this.#parts
+    if (!removal.isDue) return
+    try {
+      await context.watch('remove old ticks', () => removal.look())
+      context.succeeded('remove old ticks')
+    } catch (error) {
+      if (error instanceof IndexGoneError) throw error
+      context.report('remove old ticks', error)
     }
   }
 

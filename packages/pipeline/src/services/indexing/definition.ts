@@ -1,6 +1,7 @@
 import { ConfigError } from 'tidemark'
 import type { RawTick } from '../../contracts/tick-codec.ts'
 import type { IndexedRun } from '../../databases/indexed-run.ts'
+import type { TickRange } from '../../databases/ledger-store.ts'
 import type { Transaction } from '../../databases/transaction.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { oneOf, refuseUnknown } from '../../options.ts'
@@ -36,6 +37,11 @@ export type IndexerDefinition = {
   flush(ticks: readonly RawTick[], tx: Transaction, flush: Flush): Promise<void>
   /** After the commit of what `flush` wrote: for what is to be counted once. */
   flushed?(ticks: readonly RawTick[]): void
+  /**
+   * Removes what it has of these ticks, whose batches were removed (`keep`), a few hundred rows at a time, and gives how many:
+   * it is called again until there are none. Without it they stay.
+   */
+  remove?(ticks: TickRange, tx: Transaction, run: IndexedRun): Promise<number>
   /** Of its own, beside those of every indexer. Read in constant time. */
   metrics?(): { readonly [name: string]: number }
 }
@@ -49,14 +55,14 @@ export const isIndexerName = (name: unknown): name is string => typeof name === 
 
 /** Checks a definition. Competing instances of an indexer use the same one. */
 export function defineIndexer(definition: IndexerDefinition): Required<IndexerDefinition> {
-  refuseUnknown(definition, ['name', 'components', 'prepare', 'flush', 'flushed', 'metrics'])
+  refuseUnknown(definition, ['name', 'components', 'prepare', 'flush', 'flushed', 'remove', 'metrics'])
   const { name, components = DEFAULT_COMPONENTS, prepare = () => {}, flush } = definition
-  const { flushed = () => {}, metrics = () => ({}) } = definition
+  const { flushed = () => {}, remove = async () => 0, metrics = () => ({}) } = definition
   if (!isIndexerName(name)) throw new ConfigError('name', name, INDEXER_NAME)
   if (!Array.isArray(components)) throw new ConfigError('components', components, `some of ${COMPONENTS.join(', ')}`)
   for (const component of components) oneOf('components', component, COMPONENTS)
-  for (const [part, value] of Object.entries({ prepare, flush, flushed, metrics })) {
+  for (const [part, value] of Object.entries({ prepare, flush, flushed, remove, metrics })) {
     if (typeof value !== 'function') throw new ConfigError(part, value, 'a function')
   }
-  return { name, components, prepare, flush, flushed, metrics }
+  return { name, components, prepare, flush, flushed, remove, metrics }
 }

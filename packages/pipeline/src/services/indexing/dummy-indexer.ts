@@ -18,6 +18,11 @@ const TABLES = [
   )`,
 ]
 const ROWS_PER_STATEMENT = 100
+const ROWS_REMOVED = 1_000
+const REMOVE_TICKS = `
+  delete from run.dummy_tick
+  where tick in (select tick from run.dummy_tick where tick between ? and ? order by tick limit ?)`
+const REMOVE_BATCHES = 'delete from run.dummy_batch where tick_start >= ? and tick_end <= ?'
 
 export type DummyTotals = {
   readonly batches: number
@@ -48,6 +53,12 @@ export const dummyIndexer = defineIndexer({
         tickEnd,
       )
     }
+  },
+
+  async remove({ tickStart, tickEnd }, tx, run) {
+    const rows = await tx.run(run.sql(REMOVE_TICKS), tickStart, tickEnd, ROWS_REMOVED)
+    if (rows === 0) await tx.run(run.sql(REMOVE_BATCHES), tickStart, tickEnd)
+    return rows
   },
 })
 

@@ -45,6 +45,10 @@ export function environmentIndexer(options: EnvironmentIndexerOptions = {}): Req
       rate.add(cells)
     },
 
+    async remove(ticks, tx, run) {
+      return (await strategy.remove?.(ticks, tx, run)) ?? 0
+    },
+
     metrics: () => ({ cellsIndexed, cellsPerSecond: rate.perSecond() }),
   })
 }

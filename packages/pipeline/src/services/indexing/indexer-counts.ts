@@ -2,6 +2,7 @@ const COUNTED = [
   'batchesReceived',
   'batchesIndexed',
   'batchesSkipped',
+  'batchesRemoved',
   'batchesFailed',
   'batchesDeadLettered',
   'ticksIndexed',

@@ -11,6 +11,9 @@ import { defineIndexer, type IndexerDefinition } from './definition.ts'
 /** Organisms looked at before others on this thread get their turn. */
 const SLICE_ORGANISMS = 10_000
 
+const TICKS_REMOVED = 200
+const ORGANISMS_LOOKED_AT = 1_000
+
 type Seen = { -readonly [Fact in keyof OrganismRow]: OrganismRow[Fact] }
 
 /** Who lived, once for each organism; and how they all were, as one row of bytes for each tick. */
@@ -18,6 +21,8 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
   refuseUnknown(options, ['compression', 'level'])
   const packing = packingOf(options)
   let organismsIndexed = 0
+  /** Organisms up to this id were looked at. */
+  let lookedTo = -1
   return defineIndexer({
     name: 'organism',
 
@@ -33,6 +38,15 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
 
     flushed(ticks) {
       for (const { organismCount } of ticks) organismsIndexed += organismCount
+    },
+
+    /** First how they were, then, some at a time, those who were last seen then. */
+    async remove(ticks, tx, { database }) {
+      const removed = await database.organismTicks.remove(ticks, TICKS_REMOVED, tx)
+      if (removed > 0) return removed
+      const gone = await database.organisms.removeGone(lookedTo, ticks.tickEnd, ORGANISMS_LOOKED_AT, tx)
+      lookedTo = gone.nextId ?? -1
+      return gone.removed
     },
 
     metrics: () => ({ organismsIndexed }),

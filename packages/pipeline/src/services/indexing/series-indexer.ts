@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RawTick } from '../../contracts/tick-codec.ts'
 import type { SeriesRow } from '../../databases/series-rows.ts'
+import { bucketOf, bucketSize, TOP_LEVEL } from '../../series/levels.ts'
 import { sumsOfTick } from '../../series/of-tick.ts'
 import { rollUp } from '../../series/roll-up.ts'
 import { defineIndexer } from './definition.ts'
 
 /** Ticks summed up and written before others on this thread get their turn. */
 const SLICE_TICKS = 50
+const ROWS_REMOVED = 1_000
 
 /** What people plot of every tick, at every resolution: organisms alive, births, deaths, energy, cells by type. */
 export const seriesIndexer = defineIndexer({
@@ -29,6 +31,22 @@ export const seriesIndexer = defineIndexer({
     }
     const numbers = sorted.map(({ tick }) => tick)
     await rollUp(database.series, numbers, samplingInterval, tx)
+  },
+
+  /** A row goes when the bucket above it is complete and behind: until then that one may be rolled up from it again. */
+  async remove({ tickStart, tickEnd }, tx, { database, metadata }) {
+    // Buckets have no holes: what is kept between two removed ranges keeps what is above it.
+    if (tickStart > 0) return 0
+    const samplingInterval = metadata?.samplingInterval ?? 1
+    await database.series.lock(tx)
+    let removed = 0
+    for (let level = 0; level <= TOP_LEVEL; level++) {
+      const above = Math.min(level + 1, TOP_LEVEL)
+      const behind = bucketOf(tickEnd + 1, above, samplingInterval) * bucketSize(above, samplingInterval)
+      const bucket = level === 0 ? behind : bucketOf(behind, level, samplingInterval)
+      removed += await database.series.removeBelow(level, bucket, ROWS_REMOVED, tx)
+    }
+    return removed
   },
 })
 

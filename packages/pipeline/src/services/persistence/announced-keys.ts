@@ -20,11 +20,14 @@ export class AnnouncedKeys {
     this.#topic = topic
   }
 
-  /** Of all keys of one folder, those that are not announced as far as can be known. */
-  async missingOf(folder: string, keys: readonly string[]): Promise<readonly string[]> {
+  /**
+   * Of all keys of one folder, those that are not announced as far as can be known. `keepsNames`: files of the run are being
+   * removed, and without the names each that goes would have all others of its folder verified again.
+   */
+  async missingOf(folder: string, keys: readonly string[], keepsNames = false): Promise<readonly string[]> {
     if (this.#sealed.get(folder) === digestOf(keys)) {
       // Twice the same, so nothing is being written there any more: the digest does for the names from now on.
-      this.#names.delete(folder)
+      if (!keepsNames) this.#names.delete(folder)
       return []
     }
     this.#sealed.delete(folder)

@@ -103,8 +103,9 @@ export class Reconciler extends Service {
 
   async #lookAtBatches(runId: string, context: ServiceContext): Promise<void> {
     const known = this.#known(this.#batches, runId)
+    const isTrimmed = (await this.#storage.removedRanges(runId)).length > 0
     for await (const { folder, keys, isLast } of this.#folders(runId)) {
-      for (const key of await known.missingOf(folder, keys)) {
+      for (const key of await known.missingOf(folder, keys, isTrimmed)) {
         if (context.signal.aborted) return
         await this.#settle([key], context, async () => {
           await this.#announce(this.#batches, key, batchEnvelope(await this.#storage.describeBatch(key)))

@@ -19,13 +19,19 @@ export class StoredTicks {
     this.#storage = storage
   }
 
-  /** Of the ticks from `first` to `last`, those that are stored. Files are read only where their ticks overlap these. */
+  /**
+   * Of the ticks from `first` to `last`, those that are stored, or were and have been removed since. Files are read only where
+   * their ticks overlap these.
+   */
   async between(runId: string, first: number, last: number): Promise<Set<number>> {
     const stored = new Set<number>()
     const lookBack = await this.#longestOf(runId)
     const batches = this.#batches(runId, Math.max(0, first - lookBack), last)
     for await (const batch of batches) {
       if (batch.tickEnd >= first) await this.#addTicksOf(batch, stored)
+    }
+    for (const { tickStart, tickEnd } of await this.#storage.removedRanges(runId)) {
+      for (let tick = Math.max(first, tickStart); tick <= Math.min(last, tickEnd); tick++) stored.add(tick)
     }
     return stored
   }

@@ -1,10 +1,12 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { TidemarkError } from 'tidemark'
 import { MAX_METADATA_BYTES } from '../../contracts/limits.ts'
 import { decodeMetadata, encodeMetadata } from '../../contracts/metadata-codec.ts'
 import type { BatchInfo, MetadataInfo } from '../../contracts/notifications.ts'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
+import type { TickRange } from '../../databases/ledger-store.ts'
 import { LimitError } from '../../errors.ts'
 import { wholeNumber } from '../../options.ts'
 import { isRunId, requireRunId } from '../../run-id.ts'
@@ -12,14 +14,22 @@ import { BatchOrder } from '../batch.ts'
 import { type ContainerHeader, type Footer, isProvenBy } from '../container/format.ts'
 import { ContainerReader } from '../container/read-container.ts'
 import { writeContainer } from '../container/write-container.ts'
-import { ConflictError, CorruptFileError, FileNotFoundError, InvalidBatchError, StorageError } from '../errors.ts'
-import { batchKey, type Compression, metadataKey, parseBatchKey } from '../keys.ts'
+import {
+  BatchRemovedError,
+  ConflictError,
+  CorruptFileError,
+  FileNotFoundError,
+  InvalidBatchError,
+  StorageError,
+} from '../errors.ts'
+import { batchKey, type Compression, isBatchKey, metadataKey, parseBatchKey } from '../keys.ts'
 import { SharedReads } from '../shared-reads.ts'
 import type {
   BatchQuery,
   BatchRef,
   Page,
   QuarantinedFile,
+  RemovedBatches,
   RunQuery,
   Storage,
   StoredBatch,
@@ -30,6 +40,8 @@ import { IncomingFile, removeStaleFiles, writeError } from './durable-file.ts'
 import { isMissing } from './missing.ts'
 import { type FileSystemStorageOptions, readOptions, type Settings } from './options.ts'
 import { listQuarantined, quarantineFile } from './quarantine.ts'
+import { mtimeOf, removeBatchFiles } from './remove-batches.ts'
+import { contains, readRemoved, recordRemoved } from './removed-ranges.ts'
 import { SafePaths } from './safe-paths.ts'
 
 const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
@@ -152,6 +164,25 @@ export class FileSystemStorage implements Storage {
     return await listQuarantined(this.#paths, requireRunId(runId))
   }
 
+  async writtenAt(key: string): Promise<number | null> {
+    const path = await this.#paths.existing(parseBatchKey(key).key)
+    return path === undefined ? null : await mtimeOf(path)
+  }
+
+  async removedRanges(runId: string): Promise<readonly TickRange[]> {
+    return await readRemoved(this.#paths, requireRunId(runId))
+  }
+
+  async removeBatches(runId: string, range: TickRange): Promise<RemovedBatches> {
+    requireRunId(runId)
+    try {
+      await recordRemoved(this.#paths, runId, range)
+      return await removeBatchFiles(this.#paths, runId, range)
+    } catch (error) {
+      throw error instanceof TidemarkError ? error : new StorageError('Removing batches of', runId, error)
+    }
+  }
+
   async #namesInRoot(): Promise<string[]> {
     await this.#paths.requireRoot()
     try {
@@ -248,15 +279,23 @@ export class FileSystemStorage implements Storage {
 
   async #open(key: string): Promise<{ handle: FileHandle; name: string } & AsyncDisposable> {
     const path = await this.#paths.existing(key)
-    if (path === undefined) throw new FileNotFoundError(key)
+    if (path === undefined) throw await this.#missing(key)
     try {
       const handle = await open(path, 'r')
       return { handle, name: path, [Symbol.asyncDispose]: () => handle.close() }
     } catch (error) {
       if (!isMissing(error)) throw new StorageError('Opening', path, error)
       await this.#paths.requireRoot()
-      throw new FileNotFoundError(key)
+      throw await this.#missing(key)
     }
+  }
+
+  /** Removed, or never there. */
+  async #missing(key: string): Promise<FileNotFoundError> {
+    if (!isBatchKey(key)) return new FileNotFoundError(key)
+    const batch = parseBatchKey(key)
+    const removed = await readRemoved(this.#paths, batch.runId)
+    return removed.some(range => contains(range, batch)) ? new BatchRemovedError(key) : new FileNotFoundError(key)
   }
 }
 

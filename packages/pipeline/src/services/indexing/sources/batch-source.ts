@@ -45,6 +45,8 @@ export type SourceBatch = Batch & {
   complete(tx?: Transaction): Promise<void>
   /** After that has committed. */
   ack(): Promise<void>
+  /** Its file was removed from the storage because it is old: it is done with, and no gap. */
+  passOver(): Promise<void>
   /** It failed, and is to come again later. */
   reject(error: unknown): Promise<void>
   /** It failed for good, and is on record elsewhere. */

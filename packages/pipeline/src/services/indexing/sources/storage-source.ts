@@ -68,6 +68,8 @@ class StorageBatches implements OpenBatchSource {
   readonly #offered = new Map<string, BatchRef>()
   readonly #inHand = new Set<StorageBatch>()
   #scanAt = 0
+  /** Removed ranges that the ledger knows of, by their first tick. */
+  readonly #removedTo = new Map<number, number>()
 
   constructor(run: SourceRun, ledger: BatchLedger, settings: Settings) {
     this.#run = run
@@ -142,6 +144,7 @@ class StorageBatches implements OpenBatchSource {
    * longer to be stored than the one after it comes second.
    */
   async #unseen(): Promise<Listing[]> {
+    await this.#passOverRemoved()
     const [first] = await this.#ledger.processedRanges({ limit: 1 })
     if (first === undefined || (await this.#ledger.gapBefore(first.tickStart)) !== null) return [{ fromTick: 0 }]
     const { tickStart, tickEnd } = first
@@ -150,6 +153,15 @@ class StorageBatches implements OpenBatchSource {
     }
     const above = { fromTick: tickEnd + 1 }
     return tickStart === 0 ? [above] : [above, { fromTick: 0, toTick: tickStart - 1 }]
+  }
+
+  /** What was removed is never listed, and would be waited for. */
+  async #passOverRemoved(): Promise<void> {
+    for (const range of await this.#run.storage.removedRanges(this.#run.runId)) {
+      if (this.#removedTo.get(range.tickStart) === range.tickEnd) continue
+      await this.#ledger.recordRemoved(range)
+      this.#removedTo.set(range.tickStart, range.tickEnd)
+    }
   }
 
   #take(claim: Claim): SourceBatch {
@@ -209,6 +221,12 @@ class StorageBatch implements SourceBatch {
 
   async ack(): Promise<void> {
     this.#forget()
+  }
+
+  async passOver(): Promise<void> {
+    this.#forget()
+    await this.#ledger.forget(this.claim)
+    await this.#ledger.recordRemoved(this)
   }
 
   async reject(error: unknown): Promise<void> {

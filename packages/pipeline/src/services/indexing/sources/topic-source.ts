@@ -124,6 +124,11 @@ class TopicBatch implements SourceBatch {
     await this.#delivery.ack()
   }
 
+  async passOver(): Promise<void> {
+    await this.#run.ledger?.recordRemoved(this)
+    await this.#delivery.ack()
+  }
+
   async reject(error: unknown): Promise<void> {
     await this.#delivery.nack(error)
   }

@@ -1,0 +1,79 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { TickRange } from '../../databases/ledger-store.ts'
+import { isEnvironmentFault, isGone } from '../../faults.ts'
+import type { BatchLedger } from '../../ledger/batch-ledger.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { IndexedRun, IndexerDefinition } from './definition.ts'
+
+/** Between two looks at what was removed from the storage. */
+const LOOK_MS = 1_000
+/** Transactions of one look: batches that wait to be indexed get their turn in between. */
+const MOST_AT_ONCE = 20
+
+export type RemovalParts = {
+  readonly definition: Pick<Required<IndexerDefinition>, 'remove'>
+  readonly run: IndexedRun
+  readonly ledger: BatchLedger | null
+  readonly storage: Storage
+}
+
+/**
+ * The index follows the storage: ticks whose batches were removed there (`keep`) go here as well, each indexer its own, and the
+ * ledger knows that they are no gap. What is broken off is done by the next look, or by the next start.
+ */
+export class Removal {
+  readonly #parts: RemovalParts
+  /** What was done of each range, by its first tick. */
+  readonly #done = new Map<number, number>()
+  #nextAt = 0
+
+  constructor(parts: RemovalParts) {
+    this.#parts = parts
+  }
+
+  /** Before the first batch, which would otherwise have a gap before it. A storage that is away is looked at later. */
+  async begin(): Promise<void> {
+    const { storage, run, ledger } = this.#parts
+    if (ledger === null) return
+    try {
+      for (const range of await storage.removedRanges(run.runId)) await ledger.recordRemoved(range)
+    } catch (error) {
+      if (!isEnvironmentFault(error) || isGone(error)) throw error
+    }
+  }
+
+  get isDue(): boolean {
+    return performance.now() >= this.#nextAt
+  }
+
+  async look(): Promise<void> {
+    this.#nextAt = performance.now() + LOOK_MS
+    const { storage, run, ledger } = this.#parts
+    const ranges = await storage.removedRanges(run.runId)
+    const isNew = ({ tickStart, tickEnd }: TickRange): boolean => this.#done.get(tickStart) !== tickEnd
+    let hasRemoved = false
+    for (const range of ranges.filter(isNew)) {
+      await ledger?.recordRemoved(range)
+      const { removed, isAll } = await this.#remove(range)
+      hasRemoved ||= removed > 0
+      if (isAll) this.#done.set(range.tickStart, range.tickEnd)
+      else this.#nextAt = 0
+    }
+    if (hasRemoved) await run.database.reclaim()
+  }
+
+  async #remove(range: TickRange): Promise<{ removed: number; isAll: boolean }> {
+    const { definition, run } = this.#parts
+    let removed = 0
+    for (let steps = 0; steps < MOST_AT_ONCE; steps++) {
+      const rows = await run.database.transaction(async tx => {
+        await run.database.removedTicks.record(range, tx)
+        return await definition.remove(range, tx, run)
+      })
+      removed += rows
+      if (rows === 0) return { removed, isAll: true }
+      await nextTurn()
+    }
+    return { removed, isAll: false }
+  }
+}

@@ -1,0 +1,24 @@
+import { ConfigError, type Duration } from 'tidemark'
+import { parseDuration } from '../../duration.ts'
+
+/** How much of a run is kept: all of it, what is not older than a duration, or so many ticks behind the newest. */
+export type Keep = 'forever' | Duration | number
+
+export type KeptBy = { readonly ms: number } | { readonly ticks: number }
+
+const ALLOWED = "'forever', a duration such as '1h' or '7d', or a number of ticks such as 100000"
+
+/** null: for ever. A number is one of ticks, also as text. */
+export function parseKeep(name: string, keep: unknown): KeptBy | null {
+  if (keep === 'forever') return null
+  const ticks = typeof keep === 'string' && /^\d+$/.test(keep) ? Number(keep) : keep
+  if (typeof ticks === 'number') {
+    if (!Number.isSafeInteger(ticks) || ticks < 1) throw new ConfigError(name, keep, ALLOWED)
+    return { ticks }
+  }
+  try {
+    return { ms: parseDuration(name, keep as Duration, { min: 1 }) }
+  } catch {
+    throw new ConfigError(name, keep, ALLOWED)
+  }
+}
