@@ -218,6 +218,7 @@ describe('metrics', () => {
       notificationsFailed: 0,
       queueItems: 0,
       queueBytes: 0,
+      bytesInHand: 0,
     })
     const started = performance.now()
     for (let time = 0; time < 1_000; time++) service.status()
