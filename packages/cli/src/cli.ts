@@ -60,6 +60,9 @@ type Found = { readonly command: Command; readonly rest: readonly string[] }
 function find(words: readonly string[]): Found | string[] {
   const [first, second, ...rest] = words
   if (first === undefined || ['help', '--help', '-h', '--json'].includes(first)) return overview(COMMANDS, GROUPS)
+  // 'runs' is a command, and so is 'runs remove'.
+  const whole = COMMANDS.find(({ name }) => name === `${first} ${second}`)
+  if (whole) return { command: whole, rest }
   const alone = COMMANDS.find(({ name }) => name === first)
   if (alone) return { command: alone, rest: words.slice(1) }
   const group = GROUPS.find(({ name }) => name === first)
@@ -72,8 +75,6 @@ function find(words: readonly string[]): Found | string[] {
     if (words.includes('--help') || words.includes('-h')) return groupHelp(group, members)
     throw new UsageError(`'tidemark ${first}' requires a command: ${verbsOf(members).join(', ')}`)
   }
-  const command = members.find(({ name }) => name === `${first} ${second}`)
-  if (command) return { command, rest }
   const verbs = verbsOf(members)
   throw new UsageError(
     `Unknown command '${first} ${second}'.${didYouMean(second, verbs)} Available: ${verbs.join(', ')}`,
@@ -82,10 +83,11 @@ function find(words: readonly string[]): Found | string[] {
 
 const verbsOf = (members: readonly Command[]): string[] => members.map(({ name }) => name.split(' ')[1] ?? '')
 
+/** What was typed is wrong, as others say it. */
+const USAGE_CODES = ['TIDEMARK_CONFIG', 'TIDEMARK_INVALID_NAME', 'TIDEMARK_UNKNOWN_SERVICE']
+
 function exitCodeOf(error: TidemarkError): ExitCode {
-  if (error instanceof UsageError || error.code === 'TIDEMARK_CONFIG' || error.code === 'TIDEMARK_INVALID_NAME') {
-    return EXIT.usage
-  }
+  if (error instanceof UsageError || USAGE_CODES.includes(error.code)) return EXIT.usage
   if (error instanceof UnconfirmedError) return EXIT.unconfirmed
   return error.code === 'TIDEMARK_CORRUPT_FILE' ? EXIT.found : EXIT.failed
 }

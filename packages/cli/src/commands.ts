@@ -2,6 +2,7 @@ import type { Command } from './command.ts'
 import { audit } from './commands/audit.ts'
 import * as backfill from './commands/backfill.ts'
 import * as claims from './commands/claims.ts'
+import * as config from './commands/config.ts'
 import * as deadLetters from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import * as groups from './commands/groups.ts'
@@ -9,7 +10,7 @@ import { inspect } from './commands/inspect.ts'
 import { migrate } from './commands/migrate.ts'
 import { publish } from './commands/publish.ts'
 import { repair } from './commands/repair.ts'
-import { runs } from './commands/runs.ts'
+import * as runs from './commands/runs.ts'
 import { serve } from './commands/serve.ts'
 import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
@@ -24,6 +25,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'dead-letters', summary: 'list, inspect, redrive and discard dead letters' },
   { name: 'token', summary: 'create, list and revoke tokens of the HTTP server' },
   { name: 'backfill', summary: 'deliver earlier messages to a late consumer group' },
+  { name: 'config', summary: 'write, check and show the configuration of a pipeline' },
 ]
 
 /** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */
@@ -61,7 +63,11 @@ export const COMMANDS: readonly Command[] = [
   token.list,
   token.revoke,
   audit,
-  runs,
+  config.init,
+  config.check,
+  config.print,
+  runs.list,
+  runs.remove,
   inspect,
   doctor,
   migrate,

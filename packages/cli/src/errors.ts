@@ -24,6 +24,13 @@ export class NamespaceError extends TidemarkError {
   }
 }
 
+/** What `config init` would write is there already. */
+export class ConfigExistsError extends TidemarkError {
+  constructor(file: string) {
+    super('TIDEMARK_CONFIG_EXISTS', `${file} exists, and was left as it is. Give another name with --config`)
+  }
+}
+
 export class NotFoundError extends TidemarkError {
   constructor(message: string) {
     super('TIDEMARK_NOT_FOUND', message)

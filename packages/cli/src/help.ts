@@ -69,7 +69,8 @@ export const exitLines = (): (readonly [string, string])[] =>
 
 /** One line a group, one a command that stands alone. */
 export function topLevel(commands: readonly Command[], groups: readonly CommandGroup[]): (readonly [string, string])[] {
-  const alone = commands.filter(({ name }) => !name.includes(' '))
+  const isMember = (name: string): boolean => groups.some(group => name.startsWith(`${group.name} `))
+  const alone = commands.filter(({ name }) => !isMember(name))
   return [...groups, ...alone].map(({ name, summary }) => [name, summary] as const)
 }
 

@@ -39,6 +39,7 @@ export {
   text,
   whole,
 } from './config/option-table.ts'
+export { shownConfig } from './config/shown-config.ts'
 export { CONFIG_TEMPLATE } from './config/template.ts'
 export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
 export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
@@ -152,6 +153,9 @@ export type { ResourceStatus } from './resources/opened-resource.ts'
 export { FileReplacedError } from './resources/sqlite-file.ts'
 export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from './run-id.ts'
 export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
+export { RunInUseError } from './runs/errors.ts'
+export { findRun, type RunParts, removeRun } from './runs/remove-run.ts'
+export { placesOf, placesOfFolder, type RunPlaces } from './runs/run-places.ts'
 export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
 export { NoAnswerError } from './services/health.ts'
 export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'

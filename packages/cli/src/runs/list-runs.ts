@@ -1,9 +1,13 @@
-import { type BatchRef, listIndexedRuns, type Storage } from '@tidemark/pipeline'
+import { existsSync } from 'node:fs'
+import { type BatchRef, FileSystemStorage, listIndexedRuns, type Storage } from '@tidemark/pipeline'
 import type { Surroundings } from '../command.ts'
+import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
 import { table } from '../output/table.ts'
+import { configFileOf } from '../start/config-choice.ts'
 import { indexAddressOf, openStorage } from './data-folder.ts'
+import { runPlaces } from './places.ts'
 
 type Run = {
   readonly runId: string
@@ -16,9 +20,9 @@ type Run = {
   readonly indexed: boolean
 }
 
-export async function listStoredRuns(given: Given, { output }: Surroundings): Promise<ExitCode> {
-  const storage = await openStorage(given)
-  const indexed = new Set(await listIndexedRuns(indexAddressOf(given)))
+export async function listStoredRuns(given: Given, { output, environment }: Surroundings): Promise<ExitCode> {
+  const { storage, indexes } = await storedRuns(given, environment)
+  const indexed = new Set((await Promise.all(indexes.map(listIndexedRuns))).flat())
   const asked = given.argument('run')
   const found: Run[] = []
   for (const runId of asked === '' ? await allRuns(storage) : [asked]) {
@@ -39,6 +43,16 @@ export async function listStoredRuns(given: Given, { output }: Surroundings): Pr
     ),
   )
   return EXIT.done
+}
+
+/** Of a configuration, or of the data folder. */
+async function storedRuns(given: Given, environment: NodeJS.ProcessEnv) {
+  if (configFileOf(given) === undefined) return { storage: await openStorage(given), indexes: [indexAddressOf(given)] }
+  const { storages, indexes } = await runPlaces(given, environment)
+  const root = storages.find(folder => existsSync(folder))
+  if (root === undefined) throw new NotFoundError(`None of the storages is there: ${storages.join(', ')}`)
+  const named = given.text('index')
+  return { storage: await FileSystemStorage.open({ root }), indexes: named === undefined ? indexes : [named] }
 }
 
 async function allRuns(storage: Storage): Promise<string[]> {

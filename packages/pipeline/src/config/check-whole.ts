@@ -15,7 +15,8 @@ export class WiringError extends ConfigError {
   constructor(problems: readonly string[]) {
     super('config', `${problems.length} mistakes`, '')
     this.problems = problems
-    this.message = problems.length === 1 ? (problems[0] ?? '') : ['', ...problems].join('\n  - ').trimStart()
+    const [only] = problems.length === 1 ? problems : []
+    this.message = only ?? [`${problems.length} mistakes`, ...problems].join('\n  - ')
   }
 }
 

@@ -23,6 +23,7 @@ type Use = {
 
 export function wiringProblems(whole: WholeConfig, { fedQueues = [] }: Wiring = {}): string[] {
   const uses = usesOf(whole)
+  if (whole.config.services.length === 0) return ['There is no service to run. Write one under services']
   return [
     ...sharedVariables(whole),
     ...topicProblems(whole, uses),
@@ -104,7 +105,7 @@ function queueProblems({ config }: WholeConfig, uses: readonly Use[], fed: reado
       const who = waiting.length > 0 ? `${listed(namesOf(waiting))} would, and does not run here` : 'no service would'
       const filler = putters.some(runs) ? listed(namesOf(putters.filter(runs))) : 'what comes over HTTP'
       return [
-        `Queue '${queue}' is filled by ${filler}, and nobody takes from it: ${who}. It would fill, and everything stop`,
+        `Queue '${queue}' is filled by ${filler}, and nobody takes from it: ${who}. It would fill up and block its source`,
       ]
     }
     if (putters.length > 0 || isFed) return []

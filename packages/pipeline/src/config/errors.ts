@@ -3,10 +3,13 @@ import { TidemarkError } from 'tidemark'
 /** A configuration file that can't be used: not there, it throws, or what it exports is wrong. */
 export class ConfigFileError extends TidemarkError {
   readonly file: string
+  /** The message without the file. */
+  readonly problem: string
 
   constructor(file: string, problem: string, cause?: unknown) {
     super('TIDEMARK_CONFIG_FILE', `${file}: ${problem}`, cause)
     this.file = file
+    this.problem = problem
   }
 }
 

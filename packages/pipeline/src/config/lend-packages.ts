@@ -15,9 +15,11 @@ export function lendPackages(): void {
       try {
         return next(specifier, context)
       } catch (error) {
-        const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+        const { code } = error as NodeJS.ErrnoException
+        // The second is what require() says.
+        const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
         if (!isMissing || !OWN.includes(specifier)) throw error
-        return next(specifier, { ...context, parentURL: import.meta.url })
+        return { url: import.meta.resolve(specifier), shortCircuit: true }
       }
     },
   })

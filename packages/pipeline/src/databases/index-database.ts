@@ -66,6 +66,8 @@ export type IndexEngine = {
   probe(address: string): IndexProbe
   /** What all indexes of the address take on the disk, without looking at their rows. */
   measure(address: string): MeasuredIndexes
+  /** Whether somebody has it open. Where the engine can't know, false. */
+  isInUse(address: string, runId: string): Promise<boolean>
   /** False where there was none. */
   drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
 }

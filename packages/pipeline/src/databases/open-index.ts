@@ -63,6 +63,11 @@ export async function dropIndex(address: string, runId: string, options: IndexOp
   return await engineOf(address).drop(address, requireRunId(runId), settingsOf(options))
 }
 
+/** Whether another process, or another part of this one, has a run's index open, as far as the engine knows. */
+export async function isIndexInUse(address: string, runId: string): Promise<boolean> {
+  return await engineOf(address).isInUse(address, requireRunId(runId))
+}
+
 function engineOf(address: string): IndexEngine {
   if (typeof address === 'string') {
     if (/^sqlite:(?!:memory:)./.test(address)) return sqlite

@@ -28,6 +28,8 @@ export const postgres: IndexEngine = {
   versions,
   probe: probeServer,
   measure: measureServer,
+  // A pool lets go of its connections while there is nothing to do.
+  isInUse: async () => false,
   drop: dropRun,
 }
 

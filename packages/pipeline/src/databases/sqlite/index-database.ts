@@ -17,7 +17,7 @@ import { SqliteOrganismRows } from './organism-rows.ts'
 import { reclaim } from './reclaim.ts'
 import { REMOVED_TICKS } from './removed-ticks.ts'
 import { RETRIES } from './retry-tracker.ts'
-import { dropRun, listRuns, pathOf, probeFolder } from './runs.ts'
+import { dropRun, isInUse, listRuns, pathOf, probeFolder } from './runs.ts'
 import { SqliteSeriesRows } from './series-rows.ts'
 import { measureFolder } from './size.ts'
 import { SqliteTickBlobs } from './tick-blobs.ts'
@@ -29,6 +29,7 @@ export const sqlite: IndexEngine = {
   versions,
   probe: probeFolder,
   measure: measureFolder,
+  isInUse,
   drop: dropRun,
 }
 

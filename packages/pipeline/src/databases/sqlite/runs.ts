@@ -55,6 +55,12 @@ export async function dropRun(address: string, runId: string, { busyTimeoutMs }:
   return true
 }
 
+/** One that nobody has open is left as it is, but for its write-ahead log, which is written into it. */
+export async function isInUse(address: string, runId: string): Promise<boolean> {
+  const path = pathOf(address, runId)
+  return existsSync(path) && !isLastUser(path, 0, 1)
+}
+
 /**
  * Leaving WAL mode needs the file for itself alone, and takes the -wal and -shm files away. A file deleted under a
  * process that has it open would let that process write on into nothing.

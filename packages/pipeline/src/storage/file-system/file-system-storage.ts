@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { TidemarkError } from 'tidemark'
 import { MAX_METADATA_BYTES } from '../../contracts/limits.ts'
@@ -36,12 +36,13 @@ import type {
   TickBatch,
 } from '../storage.ts'
 import { listBatches } from './batch-listing.ts'
-import { IncomingFile, removeStaleFiles, writeError } from './durable-file.ts'
+import { IncomingFile, removeStaleFiles, syncFolder, writeError } from './durable-file.ts'
 import { isMissing } from './missing.ts'
 import { type FileSystemStorageOptions, readOptions, type Settings } from './options.ts'
 import { listQuarantined, quarantineFile } from './quarantine.ts'
 import { mtimeOf, removeBatchFiles } from './remove-batches.ts'
 import { contains, readRemoved, recordRemoved } from './removed-ranges.ts'
+import { type RunSize, sizeOf } from './run-size.ts'
 import { SafePaths } from './safe-paths.ts'
 
 const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
@@ -124,6 +125,25 @@ export class FileSystemStorage implements Storage {
     const { runId, tickStart, tickEnd, messageCount } = reader.header
     const { mtimeMs } = await file.handle.stat()
     return { runId, storageKey: key, tickStart, tickEnd, tickCount: messageCount, writtenAt: Math.floor(mtimeMs) }
+  }
+
+  /** The number and size of a run's files, those in quarantine included; null: there is nothing of it. */
+  async sizeOfRun(runId: string): Promise<RunSize | null> {
+    const folder = await this.#paths.existing(requireRunId(runId))
+    return folder === undefined ? null : await sizeOf(folder)
+  }
+
+  /** All files of a run, those in quarantine included. False where there was nothing. */
+  async removeRun(runId: string): Promise<boolean> {
+    const folder = await this.#paths.existing(requireRunId(runId))
+    if (folder === undefined) return false
+    try {
+      await rm(folder, { recursive: true, force: true })
+      await syncFolder(this.#paths.root)
+      return true
+    } catch (error) {
+      throw new StorageError('Removing the files of run', runId, error)
+    }
   }
 
   async listBatches(query: BatchQuery): Promise<Page<BatchRef>> {

@@ -24,6 +24,9 @@ export type RunReader = {
 /** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
 const LONGEST_EXTEND_MS = 60_000
 
+/** Often enough that whoever wants to remove the run sees that somebody is at it. */
+const HEARTBEAT = { interval: '10s', timeout: '5m' } as const
+
 /** A reader of one run's announcements, from the first on. Subscribed when it resolves. */
 export async function openRunReader(
   tidemark: Tidemark,
@@ -33,7 +36,7 @@ export async function openRunReader(
   const name = topicOfRun(topic, runId)
   const config = await configureNotificationTopic(tidemark, name, settings)
   const ofGroup = lease === undefined ? {} : { lease }
-  const reader = tidemark.reader<TopicEnvelope>(name, { group, from: 'beginning', ...ofGroup })
+  const reader = tidemark.reader<TopicEnvelope>(name, { group, from: 'beginning', heartbeat: HEARTBEAT, ...ofGroup })
   await reader.ready()
   const counted = meter === undefined ? reader : new MonitoredReader(reader, meter)
   const leaseMs = lease === undefined ? config.leaseMs : parseDuration('lease', lease)

@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { type Logger, open, schemaVersions, type Tidemark } from 'tidemark'
+import { contractsRegistry } from '../contracts/notifications.ts'
+import { dropIndex, listIndexedRuns } from '../databases/open-index.ts'
+import { requireRunId } from '../run-id.ts'
+import { runOfTopic } from '../services/notification-topics.ts'
+import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { RunInUseError } from './errors.ts'
+import { countLetters, removeLetters } from './run-letters.ts'
+import { type RunPlaces, stateOfRun } from './run-places.ts'
+import { usersOf } from './run-users.ts'
+
+/** What there is of a run. */
+export type RunParts = {
+  readonly runId: string
+  readonly files: readonly { readonly root: string; readonly files: number; readonly bytes: number }[]
+  readonly topics: readonly { readonly topic: string; readonly messages: number; readonly groups: readonly string[] }[]
+  /** Addresses of indexes that have it. */
+  readonly indexes: readonly string[]
+  /** Folders with saved states. */
+  readonly states: readonly string[]
+  /** Dead letters that are about it. */
+  readonly deadLetters: number
+  /** Why it can't be removed now. */
+  readonly inUse: readonly string[]
+}
+
+export type RunOptions = { readonly logger?: Logger }
+
+/** What belongs to a run, wherever a pipeline keeps it. Nothing is changed. */
+export async function findRun(places: RunPlaces, runId: string, options: RunOptions = {}): Promise<RunParts> {
+  requireRunId(runId)
+  await using topics = await openTopics(places, options)
+  return await partsOf(places, runId, topics)
+}
+
+/**
+ * Removes the index, the files, the saved states, the topics with their groups, and the dead letters of a run. One that was
+ * interrupted is done by calling it again.
+ */
+export async function removeRun(places: RunPlaces, runId: string, options: RunOptions = {}): Promise<RunParts> {
+  requireRunId(runId)
+  await using topics = await openTopics(places, options)
+  const parts = await partsOf(places, runId, topics)
+  if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
+  // First what may be refused; the topics last, so that a reconciler that still saw the files announces them to nobody.
+  for (const address of parts.indexes) await dropIndex(address, runId, { busyTimeout: '2s' })
+  for (const { root } of parts.files) await (await FileSystemStorage.open({ root })).removeRun(runId)
+  for (const folder of parts.states) await rm(folder, { recursive: true, force: true })
+  if (topics !== null) {
+    for (const { topic } of parts.topics) await topics.admin.deleteTopic(topic)
+    for (const topic of await lettersIn(topics, places)) await removeLetters(topics, topic, runId)
+  }
+  return parts
+}
+
+async function partsOf(places: RunPlaces, runId: string, topics: Tidemark | null): Promise<RunParts> {
+  const ofRun = topics === null ? [] : await topicsOf(topics, runId)
+  const names = ofRun.map(({ topic }) => topic)
+  return {
+    runId,
+    files: await filesOf(places, runId),
+    topics: ofRun,
+    indexes: await indexesOf(places, runId),
+    states: places.stateFolders.map(folder => stateOfRun(folder, runId)).filter(folder => existsSync(folder)),
+    deadLetters: topics === null ? 0 : await lettersOf(topics, places, runId),
+    inUse: await usersOf(places, runId, topics, names),
+  }
+}
+
+/** A look must not make a database. */
+async function openTopics({ topics }: RunPlaces, { logger }: RunOptions): Promise<Tidemark | null> {
+  if (topics === null) return null
+  const { url, namespace } = topics
+  if ((await schemaVersions(url, { namespace })).found === 0) return null
+  const common = { namespace, registry: contractsRegistry, maintenance: false, autoCreate: false } as const
+  return await open(url, { ...common, ...(logger && { logger }) })
+}
+
+async function topicsOf({ admin }: Tidemark, runId: string): Promise<RunParts['topics']> {
+  const names = (await admin.topics()).map(({ topic }) => topic).filter(topic => runOfTopic(topic) === runId)
+  const described = names.map(async topic => {
+    const { messagesPublished, groups } = await admin.describeTopic(topic)
+    return { topic, messages: messagesPublished, groups: groups.map(({ group }) => group) }
+  })
+  return await Promise.all(described)
+}
+
+async function filesOf({ storages }: RunPlaces, runId: string): Promise<RunParts['files']> {
+  const found = []
+  for (const root of storages.filter(folder => existsSync(folder))) {
+    const size = await (await FileSystemStorage.open({ root })).sizeOfRun(runId)
+    if (size !== null) found.push({ root, ...size })
+  }
+  return found
+}
+
+async function indexesOf({ indexes }: RunPlaces, runId: string): Promise<string[]> {
+  const found = []
+  for (const address of indexes) if ((await listIndexedRuns(address)).includes(runId)) found.push(address)
+  return found
+}
+
+async function lettersIn({ admin }: Tidemark, { letterTopics }: RunPlaces): Promise<string[]> {
+  const topics = (await admin.topics()).map(({ topic }) => topic)
+  return letterTopics.filter(topic => topics.includes(topic))
+}
+
+async function lettersOf(topics: Tidemark, places: RunPlaces, runId: string): Promise<number> {
+  let count = 0
+  for (const topic of await lettersIn(topics, places)) count += await countLetters(topics, topic, runId)
+  return count
+}

@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { checkConfig } from '../config/check-config.ts'
+import { type WholeConfig, withTypes } from '../config/check-whole.ts'
+import { defaultConfig } from '../config/default-config.ts'
+import { withOverrides } from '../config/environment-overrides.ts'
+
+/** Where a pipeline keeps what belongs to its runs. */
+export type RunPlaces = {
+  readonly topics: { readonly url: string; readonly namespace: string } | null
+  /** Folders of batch files. */
+  readonly storages: readonly string[]
+  readonly indexes: readonly string[]
+  /** Folders in which simulations keep their states, a folder for each run. */
+  readonly stateFolders: readonly string[]
+  /** Topics with dead letters, of any run. */
+  readonly letterTopics: readonly string[]
+}
+
+export function placesOf({ config, types }: WholeConfig): RunPlaces {
+  const { topics, storages, indexes } = config.resources
+  const letters = config.services.flatMap(({ name, bindings }) =>
+    Object.entries(bindings).flatMap(([binding, { kind, name: topic }]) => {
+      const rule = types.get(name)?.bindings[binding]
+      return kind === 'topic-write' && rule?.unread && !rule.perRun ? [topic] : []
+    }),
+  )
+  return {
+    topics: topics && { url: topics.url, namespace: topics.namespace },
+    storages: unique(Object.values(storages).map(({ root }) => root)),
+    indexes: unique(Object.values(indexes).map(({ address }) => address)),
+    stateFolders: unique(
+      config.services.filter(({ type }) => type === 'simulation').map(({ options }) => String(options.stateFolder)),
+    ),
+    letterTopics: unique(letters),
+  }
+}
+
+/** Of the default pipeline, with the environment's settings. */
+export async function placesOfFolder(dataFolder: string, environment = process.env): Promise<RunPlaces> {
+  const config = withOverrides(defaultConfig({ dataFolder }), environment)
+  return placesOf(await withTypes(checkConfig(config, process.cwd())))
+}
+
+export const stateOfRun = (folder: string, runId: string): string => join(folder, runId)
+
+const unique = (values: readonly string[]): string[] => [...new Set(values)]
