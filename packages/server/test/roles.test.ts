@@ -148,4 +148,48 @@ describe('a role that is limited to topics', () => {
     assert.equal((await server.post('/api/v1/extend', { receipt: body.receipt })).status, 200)
     assert.equal((await server.post('/api/v1/settle', { receipt: body.receipt, acks: 'all' })).status, 204)
   })
+
+  it('scrapes the metrics of its topics alone', async () => {
+    await using server = await serve(limited('metrics:orders.'))
+    for (const topic of ['orders.a', 'secret']) await server.tm.publish(topic, 1)
+    const { status, text } = await server.get('/metrics')
+    assert.equal(status, 200)
+    assert.match(text, /topic="orders\.a"/)
+    assert.doesNotMatch(text, /secret|^tidemark_http|^process_/m)
+    assert.equal((await server.get('/health')).status, 403)
+  })
+
+  it('hears events of its topics alone', async () => {
+    await using server = await serve(limited('read:orders.'))
+    const response = await fetch(`${server.url}/api/v1/events`)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let heard = ''
+    for (const topic of ['secret', 'orders.a']) {
+      await server.tm.configureTopic(topic)
+      await server.tm.publish(topic, 1)
+      await server.tm.admin.deleteTopic(topic)
+    }
+    while (!/topic-deleted.*orders\.a/.test(heard)) heard += (await reader?.read())?.value ?? ''
+    assert.doesNotMatch(heard, /secret/)
+    await reader?.cancel()
+  })
+
+  it('shows nothing of the others by HEAD, another method, or a path that ends otherwise', async () => {
+    await using server = await serve(limited('read:orders.', 'publish:orders.'))
+    await server.tm.publish('secret', 1)
+    for (const method of ['HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PUT', 'DELETE']) {
+      const { status } = await server.call(method, '/api/v1/topics/secret')
+      assert.ok(status === 403 || status === 404, `${method}: ${status}`)
+    }
+    for (const path of [
+      'secret/',
+      'secret?topic=orders.a',
+      'orders.a/../secret',
+      'orders.a%2F..%2Fsecret',
+      'secret;x=orders.',
+      'secret%00orders.',
+    ]) {
+      assert.ok([400, 403, 404].includes((await server.get(`/api/v1/topics/${path}`)).status), path)
+    }
+  })
 })

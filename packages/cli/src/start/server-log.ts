@@ -49,7 +49,7 @@ export const both = (one: Logger, other: Logger): Logger => {
 }
 
 function jsonLine({ at, level, text, fields }: Line): string {
-  const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueOf(value)]))
+  const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, jsonValue(value)]))
   return JSON.stringify({ time: at.toISOString(), level, msg: text, ...plain })
 }
 
@@ -74,7 +74,7 @@ function stackOf(error: Error): string[] {
   return error.cause instanceof Error ? [...lines, 'caused by:', ...stackOf(error.cause)] : lines
 }
 
-function valueOf(value: unknown): unknown {
+function jsonValue(value: unknown): unknown {
   if (!(value instanceof Error)) return value
   const { name, message, stack, cause } = value
   const { code } = value as { code?: unknown }
@@ -83,6 +83,6 @@ function valueOf(value: unknown): unknown {
     message,
     ...(code !== undefined && { code }),
     stack,
-    ...(cause !== undefined && { cause: valueOf(cause) }),
+    ...(cause !== undefined && { cause: jsonValue(cause) }),
   }
 }

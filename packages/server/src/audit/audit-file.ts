@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, fchmodSync, fstatSync, openSync, readSync } from 'node:fs'
 import { appendFile, chmod, rename, rm, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Logger } from 'tidemark'
@@ -25,7 +25,9 @@ export class AuditFile {
     this.#maxBytes = maxBytes
     this.#logger = logger
     // Whoever can't write to it is told when the server starts, not with the first change.
-    closeSync(openSync(path, 'a', 0o600))
+    const file = openSync(path, 'a', 0o600)
+    fchmodSync(file, 0o600)
+    closeSync(file)
   }
 
   write(entry: AuditEntry): void {

@@ -7,6 +7,8 @@ import type { ServerMetrics } from '../metrics.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { HealthSchema, LiveSchema, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
+import { visibleEvent, visibleMetrics } from '../security/visible.ts'
+import { identityOf } from '../security/visit.ts'
 import { openStream } from '../streams/event-stream.ts'
 
 const tag = 'server'
@@ -108,10 +110,12 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'metrics',
     role: 'metrics',
+    scope: 'some',
     summary: 'Get metrics for Prometheus',
     answers: { 200: { says: 'Prometheus text format', content: { 'text/plain': Type.String() } } },
-    async handle({ reply }) {
-      return reply.header('content-type', metrics.contentType).send(await metrics.text())
+    async handle({ request, reply }) {
+      const text = visibleMetrics(identityOf(request), await metrics.text())
+      return reply.header('content-type', metrics.contentType).send(text)
     },
   }),
 
@@ -121,6 +125,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     tag,
     name: 'events',
     role: 'read',
+    scope: 'some',
     summary: 'Stream all events as server-sent events',
     says:
       'topic: a change in a topic. activity: messages published, received and acknowledged, summed up per second. ' +
@@ -130,9 +135,10 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     raw: true,
     async handle({ request, reply }) {
       const last = request.headers['last-event-id']
-      await openStream(context, request, reply, stream =>
-        context.events.follow(stream, typeof last === 'string' ? last : undefined),
-      )
+      await openStream(context, request, reply, stream => {
+        stream.show = event => visibleEvent(identityOf(request), event)
+        return context.events.follow(stream, typeof last === 'string' ? last : undefined)
+      })
     },
   }),
 ]

@@ -1,9 +1,10 @@
-import { type BigIntStats, closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { ConfigError, type Logger } from 'tidemark'
 import type { Token } from './token.ts'
 import { parseTokenLines } from './token-lines.ts'
 
+const LARGEST = 16n * 1024n * 1024n
 const WRITABLE_BY_OTHERS = 0o022n
 
 /**
@@ -56,13 +57,15 @@ export class TokenFile {
     const path = this.#path
     let file: number
     try {
-      file = openSync(path, 'r')
+      // A pipe in its place would otherwise be waited for, and everybody with it.
+      file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     } catch (error) {
       throw new ConfigError('server.tokenFile', path, `a file that can be read (${(error as Error).message})`)
     }
     try {
       const stats = fstatSync(file, { bigint: true })
       if (!stats.isFile()) throw new ConfigError('server.tokenFile', path, 'a file')
+      if (stats.size > LARGEST) throw new ConfigError('server.tokenFile', path, `a file of at most ${LARGEST} bytes`)
       if (process.platform !== 'win32' && (stats.mode & WRITABLE_BY_OTHERS) !== 0n) {
         throw new ConfigError('server.tokenFile', path, 'a file that only its owner can write to: chmod go-w')
       }

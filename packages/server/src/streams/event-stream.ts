@@ -44,6 +44,8 @@ export async function openStream(
 /** One reader. What it has not taken is bounded: it is waited for a while where that is possible, and dropped otherwise. */
 export class EventStream {
   readonly signal: AbortSignal
+  /** What the reader may see of what is pushed; undefined: nothing. */
+  show: (event: ServerEvent) => ServerEvent | undefined = event => event
   readonly #raw: ServerResponse
   readonly #most: number
   readonly #patienceMs: number
@@ -67,8 +69,9 @@ export class EventStream {
 
   /** For what comes when it wants: a reader that has too much waiting is dropped. */
   push(event: ServerEvent): void {
-    if (this.signal.aborted) return
-    this.#raw.write(toText(event))
+    const shown = this.signal.aborted ? undefined : this.show(event)
+    if (shown === undefined) return
+    this.#raw.write(toText(shown))
     if (this.#raw.writableLength > this.#most) this.drop()
   }
 
