@@ -124,7 +124,7 @@ for (const store of SHARED_STORES) {
         await assert.rejects(old.extend(receipt), NamespaceGoneError)
         // Nor does a receipt of the old one mean anything to the new.
         const refused = await anew.settle(receipt, { acks: 'all' }).catch(error => error)
-        assert.equal(refused.code, 'TIDEMARK_STALE_DELIVERY')
+        assert.equal(refused.code, 'TIDEMARK_INVALID_RECEIPT')
         const health = await anew.admin.groups('events')
         assert.equal(health.find(each => each.group === 'g')?.inFlight, 3)
         assert.ok(pulled.receipt)
