@@ -161,6 +161,8 @@ const GROUP_GAUGES: readonly [name: string, help: string, value: (group: GroupHe
   ['retries', 'Messages that wait for redelivery.', group => group.retries],
   ['dead_letters', 'Number of dead letters.', group => group.deadLetters],
   ['lost', 'Messages lost to the group.', group => group.lost],
+  ['unacknowledged_loss', 'Lost messages that nobody has acknowledged.', group => group.unacknowledgedLoss],
+  ['rate', 'Messages processed per second, by all processes.', group => group.ratePerSecond],
   ['heartbeat_age_seconds', 'Time since its last heartbeat.', group => group.sinceHeartbeatMs / 1_000],
   ['consumers', 'Number of consumers in all processes.', group => group.consumers],
 ]
@@ -194,20 +196,20 @@ function addGroups(read: () => Stats | undefined, registers: Registry[]): void {
     registers,
     'tidemark_job_last_success_timestamp_seconds',
     'Unix time of the last success of the job.',
-    ['job'],
+    ['name'],
     set => {
       for (const [job, { succeededAt }] of Object.entries(read()?.jobs ?? {}))
-        if (succeededAt) set({ job }, succeededAt.getTime() / 1_000)
+        if (succeededAt) set({ name: job }, succeededAt.getTime() / 1_000)
     },
   )
   gauge(
     registers,
     'tidemark_job_duration_seconds',
     'Duration of the last run of the job, in seconds.',
-    ['job'],
+    ['name'],
     set => {
       for (const [job, { tookMs }] of Object.entries(read()?.jobs ?? {}))
-        if (tookMs !== null) set({ job }, tookMs / 1_000)
+        if (tookMs !== null) set({ name: job }, tookMs / 1_000)
     },
   )
 }
@@ -220,6 +222,14 @@ function namedTotal(below: readonly ScopeMetrics[], event: keyof Counts): number
 }
 
 /** What is not known or not bounded has no series. */
+/** What indexers have in common, under names of their own: alerts must not depend on a service's own figures. */
+const INDEXER_GAUGES: readonly [name: string, help: string, metric: string][] = [
+  ['open_gaps', 'Gaps that may still be filled.', 'openGaps'],
+  ['permanent_gaps', 'Gaps that were given up.', 'permanentGaps'],
+  ['batches_held', 'Batches read and not yet acknowledged.', 'batchesHeld'],
+  ['batches_dead_lettered', 'Batches that went to the dead letters.', 'batchesDeadLettered'],
+]
+
 const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatus) => number | null][] = [
   ['budget_bytes', 'The budget at which sources pause.', disk => disk.maxBytes],
   ['free_bytes', 'Left on the fullest of the disks.', disk => disk.freeBytes],
@@ -233,6 +243,23 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
   gauge(registers, 'tidemark_service_healthy', '1 where the service is well.', ['service', 'state'], set => {
     for (const { name, state, healthy } of pipeline.status().services) set({ service: name, state }, healthy ? 1 : 0)
   })
+  gauge(registers, 'tidemark_service_state', '1 for the state it has.', ['service', 'state'], set => {
+    for (const { name, state } of pipeline.status().services) set({ service: name, state }, 1)
+  })
+  gauge(registers, 'tidemark_service_errors', 'Failures that no success has followed.', ['service'], set => {
+    for (const { name, errors } of pipeline.status().services) set({ service: name }, errors.length)
+  })
+  gauge(registers, 'tidemark_resource_healthy', '1 where it answers.', ['resource', 'kind'], set => {
+    for (const { name, kind, healthy } of pipeline.status().resources) set({ resource: name, kind }, healthy ? 1 : 0)
+  })
+  for (const [name, help, metric] of INDEXER_GAUGES) {
+    gauge(registers, `tidemark_indexer_${name}`, help, ['service'], set => {
+      for (const { name: service, metrics } of pipeline.status().services) {
+        const value = metrics[metric]
+        if (value !== undefined) set({ service }, value)
+      }
+    })
+  }
   gauge(registers, 'tidemark_disk_bytes', 'Used by a part of the pipeline.', ['part', 'kind'], set => {
     for (const { name, kind, bytes, reusableBytes } of pipeline.status().disk.parts)
       set({ part: name, kind }, bytes - reusableBytes)

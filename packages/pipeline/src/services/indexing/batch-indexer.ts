@@ -125,6 +125,7 @@ export class BatchIndexer extends Indexer {
       ...this.#counts.snapshot(),
       ...this.#meter.snapshot(),
       ...this.#definition.metrics(),
+      batchesHeld: this.#buffer?.batches ?? 0,
       bufferedTicks: this.#buffer?.ticks ?? 0,
       bufferedBytes: this.#buffer?.bytes ?? 0,
       openGaps: this.#gaps?.open ?? 0,

@@ -60,6 +60,11 @@ export class TickBuffer {
     return this.#bytes
   }
 
+  /** Batches of which ticks wait here, and which are therefore not acknowledged yet. */
+  get batches(): number {
+    return new Set(this.#slots.map(({ held }) => held)).size
+  }
+
   get isFull(): boolean {
     return this.#slots.length >= this.#limits.maxTicks || this.#bytes >= this.#limits.maxBytes
   }
