@@ -59,6 +59,21 @@ describe('tidemark token', () => {
     assert.doesNotMatch(readFileSync(file, 'utf8'), /shop/)
   })
 
+  it('says what is wrong with a file, and loses no token to a second command', async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'tokens.jsonl')
+    const create = (path: string) => tidemark(['token', 'create', 'a', '--role', 'read', '--file', path])
+    writeFileSync(`${file}.new`, '')
+    const busy = await create(file)
+    assert.deepEqual([busy.code, /Another command is changing/.test(busy.err), busy.out], [EXIT.usage, true, ''])
+    for (const path of [folder.path, join(folder.path, 'none', 'tokens')]) {
+      const { code, err } = await create(path)
+      assert.equal(code, EXIT.usage, err)
+    }
+    const { code, err } = await tidemark(['token', 'list', '--file', folder.path])
+    assert.equal(code, EXIT.usage, err)
+  })
+
   it('refuses what can be no token, and then writes nothing', async () => {
     for (const args of [
       ['x'],
@@ -152,6 +167,10 @@ describe('tidemark serve', () => {
     assert.deepEqual([none.code === EXIT.done, /at least one token/.test(none.err)], [false, true])
     assert.equal((await serve({}, '--tls-cert', file)).code, EXIT.usage)
     assert.equal((await serve({}, '--log', 'xml')).code, EXIT.usage)
+    for (const option of ['--audit-file', '--log-file']) {
+      const { code, err } = await serve({}, option, join(folder.path, 'none', 'x'))
+      assert.equal(code, EXIT.usage, err)
+    }
   })
 })
 

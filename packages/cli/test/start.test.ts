@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -43,11 +44,14 @@ describe('tidemark start', () => {
     )
     const services = JSON.stringify((await answer(address, '/api/v1/pipeline')).body)
     assert.match(services, /"simulation"/)
+    await fetch(`${address}/api/v1/pipeline/clear-errors`, { method: 'POST' })
     command.kill('SIGINT')
     const { code, out } = await command.ended
     assert.equal(code, 0)
     assert.equal(JSON.parse(out.trim().split('\n').at(-1) ?? '').event, 'ended')
     await assert.rejects(fetch(address))
+    assert.match(readFileSync(join(folder.path, 'server.log'), 'utf8'), /INFO {2}server started url=http/)
+    assert.match(readFileSync(join(folder.path, 'audit.jsonl'), 'utf8'), /"action":"clearPipelineErrors"/)
 
     // What is left is served without the pipeline.
     await using served = startTidemark(['serve', '--data', folder.path, '--port', '0'])

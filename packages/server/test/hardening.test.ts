@@ -5,6 +5,7 @@ import { Agent, request } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { connect as tlsConnect } from 'node:tls'
 import { makeToken, startServer } from '@tidemark/server'
 import { ConfigError } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
@@ -248,12 +249,34 @@ describe('TLS', { skip }, () => {
     assert.match(answer.cookie, /^__Host-tidemark_\d+=.*Secure$/)
   })
 
+  it('takes a new certificate without a restart, and stays with the old one where that is wrong', async () => {
+    using folder = temporaryFolder()
+    const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
+    const errors: string[] = []
+    const logger = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
+    await using server = await serve({ tls: one, tokens, logger })
+    const { hostname: host, port } = new URL(server.url)
+    const nameOf = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = tlsConnect({ host, port: Number(port), rejectUnauthorized: false }, () => {
+          resolve(String(socket.getPeerCertificate().subject.CN))
+          socket.destroy()
+        })
+        socket.once('error', reject)
+      })
+    assert.equal(await nameOf(), 'one')
+    copyFileSync(two.cert, one.cert)
+    await until(() => errors.length > 0, { what: 'the pair that does not match to be told' })
+    assert.equal(await nameOf(), 'one')
+    copyFileSync(two.key, one.key)
+    await until(async () => (await nameOf()) === 'two', { what: 'the new certificate' })
+  })
+
   it('is refused at the start where the files are missing, wrong, or of different pairs', async () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const junk = join(folder.path, 'junk')
     writeFileSync(junk, 'junk')
-    copyFileSync(one.cert, join(folder.path, 'copy'))
     for (const tls of [
       { cert: one.cert, key: two.key },
       { cert: junk, key: one.key },

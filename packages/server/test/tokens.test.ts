@@ -89,6 +89,7 @@ describe('a token file', () => {
       `{"name":"a","token":"${secret}","roles":["read"]}`,
       good.replace('"read"', '"root"'),
       good.replace('["read"]', '[]'),
+      good.replace('["read"]', '[null]'),
       good.replace('"read"', '"read:"'),
       good.replace('"read"', '"read:/x"'),
       good.replace('}', ',"expires":"tomorrow"}'),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { AddressInUseError, ROLES, type RunningServer, type ServerOptions, startServer } from '@tidemark/server'
 import type { Logger } from 'tidemark'
@@ -60,9 +60,18 @@ export function loggerFor({ log, logFile: path }: ServerChoice, { output }: Surr
 
 /** Beside the log that a screen shows, one that says everything: in the file that was given, or in the data folder. */
 export function loggerBeside(shown: Logger, choice: ServerChoice, surroundings: Surroundings, folder: string): Logger {
-  const path = choice.logFile ?? (existsSync(folder) ? join(folder, 'server.log') : undefined)
+  const path = choice.logFile ?? (isWritable(folder) ? join(folder, 'server.log') : undefined)
   if (path !== undefined) return both(shown, serverLog(choice.log, logFile(path)))
   return surroundings.output.isLive ? shown : both(shown, loggerFor(choice, surroundings))
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A port that was asked for is that one or an error; the usual one, where it is taken, is another. */
@@ -71,8 +80,8 @@ export async function openServer(
   what: Omit<ServerOptions, keyof ServerChoice['options']>,
   dataFolder: string | undefined,
 ): Promise<RunningServer> {
-  const hasFolder = dataFolder !== undefined && existsSync(dataFolder)
-  const options = { ...(hasFolder && { auditFile: join(dataFolder, 'audit.jsonl') }), ...choice, ...what }
+  const folder = dataFolder !== undefined && isWritable(dataFolder) ? dataFolder : undefined
+  const options = { ...(folder && { auditFile: join(folder, 'audit.jsonl') }), ...choice, ...what }
   try {
     return await startServer(options)
   } catch (error) {

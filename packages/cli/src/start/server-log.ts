@@ -1,5 +1,6 @@
 import { appendFileSync, closeSync, openSync, renameSync, statSync } from 'node:fs'
 import type { Logger } from 'tidemark'
+import { UsageError } from '../errors.ts'
 import { plainText } from '../output/plain-text.ts'
 import { redact } from '../redact.ts'
 
@@ -24,7 +25,11 @@ export function serverLog(format: LogFormat, write: (line: string) => void): Log
 
 /** Private to its user, like the data. */
 export function logFile(path: string): (line: string) => void {
-  closeSync(openSync(path, 'a', 0o600))
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (error) {
+    throw new UsageError(`The log file ${path} can't be written: ${(error as Error).message}`)
+  }
   let { size } = statSync(path)
   return line => {
     if (size > LARGEST_FILE) {

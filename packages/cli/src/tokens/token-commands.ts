@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { type Grant, hashOf, makeToken, parseGrants, parseTokenLines, type Token, tokenLine } from '@tidemark/server'
 import { type Duration, parseDuration } from 'tidemark'
 import type { Surroundings } from '../command.ts'
@@ -91,7 +91,7 @@ function expiryOf(text: string | undefined): number | null {
 
 /** The whole file is checked with the new line before anything is written. */
 function addLine(file: string, name: string, line: string): void {
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const before = existsSync(file) ? readFile(file) : ''
   const lines = before === '' || before.endsWith('\n') ? before : `${before}\n`
   const known = /^[^#\s]/m.test(before) ? parseTokenLines(file, before) : []
   if (known.some(token => token.name === name)) {
@@ -102,10 +102,20 @@ function addLine(file: string, name: string, line: string): void {
 
 /** In one step: a server that reads it meanwhile sees the old file or the new one. */
 function replace(file: string, text: string): void {
-  const next = `${file}.${process.pid}.new`
-  writeFileSync(next, text, { mode: 0o600, flag: 'wx' })
-  renameSync(next, file)
+  const target = existsSync(file) ? realpathSync(file) : file
+  const next = nextTo(target)
+  try {
+    writeFileSync(next, text, { mode: 0o600, flag: 'wx' })
+    renameSync(next, target)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    // Two commands that read the same file would each write it without the other's token.
+    if (code === 'EEXIST') throw new UsageError(`Another command is changing ${file}. If none is, remove ${next}`)
+    throw new UsageError(`The token file ${file} can't be written: ${message}`)
+  }
 }
+
+const nextTo = (file: string): string => `${file}.new`
 
 function fileOf(given: Given): string {
   const file = given.text('file')
@@ -115,7 +125,11 @@ function fileOf(given: Given): string {
 
 function readFile(file: string): string {
   if (!existsSync(file)) throw new NotFoundError(`There is no file ${file}`)
-  return readFileSync(file, 'utf8')
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`The token file ${file} can't be read: ${(error as Error).message}`)
+  }
 }
 
 function isOf(line: string, name: string): boolean {

@@ -1,7 +1,7 @@
 import { closeSync, createReadStream, existsSync, fchmodSync, fstatSync, openSync, readSync } from 'node:fs'
 import { appendFile, chmod, rename, rm, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import type { Logger } from 'tidemark'
+import { ConfigError, type Logger } from 'tidemark'
 import { type AuditEntry, type AuditQuery, matches, parseEntry } from './entry.ts'
 
 /** As much of the end of the file is read at the start. */
@@ -25,9 +25,7 @@ export class AuditFile {
     this.#maxBytes = maxBytes
     this.#logger = logger
     // Whoever can't write to it is told when the server starts, not with the first change.
-    const file = openSync(path, 'a', 0o600)
-    fchmodSync(file, 0o600)
-    closeSync(file)
+    makePrivate(path)
   }
 
   write(entry: AuditEntry): void {
@@ -71,6 +69,16 @@ export class AuditFile {
     }
     await rename(this.#path, `${this.#path}.1`)
     await chmod(`${this.#path}.1`, 0o600)
+  }
+}
+
+function makePrivate(path: string): void {
+  try {
+    const file = openSync(path, 'a', 0o600)
+    fchmodSync(file, 0o600)
+    closeSync(file)
+  } catch (error) {
+    throw new ConfigError('server.auditFile', path, `a file that can be written (${(error as Error).message})`)
   }
 }
 

@@ -47,7 +47,8 @@ export function parseGrants(path: string, given: unknown): readonly Grant[] {
 }
 
 export function parseGrant(path: string, given: unknown): Grant {
-  const { role, topics } = typeof given === 'string' ? split(given) : (given as { role?: unknown; topics?: unknown })
+  const { role, topics } =
+    typeof given === 'string' ? split(given) : ((given ?? {}) as { role?: unknown; topics?: unknown })
   if (!ROLES.includes(role as Role)) throw new ConfigError(path, given, ALLOWED)
   if (topics === undefined || topics === null) return { role: role as Role, topics: null }
   if (!Array.isArray(topics) || topics.length === 0) throw new ConfigError(path, given, ALLOWED)

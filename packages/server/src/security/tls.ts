@@ -6,7 +6,7 @@ import { ConfigError, type Logger } from 'tidemark'
 
 export type TlsFiles = { readonly cert: string; readonly key: string }
 
-const LOOK_MS = 10_000
+const LOOK_MS = 2_000
 
 export type TlsKeys = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
 
