@@ -101,6 +101,20 @@ describe('a server that comes back without its newest commits, under a process t
     await world.checkNew(lost)
   })
 
+  it('… to a group that was behind, for which another had fetched the lost ones already', async () => {
+    await using server = await startPostgres({ settings: [...FORGETFUL, 'synchronous_commit=off'] })
+    await using tm = await open(server.url, { logger: silent, maintenance: false })
+    const { quick, slow } = await quickAndSlow(tm)
+    await flush(server)
+    await tm.publishBatch(TOPIC, payloads('lost', MANY))
+    assert.deepEqual(await readAll(quick), payloads('lost', MANY))
+    await server.stop('immediate')
+    await server.start()
+    await patiently(() => tm.publishBatch(TOPIC, payloads('new', MANY)))
+    assert.deepEqual(await readAll(slow), payloads('new', MANY))
+    assert.deepEqual(await readAll(quick), payloads('new', MANY))
+  })
+
   it('… where only one caller had its transaction commit without a sync, and what it held of it is refused', async () => {
     await using server = await startPostgres({ settings: FORGETFUL })
     await using tm = await open(server.url, { logger: silent, maintenance: false })
@@ -152,7 +166,33 @@ describe('… behind a pooler, which hides that connections were lost', { skip: 
     assert.ok(ids.some(({ id }) => lost.some(each => each.id === id)))
     for (const reader of readers) assert.deepEqual(await readAll(reader), payloads('new', MANY))
   })
+
+  it('… for a group that was behind, too', async () => {
+    await using server = await startPostgres({ settings: [...FORGETFUL, 'synchronous_commit=off'] })
+    await using pooler = await startPooler(server.url)
+    await using tm = await open(pooler.url, { logger: silent, maintenance: false })
+    const { quick, slow } = await quickAndSlow(tm)
+    await flush(server)
+    await tm.publishBatch(TOPIC, payloads('lost', MANY))
+    assert.deepEqual(await readAll(quick), payloads('lost', MANY))
+    await server.stop('immediate')
+    await server.start()
+    await patiently(() => tm.publishBatch(TOPIC, payloads('new', MANY)))
+    assert.deepEqual(await readAll(slow), payloads('new', MANY))
+  })
 })
+
+/** Two readers of one process that stand at the same place: the pages that one fetches are known to the other. */
+async function quickAndSlow(tm: Tidemark): Promise<{ quick: Reader<string>; slow: Reader<string> }> {
+  await tm.configureTopic(TOPIC, { semantics: 'pub-sub' })
+  const [quick, slow] = [
+    await tm.reader<string>(TOPIC, { group: 'quick', from: 'now', batchSize: MANY }).ready(),
+    await tm.reader<string>(TOPIC, { group: 'slow', from: 'now', batchSize: MANY }).ready(),
+  ]
+  await tm.publishBatch(TOPIC, payloads('kept', MANY))
+  for (const reader of [quick, slow]) assert.deepEqual(await readAll(reader), payloads('kept', MANY))
+  return { quick, slow }
+}
 
 /** The next MANY, acknowledged. */
 async function readAll(reader: Reader<string>): Promise<string[]> {
