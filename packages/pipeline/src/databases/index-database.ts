@@ -1,6 +1,7 @@
 import type { StoredSize } from 'tidemark'
 import type { IdempotencyTracker } from '../trackers/idempotency-tracker.ts'
 import type { RetryTracker } from '../trackers/retry-tracker.ts'
+import type { IndexMetrics } from './index-meter.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { MetadataStore } from './metadata.ts'
 import type { OrganismRows } from './organism-rows.ts'
@@ -35,6 +36,8 @@ export type IndexDatabase = AsyncDisposable & {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** One statement that only reads; it waits for no writer. */
   read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
+  /** What this process has asked of it. Read in constant time. */
+  metrics(): IndexMetrics
   /** After rows were removed: their room is there for others, and whoever measures the index sees it. */
   reclaim(): Promise<void>
   /** Waits for what runs. Closing twice is fine. */
@@ -45,6 +48,8 @@ export type IndexDatabase = AsyncDisposable & {
 export type IndexProbe = {
   /** Rejects where they can't. One cheap question. */
   look(): Promise<void>
+  /** How often that was asked, and how long the answer took. */
+  metrics(): IndexMetrics
   close(): Promise<void>
 }
 

@@ -18,6 +18,8 @@ export class MetadataReader {
   readonly #pollMs: number
   readonly #maxMs: number
   #known: SimulationMetadata | undefined
+  readonly #startedAt = performance.now()
+  readonly #counts = { metadataReads: 0, metadataWaitMs: 0 }
 
   constructor(database: Pick<IndexDatabase, 'metadata' | 'runId' | 'location'>, options: MetadataReaderOptions = {}) {
     const { pollMs, maxMs } = metadataReaderSettings(options)
@@ -28,8 +30,16 @@ export class MetadataReader {
 
   /** The metadata if it is there now, without waiting. */
   async peek(): Promise<SimulationMetadata | null> {
-    this.#known ??= (await this.#database.metadata.read()) ?? undefined
+    if (this.#known !== undefined) return this.#known
+    this.#counts.metadataReads++
+    this.#known = (await this.#database.metadata.read()) ?? undefined
+    this.#counts.metadataWaitMs = Math.round(performance.now() - this.#startedAt)
     return this.#known ?? null
+  }
+
+  /** How often it was looked for, and for how long. */
+  metrics(): Readonly<Record<string, number>> {
+    return { ...this.#counts, metadataKnown: Number(this.#known !== undefined) }
   }
 
   /** Rejects with `MetadataTimeoutError`, or with the signal's reason. */

@@ -70,3 +70,17 @@ export class LedgerMeter {
     }
   }
 }
+
+/** As flat figures, for a service's metrics: `ledgerClaimed`, `ledgerClaimMsP95`, … */
+export function ledgerFigures({ totals, claimSuccessRate, latency }: LedgerMetrics): Record<string, number> {
+  const named = Object.entries(totals).map(([name, value]) => [
+    `ledger${name[0]?.toUpperCase()}${name.slice(1)}`,
+    value,
+  ])
+  return {
+    ...Object.fromEntries(named),
+    ledgerClaimSuccessRate: claimSuccessRate,
+    ledgerClaimMsP95: latency.claim.p95,
+    ledgerCompleteMsP95: latency.complete.p95,
+  }
+}

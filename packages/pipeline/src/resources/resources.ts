@@ -46,6 +46,7 @@ export class Resources implements AsyncDisposable {
         name,
         kind: 'index',
         open: async () => probeIndexes(address),
+        metrics: probe => probe.metrics(),
         look: async probe => await probe.look(),
         close: async probe => await probe.close(),
       })

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
 import { IndexReadingError, IndexUnreachableError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
+import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { isStatementLost, isTransient, mapError } from './engine-errors.ts'
@@ -23,6 +24,7 @@ const TYPES: pg.CustomTypesConfig = {
 /** One schema of one server: its connections, and its errors as ours. */
 export class Connection {
   readonly schema: string
+  readonly meter = new IndexMeter()
   /** host:port/database, never a user or a password. */
   readonly location: string
   readonly #pool: pg.Pool
@@ -54,15 +56,17 @@ export class Connection {
   }
 
   async read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
-    return await this.#track(async () => {
-      try {
-        return (await this.#pool.query(this.#named(this.#query(sql, values)))).rows as T[]
-      } catch (error) {
-        if (!isStatementLost(error)) throw mapError(error, this.location)
-        this.#isPooled = true
-        return (await this.#mapped(() => this.#pool.query(this.#query(sql, values)))).rows as T[]
-      }
-    })
+    return await this.#track(() => this.meter.read(() => this.#readOnce<T>(sql, values)))
+  }
+
+  async #readOnce<T>(sql: string, values: SqlValue[]): Promise<T[]> {
+    try {
+      return (await this.#pool.query(this.#named(this.#query(sql, values)))).rows as T[]
+    } catch (error) {
+      if (!isStatementLost(error)) throw mapError(error, this.location)
+      this.#isPooled = true
+      return (await this.#mapped(() => this.#pool.query(this.#query(sql, values)))).rows as T[]
+    }
   }
 
   /** Whether it is there by now. */
@@ -82,7 +86,7 @@ export class Connection {
     return await this.#track(async () => {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#transact(work)
+          return await this.meter.transaction(() => this.#transact(work))
         } catch (error) {
           const undone = error instanceof Error && isTransient(error.cause)
           if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error

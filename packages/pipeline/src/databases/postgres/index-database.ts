@@ -68,6 +68,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     removedTicks: new StoredRemovedTicks(connection, REMOVED_TICKS),
     organisms: new PostgresOrganismRows(connection),
     series: new PostgresSeriesRows(connection),
+    metrics: () => connection.meter.snapshot(),
     reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),

@@ -32,6 +32,7 @@ export async function listRuns(address: string): Promise<string[]> {
 export function probeServer(address: string): IndexProbe {
   const connection = new Connection(address, 'public', LISTING)
   return {
+    metrics: () => connection.meter.snapshot(),
     async look() {
       await connection.read('select 1')
     },

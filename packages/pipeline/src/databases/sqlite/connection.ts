@@ -6,6 +6,7 @@ import { ClosedError } from 'tidemark'
 import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
 import { IndexGoneError, IndexReadingError, IndexUnreachableError, IndexVersionError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
+import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { isBusy, mapError } from './engine-errors.ts'
@@ -19,6 +20,7 @@ const OLDEST_SQLITE = [3, 51, 3] as const
  */
 export class Connection {
   readonly path: string
+  readonly meter = new IndexMeter()
   readonly #settings: IndexSettings
   /** null: opened for reading. */
   readonly #writer: Statements | null
@@ -67,7 +69,7 @@ export class Connection {
 
   async read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
     this.#requireOpen()
-    return await this.#retryWhileBusy(() => this.#reader.rows<T>(sql, ...values))
+    return await this.meter.read(() => this.#retryWhileBusy(() => this.#reader.rows<T>(sql, ...values)))
   }
 
   /** Whether it is there by now. */
@@ -81,7 +83,7 @@ export class Connection {
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireOpen()
     this.#nesting.check()
-    const turn = this.#queue.then(() => this.#transact(work))
+    const turn = this.#queue.then(() => this.meter.transaction(() => this.#transact(work)))
     this.#queue = turn.catch(() => undefined)
     return await turn
   }

@@ -66,6 +66,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     removedTicks: new StoredRemovedTicks(connection, REMOVED_TICKS),
     organisms: new SqliteOrganismRows(connection),
     series: new SqliteSeriesRows(connection),
+    metrics: () => connection.meter.snapshot(),
     reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { IndexUnreachableError } from '../errors.ts'
 import type { IndexProbe, IndexSettings } from '../index-database.ts'
+import { IndexMeter } from '../index-meter.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 import { requireInside } from './inside.ts'
@@ -31,11 +32,13 @@ export async function listRuns(address: string): Promise<string[]> {
 /** The folder is made with the first index in it; from then on it has to stay. */
 export function probeFolder(address: string): IndexProbe {
   const folder = folderOf(address)
+  const meter = new IndexMeter()
   let wasThere = false
   return {
+    metrics: () => meter.snapshot(),
     async look() {
       try {
-        await stat(folder)
+        await meter.read(() => stat(folder))
         wasThere = true
       } catch (error) {
         if (wasThere) throw new IndexUnreachableError(folder, error)

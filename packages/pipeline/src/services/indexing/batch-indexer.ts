@@ -3,11 +3,12 @@ import { ConfigError, type Duration } from 'tidemark'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { indexedRun } from '../../databases/indexed-run.ts'
-import { type MetadataReaderOptions, metadataReaderSettings } from '../../databases/metadata-reader.ts'
+import { MetadataReader, type MetadataReaderOptions, metadataReaderSettings } from '../../databases/metadata-reader.ts'
 import { parseDuration } from '../../duration.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { BatchLedger } from '../../ledger/batch-ledger.ts'
 import type { Gap } from '../../ledger/gap.ts'
+import { ledgerFigures } from '../../ledger/ledger-metrics.ts'
 import { type LedgerOptions, type LedgerSettings, ledgerSettings } from '../../ledger/ledger-options.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import type { ServiceContext } from '../service.ts'
@@ -58,6 +59,13 @@ const OPTIONS = [
   'metricsWindow',
 ]
 const MiB = 1024 * 1024
+
+type Metered = {
+  readonly database?: Pick<IndexDatabase, 'metrics'>
+  readonly reader?: MetadataReader
+  readonly ledger?: BatchLedger
+}
+
 /** Serialises what instances prepare; any number that nobody else uses for an advisory lock of the same database. */
 const PREPARE_LOCK = 7_310_579_614
 
@@ -74,6 +82,8 @@ export class BatchIndexer extends Indexer {
   #buffer: TickBuffer | undefined
   #gaps: GapWatch | undefined
   #permanentGaps = 0
+  /** Of the run that it is at, or was at last. */
+  #metered: Metered = {}
 
   constructor(definition: IndexerDefinition, options: BatchIndexerOptions) {
     refuseUnknown(options, OPTIONS)
@@ -110,13 +120,16 @@ export class BatchIndexer extends Indexer {
   }
 
   protected override async indexRun(database: IndexDatabase, context: ServiceContext): Promise<void> {
+    const reader = new MetadataReader(database, this.#options.metadata ?? {})
+    this.#metered = { database, ...(this.#has('metadata') && { reader }) }
     const metadata = this.#has('metadata')
-      ? await waitForMetadata(database, this.#options.metadata ?? {}, context)
+      ? await waitForMetadata(reader, database, this.#options.metadata ?? {}, context)
       : null
     if (context.signal.aborted) return
     const run = indexedRun(database, metadata)
     await this.#prepareTables(run)
     const ledger = metadata && (await this.#openLedger(database, metadata))
+    this.#metered = { ...this.#metered, ...(ledger && { ledger }) }
     await this.#loop(run, ledger, context)
   }
 
@@ -130,6 +143,9 @@ export class BatchIndexer extends Indexer {
       bufferedBytes: this.#buffer?.bytes ?? 0,
       openGaps: this.#gaps?.open ?? 0,
       permanentGaps: this.#permanentGaps,
+      ...this.#metered.database?.metrics(),
+      ...this.#metered.reader?.metrics(),
+      ...(this.#metered.ledger && ledgerFigures(this.#metered.ledger.metrics())),
     }
   }
 

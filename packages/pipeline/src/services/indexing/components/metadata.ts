@@ -1,7 +1,7 @@
 import type { SimulationMetadata } from '../../../contracts/tick.ts'
 import type { IndexDatabase } from '../../../databases/index-database.ts'
 import {
-  MetadataReader,
+  type MetadataReader,
   type MetadataReaderOptions,
   MetadataTimeoutError,
   metadataReaderSettings,
@@ -14,17 +14,17 @@ import { pauseFor } from '../../until-aborted.ts'
  * than `maxDuration` is reported, in case somebody has forgotten it.
  */
 export async function waitForMetadata(
-  database: IndexDatabase,
+  reader: MetadataReader,
+  { runId }: Pick<IndexDatabase, 'runId'>,
   options: MetadataReaderOptions,
   context: ServiceContext,
 ): Promise<SimulationMetadata | null> {
   const { signal } = context
-  const reader = new MetadataReader(database, options)
   const known = await reader.peek()
   // The index answers, so whatever was wrong with it is over.
   context.succeeded('open')
   if (known !== null) return known
-  using _waiting = context.waiting(`the metadata of run ${database.runId}`)
+  using _waiting = context.waiting(`the metadata of run ${runId}`)
   while (!signal.aborted) {
     try {
       const metadata = await reader.get({ signal })
