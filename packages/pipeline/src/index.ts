@@ -100,6 +100,14 @@ export {
 } from './databases/open-index.ts'
 export type { PackedBytes, PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
+export type { LetterKind, PipelineLetter } from './dead-letters/letter.ts'
+export {
+  type LetterFilter,
+  type LetterOutcome,
+  type LetterSelection,
+  PipelineLetters,
+  type RedrivenLetters,
+} from './dead-letters/pipeline-letters.ts'
 export { type Bytes, parseBytes, sizeText } from './disk/bytes.ts'
 export type { DiskPartStatus, DiskStatus } from './disk/disk-status.ts'
 export { DiskFullError } from './disk/guarded-outlet.ts'
@@ -116,6 +124,7 @@ export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
+export { type FailedBatch, failedBatches, retryFailed } from './ledger/operate-ledgers.ts'
 export { defaultLogger } from './logger.ts'
 export type { WindowedLatency } from './metrics/latency-window.ts'
 export {

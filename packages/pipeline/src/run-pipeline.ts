@@ -1,5 +1,6 @@
 import type { Logger, Tidemark } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
+import { PipelineLetters } from './dead-letters/pipeline-letters.ts'
 import type { DiskStatus } from './disk/disk-status.ts'
 import type { DiskWatch } from './disk/disk-watch.ts'
 import { guardedOutlet } from './disk/guarded-outlet.ts'
@@ -108,6 +109,11 @@ export class Pipeline implements AsyncDisposable {
    */
   async topics(): Promise<Tidemark> {
     return await this.#resources.topics()
+  }
+
+  /** What was given up: to be listed, redriven and discarded. */
+  async letters(): Promise<PipelineLetters> {
+    return new PipelineLetters(await this.#resources.letterPlaces())
   }
 
   /** Items that wait in the queues. */

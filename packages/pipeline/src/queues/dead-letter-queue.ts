@@ -20,6 +20,13 @@ const GROUP = 'letters'
 /** Nobody need be at work on them for years: the group must not be counted as dead. */
 const NEVER = '36500d'
 
+/** Longer than it takes to look at the others. */
+const COMES_BACK = '2s'
+const HELD_BYTES = 32 * 1024 ** 2
+
+export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
+export type LetterPage = { readonly letters: readonly KeptLetter[]; readonly next: number | null }
+
 /** A letter that nobody else gets until it is removed or put back. */
 export type TakenLetter = {
   readonly letter: DeadLetter
@@ -82,6 +89,58 @@ export class DeadLetterQueue {
       for (const { payload } of messages) letters.push(readLetter(payload))
     }
     return letters
+  }
+
+  /** As `list`, with what names each letter; a page begins after the place `after`. */
+  async page({
+    after = 0,
+    limit = 100,
+  }: {
+    readonly after?: number
+    readonly limit?: number
+  } = {}): Promise<LetterPage> {
+    const { admin } = this.#topics
+    const letters: KeptLetter[] = []
+    const waiting = await admin.completion(this.topic, { unfinished: true, after, limit })
+    // One by one: a letter can have megabytes.
+    for (const { id, messageId } of waiting) {
+      const { messages } = await admin.browse(this.topic, { after: id - 1, before: id + 1 })
+      for (const { payload, createdAt } of messages) {
+        letters.push({ letter: readLetter(payload), messageId, buriedAt: createdAt })
+      }
+    }
+    return { letters, next: waiting.length < limit ? null : (waiting.at(-1)?.id ?? null) }
+  }
+
+  /**
+   * Shows every letter that nobody has taken to somebody who says whether it was dealt with. The others are put back at the end;
+   * where they are too large to be held for so long, one by one, and come again a moment later.
+   */
+  async eachTaken(visit: (letter: KeptLetter) => Promise<'done' | 'keep'>): Promise<void> {
+    await using reader = this.#reader()
+    const seen = new Set<string>()
+    const kept: Delivery<DeadLetterMessage>[] = []
+    let bytes = 0
+    try {
+      for (let delivery = await reader.poll(0); delivery !== null; delivery = await reader.poll(0)) {
+        const { messageId, createdAt: buriedAt, payload } = delivery
+        if (seen.has(messageId)) {
+          kept.push(delivery)
+          return
+        }
+        seen.add(messageId)
+        const letter = deadLetterOf(payload)
+        if ((await visit({ letter, messageId, buriedAt })) === 'done') await delivery.ack()
+        else if (bytes + letter.originalMessage.length > HELD_BYTES)
+          await delivery.nack('Put back', { delay: COMES_BACK })
+        else {
+          bytes += letter.originalMessage.length
+          kept.push(delivery)
+        }
+      }
+    } finally {
+      await Promise.all(kept.map(delivery => delivery.nack('Put back', { delay: 0 })))
+    }
   }
 
   /** Letters that nobody has taken, the oldest first. Those neither removed nor put back are put back when this is disposed. */

@@ -4,6 +4,7 @@ import type { CheckedResources } from '../config/config.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
 import type { IndexProbe } from '../databases/index-database.ts'
 import { probeIndexes } from '../databases/open-index.ts'
+import type { LetterPlaces } from '../dead-letters/redrive-letter.ts'
 import { BoundedQueue } from '../queues/bounded-queue.ts'
 import type { Movable } from '../queues/worker-queue.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
@@ -63,6 +64,16 @@ export class Resources implements AsyncDisposable {
 
   queued(): number {
     return this.#queues.values().reduce((sum, { metrics: { items } }) => sum + items, 0)
+  }
+
+  /** Where dead letters are, and where they are redriven to: the first storage, as pipelines have one. */
+  async letterPlaces(): Promise<LetterPlaces> {
+    const [storage] = this.#storages.values()
+    return {
+      topics: await required(this.#topics, 'topics').value(),
+      storage: await required(storage, 'storage').value(),
+      indexes: Object.values(this.#config.indexes).map(({ address }) => address),
+    }
   }
 
   /** undefined: nobody has opened them yet, or they could not be. */

@@ -5,6 +5,9 @@ import { isRunId, requireRunId } from '../run-id.ts'
 export const BATCH_TOPIC = 'batch-topic'
 export const METADATA_TOPIC = 'metadata-topic'
 
+/** A header of an announcement that was made again for one indexer: the others have the batch. */
+export const FOR_INDEXER = 'tidemark-for-indexer'
+
 /**
  * A kill counts as an attempt, and says nothing against the batch in hand: a process that dies again and again for
  * reasons of its own must not make dead letters of whatever it had. How often a batch may really fail, its indexer

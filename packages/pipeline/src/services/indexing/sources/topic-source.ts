@@ -6,7 +6,12 @@ import { ContractError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import type { BindingMeter } from '../../../resources/binding-meter.ts'
 import { parseBatchKey } from '../../../storage/keys.ts'
-import { ANNOUNCEMENT_ATTEMPTS, type AnnouncementSettings, BATCH_TOPIC } from '../../notification-topics.ts'
+import {
+  ANNOUNCEMENT_ATTEMPTS,
+  type AnnouncementSettings,
+  BATCH_TOPIC,
+  FOR_INDEXER,
+} from '../../notification-topics.ts'
 import { untilAborted } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 import { openRunReader, type RunReader } from './run-reader.ts'
@@ -72,6 +77,11 @@ class TopicBatches implements OpenBatchSource {
   }
 
   async #accept(delivery: Delivery<TopicEnvelope>): Promise<SourceBatch | null> {
+    const { [FOR_INDEXER]: wanted } = delivery.headers
+    if (wanted !== undefined && wanted !== this.#run.indexer) {
+      await delivery.ack()
+      return null
+    }
     try {
       const info = checkedInfo(delivery.payload, this.#run.runId)
       return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info))

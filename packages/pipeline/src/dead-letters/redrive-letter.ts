@@ -1,0 +1,90 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Tidemark } from 'tidemark'
+import { BatchInfoSchema } from '../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
+import { decodeMetadata } from '../contracts/metadata-codec.ts'
+import { batchEnvelope, metadataEnvelope } from '../contracts/notifications.ts'
+import { tickHeadOf } from '../contracts/tick-codec.ts'
+import { IndexNotFoundError } from '../databases/errors.ts'
+import { openIndex } from '../databases/open-index.ts'
+import { retryFailed } from '../ledger/operate-ledgers.ts'
+import type { KeptLetter } from '../queues/dead-letter-queue.ts'
+import {
+  BATCH_TOPIC,
+  configureNotificationTopic,
+  FOR_INDEXER,
+  METADATA_TOPIC,
+  topicOfRun,
+} from '../services/notification-topics.ts'
+import { StoredTicks } from '../services/persistence/stored-ticks.ts'
+import { batchOf } from '../storage/batch.ts'
+import type { Storage } from '../storage/storage.ts'
+import { kindOf } from './letter.ts'
+
+export type LetterPlaces = {
+  readonly topics: Tidemark
+  readonly storage: Storage
+  /** Addresses of the runs' indexes: a batch that failed there may be claimed again. */
+  readonly indexes: readonly string[]
+}
+
+/** Does what could not be done before. Rejects with what is still wrong; the letter stays then. */
+export async function redriveLetter(kept: KeptLetter, places: LetterPlaces): Promise<void> {
+  const { originalMessage: bytes } = kept.letter
+  switch (kindOf(kept.letter)) {
+    case 'tick':
+      return await storeTick(bytes, places)
+    case 'metadata': {
+      const info = await places.storage.writeMetadata(decodeMetadata(bytes))
+      const topic = topicOfRun(METADATA_TOPIC, info.runId)
+      return await announce(places, topic, metadataEnvelope(info), info.storageKey)
+    }
+    case 'batch':
+      return await indexAgain(kept, places)
+    case 'other':
+      throw new Error(`Nobody knows what to do with a ${kept.letter.messageType}. Discard it, or deal with it yourself`)
+  }
+}
+
+/** A batch of its own, unless somebody has stored it meanwhile. */
+async function storeTick(bytes: Uint8Array, places: LetterPlaces): Promise<void> {
+  const { runId, tick } = tickHeadOf(bytes)
+  const { storage } = places
+  if ((await new StoredTicks(storage).between(runId, tick, tick)).has(tick)) return
+  const stored = await storage.writeBatch(batchOf([{ runId, tick, bytes }]))
+  await announce(places, topicOfRun(BATCH_TOPIC, runId), batchEnvelope(stored), stored.storageKey)
+}
+
+/** By its indexer alone. The file is verified first: one that is corrupt or in quarantine would only come back. */
+async function indexAgain({ letter, messageId }: KeptLetter, places: LetterPlaces): Promise<void> {
+  const { storageKey } = fromBinary(BatchInfoSchema, letter.originalMessage)
+  const info = await places.storage.describeBatch(storageKey)
+  for (const address of places.indexes) {
+    if (await isRetried(address, info.runId, letter.sourceService, storageKey)) return
+  }
+  const topic = topicOfRun(BATCH_TOPIC, info.runId)
+  await configureNotificationTopic(places.topics, topic)
+  const headers = { [FOR_INDEXER]: letter.sourceService }
+  // Under another name: under the file's own it has been announced.
+  await places.topics.publish(topic, batchEnvelope(info), { messageId: `${storageKey}#${messageId}`, headers })
+}
+
+/** Where the indexer takes its batches from the storage, its ledger says that this one failed. */
+async function isRetried(address: string, runId: string, indexer: string, key: string): Promise<boolean> {
+  try {
+    await using database = await openIndex(address, runId, { create: false })
+    return await retryFailed(database, indexer, key)
+  } catch (error) {
+    if (error instanceof IndexNotFoundError) return false
+    throw error
+  }
+}
+
+async function announce(
+  { topics }: LetterPlaces,
+  topic: string,
+  envelope: ReturnType<typeof batchEnvelope>,
+  messageId: string,
+): Promise<void> {
+  await configureNotificationTopic(topics, topic)
+  await topics.publish(topic, envelope, { messageId })
+}
