@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import {
@@ -14,6 +14,7 @@ import {
   topicOfRun,
 } from '@tidemark/pipeline'
 import { open } from 'tidemark'
+import { MAIN, SMALL_AND_FAST } from '../packages/pipeline/test/whole/world.ts'
 import { temporaryFolder } from '../testing/databases.ts'
 import { spawnScript } from '../testing/processes.ts'
 
@@ -23,7 +24,7 @@ describe('the indexer of the guide', () => {
   it('counts who is alive in every tick', async () => {
     using folder = temporaryFolder()
     const runId = makeRunId()
-    const index = `sqlite:${join(folder.path, 'data/indexes')}`
+    const index = `sqlite:${join(folder.path, 'data/index')}`
     await produce(join(folder.path, 'data'), runId)
     await using database = await openIndex(index, runId)
     await database.metadata.write(metadataOf(runId))
@@ -42,12 +43,30 @@ describe('the indexer of the guide', () => {
     assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
   })
 
-  it('is what the guide shows, in under 40 lines', () => {
-    const code = readFileSync(EXAMPLE, 'utf8')
-    const guide = readFileSync(new URL('../docs/writing-an-indexer.md', import.meta.url), 'utf8')
-    assert.ok(guide.includes(code), 'docs/writing-an-indexer.md differs from examples/population-indexer.ts')
-    assert.ok(code.trimEnd().split('\n').length < 40)
+  it('runs inside a configuration with everything else, from the command', async () => {
+    using folder = temporaryFolder()
+    // With nothing installed beside them.
+    for (const name of ['population.ts', 'tidemark.config.ts']) {
+      copyFileSync(new URL(`population/${name}`, import.meta.url), join(folder.path, name))
+    }
+    const args = ['start', '--ticks', '30', '--no-server', '--json']
+    await using script = spawnScript(MAIN, args, { cwd: folder.path, env: SMALL_AND_FAST })
+    assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
+    const { runId, config } = JSON.parse(script.lines[0] ?? '')
+    assert.equal(config, 'tidemark.config.ts')
+    await using database = await openIndex(`sqlite:${join(folder.path, 'data/index')}`, runId)
+    const [counted] = await database.read<object>('select count(*) as ticks, min(alive) > 0 as lives from population')
+    assert.deepEqual({ ...counted }, { ticks: 31, lives: 1 })
   })
+
+  for (const name of ['population/population.ts', 'population/tidemark.config.ts', 'population-indexer.ts']) {
+    it(`is what the guide shows: ${name}`, () => {
+      const code = readFileSync(new URL(name, import.meta.url), 'utf8')
+      const guide = readFileSync(new URL('../docs/writing-an-indexer.md', import.meta.url), 'utf8')
+      assert.ok(guide.includes(code), `docs/writing-an-indexer.md differs from examples/${name}`)
+      assert.ok(code.trimEnd().split('\n').length < 40)
+    })
+  }
 })
 
 /** Three ticks: in tick n, n + 1 are alive, and one is dead. */

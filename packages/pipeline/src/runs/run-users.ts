@@ -6,10 +6,10 @@ import { FolderInUseError, lockFolder } from '../databases/folder-lock.ts'
 import { isIndexInUse } from '../databases/open-index.ts'
 import { type RunPlaces, stateOfRun } from './run-places.ts'
 
-/** Indexers send a heartbeat every 10 s (`run-reader.ts`): three of them missing, and nobody is there any more. */
-const SILENT_MS = 30_000
+/** Indexers send a heartbeat every 5 s (`run-reader.ts`): four of them missing, and nobody is there any more. */
+const SILENT_MS = 20_000
 /** Within this time of a group's last heartbeat a consumer may have begun that was not reported yet. */
-const NEW_MS = 12_000
+const NEW_MS = 6_000
 
 /** Why the run can't be removed; nothing where nobody works on it. */
 export async function usersOf(
@@ -59,7 +59,7 @@ async function consumersOf({ admin }: Tidemark, topic: string, isCertain: boolea
     .map(({ group }) => `'${group}' had a heartbeat a moment ago; if it has stopped, try again in ${NEW_MS / 1_000} s`)
 }
 
-/** By a clock that may be another machine's: half a minute is enough for those that keep time at all. */
+/** By a clock that may be another machine's: 20 s are enough for those that keep time at all. */
 const isRecent = (at: Date, withinMs: number): boolean => Date.now() - at.getTime() < withinMs
 
 /** `<host>/<process id>/<which>`: a process of this machine that was killed can't say that it ended. */

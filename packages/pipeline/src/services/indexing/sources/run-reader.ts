@@ -25,7 +25,7 @@ export type RunReader = {
 const LONGEST_EXTEND_MS = 60_000
 
 /** Often enough that whoever wants to remove the run sees that somebody is at it. */
-const HEARTBEAT = { interval: '10s', timeout: '5m' } as const
+const HEARTBEAT = { interval: '5s', timeout: '5m' } as const
 
 /** A reader of one run's announcements, from the first on. Subscribed when it resolves. */
 export async function openRunReader(
