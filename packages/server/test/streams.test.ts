@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { until } from '../../../testing/until.ts'
 import { tailTopic } from '../src/streams/tail-topic.ts'
 import { serve } from './servers.ts'
-import { Listener } from './streams.ts'
+import { Listener, type Received } from './streams.ts'
 
 const TAIL = '/api/v1/topics/work/messages/tail'
 const payloads = ({ events }: Listener): unknown[] => events.map(({ data }) => data.payload)
@@ -135,29 +135,44 @@ describe('the stream of events', () => {
     assert.deepEqual(nacked.data.error, { name: 'Error', message: 'no' })
   })
 
-  it('goes on after the last event that was seen, while somebody listens', async () => {
+  it('goes on after the last event that was seen, while somebody listens, and says where it can not', async () => {
     await using server = await serve()
+    const deleted =
+      (topic: string) =>
+      ({ event, data }: Received) =>
+        event === 'topic' && data.topic === topic
+    const skipped = ({ event }: Received) => event === 'skipped'
     await using first = await Listener.open(server.url, '/api/v1/events')
     await server.tm.configureTopic('a')
     await server.tm.admin.deleteTopic('a')
-    const seen = await first.next(({ data }) => data.topic === 'a', 'the first event')
+    const seen = await first.next(deleted('a'), 'the first event')
     await server.tm.configureTopic('b')
     await server.tm.admin.deleteTopic('b')
-    await first.next(({ data }) => data.topic === 'b', 'the second event')
+    await first.next(deleted('b'), 'the second event')
     await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
-    await second.next(({ data }) => data.topic === 'b', 'the event that was missed')
-    assert.equal(
-      second.events.some(({ data }) => data.topic === 'a'),
-      false,
-    )
+    await second.next(deleted('b'), 'the event that was missed')
+    assert.deepEqual([second.events.some(deleted('a')), second.events.some(skipped)], [false, false])
     await using other = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': 'other-1' })
-    await server.tm.configureTopic('c')
-    await server.tm.admin.deleteTopic('c')
-    await other.next(({ data }) => data.topic === 'c', 'the event that is new')
-    assert.equal(
-      other.events.some(({ data }) => data.topic === 'b'),
-      false,
-    )
+    const told = await other.next(skipped, 'what was skipped')
+    assert.deepEqual(told.data, { reason: 'restarted', lastEventId: 'other-1' })
+    assert.equal(other.events.some(deleted('b')), false)
+  })
+
+  it('says that it skipped what is no longer kept', async () => {
+    await using server = await serve()
+    await using first = await Listener.open(server.url, '/api/v1/events')
+    await server.tm.configureTopic('work')
+    const ofTopic = ({ event }: Received) => event === 'topic'
+    const redriveNothing = () => server.tm.admin.redrive('work', { all: true })
+    await redriveNothing()
+    const seen = await first.next(ofTopic, 'the first event')
+    // One event each, and a thousand are kept.
+    for (let n = 0; n < 1_050; n++) await redriveNothing()
+    await until(() => first.events.filter(ofTopic).length > 1_050, { what: 'all of them' })
+    await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
+    const told = await second.next(({ event }) => event === 'skipped', 'what was skipped')
+    assert.deepEqual(told.data, { reason: 'too-old', lastEventId: seen.id })
+    assert.ok(second.events.filter(ofTopic).length > 900)
   })
 
   it('drops a reader that takes nothing', async () => {

@@ -6,6 +6,7 @@ import type { Reason } from '../health/reasons.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
+import { EventSchema } from '../schemas/events.ts'
 import { HealthSchema, LiveSchema, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { visibleEvent, visibleMetrics } from '../security/visible.ts'
 import { identityOf } from '../security/visit.ts'
@@ -128,10 +129,12 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     scope: 'some',
     summary: 'Stream all events as server-sent events',
     says:
-      'topic: a change in a topic. activity: messages published, received and acknowledged, summed up per second. ' +
+      'topic: an event of this process. activity: messages published, received and acknowledged by all processes, summed up per second. ' +
+      'change: a topic or group that appeared, went or changed, found in the database. ' +
       'service: a service changed its state or failed. pipeline: the status of the services. run: the indexed range of the newest run. ' +
-      'A reader that is too slow is disconnected; Last-Event-ID continues where it stopped, as long as those events are kept.',
-    answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': Type.String() } } },
+      'A reader that is too slow is disconnected; Last-Event-ID continues where it stopped, as long as those events are kept; ' +
+      'skipped says that they are not.',
+    answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': EventSchema } } },
     raw: true,
     async handle({ request, reply }) {
       const last = request.headers['last-event-id']

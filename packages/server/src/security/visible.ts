@@ -5,7 +5,8 @@ type Data = { readonly topic?: unknown; readonly topics?: unknown; readonly at?:
 
 /** What of an event its reader may see. Of what is not said by topic, a reader whose role is limited to topics sees nothing. */
 export function visibleEvent(identity: Identity, event: ServerEvent): ServerEvent | undefined {
-  if (!isLimited(identity, 'read')) return event
+  // That something was skipped says nothing of what it was.
+  if (!isLimited(identity, 'read') || event.event === 'skipped') return event
   const { topic, topics, at } = dataOf(event)
   if (typeof topic === 'string') return sees(identity, 'read', topic) ? event : undefined
   const visible = topicsOf(topics, name => sees(identity, 'read', name))

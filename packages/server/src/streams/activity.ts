@@ -1,20 +1,27 @@
 import type { EventName, Tidemark } from 'tidemark'
 
 /** What happens with every page: told as sums, so that a busy topic does not flood its readers. */
-const SUMMED = ['published', 'received', 'acked', 'filtered', 'released', 'retried'] as const satisfies EventName[]
+export const SUMMED = [
+  'published',
+  'received',
+  'acked',
+  'filtered',
+  'released',
+  'retried',
+] as const satisfies EventName[]
 
-type Sums = { [name in (typeof SUMMED)[number]]?: number }
+export type Sums = { [name in (typeof SUMMED)[number]]?: number }
 
 export class Activity {
-  #byTopic = new Map<string, Sums>()
+  #toTell = new Map<string, Sums>()
+  #own = new Map<string, Sums>()
 
-  /** The returned function ends it. */
+  /** Of this process, as it happens. The returned function ends it. */
   listen(topics: Tidemark): () => void {
     const ends = SUMMED.map(name =>
       topics.on(name, ({ topic, count }) => {
-        const sums = this.#byTopic.get(topic) ?? {}
-        sums[name] = (sums[name] ?? 0) + count
-        this.#byTopic.set(topic, sums)
+        add(this.#toTell, topic, { [name]: count })
+        add(this.#own, topic, { [name]: count })
       }),
     )
     return () => {
@@ -22,11 +29,32 @@ export class Activity {
     }
   }
 
+  /** Of other processes. */
+  addOthers(sums: ReadonlyMap<string, Sums>): void {
+    for (const [topic, each] of sums) add(this.#toTell, topic, each)
+  }
+
+  /** What this process has done since it was last asked. */
+  takeOwn(): ReadonlyMap<string, Sums> {
+    const own = this.#own
+    this.#own = new Map()
+    return own
+  }
+
   /** What came since it was last asked; undefined where nothing did. */
   take(): { readonly topics: { readonly [topic: string]: Sums } } | undefined {
-    if (this.#byTopic.size === 0) return undefined
-    const topics = Object.fromEntries(this.#byTopic)
-    this.#byTopic = new Map()
+    if (this.#toTell.size === 0) return undefined
+    const topics = Object.fromEntries(this.#toTell)
+    this.#toTell = new Map()
     return { topics }
   }
+}
+
+function add(to: Map<string, Sums>, topic: string, more: Sums): void {
+  const sums = to.get(topic) ?? {}
+  for (const name of SUMMED) {
+    const count = more[name]
+    if (count !== undefined) sums[name] = (sums[name] ?? 0) + count
+  }
+  to.set(topic, sums)
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { EventName, Events, Tidemark } from 'tidemark'
 import type { Settings } from '../options.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import type { RunIndexes } from '../runs/run-indexes.ts'
 import { Activity } from './activity.ts'
+import { DatabaseWatch } from './database-watch.ts'
 import type { EventStream, ServerEvent } from './event-stream.ts'
 
 /** For readers that come back: so many events are kept. */
@@ -50,16 +52,17 @@ const TOLD: readonly EventName[] = [
 ]
 
 /**
- * One stream of everything, for all who listen: `topic` (an event of a topic), `activity` (what was published, received and
- * acked, summed up), `service` (a change of the pipeline), `pipeline` (its status) and `run` (how far the newest run is
- * indexed). It listens and looks only while somebody reads.
+ * One stream of everything, for all who listen: `topic` (an event of this process), `activity` (what all processes have published,
+ * received and acked, summed up), `change` (what was found in the database), `service` (a change of the pipeline), `pipeline`
+ * (its status), `run` (how far the newest run is indexed) and `skipped`. It listens and looks only while somebody reads, and
+ * once for all of them.
  */
 export class EventHub {
   readonly #settings: Settings
   readonly #runs: RunIndexes | undefined
   readonly #readers = new Set<EventStream>()
-  /** Tells this life of the server from others: an id of another one can't be gone on from. */
-  readonly #life = randomBytes(4).toString('hex')
+  /** Since somebody listens without a break: an id from before, or of another server, can't be gone on from. */
+  #life = ''
   readonly #last = new Map<string, string>()
   #kept: { readonly number: number; readonly event: ServerEvent }[] = []
   #number = 0
@@ -72,7 +75,10 @@ export class EventHub {
 
   /** Feeds the reader until it goes away, from where it was where that is still known. */
   async follow(stream: EventStream, lastEventId: string | undefined): Promise<void> {
-    this.#stop ??= this.#start()
+    if (this.#stop === undefined) {
+      this.#life = randomBytes(4).toString('hex')
+      this.#stop = this.#start()
+    }
     for (const event of this.#since(lastEventId)) stream.push(event)
     this.#readers.add(stream)
     await new Promise<void>(resolve => {
@@ -94,8 +100,11 @@ export class EventHub {
   #since(lastEventId: string | undefined): ServerEvent[] {
     const [life, number] = lastEventId?.split('-') ?? []
     const known = [...this.#last].map(([event, data]): ServerEvent => ({ event, data: JSON.parse(data) }))
-    if (life !== this.#life || !/^\d{1,15}$/.test(number ?? '')) return known
-    return this.#kept.filter(each => each.number > Number(number)).map(({ event }) => event)
+    if (lastEventId === undefined) return known
+    if (life !== this.#life || !/^\d{1,15}$/.test(number ?? '')) return [skipped('restarted', lastEventId), ...known]
+    const oldest = this.#kept[0]?.number ?? this.#number + 1
+    const missed = this.#kept.filter(each => each.number > Number(number)).map(({ event }) => event)
+    return oldest > Number(number) + 1 ? [skipped('too-old', lastEventId), ...known, ...missed] : missed
   }
 
   #tell(event: string, data: unknown): void {
@@ -127,6 +136,7 @@ export class EventHub {
             ),
           ]),
     ]
+    const watch = topics && this.#watch(topics, activity)
     let isLooking = false
     const look = (): void => {
       const summed = activity.take()
@@ -144,8 +154,34 @@ export class EventHub {
     timer.unref()
     return () => {
       clearInterval(timer)
+      watch?.()
       for (const end of ends) end()
     }
+  }
+
+  /** Looks at the database again and again, but for no more than a tenth of the time. The returned function ends it. */
+  #watch(topics: Tidemark, activity: Activity): () => void {
+    const ended = new AbortController()
+    const { signal } = ended
+    const watch = new DatabaseWatch()
+    const look = async (): Promise<void> => {
+      const stats = await topics.admin.stats({ maxAge: 0 })
+      const { changes, sums } = watch.compare(stats, activity.takeOwn())
+      if (signal.aborted) return
+      activity.addOthers(sums)
+      for (const change of changes) this.#tell('change', change)
+    }
+    const run = async (): Promise<void> => {
+      while (!signal.aborted) {
+        const begun = performance.now()
+        // What does not answer now is compared with what it says when it does; that it does not, events of this process tell.
+        await look().catch(error => this.#settings.logger.debug({ err: error }, 'the topics could not be looked at'))
+        const tookMs = performance.now() - begun
+        await delay(Math.max(LOOK_MS, tookMs * 9), undefined, { signal, ref: false }).catch(() => undefined)
+      }
+    }
+    void run()
+    return () => ended.abort()
   }
 
   #listen(topics: Tidemark): (() => void)[] {
@@ -168,6 +204,11 @@ export class EventHub {
     if (newest !== undefined && this.#stop !== undefined) this.#tellState('run', newest)
   }
 }
+
+const skipped = (reason: 'restarted' | 'too-old', lastEventId: string): ServerEvent => ({
+  event: 'skipped',
+  data: { reason, lastEventId: lastEventId.slice(0, 100) },
+})
 
 /** Errors as what they say; no stack leaves the process. */
 function toPlain(event: Events[EventName]): object {

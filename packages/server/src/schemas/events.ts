@@ -1,0 +1,82 @@
+import { type TSchema, Type } from 'typebox'
+import { SUMMED } from '../streams/activity.ts'
+import { Count, nullable, strict } from './common.ts'
+import { share } from './shared.ts'
+
+const Topic = Type.String()
+const Group = Type.String({ description: 'Empty in a queue.' })
+const Sum = Type.Optional(Count)
+
+const Activity = strict(
+  {
+    topics: Type.Record(Type.String(), strict(Object.fromEntries(SUMMED.map(name => [name, Sum])))),
+  },
+  { description: 'What all processes did with messages since the last event of this kind, by topic.' },
+)
+
+const Change = Type.Union(
+  [
+    strict({ kind: Type.Enum(['topic-appeared', 'topic-gone']), topic: Topic }),
+    strict({ kind: Type.Literal('group-appeared'), topic: Topic, group: Group, status: Type.String() }),
+    strict({ kind: Type.Literal('group-gone'), topic: Topic, group: Group }),
+    strict({
+      kind: Type.Literal('group-status'),
+      topic: Topic,
+      group: Group,
+      status: Type.String(),
+      before: Type.String(),
+    }),
+    strict({ kind: Type.Literal('dead-letters'), topic: Topic, group: Group, deadLetters: Count, before: Count }),
+  ],
+  { description: 'A change that was found in the database, by whatever process it was made.' },
+)
+
+const TopicEvent = Type.Object(
+  { name: Type.String({ description: 'As in the library, such as group-dead.' }), topic: Type.Optional(Topic) },
+  { additionalProperties: true, description: 'An event of this process, with its own fields.' },
+)
+
+const Failure = strict({ name: Type.String(), message: Type.String() })
+const ServiceEvent = Type.Union([
+  strict({ type: Type.Literal('state'), service: Type.String(), state: Type.String(), before: Type.String() }),
+  strict({ type: Type.Literal('error'), service: Type.String(), action: Type.String(), error: Failure }),
+  strict({ type: Type.Literal('recovered'), service: Type.String(), action: Type.String() }),
+])
+
+const PipelineEvent = strict({
+  healthy: Type.Boolean(),
+  services: Type.Array(
+    strict({
+      name: Type.String(),
+      state: Type.String(),
+      healthy: Type.Boolean(),
+      waitingFor: nullable(Type.String()),
+      metrics: Type.Record(Type.String(), Type.Number()),
+    }),
+  ),
+})
+
+const Range = nullable(strict({ tickStart: Type.Integer(), tickEnd: Type.Integer(), ticks: Count }))
+const RunEvent = strict({ runId: Type.String(), environment: Range, organisms: Range, series: Range })
+
+const Skipped = strict(
+  { reason: Type.Enum(['restarted', 'too-old']), lastEventId: Type.String() },
+  { description: 'Events between Last-Event-ID and the next one are not known here any more.' },
+)
+
+const event = (name: string, data: TSchema): TSchema =>
+  strict({ id: Type.Optional(Type.String()), event: Type.Literal(name), data })
+
+/** One event: its fields as the stream has them, with `data` parsed. */
+export const EventSchema = share(
+  'ServerEvent',
+  Type.Union([
+    event('topic', share('TopicEvent', TopicEvent)),
+    event('activity', share('ActivityEvent', Activity)),
+    event('change', share('ChangeEvent', Change)),
+    event('service', share('ServiceEvent', ServiceEvent)),
+    event('pipeline', share('PipelineEvent', PipelineEvent)),
+    event('run', share('RunEvent', RunEvent)),
+    event('skipped', share('SkippedEvent', Skipped)),
+  ]),
+)
