@@ -32,6 +32,8 @@ export type Command = {
   readonly examples: readonly [Example, ...Example[]]
   /** It sees to `interrupted` itself, and ends in good order. */
   readonly endsItself?: true
+  /** It goes on with its work when nobody reads its output any more. */
+  readonly outlivesReader?: true
   /** What was given is read, and refused, before anything is opened. */
   run(given: Given, surroundings: Surroundings): Promise<ExitCode>
 }

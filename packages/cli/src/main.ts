@@ -3,6 +3,7 @@
 import { run } from './cli.ts'
 import { EXIT } from './exit-codes.ts'
 import { Output } from './output/output.ts'
+import { onUnread } from './output/unread.ts'
 import { beginWithLeanAllocator } from './start/lean-allocator.ts'
 
 /** npm hands a Ctrl-C on to what has had it already; only one that comes later means that somebody will not wait. */
@@ -29,16 +30,21 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 // `tidemark tail orders | head`: whoever read has had enough.
+function endUnread(): void {
+  isUnread = true
+  interrupted.abort()
+  if (!endsItself) process.exit(EXIT.done)
+}
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
-    isUnread = true
-    interrupted.abort()
-    if (!endsItself) process.exit(EXIT.done)
+    endUnread()
   })
 }
 
 const code = await run(words, { output, environment, interrupted: interrupted.signal }, command => {
   endsItself = command.endsItself === true
+  // Others write what they have and end anyway.
+  if (endsItself && !command.outlivesReader) onUnread(stdout.fd, endUnread)
 })
 process.exitCode = isUnread ? EXIT.done : code

@@ -57,6 +57,21 @@ describe('a stream', () => {
     }
     assert.equal((await both.ended).err, '')
   })
+
+  for (const command of ['tail orders --last 1', 'tail orders --last 1 --json', 'start --json --no-server']) {
+    it(`ends at once when its reader has, though it has nothing more to write: ${command}`, async t => {
+      if (process.platform !== 'linux') return t.skip('only Linux tells whether a pipe has a reader')
+      using folder = temporaryFolder()
+      await using database = await (ENGINES[0] ?? assert.fail()).fresh()
+      await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+      await tm.publish('orders', 'the only one')
+      const line = `${COMMAND} ${command} | head -n 1; echo "ended with \${PIPESTATUS[0]}"`
+      const options = { database: database.url, cwd: folder.path }
+      await using both = new RunningCommand('bash', ['-c', line], options)
+      await both.waitFor(/ended with 0/)
+      assert.equal((await both.ended).err, '')
+    })
+  }
 })
 
 describe('a backfill', () => {

@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
 import { progressBar } from '../output/progress-bar.ts'
 import { ago } from '../output/units.ts'
+import { visible } from '../output/visible.ts'
 
 const WHOSE = [{ name: 'topic' }, { name: 'group' }] as const
 const LOOK_MS = 200
@@ -150,7 +151,7 @@ async function find(tm: Tidemark, given: Given): Promise<BackfillProgress> {
 function lineOf({ status, progress: share, processed, ratePerSecond, etaMs, error }: BackfillProgress): string {
   const parts = [progressBar(share), status, `${processed} messages`, `${Math.round(ratePerSecond)}/s`]
   if (etaMs !== null) parts.push(`${ago(etaMs)} left`)
-  if (error !== null) parts.push(error)
+  if (error !== null) parts.push(visible(error))
   return parts.join('  ')
 }
 

@@ -30,6 +30,7 @@ export const publish: Command = {
     },
   ],
   endsItself: true,
+  outlivesReader: true,
   run: (given, surroundings) => {
     const publishAll = given.list('payload').length > 0 ? one(given, surroundings) : lines(given, surroundings)
     return withTopics(given, surroundings, publishAll)

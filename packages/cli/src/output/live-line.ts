@@ -1,4 +1,5 @@
 import type { TextStream } from './output.ts'
+import { visible } from './visible.ts'
 
 const ERASE_LINE = '\r\u001b[2K'
 const EVERY_MS = 200
@@ -18,7 +19,7 @@ export class LiveLine {
   draw(text: () => string): void {
     if (!this.#isWanted || performance.now() - this.#drawnAt < EVERY_MS) return
     this.#drawnAt = performance.now()
-    this.#stream.write(`${ERASE_LINE}${text()}`)
+    this.#stream.write(`${ERASE_LINE}${visible(text())}`)
   }
 
   clear(): void {

@@ -14,10 +14,9 @@ export function messageLine(message: StoredMessage, output: Output): string {
   return [...head, payloadText(payload)].join('  ')
 }
 
-/** Control characters would reach the terminal as orders to it. */
 export const payloadText = (payload: string | Uint8Array): string =>
   typeof payload === 'string'
-    ? payload.replaceAll(/\p{Cc}/gu, each => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    ? payload
     : `${payload.length} bytes: ${Buffer.from(payload.subarray(0, 64)).toString('hex')}${payload.length > 64 ? '…' : ''}`
 
 function parsed(payload: string | Uint8Array): unknown {

@@ -1,7 +1,7 @@
-import { styleText } from 'node:util'
 import { redact } from '../redact.ts'
 import { toJson } from './json.ts'
 import { LiveLine } from './live-line.ts'
+import { marked, shown } from './visible.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -46,16 +46,17 @@ export class Output {
 
   /** For people, on standard error, so that it is in nobody's way. */
   note(text: string): void {
-    this.#options.stderr.write(`${redact(text)}\n`)
+    this.#options.stderr.write(paragraph(redact(text)))
   }
 
   complain(error: { readonly code: string; readonly message: string }): void {
     const { code } = error
     const message = redact(error.message)
     if (this.json) this.#options.stderr.write(`${toJson({ error: { code, message } })}\n`)
-    else this.#options.stderr.write(`${this.#paint('red', 'error', this.#options.stderr)} ${message}\n`)
+    else this.#options.stderr.write(paragraph(`${this.#paint('red', 'error', this.#options.stderr)} ${message}`))
   }
 
+  /** For text that goes to `result` or `next`. */
   paint(colour: Colour, text: string): string {
     return this.#paint(colour, text, this.#options.stdout)
   }
@@ -63,8 +64,11 @@ export class Output {
   #paint(colour: Colour, text: string, stream: TextStream): string {
     const { NO_COLOR, TERM } = this.#options.environment
     const isWanted = stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
-    return isWanted ? styleText(colour, text, { validateStream: false }) : text
+    return isWanted ? marked(colour, text) : text
   }
 }
 
-const lines = (text: readonly string[]): string => text.map(line => `${line}\n`).join('')
+const lines = (text: readonly string[]): string => text.map(line => `${shown(line)}\n`).join('')
+
+/** Its further lines are set in, so that none of them can pass for another message. */
+const paragraph = (text: string): string => `${text.split('\n').map(shown).join('\n  ')}\n`

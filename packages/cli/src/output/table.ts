@@ -1,9 +1,11 @@
-import { stripVTControlCharacters } from 'node:util'
+import { widthOf } from './visible.ts'
 
 /** Columns as wide as they need to be; numbers to the right. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string[] {
   if (rows.length === 0) return ['(none)']
-  const widths = headings.map((heading, at) => Math.max(heading.length, ...rows.map(row => widthOf(row[at] ?? ''))))
+  const widths = headings.map((heading, at) =>
+    Math.max(heading.length, ...rows.map(row => widthOf(String(row[at] ?? '')))),
+  )
   const line = (cells: readonly (string | number)[]): string =>
     cells
       .map((cell, at) => padded(cell, widths[at] ?? 0))
@@ -18,9 +20,7 @@ export function facts(pairs: readonly (readonly [string, string | number])[]): s
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`)
 }
 
-const widthOf = (cell: string | number): number => stripVTControlCharacters(String(cell)).length
-
 function padded(cell: string | number, width: number): string {
-  const room = ' '.repeat(Math.max(0, width - widthOf(cell)))
+  const room = ' '.repeat(Math.max(0, width - widthOf(String(cell))))
   return typeof cell === 'number' ? room + cell : cell + room
 }

@@ -24,7 +24,7 @@ export class RecentProblems {
 function textOf(fields: object, message: string): string {
   const { service, action, err } = fields as { service?: unknown; action?: unknown; err?: unknown }
   const problem = err instanceof Error ? err.message : undefined
-  // A message of several lines would push the screen up, and one that quotes a file could move the cursor.
+  // A message of several lines would push the screen up, and one that quotes a file could move the cursor or turn text round.
   const text = [service, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
-  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
+  return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
 }
