@@ -7,6 +7,7 @@ import * as deadLetters from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import * as groups from './commands/groups.ts'
 import { inspect } from './commands/inspect.ts'
+import * as letters from './commands/letters.ts'
 import { migrate } from './commands/migrate.ts'
 import { publish } from './commands/publish.ts'
 import { repair } from './commands/repair.ts'
@@ -23,6 +24,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'groups', summary: 'list, pause, resume, reset and remove consumer groups' },
   { name: 'claims', summary: 'list the messages that consumers hold; release a claim' },
   { name: 'dead-letters', summary: 'list, inspect, redrive and discard dead letters' },
+  { name: 'letters', summary: 'list, inspect, redrive and discard what the pipeline gave up' },
   { name: 'token', summary: 'create, list and revoke tokens of the HTTP server' },
   { name: 'backfill', summary: 'deliver earlier messages to a late consumer group' },
   { name: 'config', summary: 'write, check and show the configuration of a pipeline' },
@@ -55,6 +57,12 @@ export const COMMANDS: readonly Command[] = [
   deadLetters.inspect,
   deadLetters.redrive,
   deadLetters.discard,
+  letters.list,
+  letters.inspect,
+  letters.redrive,
+  letters.discard,
+  letters.failed,
+  letters.retry,
   backfill.start,
   backfill.progress,
   backfill.cancel,

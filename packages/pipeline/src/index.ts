@@ -124,7 +124,7 @@ export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
-export { type FailedBatch, failedBatches, retryFailed } from './ledger/operate-ledgers.ts'
+export { type FailedBatch, failedBatches, RunLedgers, retryFailed } from './ledger/operate-ledgers.ts'
 export { defaultLogger } from './logger.ts'
 export type { WindowedLatency } from './metrics/latency-window.ts'
 export {

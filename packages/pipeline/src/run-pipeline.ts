@@ -6,6 +6,7 @@ import type { DiskWatch } from './disk/disk-watch.ts'
 import { guardedOutlet } from './disk/guarded-outlet.ts'
 import { watchDisk } from './disk/watch-pipeline.ts'
 import { parseDuration } from './duration.ts'
+import { RunLedgers } from './ledger/operate-ledgers.ts'
 import { defaultLogger } from './logger.ts'
 import type { Movable } from './queues/worker-queue.ts'
 import type { Outlet } from './resources/bound-resources.ts'
@@ -53,13 +54,20 @@ export async function runPipeline(
   const disk = watchDisk(config, resources, manager, { logger, lookMs: diskLookMs })
   // Before the first service: one that starts with the budget used up makes not a single tick.
   await disk.start()
-  return new Pipeline({ services: manager, resources, disk, report: await manager.start() })
+  return new Pipeline({
+    services: manager,
+    resources,
+    disk,
+    letterTopics: letterTopicsOf(config),
+    report: await manager.start(),
+  })
 }
 
 type PipelineParts = {
   readonly services: ServiceManager
   readonly resources: Resources
   readonly disk: DiskWatch
+  readonly letterTopics: readonly string[]
   readonly report: StartReport
 }
 
@@ -72,13 +80,15 @@ export class Pipeline implements AsyncDisposable {
   readonly report: StartReport
   readonly #resources: Resources
   readonly #disk: DiskWatch
+  readonly #letterTopics: readonly string[]
   readonly #timer: NodeJS.Timeout
 
-  constructor({ services, resources, disk, report }: PipelineParts) {
+  constructor({ services, resources, disk, letterTopics, report }: PipelineParts) {
     this.services = services
     this.report = report
     this.#resources = resources
     this.#disk = disk
+    this.#letterTopics = letterTopics
     this.#timer = setInterval(() => void resources.look(), LOOK_MS)
     this.#timer.unref()
   }
@@ -113,7 +123,12 @@ export class Pipeline implements AsyncDisposable {
 
   /** What was given up: to be listed, redriven and discarded. */
   async letters(): Promise<PipelineLetters> {
-    return new PipelineLetters(await this.#resources.letterPlaces())
+    return new PipelineLetters(await this.#resources.letterPlaces(), this.#letterTopics)
+  }
+
+  /** What indexers that look into the storage have given up. */
+  ledgers(): RunLedgers {
+    return new RunLedgers(this.#resources.indexAddresses)
   }
 
   /** Items that wait in the queues. */
@@ -148,6 +163,13 @@ export class Pipeline implements AsyncDisposable {
     await this.stop()
   }
 }
+
+/** Also those of services that run elsewhere. */
+const letterTopicsOf = ({ services }: CheckedConfig): string[] => [
+  ...new Set(
+    services.flatMap(({ bindings: { deadLetters } }) => (deadLetters === undefined ? [] : [deadLetters.name])),
+  ),
+]
 
 function planOf(service: CheckedService, config: CheckedConfig, resources: Resources, logger: Logger): ServicePlan {
   const { folder } = config

@@ -60,6 +60,9 @@ const BODIES: Record<string, (world: World) => Promise<unknown> | unknown> = {
   extend: async world => ({ receipt: await receiptOf(world), lease: '1m' }),
   resetGroup: () => ({ to: 'beginning' }),
   redrive: () => ({ all: true }),
+  redrivePipelineLetters: () => ({ all: true }),
+  discardPipelineLetters: () => ({ all: true }),
+  retryFailedBatch: () => ({ indexer: 'dummy', key: 'none' }),
   discard: () => ({ all: true }),
   login: () => ({ token: 'any text: this server has no tokens' }),
   ingestMetadata: world => metadataOf(world.runId),
@@ -72,6 +75,7 @@ const REFUSED: Record<string, number> = {
   resumeBackfill: 409,
   startBackfill: 409,
   deadLetter: 404,
+  pipelineLetter: 404,
   releaseClaim: 404,
 }
 

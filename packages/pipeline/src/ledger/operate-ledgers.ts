@@ -1,5 +1,7 @@
+import { IndexNotFoundError } from '../databases/errors.ts'
 import type { IndexDatabase } from '../databases/index-database.ts'
 import type { BatchRow } from '../databases/ledger-store.ts'
+import { openIndex, openIndexForReading } from '../databases/open-index.ts'
 import { BatchLedger } from './batch-ledger.ts'
 
 /** A batch that an indexer has given up, as its ledger has it. */
@@ -26,4 +28,47 @@ export async function retryFailed(database: IndexDatabase, indexer: string, key:
   if (start === undefined) return false
   const ledger = await BatchLedger.open(database, start)
   return await ledger.retry(key)
+}
+
+/** The ledgers of all runs at these addresses: what failed for good, and may be tried again. */
+export class RunLedgers {
+  readonly #addresses: readonly string[]
+
+  constructor(addresses: readonly string[]) {
+    this.#addresses = addresses
+  }
+
+  /** Of one indexer, or of all. Rejects with `IndexNotFoundError` where the run has no index. */
+  async failed(runId: string, query: FailedQuery = {}): Promise<FailedBatch[]> {
+    const found = await this.#each(async address => {
+      await using database = await openIndexForReading(address, runId)
+      return await failedBatches(database, query)
+    })
+    return found.flat()
+  }
+
+  /** False where that indexer has no such batch that failed. */
+  async retry(runId: string, indexer: string, key: string): Promise<boolean> {
+    const found = await this.#each(async address => {
+      await using database = await openIndex(address, runId, { create: false })
+      return await retryFailed(database, indexer, key)
+    })
+    return found.includes(true)
+  }
+
+  /** A run has an index at one address, or at several; at none is an error. */
+  async #each<T>(work: (address: string) => Promise<T>): Promise<T[]> {
+    const results: T[] = []
+    let missing: unknown
+    for (const address of this.#addresses) {
+      try {
+        results.push(await work(address))
+      } catch (error) {
+        if (!(error instanceof IndexNotFoundError)) throw error
+        missing = error
+      }
+    }
+    if (results.length === 0 && missing !== undefined) throw missing
+    return results
+  }
 }

@@ -72,8 +72,12 @@ export class Resources implements AsyncDisposable {
     return {
       topics: await required(this.#topics, 'topics').value(),
       storage: await required(storage, 'storage').value(),
-      indexes: Object.values(this.#config.indexes).map(({ address }) => address),
+      indexes: this.indexAddresses,
     }
+  }
+
+  get indexAddresses(): readonly string[] {
+    return Object.values(this.#config.indexes).map(({ address }) => address)
   }
 
   /** undefined: nobody has opened them yet, or they could not be. */

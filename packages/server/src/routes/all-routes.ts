@@ -12,6 +12,7 @@ import { ingestRoutes } from './ingest.ts'
 import { messageRoutes } from './messages.ts'
 import { organismRoutes } from './organisms.ts'
 import { pipelineRoutes } from './pipeline.ts'
+import { pipelineLetterRoutes } from './pipeline-letters.ts'
 import { pullRoutes } from './pull.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './session.ts'
@@ -26,6 +27,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...claimRoutes(context),
   ...deadLetterRoutes(context),
   ...pipelineRoutes(context),
+  ...pipelineLetterRoutes(context),
   ...ingestRoutes(context),
   ...runRoutes(context),
   ...environmentRoutes(context),

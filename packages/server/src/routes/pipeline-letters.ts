@@ -1,0 +1,149 @@
+import type { FailedBatch, LetterFilter, PipelineLetter } from '@tidemark/pipeline'
+import { type Static, Type } from 'typebox'
+import type { Context } from '../context.ts'
+import { NotFoundError } from '../errors.ts'
+import { withoutPaths } from '../problems/http-words.ts'
+import { API, type Route, route } from '../route.ts'
+import { Count, PageLimit, strict, Text } from '../schemas/common.ts'
+import { FailedBatchSchema, LetterId, PipelineLetterSchema } from '../schemas/pipeline-letters.ts'
+import { RunId, RunParams } from '../schemas/runs.ts'
+
+const tag = 'pipeline'
+const LETTERS = `${API}/pipeline/dead-letters`
+const FAILED = `${API}/pipeline/runs/:runId/failed-batches`
+
+const Kind = Type.Enum(['tick', 'metadata', 'batch', 'other'])
+
+const FILTER = {
+  kind: Type.Optional(Kind),
+  service: Type.Optional(Text),
+  runId: Type.Optional(RunId),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'Text that the reason contains.' })),
+}
+
+const Selection = strict(
+  {
+    ids: Type.Optional(Type.Array(LetterId, { minItems: 1, maxItems: 1_000 })),
+    ...FILTER,
+    all: Type.Optional(Type.Literal(true)),
+  },
+  { description: 'Dead letters that match every given field. All of them require all: true.' },
+)
+
+export const pipelineLetterRoutes = (context: Context): Route[] => [
+  route({
+    method: 'GET',
+    path: LETTERS,
+    tag,
+    name: 'listPipelineLetters',
+    role: 'read',
+    summary: 'List ticks, metadata and batches that the pipeline gave up',
+    query: strict({ ...FILTER, limit: Type.Optional(PageLimit) }),
+    answers: { 200: { says: 'Oldest first', content: strict({ deadLetters: Type.Array(PipelineLetterSchema) }) } },
+    async handle({ query: { limit = 100, ...filter } }) {
+      const letters = await context.pipeline.letters()
+      return { deadLetters: (await letters.list(filter as LetterFilter, { limit })).map(letterJson) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${LETTERS}/:letter`,
+    tag,
+    name: 'pipelineLetter',
+    role: 'read',
+    summary: 'Get a dead letter of the pipeline with its reason and file',
+    params: strict({ letter: LetterId }),
+    answers: { 200: { says: 'The dead letter', content: PipelineLetterSchema } },
+    async handle({ params: { letter: id } }) {
+      const letter = await (await context.pipeline.letters()).inspect(id)
+      if (letter === null) throw new NotFoundError(`The pipeline has no dead letter '${id}'`)
+      return letterJson(letter)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${LETTERS}/redrive`,
+    tag,
+    name: 'redrivePipelineLetters',
+    role: 'operate',
+    summary: 'Store given-up ticks and index given-up batches again',
+    says: 'A tick or metadata is stored and announced, a batch is indexed again by its indexer alone. What fails again stays.',
+    body: Selection,
+    answers: {
+      200: {
+        says: 'Number of redriven dead letters, and those that failed again with the reason',
+        content: strict({
+          redriven: Count,
+          failed: Type.Array(strict({ id: Type.String(), error: Type.String() }), { maxItems: 100 }),
+        }),
+      },
+    },
+    async handle({ body }) {
+      const { redriven, failed } = await (await context.pipeline.letters()).redrive(selectionOf(body))
+      return { redriven, failed: failed.map(({ id, error }) => ({ id, error: withoutPaths(error) })) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${LETTERS}/discard`,
+    tag,
+    name: 'discardPipelineLetters',
+    role: 'operate',
+    summary: 'Delete dead letters of the pipeline permanently',
+    body: Selection,
+    answers: { 200: { says: 'Number of deleted dead letters', content: strict({ discarded: Count }) } },
+    async handle({ body }) {
+      return { discarded: await (await context.pipeline.letters()).discard(selectionOf(body)) }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: FAILED,
+    tag,
+    name: 'failedBatches',
+    role: 'read',
+    summary: 'List batches of a run that indexers gave up in their ledgers',
+    says: 'Indexers that take their batches from the storage mark them so; those of the topic have dead letters.',
+    params: RunParams,
+    query: strict({ indexer: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
+    answers: { 200: { says: 'By indexer and key', content: strict({ batches: Type.Array(FailedBatchSchema) }) } },
+    async handle({ params: { runId }, query }) {
+      return { batches: (await context.pipeline.ledgers().failed(runId, query)).map(batchJson) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${FAILED}/retry`,
+    tag,
+    name: 'retryFailedBatch',
+    role: 'operate',
+    summary: 'Let a batch that failed be indexed again',
+    params: RunParams,
+    body: strict({ indexer: Text, key: Text }),
+    answers: { 200: { says: 'Whether there was such a batch', content: strict({ retried: Type.Boolean() }) } },
+    async handle({ params: { runId }, body: { indexer, key } }) {
+      return { retried: await context.pipeline.ledgers().retry(runId, indexer, key) }
+    },
+  }),
+]
+
+type Selected = Static<typeof Selection>
+
+const selectionOf = (body: Selected) => body as LetterFilter & { readonly all?: true }
+
+const letterJson = (letter: PipelineLetter): object => ({
+  ...letter,
+  reason: withoutPaths(letter.reason),
+  stackTraceLines: undefined,
+})
+
+const batchJson = ({ claimer: _, ...batch }: FailedBatch): object => ({
+  indexer: batch.indexer,
+  key: batch.key,
+  tickStart: batch.tickStart,
+  tickEnd: batch.tickEnd,
+  attempts: batch.version,
+  failedAt: batch.settledAt === null ? null : new Date(batch.settledAt),
+  error: batch.error === null ? null : withoutPaths(batch.error),
+})
