@@ -121,6 +121,21 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(consumer, null), 'alone')
   })
 
+  it('is nothing while its group has anything in hand, where messages have a single attempt', () => {
+    const process = new Process()
+    const [first, second, other] = [process.consumer(A, true), process.consumer(A, true), process.consumer(B)]
+    process.claims(first, 'none')
+    assert.notEqual(process.claims(other, 'none'), 'wait')
+    assert.equal(process.claims(first, 'none'), 'wait')
+    assert.equal(process.claims(second, 'none'), 'wait')
+    process.settle('lease-1')
+    assert.deepEqual([first.wakes, second.wakes], [1, 1])
+    process.claims(second, 'none')
+    assert.equal(process.claims(first, 'none'), 'wait')
+    process.now += LONG
+    assert.notEqual(process.claims(first, 'none'), 'wait')
+  })
+
   it('is decided anew when a claim fails', () => {
     const process = new Process()
     const [one, other] = [process.consumer(A), process.consumer(B)]
@@ -140,8 +155,8 @@ class Process {
   readonly isolation = new Isolation(() => this.now)
   #leases = 0
 
-  consumer(id: number): Consumer {
-    const consumer = { subscription: { id }, wakes: 0, wake: () => void consumer.wakes++ }
+  consumer(id: number, isSingleAttempt = false): Consumer {
+    const consumer = { subscription: { id }, isSingleAttempt, wakes: 0, wake: () => void consumer.wakes++ }
     return consumer
   }
 
