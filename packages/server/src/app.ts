@@ -11,7 +11,7 @@ import { ServerMetrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { answerProblem } from './problems/answer-problem.ts'
 import { answerClientError, answerExpectation } from './problems/client-error.ts'
-import { API, addRoute } from './route.ts'
+import { API, addRoute, type Route } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { sharedSchemas } from './schemas/shared.ts'
 import { plain } from './security/addresses.ts'
@@ -78,9 +78,10 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     recordAnswer(audit, request, reply)
     await guard.check(request, reply)
   })
-  app.addHook('onSend', (_, reply, _payload, done) => {
+  app.addHook('onSend', (_, reply, payload, done) => {
     // A connection that is kept alive would keep the server from closing.
     if (context.closing.signal.aborted) reply.header('connection', 'close')
+    context.largeAnswers.send(payload, reply.raw)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -107,7 +108,11 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     globalDecompression: false,
   })
   await app.register(async scope => {
-    for (const each of allRoutes(context, metrics)) addRoute(scope, each)
+    for (const each of allRoutes(context, metrics)) {
+      const { largeAnswers } = context
+      const handle: Route['handle'] = input => largeAnswers.inTurn(() => each.handle(input))
+      addRoute(scope, each.large === true ? { ...each, handle } : each)
+    }
   })
   return app
 }

@@ -1,5 +1,6 @@
 import type { Pipeline } from '@tidemark/pipeline'
 import type { Tidemark } from 'tidemark'
+import { LargeAnswers } from './answers/large-answers.ts'
 import { Audit } from './audit/audit.ts'
 import { NotServedError } from './errors.ts'
 import { HealthLook } from './health/health-look.ts'
@@ -17,6 +18,7 @@ export class Context {
   readonly pulls: Places
   readonly events: EventHub
   readonly health: HealthLook
+  readonly largeAnswers: LargeAnswers
   readonly ingestedRuns: IngestedRuns
   readonly security: Security
   readonly audit: Audit
@@ -36,6 +38,7 @@ export class Context {
     this.ingestedRuns = new IngestedRuns(this.#runs)
     this.events = new EventHub(settings, this.#runs)
     this.health = new HealthLook(settings)
+    this.largeAnswers = new LargeAnswers(limits.unsentBytes)
   }
 
   get topics(): Tidemark {

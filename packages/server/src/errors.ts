@@ -125,6 +125,16 @@ export class TooManyError extends TidemarkError {
   }
 }
 
+/** Readers have not taken what was sent before. */
+export class UnsentAnswersError extends TidemarkError {
+  constructor(most: number) {
+    super(
+      'TIDEMARK_UNSENT_ANSWERS',
+      `Answers of more than ${most} bytes wait for readers that are too slow. Ask again later, or raise limits.unsentBytes`,
+    )
+  }
+}
+
 export class ServiceStartError extends TidemarkError {
   constructor(service: string, cause: Error) {
     super('TIDEMARK_SERVICE_START', `Service '${service}' could not start: ${cause.message}`, cause)

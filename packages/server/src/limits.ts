@@ -21,6 +21,11 @@ export const LIMITS = {
     max: GiB,
     default: 16 * MiB,
   }),
+  unsentBytes: whole({
+    says: 'Maximum bytes of large answers that wait for slow readers, of all clients together.',
+    min: 2 * MiB,
+    default: 256 * MiB,
+  }),
   pullBytes: whole({ says: 'Maximum bytes of messages per pull.', min: KiB, max: GiB, default: 16 * MiB }),
   pullWaitMs: whole({ says: 'Maximum wait of a pull in milliseconds.', min: 0, max: 600_000, default: 60_000 }),
   pulls: whole({ says: 'Maximum number of waiting pulls.', min: 1, max: 100_000, default: 500 }),

@@ -47,6 +47,8 @@ export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B ex
   readonly problems?: readonly number[]
   /** An open stream or a body that must not be compressed again. */
   readonly raw?: boolean
+  /** Its answers may be of megabytes: they are made a few at a time. */
+  readonly large?: boolean
   handle(input: Input<P, Q, B>): unknown
 }
 

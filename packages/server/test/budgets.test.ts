@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import type { Cells, Tick } from '@tidemark/pipeline'
 import { open } from 'tidemark'
 import { freshDatabase } from '../../../testing/databases.ts'
+import { until } from '../../../testing/until.ts'
 import { type Answer, SILENT, serve, type TestServer } from './servers.ts'
 import { Listener } from './streams.ts'
 import { metadataOf, RUN_ID, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
@@ -108,6 +110,31 @@ for (const engine of ENGINES) {
     })
   })
 }
+
+describe('readers that take nothing', () => {
+  it('keep no more than a bound for all of them together, and the next is told so', async () => {
+    await using server = await serve({ limits: { unsentBytes: 30 * MIB } })
+    await server.tm.configureTopic('work')
+    await server.tm.publishBatch(
+      'work',
+      Array.from({ length: 12 }, () => 'x'.repeat(MIB - 100)),
+    )
+    const path = '/api/v1/topics/work/messages'
+    const { hostname, port } = new URL(server.url)
+    const sockets = Array.from({ length: 8 }, () => connect(Number(port), hostname))
+    for (const socket of sockets) socket.pause().write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    const refused = await until(
+      async () => {
+        const answer = await server.get(path)
+        return answer.status === 503 && answer
+      },
+      { what: 'a refusal' },
+    )
+    assert.equal(refused.body.code, 'TIDEMARK_UNSENT_ANSWERS')
+    for (const socket of sockets) socket.destroy()
+    await until(async () => (await server.get(path)).status === 200, { what: 'room again' })
+  })
+})
 
 describe('a payload in an answer', () => {
   it('is what was stored, digit for digit, and in one line of a stream', async () => {

@@ -81,6 +81,7 @@ export const groupRoutes = (context: Context): Route[] => [
     path: `${GROUP}/retries`,
     tag,
     name: 'listRetries',
+    large: true,
     role: 'read',
     summary: 'List messages that wait for redelivery, with due time and error, by id',
     params: GroupParams,

@@ -54,6 +54,7 @@ export const messageRoutes = (context: Context): Route[] => [
     path: MESSAGES,
     tag,
     name: 'browse',
+    large: true,
     role: 'read',
     summary: 'Browse retained messages by position, time, key and type, without consuming them',
     says:

@@ -123,6 +123,7 @@ export const topicRoutes = (context: Context): Route[] => [
     path: `${API}/topics/:topic/completion`,
     tag,
     name: 'completion',
+    large: true,
     role: 'read',
     summary: 'List required and completed groups per message (reference tracking)',
     params: TopicParams,
