@@ -9,6 +9,7 @@ export const openApiOptions: SwaggerOptions = {
       description: 'Durable topics, the pipeline built on them, and the runs that it has indexed.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
+    servers: [{ url: '/', description: 'The server that gave this description.' }],
     tags: [
       { name: 'topics', description: 'Topics and their settings.' },
       { name: 'messages', description: 'Publishing, and looking without consuming.' },

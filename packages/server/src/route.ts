@@ -45,6 +45,8 @@ export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B ex
   readonly answers: { readonly [status: number]: Answer }
   /** Statuses of problems that belong to what the route does. */
   readonly problems?: readonly number[]
+  /** For people, and no part of the API that is described. */
+  readonly hidden?: true
   /** An open stream or a body that must not be compressed again. */
   readonly raw?: boolean
   /** Its answers may be of megabytes: they are made a few at a time. */
@@ -83,6 +85,7 @@ function addTo(app: FastifyInstance, given: Route): void {
   const { method, path, params, query, body, streamedBody, raw = false } = given
   const options: RouteShorthandOptions & { compress?: false } = {
     schema: {
+      ...(given.hidden && { hide: true }),
       summary: given.summary,
       operationId: given.name,
       tags: [given.tag],

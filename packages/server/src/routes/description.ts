@@ -24,6 +24,7 @@ export const descriptionRoutes = (): Route[] => [
     tag,
     name: 'description',
     role: 'any',
+    hidden: true,
     summary: 'Get this API description as a page',
     answers: { 200: { says: 'HTML page', content: { 'text/html': Type.String() } } },
     async handle({ request, reply }) {
