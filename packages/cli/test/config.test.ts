@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { CONFIG_TEMPLATE, contractsRegistry, DeadLetterQueue, listIndexedRuns } from '@tidemark/pipeline'
@@ -113,13 +113,22 @@ describe('tidemark start with a configuration', () => {
     assert.match(alone.err, /Queue 'ticks' is filled by simulation.* persistence would, and does not run here/)
   })
 
-  it('says which folder it may not write to', async t => {
-    if (process.getuid?.() === 0) return t.skip('root may write everywhere')
+  it('says which folder it can not write to', async () => {
     using folder = temporaryFolder()
-    chmodSync(folder.path, 0o500)
-    const { code, err } = await tidemark(['config', 'init'], { cwd: folder.path })
+    await tidemark(['config', 'init'], { cwd: folder.path })
+    // Not a missing permission: root has them all.
+    writeFileSync(join(folder.path, 'data'), 'in the way')
+    const { code, err } = await tidemark(['start', '--no-server'], { cwd: folder.path })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /no permission/)
+    assert.match(err, /data\/simulation can't be written to \(ENOTDIR\)/)
+  })
+
+  it('takes a folder for the configuration in it', async () => {
+    using folder = temporaryFolder()
+    const missing = await tidemark(['config', 'check', '--config', folder.path])
+    assert.match(missing.out, /it is a folder without tidemark\.config\.ts/)
+    writeFileSync(join(folder.path, 'tidemark.config.ts'), CONFIG_TEMPLATE)
+    assert.equal((await tidemark(['config', 'check', '--config', folder.path])).code, EXIT.done)
   })
 })
 

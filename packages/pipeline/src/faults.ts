@@ -17,6 +17,7 @@ const AWAY: readonly (readonly [prefix: string, what: string])[] = [
   ['TIDEMARK_INDEX_LOCKED', 'the index database, which another process holds locked'],
   ['TIDEMARK_INDEX_FULL', 'room on the disk of the index database'],
   ['TIDEMARK_INDEX_READ_ONLY', 'write access to the index database'],
+  ['TIDEMARK_FOLDER_UNUSABLE', 'write access to a folder'],
   ['TIDEMARK_STORAGE_FULL', 'room on the disk of the storage'],
   ['TIDEMARK_STORAGE_AWAY', 'the storage'],
   ['TIDEMARK_STORAGE', 'the storage'],

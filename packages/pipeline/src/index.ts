@@ -84,7 +84,7 @@ export {
   NestedTransactionError,
   TickRemovedError,
 } from './databases/errors.ts'
-export { FolderInUseError } from './databases/folder-lock.ts'
+export { FolderInUseError, FolderUnusableError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
 export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'

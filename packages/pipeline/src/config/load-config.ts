@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from 'tidemark'
@@ -22,16 +22,29 @@ const NAMES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map(extension => `tidemark.confi
 export const findConfig = (folder = '.'): string | undefined =>
   NAMES.map(name => join(folder, name)).find(file => existsSync(file))
 
+/** A folder stands for the configuration in it. */
+function fileOf(path: string): string {
+  const file = resolve(path)
+  if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
+  const found = findConfig(file)
+  if (found === undefined)
+    throw new ConfigFileError(
+      file,
+      `it is a folder without ${NAMES[0]}. Name a file, or write one with 'tidemark config init'`,
+    )
+  return found
+}
+
 /** The configuration of a file, with the environment's settings, checked. Every error names the file. */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<CheckedConfig> {
   const whole = await readConfig(path, options)
-  await ofFile(resolve(path), async () => checkWiring(whole))
+  await ofFile(fileOf(path), async () => checkWiring(whole))
   return whole.config
 }
 
 /** The same before the services are looked at together: some of them may be left out. */
 export async function readConfig(path: string, { environment = process.env }: LoadOptions = {}): Promise<WholeConfig> {
-  const file = resolve(path)
+  const file = fileOf(path)
   const given = await importDefault(file)
   return await ofFile(file, async () => {
     const { config, types } = await withTypes(checkConfig(withOverrides(given, environment), dirname(file)))

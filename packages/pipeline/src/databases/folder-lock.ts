@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { TidemarkError } from 'tidemark'
 import { PRIVATE_FOLDER } from '../private-files.ts'
@@ -19,10 +19,30 @@ export class FolderInUseError extends TidemarkError {
   }
 }
 
+/** It can't be made or written to. */
+export class FolderUnusableError extends TidemarkError {
+  readonly folder: string
+
+  constructor(folder: string, cause: unknown) {
+    const { code = 'unknown' } = cause as NodeJS.ErrnoException
+    super(
+      'TIDEMARK_FOLDER_UNUSABLE',
+      `${folder} can't be written to (${code}). Give this user the right to, or choose another folder`,
+      cause,
+    )
+    this.folder = folder
+  }
+}
+
 /** The folder is this caller's until it lets go; one that is killed lets go too. */
 export async function lockFolder(given: string): Promise<Disposable> {
   const folder = resolve(given)
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+  try {
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    throw new FolderUnusableError(folder, error)
+  }
   const lock = lockFile(join(folder, NAME))
   if (lock === null) throw new FolderInUseError(folder)
   return lock
