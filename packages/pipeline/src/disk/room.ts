@@ -27,7 +27,8 @@ export function roomIn(measured: Measured, { maxBytes, minFreeBytes }: DiskLimit
   const { bytes, pendingBytes, freeBytes } = measured
   const inBudget =
     maxBytes === null ? Number.POSITIVE_INFINITY : maxBytes - part(MARGIN, maxBytes) - bytes - pendingBytes
-  const onDisk = freeBytes === null ? Number.POSITIVE_INFINITY : freeBytes - minFreeBytes - pendingBytes
+  const isLookedAt = freeBytes !== null && minFreeBytes > 0
+  const onDisk = isLookedAt ? freeBytes - minFreeBytes - pendingBytes : Number.POSITIVE_INFINITY
   const by = onDisk < inBudget ? 'free space' : 'budget'
   return { bytes: Math.min(inBudget, onDisk), by, measured }
 }

@@ -4,9 +4,11 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ConfigError } from 'tidemark'
+import { migratedDatabase } from '../../../../testing/databases.ts'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
 import { withOverrides } from '../../src/config/environment-overrides.ts'
+import { roomIn } from '../../src/disk/room.ts'
 import {
   checkConfig,
   DiskFullError,
@@ -147,6 +149,24 @@ describe('a disk budget', () => {
       )
     }
     for (const maxDisk of ['none', '1.5GiB', '2 GB', 5_000_000]) checkConfig({ ...defaultConfig(), maxDisk }, '.')
+  })
+})
+
+describe('the size', () => {
+  it('of topics on PostgreSQL is asked from the server', async () => {
+    using folder = temporaryFolder()
+    await using place = await migratedDatabase()
+    const config = configIn(folder.path, 'none')
+    const { topics: _, ...others } = config.resources ?? {}
+    await using pipeline = await run({ ...config, resources: { ...others, topics: { url: place.url } } })
+    const part = () => pipeline.status().disk.parts.find(({ kind }) => kind === 'topics')
+    await until(() => (part()?.bytes ?? 0) > 100_000, { what: 'the size of the schema' })
+  })
+
+  it('is not bounded where no budget is set and free space is not looked at', () => {
+    const measured = { bytes: 5e9, pendingBytes: 0, freeBytes: 0 }
+    assert.equal(roomIn(measured, { maxBytes: null, minFreeBytes: 0 }).bytes, Number.POSITIVE_INFINITY)
+    assert.ok(roomIn(measured, { maxBytes: null, minFreeBytes: 1 }).bytes < 0)
   })
 })
 
