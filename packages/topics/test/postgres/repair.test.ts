@@ -178,6 +178,20 @@ describe('a namespace restored into another cluster', () => {
     await here.close()
   })
 
+  it('takes receipts from before, though they are sealed', async () => {
+    const namespace = freshNamespace()
+    const before = await openAt(old, namespace)
+    await before.publishBatch('work', [1, 2, 3])
+    const { receipt } = await before.pull('work', undefined, { max: 3, lease: '1h' })
+    await copyNamespace(old.url, lower.url, namespace)
+    await before.close()
+    await repair(lower.url, { namespace })
+    const here = await openAt(lower, namespace)
+    await here.settle(receipt ?? '', { acks: 'all' })
+    assert.equal((await here.admin.groups('work'))[0]?.inFlight, 0)
+    await here.close()
+  })
+
   it('brings a late group the rest of its backfill', async () => {
     const namespace = freshNamespace()
     await using tm = await openAt(old, namespace)

@@ -84,6 +84,24 @@ describe('a file that is restored under a process that lives on', () => {
     }
   })
 
+  it('takes receipts of what it still has, and so does a copy beside it', async () => {
+    using folder = temporaryFolder()
+    const [path, copy] = [`${folder.path}/app.db`, `${folder.path}/copy.db`]
+    await using tm = await open(`sqlite:${path}`, { logger: silent, maintenance: false })
+    await tm.configureTopic(TOPIC, { semantics: 'pub-sub' })
+    await tm.publish(TOPIC, 1)
+    const { receipt } = await pulled(tm)
+    await copyDatabase(path, copy)
+    await using beside = await open(`sqlite:${copy}`, { logger: silent, maintenance: false })
+    await beside.settle(receipt, { acks: 'all' })
+    assert.equal((await tm.admin.groups(TOPIC))[0]?.inFlight, 1)
+    await copyDatabase(path, `${folder.path}/later.db`)
+    await tm.publish(TOPIC, 'lost')
+    await copyDatabase(`${folder.path}/later.db`, path)
+    await tm.settle(receipt, { acks: 'all' })
+    assert.equal((await tm.admin.groups(TOPIC))[0]?.inFlight, 0)
+  })
+
   it('refuses what was held of messages that it lost, and acknowledges no other instead', async () => {
     using folder = temporaryFolder()
     const path = `${folder.path}/app.db`
