@@ -5,6 +5,8 @@ import { connect as connectTo, createServer, type Socket } from 'node:net'
 type Way = {
   readonly client: Socket
   readonly server: Socket
+  /** Nothing gets through to the client, and neither end is told. */
+  isDeaf: boolean
   /** Nothing gets through, and neither end is told. */
   isSilent: boolean
 }
@@ -47,6 +49,11 @@ export class Network implements AsyncDisposable {
     for (const way of this.#ways) way.isSilent = true
   }
 
+  /** What is sent arrives, and no answer comes back. */
+  deafen(): void {
+    for (const way of this.#ways) way.isDeaf = true
+  }
+
   /** What was on its way is lost: the connections of before are reset, new ones get through. */
   heal(): void {
     this.#cut = false
@@ -75,7 +82,7 @@ export class Network implements AsyncDisposable {
 
   #join(client: Socket, target: URL): void {
     const server = connectTo({ host: target.hostname, port: Number(target.port) })
-    const way: Way = { client, server, isSilent: this.#cut }
+    const way: Way = { client, server, isSilent: this.#cut, isDeaf: false }
     this.#ways.add(way)
     this.most = Math.max(this.most, this.connections)
     const { fate } = this
@@ -91,7 +98,7 @@ export class Network implements AsyncDisposable {
       [server, client],
     ] as const) {
       from.on('data', data => {
-        if (!way.isSilent) to.write(data)
+        if (!way.isSilent && !(way.isDeaf && from === server)) to.write(data)
       })
       from.on('error', () => from.destroy())
       from.on('close', () => {

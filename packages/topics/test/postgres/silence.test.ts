@@ -145,6 +145,32 @@ for (const [what, comeBack] of Object.entries(WAYS_BACK)) {
   })
 }
 
+describe('a claim whose answer is lost', () => {
+  it('leaves its messages in nobody’s hands: they come at once, with lease 0 too, and no attempt is counted', async () => {
+    await using w = await world()
+    await w.there.configureTopic('events', { lease: 0, maxAttempts: 1 })
+    const group = w.here.consumerGroup<number>('events', 'g', { batchSize: 200 })
+    const deliveries = collect(group)
+    await group.start()
+    await w.there.publish('events', 1)
+    await until(async () => deliveries.length === 1 && (await groupOf(w.there, 'events', 'g')).inFlight === 0, {
+      what: 'the message of before',
+    })
+    w.network.deafen()
+    await w.there.publishBatch('events', range(2, 20))
+    await until(async () => (await groupOf(w.there, 'events', 'g')).inFlight === 19, { what: 'a claim of all' })
+    await until(async () => deliveries.length === 20 && (await groupOf(w.there, 'events', 'g')).inFlight === 0, {
+      what: 'all of them',
+    })
+    assert.deepEqual(
+      payloadsOf(deliveries).toSorted((a, b) => Number(a) - Number(b)),
+      range(1, 20),
+    )
+    assert.ok(deliveries.every(({ attempt }) => attempt === 1))
+    assert.equal((await groupOf(w.there, 'events', 'g')).deadLetters, 0)
+  })
+})
+
 describe('health, while the database does not answer', () => {
   it('says so within seconds, and what each group could do last', async () => {
     await using w = await world({ statementTimeout: '1m' })

@@ -6,10 +6,13 @@ import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspe
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
+import { settle } from './settle.ts'
 import { type KnownPage, SharedRows } from './shared-rows.ts'
 
 const CLAIM =
   'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)'
+const UNSETTLED =
+  'select token, size from tidemark.lease where token = any($1) and done_at is null and expired_at is null'
 const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
 
 /** The server can't turn a payload into text. */
@@ -28,6 +31,8 @@ export class Claimer {
   readonly #rows: SharedRows
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
   readonly #busy = new Set<number>()
+  /** Claims that were not answered, by subscription, with when that was: what they brought is in nobody's hands. */
+  readonly #unanswered = new Map<number, Map<string, number>>()
 
   constructor(database: Database, rowCacheBytes: number) {
     this.#database = database
@@ -62,6 +67,40 @@ export class Claimer {
 
   async #claim(request: ClaimRequest, reading: Reading): Promise<ClaimResult> {
     const id = randomUUID()
+    const { subscription } = request
+    if (this.#unanswered.size > 0) await this.#giveBack(request)
+    try {
+      return await this.#ask(request, id, reading)
+    } catch (error) {
+      const known = this.#unanswered.get(subscription.id) ?? new Map<string, number>()
+      this.#unanswered.set(subscription.id, known.set(id, performance.now()))
+      throw error
+    }
+  }
+
+  /**
+   * A claim whose answer was lost may have been made, or be made yet while its statement runs on: without this its messages
+   * would wait for the lease to run out, and with `lease: 0` for ever. No handler has seen them, so the attempt doesn't count.
+   */
+  async #giveBack({ topic, subscription }: ClaimRequest): Promise<void> {
+    const unanswered = this.#unanswered.get(subscription.id)
+    if (unanswered === undefined) return
+    const lookedAt = performance.now()
+    const tokens = [...unanswered.keys()]
+    const rows = await this.#database.queryAgain(this.#database.sql(UNSETTLED), [tokens])
+    const held = rows.map(({ token, size }) => ({
+      ...{ token: token ?? '', size: Number(size), maxAttempts: topic.config.maxAttempts, acks: [], nacks: [] },
+      releases: Array.from({ length: Number(size) }, (_, slot) => slot),
+    }))
+    await settle(this.#database, held, () => {})
+    for (const { token } of held) unanswered.delete(token)
+    // The server has ended a statement long before.
+    const overBefore = lookedAt - 2 * this.#database.statementTimeoutMs
+    for (const token of tokens) if ((unanswered.get(token) ?? 0) < overBefore) unanswered.delete(token)
+    if (unanswered.size === 0) this.#unanswered.delete(subscription.id)
+  }
+
+  async #ask(request: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {
     const row = await this.#send(request, id, { ...reading, asBytes: false })
     // The topic or the group was deleted, or the whole namespace: that is told otherwise.
     if (row.status === 'GONE') await this.#database.requireNamespace()
