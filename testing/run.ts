@@ -23,6 +23,9 @@ const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'te
 /** Tests wait more than they compute, so there are more of them than processors; their connections share one server. */
 const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 1, 8)
 
+/** These wait for timeouts and restarts, up to a minute: begun last, they would be waited for alone. */
+const BEGUN_FIRST = ['cli/test/faults', 'test/postgres/silence', 'test/silence', 'test/whole/', 'test/crash/']
+
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
@@ -39,8 +42,13 @@ function requireNode24(): void {
 
 function findFiles(filters: string[]): string[] {
   const all = globSync(TEST_FILES, { exclude: ['**/node_modules/**'] }).sort()
-  if (filters.length === 0) return all
+  if (filters.length === 0) return all.sort((a, b) => placeOf(a) - placeOf(b))
   return [...new Set(filters.flatMap(filter => matching(filter, all)))]
+}
+
+function placeOf(file: string): number {
+  const place = BEGUN_FIRST.findIndex(part => file.includes(part))
+  return place === -1 ? BEGUN_FIRST.length : place
 }
 
 function matching(filter: string, all: string[]): string[] {
