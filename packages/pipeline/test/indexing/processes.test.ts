@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isLong } from '../../../../testing/long.ts'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
 import { ENGINES } from '../engines.ts'
 import type { IndexerArguments } from './scripts/indexer.ts'
 import { World } from './world.ts'
 
-const BATCHES = 100
+const BATCHES = isLong ? 100 : 40
 
 function start(world: World, more: Partial<IndexerArguments> = {}): Script {
   const { topicsUrl, storageRoot, runId, place } = world
@@ -19,14 +20,17 @@ const indexedBy = ({ lines }: Script): string[] => lines.filter(line => line.sta
 for (const engine of ENGINES) {
   describe(`indexers in processes of their own, on ${engine.name}`, () => {
     for (const source of ['topic', 'storage'] as const) {
-      it(`three that compete over 100 batches of the ${source} process each of them once`, async () => {
+      it(`three that compete over ${BATCHES} batches of the ${source} process each of them once`, async () => {
         await using world = await World.on(engine)
         await world.indexMetadata()
         await using stack = new AsyncDisposableStack()
         const indexers = [1, 2, 3].map(() => stack.use(start(world, { source, insertBatchSize: 10 })))
         for (const indexer of indexers) await indexer.waitForLine('ready')
         await world.produce(BATCHES, 10)
-        await until(() => indexers.flatMap(indexedBy).length >= BATCHES, { what: '100 batches', timeout: 60_000 })
+        await until(() => indexers.flatMap(indexedBy).length >= BATCHES, {
+          what: `${BATCHES} batches`,
+          timeout: 60_000,
+        })
         for (const indexer of indexers) indexer.kill('SIGTERM')
         for (const { exited, errorLines } of indexers) {
           assert.deepEqual(await exited, { code: 0, signal: null }, errorLines.join('\n'))
