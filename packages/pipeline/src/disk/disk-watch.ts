@@ -31,6 +31,8 @@ export type DiskWatchOptions = {
  */
 const DISK_BYTES_PER_BYTE = 3
 const LOOK_MS = 1_000
+/** A server that does not answer must keep neither a start nor the other parts waiting. */
+const PATIENCE_MS = 3_000
 
 /**
  * Looks at the size of everything once a second, beside the work. Between two looks the queues let in no more than would
@@ -41,6 +43,7 @@ export class DiskWatch {
   readonly #growth = new Growth()
   #measured: Measured = { bytes: 0, pendingBytes: 0, freeBytes: null }
   #parts: readonly PartSize[] = []
+  #unindexed = 0
   #room: Room | undefined
   #pausedSince: Date | null = null
   #looking: Promise<void> | undefined
@@ -112,7 +115,10 @@ export class DiskWatch {
       this.#parts = await Promise.all(parts.map((part, index) => this.#measure(part, this.#parts[index])))
       const { bytes, reusableBytes } = sumOf(this.#parts)
       const freeBytes = await freeOn(parts.flatMap(({ folder }) => (folder === undefined ? [] : [folder])))
-      const pendingBytes = queued + (await unindexedBytes(this.#parts))
+      // Topics that do not answer: as it was.
+      const unindexed = await within(unindexedBytes(this.#parts), PATIENCE_MS).catch(() => this.#unindexed)
+      this.#unindexed = unindexed
+      const pendingBytes = queued + unindexed
       this.#measured = { bytes: bytes - reusableBytes, pendingBytes, freeBytes }
       this.#growth.add(this.#measured.bytes)
       this.#room = roomIn(this.#measured, limits)
@@ -147,11 +153,23 @@ export class DiskWatch {
     const { name, kind } = part
     const last = before ?? { name, kind, bytes: 0, reusableBytes: 0 }
     try {
-      return { ...last, ...(await part.measure()) }
+      return { ...last, ...(await within(part.measure(), PATIENCE_MS)) }
     } catch (error) {
       this.#options.logger.debug({ part: name, err: error }, 'the size of a part could not be measured')
       return last
     }
+  }
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`No answer within ${ms} ms`)), ms)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    // What comes when nobody waits any more is of no interest.
+    work.catch(() => undefined)
   }
 }
 
