@@ -6,6 +6,7 @@ import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspe
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
+import { PageLimits } from './page-limits.ts'
 import { settle } from './settle.ts'
 import { type KnownPage, SharedRows } from './shared-rows.ts'
 
@@ -15,6 +16,8 @@ const UNSETTLED =
   'select token, size from tidemark.lease where token = any($1) and done_at is null and expired_at is null'
 const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
 
+/** A page of more bytes than one may have, or than the server can put together: program_limit_exceeded, out_of_memory. */
+const TOO_LARGE = new Set(['54000', '53200'])
 /** The server can't turn a payload into text. */
 const NOT_TEXT = '22021'
 /** The server puts the consumer's name in. */
@@ -31,6 +34,7 @@ export class Claimer {
   readonly #rows: SharedRows
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
   readonly #busy = new Set<number>()
+  readonly #limits = new PageLimits()
   /** Claims that were not answered, by subscription, with when that was: what they brought is in nobody's hands. */
   readonly #unanswered = new Map<number, Map<string, number>>()
 
@@ -61,6 +65,7 @@ export class Claimer {
 
   forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
     this.#busy.delete(subscriptionId)
+    this.#limits.forget(subscriptionId)
     this.#rows.forgetReader(subscriptionId)
     if (!shared) this.#rows.forgetTopic(topicId)
   }
@@ -70,7 +75,7 @@ export class Claimer {
     const { subscription } = request
     if (this.#unanswered.size > 0) await this.#giveBack(request)
     try {
-      return await this.#ask(request, id, reading)
+      return await this.#askForPage(request, id, reading)
     } catch (error) {
       const known = this.#unanswered.get(subscription.id) ?? new Map<string, number>()
       this.#unanswered.set(subscription.id, known.set(id, performance.now()))
@@ -98,6 +103,22 @@ export class Claimer {
     const overBefore = lookedAt - 2 * this.#database.statementTimeoutMs
     for (const token of tokens) if ((unanswered.get(token) ?? 0) < overBefore) unanswered.delete(token)
     if (unanswered.size === 0) this.#unanswered.delete(subscription.id)
+  }
+
+  /** A page that is too large was undone by the server: it is asked for again, with fewer messages. */
+  async #askForPage(asked: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {
+    const { subscription } = asked
+    for (;;) {
+      const request = { ...asked, limit: this.#limits.of(subscription.id, asked.limit) }
+      try {
+        const result = await this.#ask(request, id, reading)
+        if (result.lease !== null) this.#limits.fitted(subscription.id, request.limit, asked.limit)
+        return result
+      } catch (error) {
+        const isTooLarge = error instanceof DatabaseError && TOO_LARGE.has(codeOf(error.cause) ?? '')
+        if (!isTooLarge || !this.#limits.tooLarge(subscription.id, request.limit)) throw error
+      }
+    }
   }
 
   async #ask(request: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {

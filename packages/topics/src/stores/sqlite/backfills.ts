@@ -229,7 +229,13 @@ function markBatch(connection: Connection, subscriptionId: number, running: Runn
   return Number(changes)
 }
 
-type Take = { readonly token: string | null; readonly limit: number; readonly now: number }
+type Take = {
+  readonly token: string | null
+  readonly limit: number
+  /** How many of these messages one claim has room for. */
+  readonly fits: (ids: readonly number[]) => number
+  readonly now: number
+}
 type Backfilled = { readonly ids: readonly number[]; readonly more: boolean }
 
 /** There may be something to claim, or to note that there is nothing more. */
@@ -251,7 +257,7 @@ export function hasBackfilled(connection: Connection, subscriptionId: number): b
 export function takeBackfilled(
   connection: Connection,
   subscriptionId: number,
-  { token, limit, now }: Take,
+  { token, limit, fits, now }: Take,
 ): Backfilled {
   const row = rowOf<Taken>(
     connection.prepare(`
@@ -265,8 +271,9 @@ export function takeBackfilled(
   const { status, cursor_id } = row
   const last = row.group_status === 'DEAD' ? lastOf(row) : row.checkpoint_id
   let upTo = Math.min(last, cursor_id + Math.max(limit, LOOKED_AT))
-  const ids = idsToTake(connection, subscriptionId, row, upTo, limit)
-  upTo = ids.length === limit ? (ids.at(-1) ?? upTo) : upTo
+  const all = idsToTake(connection, subscriptionId, row, upTo, limit)
+  const ids = all.slice(0, fits(all))
+  upTo = all.length === limit || ids.length < all.length ? (ids.at(-1) ?? upTo) : upTo
   const isLeased = token === null ? 0 : 1
   const hold = connection.prepare(`
     insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history, token, slot)

@@ -5,6 +5,7 @@ import { hasBackfilled, takeBackfilled } from './backfills.ts'
 import { type Connection, rowOf } from './connection.ts'
 import { expireLeases } from './expire.ts'
 import { readOne, readRange } from './log.ts'
+import { countFitting, lastFitting } from './page-bytes.ts'
 import { chooseRetries, nextDueAt, type RetryRow } from './retries.ts'
 
 type Place = {
@@ -14,6 +15,7 @@ type Place = {
   first_id: number
   next_id: number
   last_extra_id: number
+  last_large_id: number
   config_version: number
   moves: number
 }
@@ -72,8 +74,10 @@ function claimInTransaction(
   const expired = request.sweep ? expireLeases(connection, request, now) : { takeOvers: [], deadLettered: 0 }
   let more = false
   const { rows, suspects, waiting } = chooseRetries(connection, request, now)
-  let claimed = rows.length > 0 ? leaseRetries(connection, request, rows, suspects, now) : null
-  if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(connection, request, now))
+  const fits = (ids: readonly number[]): number => countThatFit(connection, request, place, ids)
+  const fitting = rows.slice(0, fits(rows.map(({ id }) => id)))
+  let claimed = fitting.length > 0 ? leaseRetries(connection, request, fitting, suspects, now) : null
+  if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(connection, request, fits, now))
   claimed ??= claimPage(connection, request, place, now)
   const due = claimed !== null ? null : more ? now : nextDueAt(connection, request)
   const moves = { before: place.moves, after: place.moves + (claimed?.kind === 'page' ? 1 : 0) }
@@ -81,10 +85,20 @@ function claimInTransaction(
   return { result, claimed }
 }
 
+/** Ids that are all above the last large message need not be measured. */
+function countThatFit(
+  connection: Connection,
+  { topic }: ClaimRequest,
+  { last_large_id }: Place,
+  ids: readonly number[],
+): number {
+  return ids.some(id => id <= last_large_id) ? countFitting(connection, topic.id, ids) : ids.length
+}
+
 function placeOf(connection: Connection, { topic, subscription }: ClaimRequest): Place | undefined {
   return rowOf<Place>(
     connection.prepare(`
-      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.config_version, s.moves
+      select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.last_large_id, t.config_version, s.moves
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
       where s.id = ? and s.uid = ? and t.uid = ?`),
@@ -116,10 +130,11 @@ function leaseRetries(
 function claimBackfilled(
   connection: Connection,
   request: ClaimRequest,
+  fits: (ids: readonly number[]) => number,
   now: number,
 ): { claimed: Claimed | null; more: boolean } {
   const token = randomUUID()
-  const { ids, more } = takeBackfilled(connection, request.subscription.id, { token, limit: request.limit, now })
+  const { ids, more } = takeBackfilled(connection, request.subscription.id, { token, limit: request.limit, fits, now })
   if (ids.length === 0) return { claimed: null, more }
   insertLease(connection, request, { token, kind: 'retry', first: null, size: ids.length, now })
   return { claimed: { kind: 'backfilled', token, ids }, more }
@@ -127,8 +142,9 @@ function claimBackfilled(
 
 function claimPage(connection: Connection, request: ClaimRequest, place: Place, now: number): Claimed | null {
   const first = Math.max(place.cursor + 1, place.first_id)
-  const last = Math.min(first + request.limit - 1, place.next_id - 1)
-  if (last < first) return null
+  const end = Math.min(first + request.limit - 1, place.next_id - 1)
+  if (end < first) return null
+  const last = first <= place.last_large_id ? lastFitting(connection, request.topic.id, first, end) : end
   const token = insertLease(connection, request, { kind: 'page', first, size: last - first + 1, now })
   connection
     .prepare('update tidemark_subscription set cursor = ?, moved_at = ?, moves = moves + 1 where id = ?')

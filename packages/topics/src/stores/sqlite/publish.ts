@@ -8,6 +8,7 @@ import { requireBits } from './bits.ts'
 import { agoBy, nowBy } from './clock.ts'
 import { rowOf, type SqlValue } from './connection.ts'
 import { rememberedText, saltedText } from './dedupe.ts'
+import { LARGE_BYTES } from './page-bytes.ts'
 import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
 
 export type Prepare = (sql: string) => StatementSync
@@ -85,6 +86,10 @@ function insertRows(prepare: Prepare, topicId: number, stamp: Stamp, messages: r
   const plain = lastExtra === -1
   const { firstId, createdAt, salt } = stamp
   if (!plain) prepare('update tidemark_topic set last_extra_id = ? where id = ?').run(firstId + lastExtra, topicId)
+  const lastLarge = messages.findLastIndex(({ payload }) => payload.length > LARGE_BYTES)
+  if (lastLarge !== -1) {
+    prepare('update tidemark_topic set last_large_id = ? where id = ?').run(firstId + lastLarge, topicId)
+  }
   const columns = plain ? PLAIN : FULL
   const valuesOf = plain ? plainValues : fullValues
   for (let from = 0; from < messages.length; ) {

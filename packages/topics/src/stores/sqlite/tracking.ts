@@ -122,6 +122,7 @@ function trackByOffset(connection: Connection, topic: TopicRecord): boolean {
     takeBackfilled(connection, unfinished.subscription_id, {
       token: null,
       limit: RELEASED_PER_STEP,
+      fits: ({ length }) => length,
       now: connection.now(),
     })
     return false

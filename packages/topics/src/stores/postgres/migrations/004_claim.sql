@@ -451,6 +451,10 @@ begin
   end if;
 
   if r.kind is not null then
+    -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
+    if page.size > 1 and coalesce(octet_length(page.texts), 0) + 2 * coalesce(octet_length(page.payloads), 0) > 134217728 then
+      raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
+    end if;
     r.size := page.size;
     r.ids := page.ids;
     if not coalesce(r.is_known, false) then

@@ -20,6 +20,7 @@ create table tidemark_topic (
   next_id integer not null default 1,
   last_created_at integer not null default 0, -- created_at never goes back, so a time finds its id by bisection
   last_extra_id integer not null default 0, -- messages above have neither key, type, headers nor a messageId of their own
+  last_large_id integer not null default 0, -- messages above have payloads that any page of them has room for
   created_at integer not null,
   -- While reference tracking is being switched on: the ids whose bitmaps are still to be filled.
   fill_next_id integer,

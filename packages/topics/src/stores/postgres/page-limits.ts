@@ -1,0 +1,32 @@
+/** Few steps, because each reads a page in vain: a thousand messages, then 62, then 3, then one. */
+const FEWER = 16
+
+/**
+ * How many messages a claim asks for where they are large. A page has a limit in bytes as well (migrations/004_claim.sql): a claim
+ * that would pass it is undone by the server and made again for fewer. What was found to fit is kept, and doubles with
+ * every page that does, so that a few large messages do not slow down the small ones behind them.
+ */
+export class PageLimits {
+  readonly #limits = new Map<number, number>()
+
+  of(subscriptionId: number, asked: number): number {
+    return Math.min(asked, this.#limits.get(subscriptionId) ?? asked)
+  }
+
+  /** Fewer next time. false where one message alone is too large. */
+  tooLarge(subscriptionId: number, limit: number): boolean {
+    if (limit === 1) return false
+    this.#limits.set(subscriptionId, Math.max(1, Math.floor(limit / FEWER)))
+    return true
+  }
+
+  fitted(subscriptionId: number, limit: number, asked: number): void {
+    if (!this.#limits.has(subscriptionId)) return
+    if (limit * 2 >= asked) this.#limits.delete(subscriptionId)
+    else this.#limits.set(subscriptionId, limit * 2)
+  }
+
+  forget(subscriptionId: number): void {
+    this.#limits.delete(subscriptionId)
+  }
+}

@@ -1,0 +1,45 @@
+import { type Connection, rowOf, rowsOf } from './connection.ts'
+import { logTable } from './topics.ts'
+
+/** Of the payloads of one claim: a page of messages of many megabytes each would take more memory than there is. */
+const MOST_BYTES = 64 * 1024 ** 2
+
+/** Payloads up to this size, in characters or bytes, are not measured: a page of a thousand has room for them. */
+export const LARGE_BYTES = 16 * 1024
+
+/** The last id up to which the payloads from `first` on fit into a page; the first always does. */
+export function lastFitting(connection: Connection, topicId: number, first: number, last: number): number {
+  const measured = rowOf<{ last: number | null }>(
+    connection.prepare(`
+      select max(id) as last
+      from (
+        select id, sum(octet_length(payload)) over (order by id) as total
+        from ${logTable(topicId)}
+        where id between ?1 and ?2
+      )
+      where total <= ?3`),
+    first,
+    last,
+    MOST_BYTES,
+  )
+  return measured?.last ?? first
+}
+
+/** How many of the messages fit, from the first on. Those that are gone take no room. */
+export function countFitting(connection: Connection, topicId: number, ids: readonly number[]): number {
+  const sizes = new Map(
+    rowsOf<{ id: number; size: number }>(
+      connection.prepare(`
+        select l.id, octet_length(l.payload) as size
+        from json_each(?) j
+        join ${logTable(topicId)} l on l.id = j.value`),
+      JSON.stringify(ids),
+    ).map(({ id, size }) => [id, size]),
+  )
+  let total = 0
+  const tooMuch = ids.findIndex(id => {
+    total += sizes.get(id) ?? 0
+    return total > MOST_BYTES
+  })
+  return tooMuch === -1 ? ids.length : Math.max(1, tooMuch)
+}
