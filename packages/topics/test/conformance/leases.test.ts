@@ -205,10 +205,14 @@ for (const store of SHARED_STORES) {
         await tm.publish('work', 5)
         await consume(reader, 1)
         await until(async () => (await groupOf(tm, 'work')).inFlight === 0, { what: 'all to be settled' })
-        await look()
+        // On PostgreSQL it waits for the writers of the whole server, those of other tests too, and moves with the next claim.
+        const isPast = async () => {
+          await look()
+          await reader.poll(0)
+          return (seen.at(-1) ?? 0n) > (seen[0] ?? 0n)
+        }
+        await until(isPast, { what: 'the watermark to be past everything' })
         assert.deepEqual(seen, seen.toSorted(byValue))
-        const [before, after] = [seen[0] ?? 0n, seen.at(-1) ?? 0n]
-        assert.ok(after > before, `${after} is past ${before}`)
       })
     })
   })
