@@ -14,6 +14,8 @@ import { topics } from './topics/suite.ts'
 
 const SUITES: readonly Suite[] = [topics, fanout, pipeline, index, peers]
 
+// What is measured waits for a real disk, here and in the processes of the cases.
+process.env.TIDEMARK_ON_DISK = '1'
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
