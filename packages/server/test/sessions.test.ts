@@ -210,6 +210,21 @@ describe('the time of a session', () => {
     assert.equal(await sessions.read(renewed.value), undefined)
   })
 
+  it('does not begin again by a cookie that was renewed before the logout', async context => {
+    context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+    const token = { name: 'a', hash: hashOf(admin), grants: parseGrants('roles', ['read']), expiresAt: null }
+    const sessions = new Sessions(new Tokens([token], undefined), async () => Buffer.alloc(32, 1))
+    const { session } = await sessions.begin(token)
+    context.mock.timers.tick(11 * HOUR)
+    const copy = await sessions.renewed(session)
+    assert.ok(copy !== undefined)
+    sessions.end(session)
+    context.mock.timers.tick(2 * HOUR)
+    // The next logout forgets those whose cookies have expired.
+    sessions.end((await sessions.begin(token)).session)
+    assert.equal(await sessions.read(copy.value), undefined)
+  })
+
   it('ends with that of the token', async context => {
     context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
     const token = {

@@ -58,10 +58,11 @@ export class Sessions {
     return session.identity.isValid() ? session : undefined
   }
 
-  end({ nonce, expiresAt }: Session): void {
+  /** For as long as any cookie of it may live: a copy may have been renewed, and expires later than the one that was given. */
+  end({ nonce }: Session): void {
     const now = Date.now()
     for (const [each, until] of this.#ended) if (until < now || this.#ended.size >= MOST_ENDED) this.#ended.delete(each)
-    this.#ended.set(nonce, expiresAt)
+    this.#ended.set(nonce, now + SESSION_MS)
   }
 
   async #make(token: Token, nonce: string): Promise<{ session: Session; value: string }> {
