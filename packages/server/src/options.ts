@@ -20,7 +20,7 @@ import { hostNameOf, isLoopback, parseNetworks } from './security/addresses.ts'
 import type { Authenticate } from './security/authenticator.ts'
 import { ROLES, type Role } from './security/roles.ts'
 import type { TlsFiles } from './security/tls.ts'
-import { hashOf, type Token } from './security/token.ts'
+import { hashOf, refuseTwins, type Token } from './security/token.ts'
 import { TokenFile } from './security/token-file.ts'
 import { checkToken } from './security/token-strength.ts'
 
@@ -161,8 +161,7 @@ export function checkServerOptions(given: ServerOptions): Settings {
     ...options
   } = checkOptions('server', given, OPTIONS)
   const fixed = fixedTokens(tokens)
-  const tokenFile = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile, logger)
-  refuseTwins(fixed, tokenFile)
+  const tokenFile = options.tokenFile === undefined ? undefined : new TokenFile(options.tokenFile, logger, fixed)
   const isOpen = fixed.length === 0 && tokenFile === undefined && options.authenticate === undefined
   if (isOpen && !isLoopback(options.host)) {
     throw new ConfigError(
@@ -200,19 +199,11 @@ function fixedTokens(tokens: { readonly [role in Role]?: string }): readonly Tok
       ? []
       : [{ name: role, hash: hashOf(given), grants: [{ role, topics: null }], expiresAt: null }]
   })
+  refuseTwins(fixed)
   if (Object.keys(tokens).length > 0 && fixed.length === 0) {
     throw new ConfigError('server.tokens', '(empty)', `a token for at least one of ${ROLES.join(', ')}`)
   }
   return fixed
-}
-
-/** Who may read must not be able to change because two tokens are one. */
-function refuseTwins(fixed: readonly Token[], file: TokenFile | undefined): void {
-  const all = [...fixed, ...(file?.tokens ?? [])]
-  const isTwice = all.some((one, index) =>
-    all.slice(0, index).some(other => one.name === other.name || one.hash.equals(other.hash)),
-  )
-  if (isTwice) throw new ConfigError('server.tokens', '(hidden)', 'different tokens with different names')
 }
 
 function checkIngest(path: string, value: unknown): IngestTarget {

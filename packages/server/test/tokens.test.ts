@@ -59,14 +59,16 @@ describe('a token file', () => {
   it('that becomes unusable leaves the tokens as they were, and says so loudly', async () => {
     using folder = temporaryFolder()
     const tokenFile = join(folder.path, 'tokens.jsonl')
-    const token = makeToken()
+    const [token, operate] = [makeToken(), makeToken()]
     writeFileSync(tokenFile, line('reader', token, ['read']), { mode: 0o600 })
     const errors: string[] = []
     const logger = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
-    await using server = await serve({ tokenFile, logger })
+    await using server = await serve({ tokenFile, logger, tokens: { operate } })
     const spoil = [
       () => writeFileSync(tokenFile, ''),
       () => writeFileSync(tokenFile, '{"name":'),
+      () => writeFileSync(tokenFile, line('operate', makeToken(), ['admin'])),
+      () => writeFileSync(tokenFile, line('other', operate, ['admin'])),
       () => rmSync(tokenFile),
       () => {
         writeFileSync(tokenFile, line('other', makeToken(), ['admin']))

@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { ConfigError, type Logger } from 'tidemark'
-import type { Token } from './token.ts'
+import { refuseTwins, type Token } from './token.ts'
 import { parseTokenLines } from './token-lines.ts'
 
 const LARGEST = 16n * 1024n * 1024n
@@ -14,13 +14,15 @@ const WRITABLE_BY_OTHERS = 0o022n
 export class TokenFile {
   readonly #path: string
   readonly #logger: Logger
+  readonly #others: readonly Token[]
   #tokens: readonly Token[]
   #seen: string
 
-  /** Throws a ConfigError where it can't be read, is empty, or others may write to it. */
-  constructor(path: string, logger: Logger) {
+  /** Throws a ConfigError where it can't be read, is empty, others may write to it, or it has one of the `others` again. */
+  constructor(path: string, logger: Logger, others: readonly Token[] = []) {
     this.#path = path
     this.#logger = logger
+    this.#others = others
     const { tokens, mark } = this.#read()
     this.#tokens = tokens
     this.#seen = mark
@@ -69,7 +71,9 @@ export class TokenFile {
       if (process.platform !== 'win32' && (stats.mode & WRITABLE_BY_OTHERS) !== 0n) {
         throw new ConfigError('server.tokenFile', path, 'a file that only its owner can write to: chmod go-w')
       }
-      return { tokens: parseTokenLines(path, readFileSync(file, 'utf8')), mark: markOf(stats) }
+      const tokens = parseTokenLines(path, readFileSync(file, 'utf8'))
+      refuseTwins([...this.#others, ...tokens])
+      return { tokens, mark: markOf(stats) }
     } finally {
       closeSync(file)
     }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { ConfigError } from 'tidemark'
 import type { Grant } from './roles.ts'
 
 /** What the server knows of a token: never the token itself. */
@@ -18,3 +19,11 @@ export const makeToken = (): string => `tdm_${randomBytes(32).toString('base64ur
 
 export const isExpired = ({ expiresAt }: Pick<Token, 'expiresAt'>, now = Date.now()): boolean =>
   expiresAt !== null && now >= expiresAt
+
+/** Who may read must not be able to change because two tokens are one. */
+export function refuseTwins(tokens: readonly Token[]): void {
+  const isTwice = tokens.some((one, index) =>
+    tokens.slice(0, index).some(other => one.name === other.name || one.hash.equals(other.hash)),
+  )
+  if (isTwice) throw new ConfigError('server.tokens', '(hidden)', 'different tokens with different names')
+}
