@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
@@ -12,23 +11,13 @@ import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { networkOf } from '../src/security/addresses.ts'
 import { RequestRate } from '../src/security/limiters.ts'
-import { SILENT, serve, type TestServer } from './servers.ts'
+import { exchange, SILENT, serve, type TestServer } from './servers.ts'
 
 const admin = makeToken()
 const tokens = { admin }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** What comes back for bytes as they are. */
-async function raw(server: TestServer, text: string): Promise<string> {
-  const { hostname, port } = new URL(server.url)
-  const socket = connect(Number(port), hostname)
-  let received = ''
-  socket.on('data', chunk => (received += chunk))
-  socket.on('error', () => undefined)
-  socket.write(text)
-  await until(() => socket.closed, { what: 'the server to hang up' })
-  return received
-}
+const raw = (server: TestServer, text: string): Promise<string> => exchange(server.url, text)
 
 describe('a server without tokens', () => {
   it('refuses what came through a proxy, which would make strangers local', async () => {
@@ -45,6 +34,16 @@ describe('a server without tokens', () => {
       'True-Client-IP',
       'X-Client-IP',
       'X-Original-URL',
+      'X_Forwarded_For',
+      'Forwarded-For',
+      'X-Forward-For',
+      'X-Remote-IP',
+      'X-Originating-IP',
+      'X-Azure-ClientIP',
+      'X-Envoy-Internal',
+      'Proxy-Client-IP',
+      'CF-Ray',
+      'CDN-Loop',
     ]) {
       const { status, body } = await server.get('/api/v1/topics', { [name]: '127.0.0.1' })
       assert.deepEqual([status, body.code], [403, 'TIDEMARK_FORWARDED'], name)

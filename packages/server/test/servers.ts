@@ -1,8 +1,10 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type RunningServer, type ServerOptions, startServer } from '@tidemark/server'
 import { type Logger, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
+import { until } from '../../../testing/until.ts'
 
 /** Tests provoke warnings on purpose. */
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -82,6 +84,18 @@ export async function send(
     request.on('error', reject)
     request.end(content)
   })
+}
+
+/** What comes back for bytes as they are. */
+export async function exchange(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let received = ''
+  socket.on('data', chunk => (received += chunk))
+  socket.on('error', () => undefined)
+  socket.write(text)
+  await until(() => socket.closed, { what: 'the server to hang up' })
+  return received
 }
 
 function parse(text: string): unknown {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PipelineStatus } from '@tidemark/pipeline'
 import type { Health } from 'tidemark'
 import type { Settings } from '../options.ts'
+import { withoutPaths } from '../problems/http-words.ts'
 import { pipelineReasons, type Reason, topicReasons } from './reasons.ts'
 
 /** An orchestrator does not wait for longer. What has not answered by then is told as silent. */
@@ -47,7 +48,7 @@ export class HealthLook {
 
 const silent = ({ message }: Error): Reason => ({
   kind: 'database',
-  message: `The health of the topics is not known: ${message}`,
+  message: `The health of the topics is not known: ${withoutPaths(message)}`,
   blocking: true,
 })
 

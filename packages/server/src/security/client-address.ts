@@ -3,13 +3,25 @@ import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { isIn, plain } from './addresses.ts'
 
-/** What proxies add, in all the ways they do. */
-const FORWARDING =
-  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-external-address|client-ip|true-client-ip|cf-connecting-ip(?:v6)?|fastly-client-ip|fly-client-ip)$/
+/** What proxies and the networks in front of servers add, in all the ways they do; with _ for - too. */
+const FORWARDING = new RegExp(
+  `^(?:${[
+    '(?:x-)?forwarded(?:-.*)?',
+    '(?:x-)?forward(?:er)?-for',
+    '(?:x-)?via',
+    'x-original-.*',
+    '(?:.*-)?(?:real|client|remote|originating|proxyuser|user)-?ip(?:v6)?',
+    '(?:x-)?remote-addr',
+    'x-envoy-.*',
+    'x-azure-.*',
+    'cf-(?:ray|visitor|connecting-ip(?:v6)?)',
+    'cdn-loop',
+  ].join('|')})$`,
+)
 
 /** The name of a header that says that the request came through a proxy. */
 export const forwardingHeader = ({ headers }: IncomingMessage): string | undefined =>
-  Object.keys(headers).find(name => FORWARDING.test(name))
+  Object.keys(headers).find(name => FORWARDING.test(name.replaceAll('_', '-')))
 
 /**
  * Where a request comes from: the other end of its socket. Where that is a proxy that is trusted, the last address of X-Forwarded-For
