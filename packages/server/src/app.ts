@@ -1,16 +1,17 @@
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import compress from '@fastify/compress'
 import swagger from '@fastify/swagger'
 import { Ajv } from 'ajv'
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
-import { malformedEntry, recordAnswer } from './audit/record.ts'
+import { recordAnswer, unroutedEntry } from './audit/record.ts'
 import { takeBodies } from './bodies.ts'
 import type { Context } from './context.ts'
 import { NotFoundError } from './errors.ts'
 import { ServerMetrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { answerProblem } from './problems/answer-problem.ts'
-import { answerClientError, answerExpectation } from './problems/client-error.ts'
+import { answerClientError, answerConnect, answerExpectation } from './problems/client-error.ts'
 import { API, addRoute, type Route } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { sharedSchemas } from './schemas/shared.ts'
@@ -39,6 +40,9 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   const { limits, logger } = settings
   const { audit, security } = context
   const { guard } = security
+  const recordUnrouted = ({ remoteAddress = '' }: Socket, status: number | undefined): void => {
+    if (status !== undefined) audit.add(unroutedEntry(plain(remoteAddress), status))
+  }
   const app = fastify({
     ...(settings.tls ? { https: { ...HTTP, ...readTls(settings.tls) } } : { http: HTTP }),
     logger: false,
@@ -50,10 +54,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     connectionTimeout: SILENCE_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: true,
-    clientErrorHandler: (error, socket) => {
-      const status = answerClientError(error, socket)
-      if (status !== undefined) audit.add(malformedEntry(plain(socket.remoteAddress ?? ''), status))
-    },
+    clientErrorHandler: (error, socket) => recordUnrouted(socket, answerClientError(error, socket)),
     rewriteUrl(request) {
       const target = request.url ?? '/'
       Object.assign(request, { originalUrl: target })
@@ -69,7 +70,10 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     },
   } as FastifyHttpOptions<Server>)
   app.server.prependListener('request', (_, response) => setSecurityHeaders(response))
-  app.server.on('checkExpectation', answerExpectation)
+  app.server.on('checkExpectation', (request, response) =>
+    recordUnrouted(request.socket, answerExpectation(request, response)),
+  )
+  app.server.on('connect', ({ socket }) => recordUnrouted(socket, answerConnect(socket)))
   app.server.maxConnections = limits.connections
   const metrics = new ServerMetrics(context)
 

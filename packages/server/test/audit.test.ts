@@ -7,7 +7,7 @@ import { type AuditEntry, makeToken } from '@tidemark/server'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { AuditFile, readAuditFile } from '../src/audit/audit-file.ts'
-import { SILENT, serve, type TestServer } from './servers.ts'
+import { exchange, SILENT, serve, type TestServer } from './servers.ts'
 
 const admin = makeToken()
 const read = makeToken()
@@ -65,6 +65,30 @@ describe('the audit', () => {
       [null, null, 400, 'TIDEMARK_BAD_REQUEST'],
     ])
     assert.ok(entries.every(({ outcome, from }) => outcome === 'refused' && from === '127.0.0.1'))
+  })
+
+  it('has what no route sees, and no password of an address', async () => {
+    await using server = await serve({ tokens: { admin } })
+    const { host } = new URL(server.url)
+    const answers = [
+      await exchange(server.url, `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+      await exchange(server.url, `GET / HTTP/1.1\r\nHost: ${host}\r\nExpect: tea\r\n\r\n`),
+      await exchange(
+        server.url,
+        `GET http://me:geheim@${host}/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      ),
+    ]
+    assert.deepEqual(
+      answers.map(answer => answer.slice(9, 12)),
+      ['405', '417', '400'],
+    )
+    for (const answer of answers) assert.match(answer, /x-content-type-options: nosniff/i)
+    const { body } = await server.get('/api/v1/audit?kind=refusal', { authorization: `Bearer ${admin}` })
+    assert.deepEqual(
+      body.entries.map(({ status }: { status: number }) => status),
+      [400, 417, 405],
+    )
+    assert.ok(!JSON.stringify(body).includes('geheim'))
   })
 
   it('tells publishing and consuming apart, has logins, and neither looks, payloads nor tokens', async () => {

@@ -41,7 +41,7 @@ function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undef
     from: address,
     action: operation ?? null,
     method,
-    path: request.originalUrl.split('?')[0]?.slice(0, LONGEST_PATH) ?? null,
+    path: shownPath(request.originalUrl),
     topic: topic ?? null,
     status,
     code: refusal ?? problem ?? null,
@@ -49,8 +49,15 @@ function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undef
   }
 }
 
-/** What is no HTTP at all. */
-export const malformedEntry = (from: string, status: number): NewEntry => ({
+/** Without the query, and without the password that an address may have before its host. */
+const shownPath = (target: string): string | null =>
+  target
+    .split('?')[0]
+    ?.replace(/^([a-z]+:\/\/)[^/]*@/i, '$1')
+    .slice(0, LONGEST_PATH) ?? null
+
+/** What reached no route: no HTTP at all, or nothing that this server does. */
+export const unroutedEntry = (from: string, status: number): NewEntry => ({
   kind: 'refusal',
   outcome: 'refused',
   who: null,

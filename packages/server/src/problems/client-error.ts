@@ -9,7 +9,22 @@ export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socke
     socket.destroy()
     return undefined
   }
-  const [status, title, detail] = KINDS[code ?? ''] ?? [400, 'Bad Request', 'This is not a valid HTTP request']
+  const kind = KINDS[code ?? ''] ?? ([400, 'Bad Request', 'This is not a valid HTTP request'] as const)
+  answerSocket(socket, ...kind)
+  return kind[0]
+}
+
+/** CONNECT has no response object: Node hangs up without a word where nobody listens for it. */
+export function answerConnect(socket: Socket): number {
+  // Whoever resets the connection instead of reading the answer is no fault of ours.
+  socket.on('error', () => socket.destroy())
+  answerSocket(socket, 405, 'Method Not Allowed', 'This server is no proxy')
+  // Nobody watches its time any more.
+  socket.destroySoon()
+  return 405
+}
+
+function answerSocket(socket: Socket, status: number, title: string, detail: string): void {
   const body = JSON.stringify(problemOf(status, title, detail))
   const headers = {
     ...SECURITY_HEADERS,
@@ -20,14 +35,14 @@ export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socke
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-  return status
 }
 
 /** An Expect header that is not 100-continue: Node would answer it without our headers. */
-export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
+export function answerExpectation(_: IncomingMessage, response: ServerResponse): number {
   const body = JSON.stringify(problemOf(417, 'Expectation Failed', 'Only 100-continue can be expected'))
   const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', connection: 'close' }
   response.writeHead(417, { ...SECURITY_HEADERS, ...headers }).end(body)
+  return 417
 }
 
 const problemOf = (status: number, title: string, detail: string): Problem => ({
