@@ -126,6 +126,8 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     const live = !this.lease.lost && (await this.#engine.store.extend(this.lease.lease.token, ms))
     if (live) return this.lease.extendTo(started + ms)
     const error = this.#staleError()
+    // Settled by its own consumer while this was on its way: the lease ended with its work done, and nobody took it.
+    if (this.settled) throw error
     this.lease.lose(error)
     const { messageId, version, topic, group } = this
     this.#engine.instrumentation.emit('stale', { topic, group, messageId, version, count: 1 })

@@ -80,6 +80,18 @@ for (const store of SHARED_STORES) {
       })
     })
 
+    it('reports no stale delivery where an extension meets the ack of the same consumer', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('work', {})
+      await tm.publish('work', 'done soon')
+      const stale = eventsOf(tm, 'stale')
+      const held = await receive(tm.reader('work'))
+      await held.ack()
+      await assert.rejects(held.extend(), StaleDeliveryError)
+      assert.deepEqual(stale, [])
+    })
+
     describe('a stale extend', () => {
       it('changes nothing and says so', async () => {
         await using test = await reassigned(store)
