@@ -29,7 +29,7 @@ const INTRODUCTION = `# The command line
 `
 
 export function referencePage(): string {
-  const alone = COMMANDS.filter(({ name }) => !name.includes(' '))
+  const alone = COMMANDS.filter(({ name }) => !GROUPS.some(group => name.startsWith(`${group.name} `)))
   const groups = GROUPS.map(({ name, summary }) => {
     const members = COMMANDS.filter(each => each.name.startsWith(`${name} `))
     return [`## ${name}`, '', `${capital(summary)}.`, '', ...members.flatMap(member => section(member, '###'))]

@@ -74,6 +74,7 @@ export const COMMANDS: readonly Command[] = [
   config.init,
   config.check,
   config.print,
+  runs.runs,
   runs.list,
   runs.remove,
   inspect,

@@ -2,9 +2,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { PAGE, referencePage } from '../cli-reference.ts'
+import { COMMANDS } from '../src/commands.ts'
 
 describe('docs/cli.md', () => {
   it("is what the commands' tables say (if not: npm run generate)", () => {
     assert.equal(readFileSync(PAGE, 'utf8'), referencePage())
+  })
+
+  it('has a section for every command', () => {
+    const sections = new Set(readFileSync(PAGE, 'utf8').split('\n'))
+    const missing = COMMANDS.filter(({ name }) => !sections.has(`## ${name}`) && !sections.has(`### ${name}`))
+    assert.deepEqual(
+      missing.map(({ name }) => name),
+      [],
+    )
   })
 })

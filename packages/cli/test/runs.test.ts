@@ -43,6 +43,7 @@ describe('runs', () => {
       indexed: true,
     })
     assert.match((await tidemark(['runs', '--data', folder.path])).out, /100 × 50 +2 +0 to 14 +0 +yes/)
+    assert.deepEqual(await tidemarkJson(['runs', 'list', '--data', folder.path]), [run])
     const missing = await tidemark(['runs', '--data', join(folder.path, 'none')])
     assert.equal(missing.code, EXIT.failed)
     assert.match(missing.err, /Give the data folder with --data/)

@@ -2,7 +2,7 @@ import { type Command, YES } from '../command.ts'
 import { CONFIG } from '../config-option.ts'
 import { DATA } from '../data-option.ts'
 
-export const list: Command = {
+export const runs: Command = {
   name: 'runs',
   summary: 'List the stored runs, or show one',
   arguments: [{ name: 'run', optional: true }],
@@ -19,6 +19,15 @@ export const list: Command = {
     { run: 'tidemark runs --config tidemark.config.ts', what: 'those of a pipeline of your own' },
   ],
   run: async (...call) => (await import('../runs/list-runs.ts')).listStoredRuns(...call),
+}
+
+/** The verb that every other noun of the command line has. */
+export const list: Command = {
+  ...runs,
+  name: 'runs list',
+  summary: 'List the stored runs',
+  arguments: [],
+  examples: [{ run: 'tidemark runs list --json', what: 'the same as a JSON document' }],
 }
 
 export const remove: Command = {

@@ -28,12 +28,15 @@ export async function removeStoredRun(given: Given, surroundings: Surroundings):
 
 function linesOf({ files, topics, indexes, states, deadLetters }: RunParts): string[] {
   return [
-    ...files.map(({ root, files: count, bytes }) => `  ${count} files, ${megabytes(bytes)}, in ${root}`),
-    ...topics.map(({ topic, messages, groups }) => `  topic ${topic}: ${messages} messages, groups ${list(groups)}`),
+    ...files.map(({ root, files: count, bytes }) => `  ${counted(count, 'file')}, ${megabytes(bytes)}, in ${root}`),
+    ...topics.map(
+      ({ topic, messages, groups }) => `  topic ${topic}: ${counted(messages, 'message')}, groups ${list(groups)}`,
+    ),
     ...indexes.map(address => `  index in ${address}`),
     ...states.map(folder => `  saved states in ${folder}`),
-    ...(deadLetters === 0 ? [] : [`  ${deadLetters} dead letters`]),
+    ...(deadLetters === 0 ? [] : [`  ${counted(deadLetters, 'dead letter')}`]),
   ]
 }
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const list = (names: readonly string[]): string => names.join(', ') || 'none'
