@@ -7,6 +7,7 @@ import { TidemarkError } from 'tidemark'
 
 /** What is away, by code, for people. Longer prefixes first. */
 const AWAY: readonly (readonly [prefix: string, what: string])[] = [
+  ['TIDEMARK_DATABASE_FULL', 'room on the disk of the topics database'],
   ['TIDEMARK_DATABASE', 'the topics database'],
   ['TIDEMARK_HEARTBEAT', 'the topics database'],
   ['TIDEMARK_OUTCOME_UNKNOWN', 'the topics database'],

@@ -12,7 +12,7 @@ export type DiskStatus = {
   readonly minFreeBytes: number
   /** Over the last minute. */
   readonly bytesPerSecond: number
-  /** Until the sources pause, at this pace; null: nothing grows, or nothing bounds it. */
+  /** Until the sources pause, at this pace; 0: they are paused; null: nothing grows, or nothing bounds it. */
   readonly secondsLeft: number | null
   /** The sources wait for room. They go on by themselves. */
   readonly paused: boolean

@@ -77,16 +77,17 @@ export class DiskWatch {
     const { bytes, freeBytes } = this.#measured
     const { perSecond } = this.#growth
     const room = this.#room?.bytes ?? Number.POSITIVE_INFINITY
+    const isPaused = this.#pausedSince !== null
     const isBounded = Number.isFinite(room) && perSecond > 0
     return {
-      healthy: this.#pausedSince === null,
+      healthy: !isPaused,
       bytes,
       maxBytes,
       freeBytes,
       minFreeBytes,
       bytesPerSecond: Math.round(perSecond),
-      secondsLeft: isBounded ? Math.max(0, Math.round(room / perSecond)) : null,
-      paused: this.#pausedSince !== null,
+      secondsLeft: isPaused ? 0 : isBounded ? Math.max(0, Math.round(room / perSecond)) : null,
+      paused: isPaused,
       reason: this.reason,
       pausedSince: this.#pausedSince,
       parts: this.#parts.map(({ files: _, ...part }) => part),

@@ -22,9 +22,11 @@ export class RecentProblems {
 }
 
 function textOf(fields: object, message: string): string {
-  const { service, action, err } = fields as { service?: unknown; action?: unknown; err?: unknown }
+  const { service, group, action, err } = fields as Readonly<Record<string, unknown>>
+  // What the topics warn of has no service; the group tells whose it is.
+  const who = service ?? (typeof group === 'string' && group !== '' ? `group ${group}` : undefined)
   const problem = err instanceof Error ? err.message : undefined
   // A message of several lines would push the screen up, and one that quotes a file could move the cursor or turn text round.
-  const text = [service, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
+  const text = [who, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
   return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
 }

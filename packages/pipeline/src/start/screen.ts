@@ -47,7 +47,7 @@ export function screenLines(
 /** What is used, how fast that grows, and when it is too much. */
 function diskRow(disk: Progress['disk']): string {
   const { bytesPerSecond, secondsLeft, freeBytes, paused } = disk
-  const left = secondsLeft === null ? [] : [`${timeText(secondsLeft)} left`]
+  const left = paused ? ['paused'] : secondsLeft === null ? [] : [`${timeText(secondsLeft)} left`]
   const free = freeBytes === null ? [] : [`${sizeText(freeBytes)} free`]
   const used = usedText(disk)
   // Longer than the other rows' values, so it gets its own width.
@@ -60,17 +60,31 @@ function diskRow(disk: Progress['disk']): string {
 const usedText = ({ bytes, maxBytes }: Progress['disk']): string =>
   maxBytes === null ? sizeText(bytes) : `${sizeText(bytes)} of ${sizeText(maxBytes)}`
 
+/** Nothing while it does not grow. */
+function growthText({ bytesPerSecond, secondsLeft, paused }: Progress['disk']): string[] {
+  if (paused) return ['(paused)']
+  if (bytesPerSecond === 0) return []
+  const left = secondsLeft === null ? '' : `, ${timeText(secondsLeft)} left`
+  return [`(+${megabytes(bytesPerSecond)}/s${left})`]
+}
+
+/** What helps was said once, when the wait began. */
+const firstSentence = (text: string): string => text.split('. ', 1)[0] ?? text
+
 /** The same in one line, for logs. */
 export function plainLine(progress: Progress): string {
   const { tick, ticksPerSecond, storedBatches, indexedBatches, waitingBatches, openGaps, permanentGaps } = progress
-  const unwell = progress.services.filter(({ state, healthy }) => state === 'ERROR' || !healthy)
+  // Those that wait are named below, with what they wait for.
+  const unwell = progress.services.filter(
+    ({ state, healthy, waitingFor }) => state === 'ERROR' || (!healthy && waitingFor === null),
+  )
   return [
     `tick ${tick} (${perSecond(ticksPerSecond)})`,
     `${storedBatches} batches stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
     `${openGaps + permanentGaps} gaps`,
-    `disk ${usedText(progress.disk)}`,
-    ...unwell.map(({ name, state }) => `${name}: ${state}`),
-    ...waitsOf(progress.services),
+    ['disk', usedText(progress.disk), ...growthText(progress.disk)].join(' '),
+    ...unwell.map(({ name, state }) => `${name}: ${state === 'ERROR' ? state : `${state}, unhealthy`}`),
+    ...waitsOf(progress.services).map(firstSentence),
   ].join('  ')
 }
 

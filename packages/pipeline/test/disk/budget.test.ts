@@ -91,6 +91,7 @@ describe('a disk budget', () => {
     assert.ok(Math.abs(disk.bytes - (await bytesIn(folder.path))) < 200_000, `${disk.bytes}`)
     assert.deepEqual(disk.parts.map(({ kind }) => kind).sort(), ['index', 'states', 'storage', 'topics'])
     assert.match(disk.reason ?? '', /disk budget of 12\.0 MB: .* are used\. .*--max-disk.*--keep/s)
+    assert.equal(disk.secondsLeft, 0)
     assert.match(sim(pipeline).waitingFor ?? '', /disk budget/)
   })
 

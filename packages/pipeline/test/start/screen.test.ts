@@ -78,8 +78,16 @@ describe('the screen', () => {
 
   it('is one line where there is no terminal, and names who is unwell', () => {
     const line =
-      'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  disk 412.0 MB of 2.00 GB  dummy-indexer: ERROR  series-indexer: WAITING  series-indexer waits for the index database'
+      'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  disk 412.0 MB of 2.00 GB (+1.8 MB/s, 15 min left)  dummy-indexer: ERROR  series-indexer waits for the index database'
     assert.equal(plainLine(PROGRESS), line)
+  })
+
+  it('repeats in that line what is waited for, and not what helps', () => {
+    const waitingFor = 'room in the disk budget of 20.0 MB: 17.6 MB are used. Start again with a larger maxDisk'
+    const services = [{ name: 'simulation', state: 'RUNNING', healthy: true, waitingFor } as const]
+    const disk = { ...PROGRESS.disk, paused: true, secondsLeft: 0 }
+    const line = plainLine({ ...PROGRESS, services, disk })
+    assert.match(line, /disk 412\.0 MB of 2\.00 GB \(paused\) {2}simulation waits for .* 20\.0 MB: 17\.6 MB are used$/)
   })
 })
 
@@ -93,6 +101,11 @@ describe('problems', () => {
     problems.logger.info({}, 'not a problem')
     assert.equal(told.length, 9)
     assert.equal(told[8], 's: act 8: two lines [2J and more')
+    new RecentProblems(text => told.push(text)).logger.warn(
+      { topic: 't', group: 'series' },
+      'an expired lease was taken over',
+    )
+    assert.equal(told[9], 'group series: an expired lease was taken over')
     assert.equal(problems.recent.length, 5)
     assert.match(problems.recent[4] ?? '', /^\d\d:\d\d:\d\d {2}s: act 8: /)
   })
