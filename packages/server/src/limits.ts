@@ -43,18 +43,23 @@ export const LIMITS = {
   }),
   connections: whole({ says: 'Maximum number of open connections.', min: 1, max: 1_000_000, default: 2_000 }),
   requestsPerSecond: whole({
-    says: 'Of one token, and of one address; twice as many after a pause.',
+    says: 'Maximum requests per second of one token, and of one address; twice as many in a burst after a pause.',
     min: 1,
     max: 1_000_000,
     default: 2_000,
   }),
   requestsAtOnce: whole({
-    says: 'Of one token, and of one address, that are not answered yet.',
+    says: 'Maximum number of unanswered requests of one token, and of one address.',
     min: 1,
     max: 1_000_000,
     default: 1_000,
   }),
-  wrongTokensPerMinute: whole({ says: 'Of one address.', min: 1, max: 1_000_000, default: 10 }),
+  wrongTokensPerMinute: whole({
+    says: 'Maximum wrong tokens per minute from one address.',
+    min: 1,
+    max: 1_000_000,
+    default: 10,
+  }),
   openRuns: whole({ says: 'Maximum number of run indexes kept open.', min: 1, max: 1_000, default: 8 }),
   jsonCells: whole({ says: 'Maximum number of cells on a page of JSON.', min: 1, default: 1_000_000 }),
 } as const

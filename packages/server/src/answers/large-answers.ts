@@ -4,6 +4,7 @@ import { UnsentAnswersError } from '../errors.ts'
 
 /** An answer from this size on counts. */
 const LARGE = 1024 ** 2
+const SMALL = LARGE / 4
 
 /** Made at the same time. More than one, so that one that waits for the database does not keep all the others waiting. */
 const AT_ONCE = 4
@@ -17,6 +18,7 @@ export class LargeAnswers {
   #unsent = 0
   #making = 0
   readonly #waiting: (() => void)[] = []
+  readonly #admitted = new WeakSet<ServerResponse>()
 
   constructor(maxUnsent: number) {
     this.#maxUnsent = maxUnsent
@@ -37,11 +39,21 @@ export class LargeAnswers {
     }
   }
 
+  /**
+   * For an answer that must not be refused any more, such as messages that are claimed: as many bytes of it as there is room for
+   * now, and few where there is none.
+   */
+  admit(raw: ServerResponse, bytes: number): number {
+    this.#admitted.add(raw)
+    return Math.min(bytes, Math.max(SMALL, this.#maxUnsent - this.#unsent - LARGE))
+  }
+
   /** Counts until the reader has it, or is gone. Throws where too much waits already. */
   send(payload: unknown, raw: ServerResponse): void {
     if (!(payload instanceof Uint8Array) || payload.length < LARGE) return
     const { length } = payload
-    if (this.#unsent + length > this.#maxUnsent) throw new UnsentAnswersError(this.#maxUnsent)
+    if (this.#unsent + length > this.#maxUnsent && !this.#admitted.has(raw))
+      throw new UnsentAnswersError(this.#maxUnsent)
     this.#unsent += length
     raw.once('close', () => {
       this.#unsent -= length

@@ -60,14 +60,15 @@ export const pullRoutes = (context: Context): Route[] => [
     },
     problems: [410],
     async handle({ params: { topic }, body, request, reply }) {
-      const { topics, settings, pulls, closing } = context
+      const { topics, settings, pulls, closing, largeAnswers } = context
       const { group, consumer, max, waitMs = 0, lease, from } = body
       const leave = pulls.take()
       using gone = untilGone(request, closing.signal)
       try {
         const pulled = await topics.pull(topic, group, {
           ...given({ consumer, max, lease: mapped(lease, durationOf), from: mapped(from, fromOf) }),
-          maxBytes: settings.limits.pullBytes,
+          // A refusal after the claim would cost the messages an attempt.
+          maxBytes: largeAnswers.admit(reply.raw, settings.limits.pullBytes),
           wait: Math.min(waitMs, settings.limits.pullWaitMs),
           signal: gone.signal,
         })
