@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -200,6 +200,29 @@ describe('the audit', () => {
       [19, 20, 17, 18, 15, 16, 13, 14, 11, 12],
     )
     assert.throws(() => readAuditFile(`${path}.5`), /ENOENT/)
+  })
+
+  it('has in the end what could not be written before, or says how many lines are lost', async () => {
+    using folder = temporaryFolder()
+    const place = join(folder.path, 'audit')
+    mkdirSync(place)
+    const errors: object[] = []
+    const logger = { ...SILENT, error: (fields: object) => void errors.push(fields) }
+    const file = new AuditFile(join(place, 'audit.jsonl'), 10_000, logger)
+    const entry = { kind: 'change', at: new Date().toISOString(), outcome: 'done' } as AuditEntry
+    rmSync(place, { recursive: true })
+    file.write({ ...entry, id: 1 })
+    await until(() => errors.length === 1, { what: 'the error' })
+    mkdirSync(place)
+    await file.flush()
+    assert.deepEqual(
+      readAuditFile(join(place, 'audit.jsonl')).map(({ id }) => id),
+      [1],
+    )
+    rmSync(place, { recursive: true })
+    file.write({ ...entry, id: 2 })
+    await file.flush()
+    assert.equal((errors.at(-1) as { lines?: number }).lines, 1)
   })
 
   it('goes to the log as well, a change and a refusal as one line', async () => {

@@ -8,7 +8,7 @@ import { type AuditEntry, type AuditQuery, matches, parseEntry } from './entry.t
 const READ_BYTES = 4 * 1024 * 1024
 /** Older files that are kept beside it: audit.jsonl.1 is the newest of them. */
 const KEPT = 4
-/** What waits while the disk takes nothing; older lines are dropped, and that is logged. */
+/** What waits while the disk takes nothing; older lines are dropped, and the end says how many. */
 const MOST_WAITING = 100_000
 
 /** Lines are appended in their order, many at a time, and the file is set aside when it is full. */
@@ -19,6 +19,7 @@ export class AuditFile {
   #waiting: string[] = []
   #writing: Promise<void> | undefined
   #isFailing = false
+  #dropped = 0
 
   constructor(path: string, maxBytes: number, logger: Logger) {
     this.#path = path
@@ -30,12 +31,22 @@ export class AuditFile {
 
   write(entry: AuditEntry): void {
     this.#waiting.push(`${JSON.stringify(entry)}\n`)
-    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift()
+    this.#bound()
     this.#writing ??= this.#drain()
   }
 
+  /** Tries once more where something waits, and tells what is lost after that. */
   async flush(): Promise<void> {
     await this.#writing
+    if (this.#waiting.length > 0) await this.#drain()
+    const lines = this.#waiting.length + this.#dropped
+    if (lines > 0) this.#logger.error({ file: this.#path, lines }, 'lines of the audit could not be written')
+  }
+
+  #bound(): void {
+    const beyond = Math.max(0, this.#waiting.length - MOST_WAITING)
+    this.#waiting.splice(0, beyond)
+    this.#dropped += beyond
   }
 
   async #drain(): Promise<void> {
@@ -47,7 +58,8 @@ export class AuditFile {
         await appendFile(this.#path, lines.join(''), { mode: 0o600 })
         this.#isFailing = false
       } catch (error) {
-        this.#waiting = [...lines, ...this.#waiting].slice(-MOST_WAITING)
+        this.#waiting = [...lines, ...this.#waiting]
+        this.#bound()
         if (!this.#isFailing)
           this.#logger.error({ err: error, file: this.#path }, 'the audit can not be written; trying again')
         this.#isFailing = true
