@@ -95,22 +95,24 @@ describe('the audit', () => {
     await using server = await serve({ tokens })
     const headers = bearer(admin)
     await server.post('/api/v1/topics/work/messages', { payload: 'top-secret', key: 'top-secret' }, headers)
-    await server.post('/api/v1/topics/work/pull', {}, headers)
+    const { receipt } = (await server.post('/api/v1/topics/work/pull', {}, headers)).body
+    await server.post('/api/v1/settle', { receipt, acks: 'all' }, headers)
     await server.post('/api/v1/session', { token: admin })
     await server.post('/api/v1/session', { token: read.slice(0, -1) })
     await server.get(`/api/v1/topics?token=${admin}`, headers)
     const entries = await auditOf(server)
     assert.deepEqual(
-      entries.map(({ kind, action, who }) => [kind, action, who]),
+      entries.map(({ kind, action, who, topic }) => [kind, action, who, topic]),
       [
-        ['refusal', 'login', null],
-        ['change', 'login', 'admin'],
-        ['data', 'pull', 'admin'],
-        ['data', 'publish', 'admin'],
+        ['refusal', 'login', null, null],
+        ['change', 'login', 'admin', null],
+        ['data', 'settle', 'admin', 'work'],
+        ['data', 'pull', 'admin', 'work'],
+        ['data', 'publish', 'admin', 'work'],
       ],
     )
     const text = JSON.stringify(entries)
-    assert.ok(![admin, read.slice(0, -1), 'top-secret'].some(secret => text.includes(secret)))
+    assert.ok(![admin, read.slice(0, -1), receipt, 'top-secret'].some(secret => text.includes(secret)))
   })
 
   it('is read page by page and filtered, by administrators', async () => {

@@ -24,7 +24,7 @@ export function recordAnswer(audit: Audit, request: FastifyRequest, reply: Fasti
 /** Looking is not written down. */
 function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undefined {
   const { method } = request
-  const { identity, address, refusal, problem } = visitOf(request)
+  const { identity, address, topic: ofVisit, refusal, problem } = visitOf(request)
   const { access, operation } = (request.routeOptions?.config ?? {}) as RouteConfig
   const isAnswered = reply.raw.writableFinished
   const status = isAnswered ? reply.statusCode : null
@@ -42,7 +42,7 @@ function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undef
     action: operation ?? null,
     method,
     path: shownPath(request.originalUrl),
-    topic: topic ?? null,
+    topic: topic ?? ofVisit ?? null,
     status,
     code: refusal ?? problem ?? null,
     ...(input !== undefined && { input }),

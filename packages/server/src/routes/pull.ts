@@ -10,8 +10,7 @@ import { API, type Route, route } from '../route.ts'
 import { ConsumerName, DurationGiven, From, GroupName, Id, nullable, strict } from '../schemas/common.ts'
 import { PulledMessage } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
-import { isLimited } from '../security/identity.ts'
-import { identityOf, requireTopic } from '../security/visit.ts'
+import { requireTopic, visitOf } from '../security/visit.ts'
 import { untilGone } from '../until-gone.ts'
 
 const tag = 'pull'
@@ -120,10 +119,10 @@ export const pullRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Its topic is known only to the receipt. */
+/** Its topic is known only to the receipt, and the audit names it. */
 async function requireReceipt({ topics }: Context, request: FastifyRequest, receipt: string): Promise<void> {
-  if (!isLimited(identityOf(request), 'consume')) return
   const { topic } = await topics.readReceipt(receipt)
+  visitOf(request).topic = topic
   requireTopic(request, 'consume', topic)
 }
 

@@ -10,6 +10,8 @@ export type Visit = {
   readonly address: string
   identity?: Identity
   session?: Session
+  /** Of a request whose path names none. */
+  topic?: string
   /** The code of what it was refused with. */
   refusal?: string
   /** The code of the problem that it was answered with. */
