@@ -1,5 +1,5 @@
 import { ConfigError } from 'tidemark'
-import { grantText, parseGrants } from './roles.ts'
+import { type Grant, grantText, parseGrants } from './roles.ts'
 import type { Token } from './token.ts'
 
 const HASH = /^sha256:([0-9a-f]{64})$/
@@ -44,8 +44,16 @@ function parseLine(place: string, line: string): Token {
   return {
     name,
     hash: Buffer.from(hex, 'hex'),
-    grants: parseGrants(`${place}, roles`, roles),
+    grants: grantsOf(`${place}, roles`, roles),
     expiresAt: expires === undefined || expires === null ? null : timeOf(`${place}, expires`, expires),
+  }
+}
+
+function grantsOf(place: string, roles: unknown): readonly Grant[] {
+  try {
+    return parseGrants(place, roles)
+  } catch (error) {
+    throw error instanceof ConfigError ? new ConfigError(place, '(hidden)', error.allowed) : error
   }
 }
 
@@ -61,7 +69,7 @@ function objectOf(place: string, line: string): Record<string, unknown> {
 
 function timeOf(place: string, value: unknown): number {
   const time = typeof value === 'string' && TIME.test(value) ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(time)) throw new ConfigError(place, value, 'a time with its zone, such as 2027-01-01T00:00:00Z')
+  if (Number.isNaN(time)) throw new ConfigError(place, '(hidden)', 'a time with its zone, such as 2027-01-01T00:00:00Z')
   return time
 }
 
