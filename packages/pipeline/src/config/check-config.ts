@@ -148,10 +148,14 @@ function targetsOf(kind: string, { storages, indexes, queues }: CheckedResources
   return kind === 'queue' ? queues : undefined
 }
 
+/** As it stands in the file: storageWrite('ticks'). */
+const writtenLike = ({ kind, name }: Binding): string =>
+  `${(kind === 'queue' ? kind : WRITTEN_AS[kind]).replace(/\(.*$/, '')}('${name}')`
+
 function checkKind(path: string, binding: Binding | undefined, rule: BindingRule): void {
   if (binding === undefined && rule.optional) return
   const wanted = rule.kind === 'queue-in' || rule.kind === 'queue-out' ? 'queue' : rule.kind
-  if (binding?.kind !== wanted) throw new ConfigError(path, binding, WRITTEN_AS[rule.kind])
+  if (binding?.kind !== wanted) throw new ConfigError(path, binding && writtenLike(binding), WRITTEN_AS[rule.kind])
   if (rule.always !== undefined && binding.name !== rule.always) {
     throw new ConfigError(path, binding.name, `topicWrite('${rule.always}'): elsewhere the indexers never look`)
   }

@@ -166,7 +166,11 @@ describe('a configuration file', () => {
       'throw new Error("no luck today")',
       /tidemark\.config\.ts: it could not be loaded: Error: no luck today/,
     ],
-    ['can not be parsed', 'export default {{{', /tidemark\.config\.ts: it could not be loaded/],
+    [
+      'can not be parsed',
+      'export default {\n  a: {{{',
+      /it could not be loaded: SyntaxError: .* \(tidemark\.config\.ts, line 2\)/,
+    ],
     ['has no default export', 'export const config = {}', /tidemark\.config\.ts: it has no default export/],
     ['exports a number', 'export default 7', /tidemark\.config\.ts: Option 'config' is 7; allowed: an object/],
     [

@@ -59,7 +59,7 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
   [
     'a storage that is to be read, bound for writing',
     bound('dummy-indexer', { storage: storageWrite('ticks') }),
-    /services\.dummy-indexer\.bindings\.storage.*storageRead/,
+    /services\.dummy-indexer\.bindings\.storage' is 'storageWrite\('ticks'\)'; allowed: storageRead/,
   ],
   [
     'a group name that no group can have',
