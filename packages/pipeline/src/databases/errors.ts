@@ -26,13 +26,20 @@ export class IndexGoneError extends IndexDatabaseError {
 }
 
 export class IndexUnreachableError extends IndexDatabaseError {
-  constructor(where: string, cause?: unknown) {
+  constructor(where: string, cause?: unknown, advice = 'Check that the server runs and the address is right') {
     super(
-      `Can't reach the index database at ${where}. Check that the server runs and the address is right. ` +
+      `Can't reach the index database at ${where}. ${advice}. ` +
         `A write that was under way may or may not have been stored; repeating it does no harm`,
       cause,
       'TIDEMARK_INDEX_UNREACHABLE',
     )
+  }
+}
+
+/** There is no server to look after: the file or its folder is not where it was. */
+export class IndexFileAwayError extends IndexUnreachableError {
+  constructor(path: string, cause?: unknown) {
+    super(path, cause, 'Put the file or folder back, or mount its disk again')
   }
 }
 

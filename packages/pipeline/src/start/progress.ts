@@ -80,7 +80,7 @@ export class ProgressReader {
       indexedTicks,
       indexedBatches: leastOf(ofIndexers('batchesIndexed')),
       indexedPerSecond: this.#indexed.of(indexedTicks),
-      waitingBatches: Math.max(0, ...groups.map(waitingIn)),
+      waitingBatches: Math.max(0, ...this.#waiting(groups, stored('batchesWritten'))),
       waitingMs: Math.max(0, ...groups.map(({ lagMs }) => lagMs ?? 0)),
       openGaps: Math.max(0, ...ofIndexers('openGaps')),
       permanentGaps: Math.max(0, ...ofIndexers('permanentGaps')),
@@ -105,6 +105,14 @@ export class ProgressReader {
     const groups = await this.#health()
     if (groups === undefined) return false
     return groups.length === expected.length && groups.every(group => waitingIn(group) === 0)
+  }
+
+  /** An indexer that could not open its index yet has no group, and everything still to do. */
+  #waiting(groups: readonly GroupHealth[], storedBatches: number): number[] {
+    return this.#roles.groups.map(name => {
+      const found = groups.find(({ group }) => group === name)
+      return found === undefined ? storedBatches : waitingIn(found)
+    })
   }
 
   /** undefined: the topics don't answer. That they don't, the pipeline's status says. */

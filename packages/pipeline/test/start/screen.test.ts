@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
@@ -10,7 +12,7 @@ import type { Progress } from '../../src/start/progress.ts'
 import { Rate } from '../../src/start/rate.ts'
 import { RecentProblems } from '../../src/start/recent-problems.ts'
 import { plainLine, screenLines } from '../../src/start/screen.ts'
-import { MAIN, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
+import { MAIN, SMALL_AND_FAST, simulationOption, startProcess } from '../whole/world.ts'
 
 const PROGRESS: Progress = {
   services: [
@@ -118,6 +120,21 @@ describe('a rate', () => {
     assert.equal(rate.of(100, 1_000), 100)
     assert.equal(rate.of(100, 5_000), 20)
     assert.equal(rate.of(100, 6_000), 0)
+  })
+})
+
+describe('an index that is away from the start', () => {
+  it('leaves all that is stored waiting, and says so', async () => {
+    using folder = temporaryFolder()
+    const index = join(folder.path, 'index')
+    // A file where the folder of the indexes should be.
+    writeFileSync(index, '')
+    await using started = startProcess(folder.path, ['--ticks', '300'])
+    const isSaid = () => started.lines.some(line => /[1-9]\d* batches stored, 0 indexed, [1-9]\d* waiting/.test(line))
+    await until(isSaid, { what: 'batches that wait', timeout: 60_000 })
+    rmSync(index)
+    assert.equal((await started.exited).code, 0)
+    assert.match(started.lines.at(-1) ?? '', /indexed so far: 301 ticks/)
   })
 })
 

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
 import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
-import { IndexGoneError, IndexReadingError, IndexUnreachableError, IndexVersionError } from '../errors.ts'
+import { IndexFileAwayError, IndexGoneError, IndexReadingError, IndexVersionError } from '../errors.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
@@ -168,7 +168,7 @@ export class Connection {
   /** What is written to a file that was moved or deleted would be lost, and nobody would know. */
   #requireInPlace(): void {
     const identity = this.#mapped(() => identityOf(this.path))
-    if (identity === undefined) throw new IndexUnreachableError(this.path)
+    if (identity === undefined) throw new IndexFileAwayError(this.path)
     if (identity !== this.#identity) throw new IndexGoneError(this.path)
   }
 

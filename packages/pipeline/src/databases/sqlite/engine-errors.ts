@@ -3,11 +3,11 @@ import { dirname } from 'node:path'
 import { TidemarkError } from 'tidemark'
 import {
   IndexDatabaseError,
+  IndexFileAwayError,
   IndexFullError,
   IndexLockedError,
   IndexReadOnlyError,
   IndexUnavailableError,
-  IndexUnreachableError,
 } from '../errors.ts'
 
 /** SQLite's primary result codes (the low byte of an extended one). */
@@ -40,7 +40,7 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case FULL:
       return new IndexFullError(path, error)
     case CANTOPEN:
-      return isReadOnlyFolder(path) ? new IndexReadOnlyError(path, error) : new IndexUnreachableError(path, error)
+      return isReadOnlyFolder(path) ? new IndexReadOnlyError(path, error) : new IndexFileAwayError(path, error)
     case CORRUPT:
     case NOTADB:
       return new IndexUnavailableError(
@@ -66,7 +66,7 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case 'ENOENT':
     case 'EEXIST':
     case 'ENOTDIR':
-      return new IndexUnreachableError(path, error)
+      return new IndexFileAwayError(path, error)
     case 'ERR_SQLITE_ERROR':
       return new IndexDatabaseError(`SQLite refused a statement on ${path}: ${(error as Error).message}`, error)
   }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { IndexUnreachableError } from '../errors.ts'
+import { IndexFileAwayError } from '../errors.ts'
 import type { IndexProbe, IndexSettings } from '../index-database.ts'
 import { IndexMeter } from '../index-meter.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
@@ -41,7 +41,7 @@ export function probeFolder(address: string): IndexProbe {
         await meter.read(() => stat(folder))
         wasThere = true
       } catch (error) {
-        if (wasThere) throw new IndexUnreachableError(folder, error)
+        if (wasThere) throw new IndexFileAwayError(folder, error)
       }
     },
     async close() {},

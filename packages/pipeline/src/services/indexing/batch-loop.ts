@@ -342,11 +342,11 @@ export class BatchLoop {
     const { removal, context } = this.#parts
     if (!removal.isDue) return
     try {
-      await context.watch('remove old ticks', () => removal.look())
-      context.succeeded('remove old ticks')
+      await context.watch('look for removed ticks', () => removal.look())
+      context.succeeded('look for removed ticks')
     } catch (error) {
       if (error instanceof IndexGoneError) throw error
-      context.report('remove old ticks', error)
+      context.report('look for removed ticks', error)
     }
   }
 
