@@ -91,6 +91,12 @@ export const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   partitionRows: 1_000_000,
 }
 
+/**
+ * 255 MiB. PostgreSQL's driver reads bytes as hexadecimal digits into one string, which in Node ends short of 2 x 256 MiB: a
+ * larger message could be stored and never be read.
+ */
+const MOST_MESSAGE_BYTES = 255 * 1024 * 1024
+
 /** Only what the caller gave, checked: a topic that exists keeps its other settings. */
 export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
   const options = new Options('configureTopic', values)
@@ -108,7 +114,7 @@ export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
     maxAttempts: options.integer('maxAttempts', undefined, { min: 1, max: 1_000 }),
     backoff: backoff && parseBackoff(backoff),
     dedupeWindowMs: durationOr(options, 'dedupeWindow', 'forever'),
-    maxMessageBytes: options.integer('maxMessageBytes', undefined, { min: 1, max: 256 * 1024 * 1024 }),
+    maxMessageBytes: options.integer('maxMessageBytes', undefined, { min: 1, max: MOST_MESSAGE_BYTES }),
     partitionRows: options.integer('partitionRows', undefined, { min: 1, max: 1_000_000_000 }),
   }
   options.done()

@@ -44,7 +44,7 @@ export const TOPIC_SETTINGS = {
     (path, value) => checkOptions(path, value, BACKOFF),
   ),
   dedupeWindow: endless('forever', 'Time for which a `messageId` is deduplicated.'),
-  maxMessageBytes: whole({ says: 'Maximum size of a message in bytes.', min: 1, max: 256 * 1024 ** 2 }),
+  maxMessageBytes: whole({ says: 'Maximum size of a message in bytes.', min: 1, max: 255 * 1024 ** 2 }),
   partitionRows: whole({
     says: 'PostgreSQL only: rows per partition; fixed at creation.',
     min: 1,

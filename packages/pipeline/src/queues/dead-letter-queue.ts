@@ -12,7 +12,7 @@ export const DEAD_LETTER_TOPIC = 'dead-letters'
 /** What goes into one transaction: a batch that is given up can have a thousand ticks of megabytes. */
 const CHUNK_BYTES = 8 * 1024 ** 2
 /** The most a topic takes; a tick has 64 MiB at most. */
-const MAX_MESSAGE_BYTES = 256 * 1024 ** 2
+const MAX_MESSAGE_BYTES = 255 * 1024 ** 2
 /** Kills of those who had a letter in hand; past this many, the topic's own dead letters keep it. */
 const MAX_ATTEMPTS = 1_000
 /** Whose letters they are; everybody who takes one is a member. */

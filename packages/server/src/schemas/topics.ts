@@ -25,7 +25,7 @@ export const TopicOptionsGiven = strict({
     }),
   ),
   dedupeWindow: Type.Optional(orForever('forever')),
-  maxMessageBytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 * 1024 * 1024 })),
+  maxMessageBytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 255 * 1024 * 1024 })),
   partitionRows: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
 })
 

@@ -1,13 +1,17 @@
 /** Messages that are large one by one: a page has a limit in bytes too, or a group would never get past them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ConfigError } from 'tidemark'
 import { isLong } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
+
 import { range } from './consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 /** In long runs more than fits into one answer of a PostgreSQL server (a gigabyte), or into one string of Node (half of one). */
 const COUNT = isLong ? 40 : 6
+/** On PostgreSQL a byte is read as two hexadecimal digits, all of them as one string. */
+const LARGEST = 255 * 1024 ** 2
 const BYTES = (isLong ? 50 : 30) * 1024 ** 2
 
 for (const store of SHARED_STORES) {
@@ -59,6 +63,34 @@ for (const store of SHARED_STORES) {
         got += messages.length
       }
       assert.ok(Math.max(...again) <= 2, String(again))
+    })
+
+    it('may not be larger than can be read', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await assert.rejects(tm.configureTopic('work', { maxMessageBytes: LARGEST + 1 }), (error: Error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.match(error.message, /maxMessageBytes.*267386881.*from 1 to 267386880/)
+        return true
+      })
+    })
+
+    it('are read at the largest size, as messages, as retries and as dead letters', { skip: !isLong }, async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      const backoff = { initial: 0, max: 0, factor: 1 }
+      await tm.configureTopic('work', { maxMessageBytes: LARGEST, maxAttempts: 2, backoff })
+      await tm.publish('work', new Uint8Array(LARGEST).fill(200))
+      for (const attempt of [1, 2]) {
+        const pulled = await tm.pull('work', undefined, { maxBytes: 1024 ** 3, wait: '30s' })
+        const [message] = pulled.messages
+        assert.deepEqual([message?.payload.length, message?.attempt], [LARGEST, attempt])
+        await tm.settle(pulled.receipt ?? '', { nacks: [{ id: message?.id ?? 0 }] })
+      }
+      const [letter] = await tm.admin.deadLetters('work')
+      const { messages } = await tm.admin.browse('work')
+      for (const payload of [letter?.payload, messages[0]?.payload])
+        assert.equal(payload instanceof Uint8Array && payload.length, LARGEST)
     })
   })
 }
