@@ -6,7 +6,7 @@ import { Context } from './context.ts'
 import { AddressInUseError } from './errors.ts'
 import { checkServerOptions, type ServerOptions, type Settings } from './options.ts'
 import { isLoopback } from './security/addresses.ts'
-import { watchTls } from './security/tls.ts'
+import { markOf, watchTls } from './security/tls.ts'
 
 const LAST_ANSWERS_MS = 5_000
 
@@ -27,6 +27,7 @@ export type RunningServer = AsyncDisposable & {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = checkServerOptions(options)
   const context = new Context(settings)
+  const tlsMark = settings.tls && (await markOf(settings.tls))
   const app = await createApp(context)
   app.addHook('preClose', () => context.close())
   const { host, port, logger } = settings
@@ -39,7 +40,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     throw error
   }
   const url = urlOf(app.server.address() as AddressInfo, settings.tls === undefined ? 'http' : 'https')
-  const unwatch = settings.tls && watchTls(app.server as unknown as Server, settings.tls, logger)
+  const unwatch = settings.tls && watchTls(app.server as unknown as Server, settings.tls, tlsMark ?? '', logger)
   warnOfClearText(settings)
   logger.info({ url }, 'server started')
   let closing: Promise<void> | undefined

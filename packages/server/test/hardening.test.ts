@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:https'
+import { Agent, createServer, request } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
@@ -11,6 +13,7 @@ import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { networkOf } from '../src/security/addresses.ts'
 import { RequestRate } from '../src/security/limiters.ts'
+import { markOf, readTls, watchTls } from '../src/security/tls.ts'
 import { exchange, SILENT, serve, type TestServer } from './servers.ts'
 
 const admin = makeToken()
@@ -209,6 +212,16 @@ describe('security headers', () => {
 
 const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'needs the command openssl'
 
+/** The name in it. */
+const certificateOf = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = tlsConnect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN))
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+
 describe('TLS', { skip }, () => {
   /** A certificate of one's own. */
   function certificate(folder: string, name: string): { cert: string; key: string } {
@@ -254,21 +267,28 @@ describe('TLS', { skip }, () => {
     const errors: string[] = []
     const logger = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
     await using server = await serve({ tls: one, tokens, logger })
-    const { hostname: host, port } = new URL(server.url)
-    const nameOf = (): Promise<string> =>
-      new Promise((resolve, reject) => {
-        const socket = tlsConnect({ host, port: Number(port), rejectUnauthorized: false }, () => {
-          resolve(String(socket.getPeerCertificate().subject.CN))
-          socket.destroy()
-        })
-        socket.once('error', reject)
-      })
+    const nameOf = () => certificateOf(Number(new URL(server.url).port))
     assert.equal(await nameOf(), 'one')
     copyFileSync(two.cert, one.cert)
     await until(() => errors.length > 0, { what: 'the pair that does not match to be told' })
     assert.equal(await nameOf(), 'one')
     copyFileSync(two.key, one.key)
     await until(async () => (await nameOf()) === 'two', { what: 'the new certificate' })
+  })
+
+  it('takes a certificate that came while the server was starting', async () => {
+    using folder = temporaryFolder()
+    const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
+    const mark = await markOf(one)
+    const server = createServer(readTls(one)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    copyFileSync(two.cert, one.cert)
+    copyFileSync(two.key, one.key)
+    const unwatch = watchTls(server, one, mark, SILENT)
+    const { port } = server.address() as AddressInfo
+    await until(async () => (await certificateOf(port)) === 'two', { what: 'the new certificate' })
+    unwatch()
+    server.close()
   })
 
   it('is refused at the start where the files are missing, wrong, or of different pairs', async () => {

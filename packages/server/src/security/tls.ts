@@ -22,15 +22,15 @@ export function readTls({ cert, key }: TlsFiles): TlsKeys {
   return keys
 }
 
-/** Certificates are renewed every few weeks: new connections take the new one. */
-export function watchTls(server: Server, files: TlsFiles, logger: Logger): () => void {
-  let seen: string | undefined
+/**
+ * Certificates are renewed every few weeks: new connections take the new one. `seen`: the mark of the files from before they were read,
+ * so that a change while the server starts is not missed for good.
+ */
+export function watchTls(server: Server, files: TlsFiles, seen: string, logger: Logger): () => void {
   const look = async (): Promise<void> => {
-    const marks = await Promise.all([files.cert, files.key].map(markOf))
-    const mark = marks.join(' ')
-    const isNew = seen !== undefined && mark !== seen
+    const mark = await markOf(files)
+    if (mark === seen) return
     seen = mark
-    if (!isNew) return
     try {
       server.setSecureContext(readTls(files))
       logger.info({ cert: files.cert }, 'the certificate was read again')
@@ -38,13 +38,16 @@ export function watchTls(server: Server, files: TlsFiles, logger: Logger): () =>
       logger.error({ err: error }, 'the new certificate can not be used: the old one stays')
     }
   }
-  void look()
   const timer = setInterval(() => void look(), LOOK_MS)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-const markOf = async (path: string): Promise<string> =>
+/** Changes with every write and every replacement. */
+export const markOf = async ({ cert, key }: TlsFiles): Promise<string> =>
+  (await Promise.all([cert, key].map(markOfFile))).join(', ')
+
+const markOfFile = async (path: string): Promise<string> =>
   await stat(path, { bigint: true }).then(
     ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`,
     (error: NodeJS.ErrnoException) => String(error.code),
