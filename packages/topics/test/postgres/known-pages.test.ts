@@ -68,6 +68,31 @@ describe('a page that another group has read', () => {
     assert.deepEqual((await drain(bench, later, TOGETHER)).at(0), 7)
   })
 
+  it('is claimed in parts, uncounted, where its rows turn out to be too large to be read at once', async () => {
+    await using bench = await open()
+    const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
+    await bench.store.publish(bench.topic, messages(4))
+    const payload = JSON.stringify('x'.repeat(46 * 1024 ** 2))
+    const [large] = messages(1)
+    assert.ok(large)
+    for (let number = 0; number < 3; number++) await bench.store.publish(bench.topic, [{ ...large, payload }])
+    for (const limit of [2, 2]) await claimLease(bench, first, { shared: true, limit })
+    await claimLease(bench, second, { shared: true, limit: 3 })
+    const leases = []
+    for (let got = 0; got < 4; got += leases.at(-1)?.size ?? 0)
+      leases.push(await claimLease(bench, second, { shared: true, limit: 1_000 }))
+    const ids = leases.flatMap(lease => lease.messages.map(({ id }) => id))
+    assert.deepEqual(
+      ids.toSorted((a, b) => a - b),
+      [4, 5, 6, 7],
+    )
+    assert.ok(leases.length > 1)
+    assert.deepEqual(
+      leases.flatMap(lease => lease.attempts ?? []).filter(attempt => attempt !== 1),
+      [],
+    )
+  })
+
   it('is not claimed where another process has moved the group on', async () => {
     await using bench = await open()
     await bench.store.publish(bench.topic, messages(30))

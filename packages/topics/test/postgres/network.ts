@@ -21,6 +21,8 @@ export class Network implements AsyncDisposable {
   fate: { readonly answers: number; readonly is: 'reset' | 'silence' } | undefined
   /** Connections that met it. */
   fates = 0
+  /** Hears what clients send. */
+  onSent: ((text: string) => void) | undefined
   /** As many connections were open at once. */
   most = 0
 
@@ -86,6 +88,7 @@ export class Network implements AsyncDisposable {
     this.#ways.add(way)
     this.most = Math.max(this.most, this.connections)
     const { fate } = this
+    client.on('data', data => this.onSent?.(data.toString('latin1')))
     let answers = 0
     server.on('data', () => {
       if (++answers !== fate?.answers) return

@@ -4,7 +4,7 @@ import type { RawMessage } from '../../raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects } from '../store.ts'
 import type { Database, Row } from './database.ts'
-import { codeOf } from './database-errors.ts'
+import { codeOf, mayHaveHappened } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
 import { PageLimits } from './page-limits.ts'
 import { settle } from './settle.ts'
@@ -35,7 +35,7 @@ export class Claimer {
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
   readonly #busy = new Set<number>()
   readonly #limits = new PageLimits()
-  /** Claims that were not answered, by subscription, with when that was: what they brought is in nobody's hands. */
+  /** Claims that were not answered or read, by subscription, with when that was: what they brought is in nobody's hands. */
   readonly #unanswered = new Map<number, Map<string, number>>()
 
   constructor(database: Database, rowCacheBytes: number) {
@@ -70,17 +70,27 @@ export class Claimer {
     if (!shared) this.#rows.forgetTopic(topicId)
   }
 
-  async #claim(request: ClaimRequest, reading: Reading): Promise<ClaimResult> {
-    const id = randomUUID()
-    const { subscription } = request
-    if (this.#unanswered.size > 0) await this.#giveBack(request)
-    try {
-      return await this.#askForPage(request, id, reading)
-    } catch (error) {
-      const known = this.#unanswered.get(subscription.id) ?? new Map<string, number>()
-      this.#unanswered.set(subscription.id, known.set(id, performance.now()))
-      throw error
+  /** A page that is too large is given back, or was undone by the server: it is asked for again, with fewer messages. */
+  async #claim(asked: ClaimRequest, reading: Reading): Promise<ClaimResult> {
+    const { subscription } = asked
+    for (;;) {
+      if (this.#unanswered.size > 0) await this.#giveBack(asked)
+      const request = { ...asked, limit: this.#limits.of(subscription.id, asked.limit) }
+      try {
+        const result = await this.#ask(request, randomUUID(), reading)
+        if (result.lease !== null) this.#limits.fitted(subscription.id, request.limit, asked.limit)
+        return result
+      } catch (error) {
+        const isTooLarge = error instanceof DatabaseError && TOO_LARGE.has(codeOf(error.cause))
+        if (!isTooLarge || !this.#limits.tooLarge(subscription.id, request.limit)) throw error
+      }
     }
+  }
+
+  /** What this claim brought, if anything, is given back before the next one. */
+  #unread({ subscription }: ClaimRequest, id: string): void {
+    const known = this.#unanswered.get(subscription.id) ?? new Map<string, number>()
+    this.#unanswered.set(subscription.id, known.set(id, performance.now()))
   }
 
   /**
@@ -105,22 +115,6 @@ export class Claimer {
     if (unanswered.size === 0) this.#unanswered.delete(subscription.id)
   }
 
-  /** A page that is too large was undone by the server: it is asked for again, with fewer messages. */
-  async #askForPage(asked: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {
-    const { subscription } = asked
-    for (;;) {
-      const request = { ...asked, limit: this.#limits.of(subscription.id, asked.limit) }
-      try {
-        const result = await this.#ask(request, id, reading)
-        if (result.lease !== null) this.#limits.fitted(subscription.id, request.limit, asked.limit)
-        return result
-      } catch (error) {
-        const isTooLarge = error instanceof DatabaseError && TOO_LARGE.has(codeOf(error.cause) ?? '')
-        if (!isTooLarge || !this.#limits.tooLarge(subscription.id, request.limit)) throw error
-      }
-    }
-  }
-
   async #ask(request: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {
     const row = await this.#send(request, id, { ...reading, asBytes: false })
     // The topic or the group was deleted, or the whole namespace: that is told otherwise.
@@ -130,7 +124,7 @@ export class Claimer {
     else this.#busy.delete(request.subscription.id)
     return {
       status: row.status as ClaimResult['status'],
-      lease: size === 0 ? null : toLease(row, id, size, await this.#messages(request, row, id, reading)),
+      lease: size === 0 ? null : toLease(row, id, size, await this.#read(request, row, id, reading)),
       takeOvers: JSON.parse(row.take_overs ?? '[]'),
       deadLettered: Number(row.dead_lettered),
       waiting: (row.waiting ?? 'none') as Suspects,
@@ -172,6 +166,17 @@ export class Claimer {
       const isText = error instanceof DatabaseError && codeOf(error.cause) === NOT_TEXT
       // Someone wrote to the log by hand. The claim was undone; as bytes it goes through.
       if (isText && !asBytes) return await this.#send(request, id, { ...how, asBytes: true })
+      if (mayHaveHappened(error)) this.#unread(request, id)
+      throw error
+    }
+  }
+
+  /** The claim is made by now, whatever goes wrong here. */
+  async #read(request: ClaimRequest, row: Row, id: string, reading: Reading): Promise<readonly RawMessage[]> {
+    try {
+      return await this.#messages(request, row, id, reading)
+    } catch (error) {
+      this.#unread(request, id)
       throw error
     }
   }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import {
   DatabaseError,
   DatabaseFullError,
@@ -46,6 +47,13 @@ export function isAnswerLost(error: TidemarkError): boolean {
   if (error.code !== 'TIDEMARK_DATABASE_UNREACHABLE') return false
   const code = codeOf(cause)
   return code === '' ? !NOT_CONNECTED.test(cause instanceof Error ? cause.message : '') : !NOT_CONNECTED_CODE.test(code)
+}
+
+/** Not where nothing was sent, nor where the server said why it undid the statement. */
+export function mayHaveHappened(error: unknown): boolean {
+  if (!(error instanceof TidemarkError)) return true
+  if (error instanceof DatabaseUnreachableError) return isAnswerLost(error)
+  return !(error.cause instanceof pg.DatabaseError)
 }
 
 /** No connection was made, so nothing was sent. */

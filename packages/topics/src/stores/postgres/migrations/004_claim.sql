@@ -512,6 +512,9 @@ begin
     'select ids, xids, salt, salts, created_ms, created, extras, texts, payloads from (select %s from (%s) as p) as q',
     tidemark.pack(false, p_as_bytes, true), rows
   ) into r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+  if l.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
+    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
+  end if;
   return r;
 end
 $$;
