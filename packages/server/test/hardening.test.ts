@@ -280,15 +280,14 @@ describe('TLS', { skip }, () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const mark = await markOf(one)
-    const server = createServer(readTls(one)).listen(0, '127.0.0.1')
+    await using server = createServer(readTls(one)).listen(0, '127.0.0.1')
     await once(server, 'listening')
     copyFileSync(two.cert, one.cert)
     copyFileSync(two.key, one.key)
-    const unwatch = watchTls(server, one, mark, SILENT)
+    using watching = new DisposableStack()
+    watching.defer(watchTls(server, one, mark, SILENT))
     const { port } = server.address() as AddressInfo
     await until(async () => (await certificateOf(port)) === 'two', { what: 'the new certificate' })
-    unwatch()
-    server.close()
   })
 
   it('is refused at the start where the files are missing, wrong, or of different pairs', async () => {
