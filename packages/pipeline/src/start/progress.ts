@@ -65,6 +65,7 @@ export class ProgressReader {
     const storedBytes = stored('bytesWritten')
     const ofIndexers = (name: string): number[] => indexers.map(indexer => metric(indexer, name))
     const indexedTicks = leastOf(ofIndexers('ticksIndexed'))
+    const indexedBatches = leastOf(ofIndexers('batchesIndexed'))
     return {
       services: services.map(({ name, state, healthy, waitingFor }) => ({ name, state, healthy, waitingFor })),
       tick,
@@ -78,9 +79,9 @@ export class ProgressReader {
       storedBytes,
       bytesPerSecond: this.#bytes.of(storedBytes),
       indexedTicks,
-      indexedBatches: leastOf(ofIndexers('batchesIndexed')),
+      indexedBatches,
       indexedPerSecond: this.#indexed.of(indexedTicks),
-      waitingBatches: Math.max(0, ...this.#waiting(groups, stored('batchesWritten'))),
+      waitingBatches: Math.max(0, ...this.#waiting(groups, stored('batchesWritten') - indexedBatches)),
       waitingMs: Math.max(0, ...groups.map(({ lagMs }) => lagMs ?? 0)),
       openGaps: Math.max(0, ...ofIndexers('openGaps')),
       permanentGaps: Math.max(0, ...ofIndexers('permanentGaps')),
@@ -107,11 +108,11 @@ export class ProgressReader {
     return groups.length === expected.length && groups.every(group => waitingIn(group) === 0)
   }
 
-  /** An indexer that could not open its index yet has no group, and everything still to do. */
-  #waiting(groups: readonly GroupHealth[], storedBatches: number): number[] {
+  /** An indexer that could not open its index yet has no group, and the groups of a run that is not known here aren't seen. */
+  #waiting(groups: readonly GroupHealth[], notIndexed: number): number[] {
     return this.#roles.groups.map(name => {
       const found = groups.find(({ group }) => group === name)
-      return found === undefined ? storedBatches : waitingIn(found)
+      return found === undefined ? notIndexed : waitingIn(found)
     })
   }
 
