@@ -51,6 +51,23 @@ describe('the connection that listens', () => {
     await until(async () => (await count(database, OTHERS)) === 0, { what: 'its side to be gone too' })
   })
 
+  it('leaves no other behind that is healthy, however often it was cut', async () => {
+    await using database = await fresh()
+    await using network = await Network.to(database.url)
+    const tm = await open(network.url, { logger: SILENT, maintenance: false })
+    for (let cut = 1; cut <= 4; cut++) {
+      network.reset()
+      await until(async () => network.connections > 0 && (await count(database, LISTENERS)) === 1, {
+        what: `it to listen again after cut ${cut}`,
+      })
+    }
+    // The pool's were cut too, and nobody has asked for one since.
+    await until(async () => (await count(database, OTHERS)) === 1, { what: 'the server to have this one alone' })
+    assert.equal(network.connections, 1)
+    await tm.close()
+    await until(async () => (await count(database, OTHERS)) === 0, { what: 'the server to have none' })
+  })
+
   it('is gone after a close() in the middle of its making', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
