@@ -1,20 +1,25 @@
 import type { Logger } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
 import { checkOptions } from './config/option-table.ts'
-import { makeRunId } from './run-id.ts'
+import { isRunId, makeRunId } from './run-id.ts'
+import { readMetadataFile } from './services/ingest/ingest-service.ts'
 import { resolveServiceType } from './services/registry.ts'
 import { findRun } from './services/simulation/choose-run.ts'
 import { choiceOf, simulation } from './services/types/simulation.ts'
 
 /**
- * One run for the whole pipeline: the one its simulation goes on with, or a new one. Without that, an indexer would wait
- * for a run that starts after it, while the simulation goes on with an older one. A service with a run of its own keeps
- * it.
+ * One run for the whole pipeline: the one its simulation goes on with, or a new one, or the one that its ingest reads. Without
+ * that, an indexer would wait for a run that starts after it, while the source goes on with an older one. A service with a
+ * run of its own keeps it.
  */
 export async function withRunId(config: CheckedConfig, logger: Logger): Promise<CheckedConfig> {
   const simulations = config.services.filter(({ type, enabled }) => type === 'simulation' && enabled)
   const [only] = simulations
-  if (only === undefined || simulations.length > 1) return config
+  if (only === undefined) {
+    const ingested = await runOfIngest(config)
+    return ingested === undefined ? config : await giveRun(config, ingested)
+  }
+  if (simulations.length > 1) return config
   const runId = await runIdOf(only, logger)
   if (runId === null) return config
   const given = await giveRun(config, runId)
@@ -25,6 +30,16 @@ export async function withRunId(config: CheckedConfig, logger: Logger): Promise<
       service.name === only.name ? { ...service, options: { ...service.options, runId, resume: 'newest' } } : service,
     ),
   }
+}
+
+/** The run whose metadata the only ingest of the configuration reads; undefined where that can't be told. */
+export async function runOfIngest(config: CheckedConfig): Promise<string | undefined> {
+  const [only, ...others] = config.services.filter(({ type, enabled }) => type === 'ingest' && enabled)
+  const { metadataFile } = only?.options ?? {}
+  if (typeof metadataFile !== 'string' || others.length > 0) return undefined
+  // A file that can't be read, or is wrong, is for the service itself to tell when it starts.
+  const metadata = await readMetadataFile(metadataFile).catch(() => undefined)
+  return isRunId(metadata?.runId) ? metadata.runId : undefined
 }
 
 /** Every service that takes a run and has none works on this one. */

@@ -10,7 +10,7 @@ import type { Bytes } from '../disk/bytes.ts'
 import { UnknownServiceError } from '../services/errors.ts'
 import type { Keep } from '../services/retention/keep.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
-import { giveRun } from '../with-run-id.ts'
+import { giveRun, runOfIngest } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
 
 /** Which pipeline, and what of it. */
@@ -92,6 +92,8 @@ export async function withRunChoice(config: CheckedConfig, choice: ConfigChoice)
     const begun = resume === undefined ? config : withOptions(config, { resume })
     return ticks === undefined ? begun : withOptions(begun, { maxTicks: await lastTickAfter(ticks, begun) })
   }
+  const described = run === undefined ? await runOfIngest(config) : undefined
+  if (described !== undefined) return await giveRun(config, described)
   const runId = run === undefined || run === 'newest' ? await newestRun(config) : run
   return runId === undefined || runId === 'next' ? config : await giveRun(config, runId)
 }

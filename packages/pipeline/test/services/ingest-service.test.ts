@@ -24,18 +24,8 @@ import {
 import { readDelimited } from '../../src/services/ingest/read-delimited.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
+import { delimited, METADATA, varint } from './ingested.ts'
 import { SILENT } from './loggers.ts'
-
-function delimited(messages: readonly Uint8Array[]): Buffer {
-  return Buffer.concat(messages.flatMap(bytes => [varint(bytes.length), bytes]))
-}
-
-function varint(value: number): Uint8Array {
-  const bytes: number[] = []
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
-  return Uint8Array.from([...bytes, rest])
-}
 
 const bytesOf = (ticks: readonly EncodedTick[]): Uint8Array[] => ticks.map(({ bytes }) => bytes)
 
@@ -44,16 +34,6 @@ function ingesting(content: Uint8Array, folder: string, given: Partial<IngestSer
   writeFileSync(input, content)
   const ticks = new BoundedQueue<EncodedTick>({ maxItems, maxBytes: 2 ** 30, sizeOf: ({ bytes }) => bytes.length })
   return { ticks, service: new IngestService('ingest', { input, ticks, ...given }, SILENT) }
-}
-
-const METADATA: SimulationMetadata = {
-  runId: RUN_ID,
-  startedAt: 0,
-  seed: '7',
-  samplingInterval: 1,
-  environment: { shape: [4, 5], topology: 'torus' },
-  settings: '{}',
-  moleculeTypes: ['none'],
 }
 
 const cellAt = (runId: string, tick: number, flat: number): EncodedTick => {

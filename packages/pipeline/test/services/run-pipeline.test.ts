@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { index, type PipelineConfig, queue, storageRead, topicWrite } from '../../src/index.ts'
+import { defaultConfig, index, type PipelineConfig, queue, storageRead, topicWrite } from '../../src/index.ts'
 import { Line } from '../line.ts'
-import { range } from '../storage/ticks.ts'
+import { range, ticksOf } from '../storage/ticks.ts'
+import { delimited, METADATA } from './ingested.ts'
 import { collected, runConfig, stateOf } from './pipelines.ts'
 
 function configIn(folder: string, services: PipelineConfig['services'] = {}): PipelineConfig {
@@ -185,6 +186,26 @@ describe('the status of a pipeline', () => {
     assert.equal((await pipeline.look()).healthy, false, 'what still fails is told again')
     renameSync(join(folder.path, 'deleted.db'), join(folder.path, 'topics.db'))
     assert.equal((await pipeline.look()).healthy, true)
+  })
+})
+
+describe('a pipeline whose ticks are ingested', () => {
+  it('works on the run that the metadata names, however old', async () => {
+    using folder = temporaryFolder()
+    const config = defaultConfig({ dataFolder: folder.path, maxDisk: 'none' })
+    const { simulation: _, ...services } = config.services
+    const [input, metadataFile] = [join(folder.path, 'ticks.pb'), join(folder.path, 'metadata.json')]
+    writeFileSync(input, delimited(ticksOf(range(0, 20)).map(({ bytes }) => bytes)))
+    const environment = { shape: [100, 100], topology: 'torus' }
+    writeFileSync(metadataFile, JSON.stringify({ ...METADATA, environment }))
+    const ingest = {
+      type: 'ingest',
+      bindings: { ticks: queue('ticks'), metadata: queue('metadata'), storage: storageRead('ticks') },
+      options: { input, metadataFile },
+    } as const
+    await using pipeline = await runConfig({ ...config, services: { ...services, ingest } })
+    const indexed = () => pipeline.services.statusOf('dummy-indexer').metrics.ticksIndexed
+    await until(() => indexed() === 20, { what: 'all ticks to be indexed', timeout: 30_000 })
   })
 })
 

@@ -117,7 +117,7 @@ export class IngestService extends Service {
 
 const nameOf = (input: string): string => (input === '-' ? 'Standard input' : input)
 
-async function readMetadataFile(file: string): Promise<SimulationMetadata> {
+export async function readMetadataFile(file: string): Promise<SimulationMetadata> {
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
