@@ -178,10 +178,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       await using running = start()
       await running.waitFor(/"event":"begun"/)
       const { runId } = JSON.parse(running.out.split('\n')[0] ?? '')
-      await until(async () => (await listIndexedRuns(where.index)).includes(runId), {
-        what: 'its index',
-        timeout: 60_000,
-      })
+      // Then there is something of everything: files, announcements, rows.
+      await until(() => /"indexedTicks":[1-9]/.test(running.out), { what: 'ticks in its index', timeout: 60_000 })
       const remove = (run: string, ...args: string[]) => tidemark(['runs', 'remove', run, '--config', config, ...args])
 
       const inUse = await remove(runId, '--yes')

@@ -23,6 +23,8 @@ describe('statements that a PostgreSQL connection has prepared', () => {
 
   it('have names that tell what they are, whoever prepared them', async () => {
     await using place = await postgres.fresh()
+    // Who makes the tables has other statements behind it than who finds them.
+    await place.open({ poolSize: 1 })
     const [one, two] = await Promise.all([place.open({ poolSize: 1 }), place.open({ poolSize: 1 })])
     const names = async (database: typeof one) => {
       await database.metadata.read()
