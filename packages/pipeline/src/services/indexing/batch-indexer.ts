@@ -30,7 +30,7 @@ export type BatchIndexerOptions = IndexerOptions & {
   readonly source: BatchSource
   /** `buffering`: ticks in one flush. Default 1000. */
   readonly insertBatchSize?: number
-  /** `buffering`: how long a tick waits for others at most; also how long the source is asked for the next batch. Default '5s'. */
+  /** `buffering`: how long a tick waits for others at most; also how long the source is asked for the next batch, at most. Default '5s'. */
   readonly flushTimeout?: Duration
   /** `buffering`: bytes of ticks in memory, whatever their number; a single tick may be larger. Default 64 MiB. */
   readonly maxBufferBytes?: number

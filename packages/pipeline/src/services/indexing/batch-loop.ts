@@ -78,7 +78,7 @@ export class BatchLoop {
     const { source, buffer, context } = this.#parts
     for (let failures = 0; ; failures++) {
       try {
-        const batch = await source.next(buffer.msUntilDue(), this.#signal)
+        const batch = await source.next(this.#msUntilDue(), this.#signal)
         context.succeeded('next batch')
         return batch
       } catch (error) {
@@ -88,6 +88,12 @@ export class BatchLoop {
       // What is in the buffer need not wait for the next batch.
       if (this.#signal.aborted || buffer.isDue) return null
     }
+  }
+
+  /** Where no batch comes, there are still gaps and removed ticks to look for: one that failed is tried again. */
+  #msUntilDue(): number {
+    const { buffer, gaps, removal } = this.#parts
+    return Math.min(buffer.msUntilDue(), gaps?.msUntilDue ?? Number.POSITIVE_INFINITY, removal.msUntilDue)
   }
 
   async #process(batch: SourceBatch): Promise<void> {
@@ -328,7 +334,7 @@ export class BatchLoop {
 
   async #lookForGaps(): Promise<void> {
     const { gaps, context } = this.#parts
-    if (gaps === null || !gaps.isDue) return
+    if (gaps === null || gaps.msUntilDue > 0) return
     try {
       await context.watch('look for gaps', () => gaps.look())
       context.succeeded('look for gaps')
@@ -340,7 +346,7 @@ export class BatchLoop {
 
   async #followRemoval(): Promise<void> {
     const { removal, context } = this.#parts
-    if (!removal.isDue) return
+    if (removal.msUntilDue > 0) return
     try {
       await context.watch('look for removed ticks', () => removal.look())
       context.succeeded('look for removed ticks')

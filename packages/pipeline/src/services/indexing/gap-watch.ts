@@ -25,12 +25,19 @@ export class GapWatch {
     return this.#open
   }
 
-  get isDue(): boolean {
-    return performance.now() >= this.#nextAt
+  get msUntilDue(): number {
+    return Math.max(0, this.#nextAt - performance.now())
   }
 
   async look(): Promise<void> {
-    this.#nextAt = performance.now() + this.#everyMs
+    try {
+      await this.#look()
+    } finally {
+      this.#nextAt = performance.now() + this.#everyMs
+    }
+  }
+
+  async #look(): Promise<void> {
     const gaps = await this.#ledger.gaps({ limit: COUNTED_GAPS })
     this.#open = gaps.length
     // A gap that stays for ever costs one read each time, and no transaction.

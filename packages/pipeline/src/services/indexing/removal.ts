@@ -42,24 +42,35 @@ export class Removal {
     }
   }
 
-  get isDue(): boolean {
-    return performance.now() >= this.#nextAt
+  get msUntilDue(): number {
+    return Math.max(0, this.#nextAt - performance.now())
   }
 
   async look(): Promise<void> {
-    this.#nextAt = performance.now() + LOOK_MS
+    let isAll = true
+    try {
+      isAll = await this.#look()
+    } finally {
+      this.#nextAt = isAll ? performance.now() + LOOK_MS : 0
+    }
+  }
+
+  /** False where something is left for the next look. */
+  async #look(): Promise<boolean> {
     const { storage, run, ledger } = this.#parts
     const ranges = await storage.removedRanges(run.runId)
     const isNew = ({ tickStart, tickEnd }: TickRange): boolean => this.#done.get(tickStart) !== tickEnd
     let hasRemoved = false
+    let isComplete = true
     for (const range of ranges.filter(isNew)) {
       await ledger?.recordRemoved(range)
       const { removed, isAll } = await this.#remove(range)
       hasRemoved ||= removed > 0
       if (isAll) this.#done.set(range.tickStart, range.tickEnd)
-      else this.#nextAt = 0
+      else isComplete = false
     }
     if (hasRemoved) await run.database.reclaim()
+    return isComplete
   }
 
   async #remove(range: TickRange): Promise<{ removed: number; isAll: boolean }> {
