@@ -162,21 +162,24 @@ for (const store of SHARED_STORES) {
         const fast = tm.reader('events', { group: 'fast' })
         const slow = tm.reader('events', { group: 'slow' })
         await Promise.all([fast.ready(), slow.ready()])
-        for (const n of range(1, 25)) await tm.publish('events', n)
+        const ids: number[] = []
+        for (const n of range(1, 25)) ids.push((await tm.publish('events', n)).id)
+        // Counted by their ids, of which a publish that had to wait for its partition leaves one out.
+        const all = (ids.at(-1) ?? 0) - (ids[0] ?? 0) + 1
         const removable = async () => (await tm.admin.health({ removable: 0 })).cleanUp.removable
         await consume(fast, 25)
         await consume(slow, 25)
         assert.deepEqual(await removable(), [], 'too young')
         await age(database, 2 * HOUR_MS)
-        assert.deepEqual(await removable(), [{ topic: 'events', messages: 25 }])
+        assert.deepEqual(await removable(), [{ topic: 'events', messages: all }])
         await tm.admin.resetGroup('events', 'slow', 'beginning')
         assert.deepEqual(await removable(), [], 'needed again')
         await consume(slow, 24)
         // On PostgreSQL whole partitions go.
         const [some] = await removable()
-        assert.ok(some && some.messages >= 19 && some.messages <= 24, JSON.stringify(some))
+        assert.ok(some && some.messages >= 19 && some.messages < all, JSON.stringify(some))
         await consume(slow, 1)
-        assert.deepEqual(await removable(), [{ topic: 'events', messages: 25 }])
+        assert.deepEqual(await removable(), [{ topic: 'events', messages: all }])
       })
     }
 
