@@ -5,8 +5,8 @@ const POLL_MILLISECONDS = 5
 export type UntilOptions = {
   /** Milliseconds. */
   timeout?: number
-  /** Completes the sentence "Waited … for", e.g. 'both consumers to be idle'. */
-  what: string
+  /** Completes the sentence "Waited … for", e.g. 'both consumers to be idle'; a function is asked at the end of the wait. */
+  what: string | (() => string)
 }
 
 type Truthy<T> = Exclude<T, undefined | null | false | 0 | 0n | ''>
@@ -21,7 +21,7 @@ export async function until<T>(
 ): Promise<Truthy<T>> {
   const expired = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    expired.reject(new Error(`Waited ${timeout} ms in vain for ${what}`))
+    expired.reject(new Error(`Waited ${timeout} ms in vain for ${typeof what === 'string' ? what : what()}`))
   }, timeout)
   try {
     for (;;) {
