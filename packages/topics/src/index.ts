@@ -26,7 +26,7 @@ export type {
 } from './consume/consumer-group.ts'
 export type { Delivery, HandlerContext } from './consume/delivery.ts'
 export type { Filter, Handler } from './consume/member.ts'
-export type { Pulled, PulledMessage, PullOptions, ReceiptFacts } from './consume/pull/puller.ts'
+export type { Pulled, PulledMessage, PullOptions, PullReservation, ReceiptFacts } from './consume/pull/puller.ts'
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
 export type { Reader, ReaderOptions, WaitOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'

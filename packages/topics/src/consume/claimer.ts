@@ -32,6 +32,8 @@ type NextOptions = {
   readonly signal: AbortSignal
   /** How long the consumer could do nothing with more; to be woken if that ends sooner. */
   readonly holdOffMs?: () => number
+  /** Asked before each claim; released again where that brings nothing. */
+  readonly reserve?: (() => Promise<{ release(): void }>) | undefined
 }
 
 type ClaimerOptions = {
@@ -101,7 +103,7 @@ export class Claimer implements LeaseOwner {
   }
 
   /** The next lease; null when the time is up or the signal aborts. */
-  async next({ limit, timeoutMs, signal, holdOffMs = () => 0 }: NextOptions): Promise<HeldLease | null> {
+  async next({ limit, timeoutMs, signal, holdOffMs = () => 0, reserve }: NextOptions): Promise<HeldLease | null> {
     const until = performance.now() + timeoutMs
     const wake = (): void => this.#waker.wake()
     signal.addEventListener('abort', wake, { once: true })
@@ -128,7 +130,7 @@ export class Claimer implements LeaseOwner {
           continue
         }
         const sweep = this.#emptyLooks > 0 || performance.now() - this.#sweptAt > SWEEP_WHILE_BUSY_MS
-        const { lease, nextDueMs, isToAskAgain } = await this.#claim(limit, sweep, holding)
+        const { lease, nextDueMs, isToAskAgain } = await this.#claim({ limit, reserve }, sweep, holding)
         if (lease) {
           this.#emptyLooks = 0
           this.#waker.served()
@@ -173,17 +175,21 @@ export class Claimer implements LeaseOwner {
   }
 
   async #claim(
-    limit: number,
+    { limit, reserve }: Pick<NextOptions, 'limit' | 'reserve'>,
     sweep: boolean,
     holding: Holding | undefined,
   ): Promise<{ lease: HeldLease | null; nextDueMs: number | null; isToAskAgain: boolean }> {
+    let reserved: { release(): void } | undefined
     try {
+      reserved = await reserve?.()
       const started = performance.now()
       const result = await this.#ask(limit, sweep, holding?.suspects ?? 'alone')
       const lease = result.lease && this.#hold(result.lease, started)
       const isToAskAgain = holding ? this.#engine.isolation.end(this, holding, lease, result.waiting) : false
+      if (lease === null) reserved?.release()
       return { lease, nextDueMs: result.nextDueMs, isToAskAgain }
     } catch (error) {
+      reserved?.release()
       if (holding) this.#engine.isolation.cancel(holding)
       throw error
     }

@@ -161,6 +161,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     if (this.lease.ack(this.#slot)) this.#engine.settler.touch(this.lease)
   }
 
+  /** Gives it back untouched, and waits until that is stored. */
+  async released(): Promise<void> {
+    await this.#settle(this.lease.release(this.#slot))
+  }
+
   /** Gives it back untouched: the claim doesn't count as an attempt. */
   release(): void {
     if (this.lease.release(this.#slot)) this.#engine.settler.touch(this.lease)

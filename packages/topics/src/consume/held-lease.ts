@@ -12,6 +12,13 @@ export type LeaseOwner = {
   unknown?(lease: HeldLease): void
 }
 
+export type LeaseTerm = {
+  readonly claimedAt: number
+  readonly termMs: number
+  /** false: not as the claim gave it, but as a receipt tells of it. What the receipt leaves out may have been given back. */
+  readonly isClaimed?: boolean
+}
+
 /**
  *     open ──ack──▶ acked ──on its way──▶ pending ──the database──▶ stored | stale
  *       ├──nack, release──────────────────▶ pending
@@ -57,7 +64,7 @@ export class HeldLease {
     topic: TopicRecord,
     subscription: SubscriptionRecord,
     owner: LeaseOwner,
-    { claimedAt, termMs }: { claimedAt: number; termMs: number },
+    { claimedAt, termMs, isClaimed = true }: LeaseTerm,
   ) {
     this.#lease = lease
     this.topic = topic
@@ -68,7 +75,7 @@ export class HeldLease {
     this.deadline = termMs === 0 ? Number.POSITIVE_INFINITY : claimedAt + termMs
     this.#states = new Uint8Array(lease.size)
     this.#open = lease.size
-    this.#ackMissing()
+    if (isClaimed) this.#ackMissing()
   }
 
   get lease(): Lease {

@@ -81,6 +81,25 @@ for (const store of STORES) {
         )
       })
 
+      it('claims once there is room, and no more than that', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publishBatch('work', ['a'.repeat(2_000), 'b'.repeat(2_000), 'c'.repeat(2_000)])
+        const room = { bytes: 4_500, released: 0, release: () => void room.released++ }
+        const full = tm.pull('work', undefined, { max: 10, reserve: () => Promise.reject(new RangeError('full')) })
+        await assert.rejects(full, RangeError)
+        assert.equal((await groupOf(tm, 'work')).inFlight, 0)
+        const granted = Promise.withResolvers<typeof room>()
+        const waiting = tm.pull('work', undefined, { max: 10, reserve: () => granted.promise })
+        granted.resolve(room)
+        const { messages } = await waiting
+        assert.deepEqual([messages.length, messages[0]?.attempt, room.released], [2, 1, 0])
+        await until(async () => (await groupOf(tm, 'work')).inFlight === 2, { what: 'the third to be given back' })
+        await tm.pull('work', undefined, { max: 1 })
+        await tm.pull('work', undefined, { max: 1, reserve: async () => room })
+        assert.ok(room.released > 0, 'what is not needed is released')
+      })
+
       it('wants a group in a pub-sub topic, begins where it is told, and each group gets all', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
@@ -124,6 +143,28 @@ for (const store of STORES) {
         await tm.settle(receiptOf(again), { acks: 'all' })
         const { inFlight, retries, backlog } = await groupOf(tm, 'work')
         assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 1, backlog: 0 })
+      })
+
+      it('releases what nobody was given: it comes again at once, and the attempt does not count', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { maxAttempts: 1 })
+        await tm.publishBatch('work', ['a', 'b', 'c'])
+        const first = await tm.pull('work', undefined, { max: 10 })
+        const [a = 0] = idsOf(first)
+        await tm.settle(receiptOf(first), { acks: [a], releases: idsOf(first).slice(1) })
+        const again = await tm.pull('work', undefined, { max: 10, wait: '20s' })
+        const attempts = again.messages.map(({ attempt }) => attempt)
+        assert.deepEqual(
+          [valuesOf(again), attempts],
+          [
+            ['b', 'c'],
+            [1, 1],
+          ],
+        )
+        await tm.settle(receiptOf(again), { releases: 'all' })
+        assert.equal((await tm.pull('work', undefined, { max: 10, wait: '20s' })).messages.length, 2)
+        assert.equal((await groupOf(tm, 'work')).deadLetters, 0)
       })
 
       it('may be done again, and changes nothing then', async () => {
@@ -215,6 +256,25 @@ for (const store of SHARED_STORES) {
         await there.settle(receiptOf(pulled), { acks: 'all' })
         assert.equal((await groupOf(there, 'work')).inFlight, 0)
         assert.equal((await there.pull('work')).receipt, null)
+      })
+
+      it('settles only what it stands for, though the process that gave it has not given the rest back yet', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        const other = await database.open()
+        await tm.publishBatch(
+          'work',
+          range(1, 6).map(() => 'x'.repeat(1_000)),
+        )
+        await other.admin.topics()
+        const handed: number[] = []
+        while (handed.length < 6) {
+          const pulled = await tm.pull('work', undefined, { max: 6, maxBytes: 2_500, wait: '20s' })
+          assert.ok(pulled.messages.length > 0, `only ${handed.length} of 6 messages were ever handed out`)
+          handed.push(...idsOf(pulled))
+          await other.settle(receiptOf(pulled), { acks: 'all' })
+        }
+        assert.equal(new Set(handed).size, 6)
       })
 
       it('is stale once the lease was taken over: nothing is changed', async () => {

@@ -32,6 +32,16 @@ export type PullOptions = {
   from?: From
   /** Ends the wait; what was claimed for nobody goes back uncounted. */
   signal?: AbortSignal
+  /**
+   * Called before each claim, so that a server claims only what it has memory for. The claim waits for it and brings no more than
+   * its bytes; it is released where nothing came. If it rejects, the pull does, and nothing is claimed.
+   */
+  reserve?: (signal: AbortSignal) => Promise<PullReservation>
+}
+
+export type PullReservation = {
+  readonly bytes: number
+  release(): void
 }
 
 /** As it is stored: who pulls may be of another language and decodes for itself. */
@@ -68,6 +78,7 @@ type Plan = {
   readonly from: StartPosition
   readonly settings: SubscriptionSettings
   readonly signal: AbortSignal
+  readonly reserve: PullOptions['reserve']
 }
 
 const DEFAULT_BYTES = 16 * 1024 * 1024
@@ -140,14 +151,19 @@ export class Puller {
     // Before anything is claimed: a claim whose receipt can't be made would be held for nobody.
     const key = await this.#key.read()
     const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
+    let reserved: PullReservation | undefined
+    const { signal, reserve: ask } = plan
+    const reserve = ask && (async () => (reserved = await ask(signal)))
     try {
       const until = performance.now() + plan.waitMs
       for (;;) {
         const timeoutMs = Math.max(0, until - performance.now())
-        const held = await claimer.next({ limit: plan.max, timeoutMs, signal: plan.signal })
+        const held = await claimer.next({ limit: plan.max, timeoutMs, signal, reserve })
         if (held === null) return { receipt: null, leaseMs: claimer.leaseMs, messages: [] }
-        const pulled = await this.#handOut(held, plan, key)
+        const maxBytes = Math.min(plan.maxBytes, reserved?.bytes ?? plan.maxBytes)
+        const pulled = await this.#handOut(held, { ...plan, maxBytes }, key)
         if (pulled !== undefined) return pulled
+        reserved?.release()
       }
     } finally {
       claimer.close()
@@ -189,6 +205,7 @@ export class Puller {
       from: parseFrom('pull.from', options.value('from')),
       settings: parseSubscription('pull', new Options('pull', {}), this.#engine.heartbeatDefaults),
       signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
+      reserve: options.function<NonNullable<PullOptions['reserve']>>('reserve'),
     }
     options.done()
     return plan

@@ -23,6 +23,8 @@ export type PullSettlement = {
   /** Ids of messages; 'all' of those the receipt stands for, but for the nacks. */
   readonly acks?: 'all' | readonly number[]
   readonly nacks?: readonly PullNack[]
+  /** Given back uncounted, as if they had never been claimed: for messages that nobody was given. */
+  readonly releases?: 'all' | readonly number[]
 }
 
 /** Settling again is fine. Rejects with StaleDeliveryError where the lease was lost; that changed nothing. */
@@ -30,23 +32,27 @@ export async function settle(engine: Engine, key: Uint8Array, text: string, give
   const receipt = decodeReceipt(text, key)
   const options = new Options('settle', given)
   const nacks = parseNacks(receipt, options.value('nacks') ?? [])
-  const acks = parseAcks(receipt, options.value('acks') ?? [], nacks)
+  const acks = parseIds('settle.acks', receipt, options.value('acks') ?? [], nacks)
+  const releases = parseIds('settle.releases', receipt, options.value('releases') ?? [], nacks)
   options.done()
-  refuseTwice([...acks, ...nacks.map(({ id }) => id)])
+  refuseTwice([...acks, ...nacks.map(({ id }) => id), ...releases])
   const lease = await heldLease(engine, receipt)
-  const settled = await Promise.allSettled([
+  const settling = [
     ...acks.map(id => deliveryOf(engine, lease, receipt, id).ack()),
     ...nacks.map(({ id, error, delay }) =>
       deliveryOf(engine, lease, receipt, id).nack(error, delay === undefined ? undefined : { delay }),
     ),
-  ])
+  ]
+  const releasing = releases.map(id => deliveryOf(engine, lease, receipt, id).released())
+  const settled = await Promise.allSettled(settling)
+  const released = await Promise.allSettled(releasing)
   count(
     engine,
     receipt,
     settled.map(each => each.status === 'fulfilled'),
     acks.length,
   )
-  const refused = settled.find(each => each.status === 'rejected')
+  const refused = [...settled, ...released].find(each => each.status === 'rejected')
   if (refused !== undefined) throw refused.reason
 }
 
@@ -83,7 +89,7 @@ async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
   await requireLease(engine, receipt)
   const { token, size, slots, versions, attempts } = receipt
   const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspects: 'none' } as const
-  const term = { claimedAt: performance.now(), termMs: topic.config.leaseMs }
+  const term = { claimedAt: performance.now(), termMs: topic.config.leaseMs, isClaimed: false }
   return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, term)
 }
 
@@ -127,13 +133,13 @@ function deliveryOf(engine: Engine, lease: HeldLease, { ids }: Receipt, id: numb
   return new LeasedDelivery(engine, lease, index, lease.lease.messages[index] as RawMessage, undefined)
 }
 
-function parseAcks(receipt: Receipt, value: unknown, nacks: readonly PullNack[]): readonly number[] {
+function parseIds(option: string, receipt: Receipt, value: unknown, nacks: readonly PullNack[]): readonly number[] {
   if (value === 'all') {
     const nacked = new Set(nacks.map(({ id }) => id))
     return receipt.ids.filter(id => !nacked.has(id))
   }
-  if (!Array.isArray(value)) throw new ConfigError('settle.acks', value, "'all' or an array of ids of messages")
-  for (const id of value) requireKnown('settle.acks', receipt, id)
+  if (!Array.isArray(value)) throw new ConfigError(option, value, "'all' or an array of ids of messages")
+  for (const id of value) requireKnown(option, receipt, id)
   return value
 }
 
@@ -157,5 +163,5 @@ function requireKnown(option: string, { ids }: Receipt, id: unknown): void {
 function refuseTwice(ids: readonly number[]): void {
   const seen = new Set<number>()
   const twice = ids.find(id => seen.size === seen.add(id).size)
-  if (twice !== undefined) throw new ConfigError('settle', twice, 'each message once: acked or nacked')
+  if (twice !== undefined) throw new ConfigError('settle', twice, 'each message once: acked, nacked or released')
 }
