@@ -11,12 +11,8 @@ import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
 import type { WrittenAsRows } from './written-as.ts'
 
-/** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
-export type IndexDatabase = AsyncDisposable & {
-  readonly engine: 'sqlite' | 'postgres'
-  readonly runId: string
-  /** Where it is, for people; never a user or a password. */
-  readonly location: string
+/** What an index holds. */
+export type IndexParts = {
   readonly metadata: MetadataStore
   readonly ledger: LedgerStore
   readonly idempotency: IdempotencyTracker
@@ -29,20 +25,29 @@ export type IndexDatabase = AsyncDisposable & {
   readonly removedTicks: RemovedTicks
   readonly organisms: OrganismRows
   readonly series: SeriesRows
-  /**
-   * Commits what `work` has done when it resolves, and undoes it when it rejects. Where the server gave up a transaction
-   * for another one's sake, `work` runs again from its start.
-   */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** One statement that only reads; it waits for no writer. */
-  read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
-  /** What this process has asked of it. Read in constant time. */
-  metrics(): IndexMetrics
-  /** After rows were removed: their room is there for others, and whoever measures the index sees it. */
-  reclaim(): Promise<void>
-  /** Waits for what runs. Closing twice is fine. */
-  close(): Promise<void>
 }
+
+/** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
+export type IndexDatabase = AsyncDisposable &
+  IndexParts & {
+    readonly engine: 'sqlite' | 'postgres'
+    readonly runId: string
+    /** Where it is, for people; never a user or a password. */
+    readonly location: string
+    /**
+     * Commits what `work` has done when it resolves, and undoes it when it rejects. Where the server gave up a transaction
+     * for another one's sake, `work` runs again from its start.
+     */
+    transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+    /** One statement that only reads; it waits for no writer. */
+    read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
+    /** What this process has asked of it. Read in constant time. */
+    metrics(): IndexMetrics
+    /** After rows were removed: their room is there for others, and whoever measures the index sees it. */
+    reclaim(): Promise<void>
+    /** Waits for what runs. Closing twice is fine. */
+    close(): Promise<void>
+  }
 
 /** Looks whether the indexes of an address can be reached, and no more. */
 export type IndexProbe = {

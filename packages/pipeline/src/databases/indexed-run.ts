@@ -1,6 +1,6 @@
 import type { SimulationMetadata } from '../contracts/tick.ts'
-import { inDialect } from './dialect.ts'
 import type { IndexDatabase } from './index-database.ts'
+import { numbered } from './sql/dialect.ts'
 
 /** The run that is indexed, or read. */
 export type IndexedRun = {
@@ -16,5 +16,5 @@ export const indexedRun = (database: IndexDatabase, metadata: SimulationMetadata
   runId: database.runId,
   database,
   metadata,
-  sql: text => inDialect(text, database.engine),
+  sql: numbered,
 })

@@ -16,36 +16,3 @@ export type WrittenAsRows = {
   /** By strategy and settings; empty where nothing was recorded. */
   list(): Promise<WrittenAs[]>
 }
-
-export type WrittenAsStatements = { readonly table: string; readonly record: string; readonly list: string }
-
-type Connection = {
-  hasTable(name: string): Promise<boolean>
-  read<T>(sql: string): Promise<T[]>
-}
-
-export const WRITTEN_AS_TABLE = 'environment_written'
-
-/** Whatever the engine. */
-export class StoredWrittenAs implements WrittenAsRows {
-  readonly #connection: Connection
-  readonly #sql: WrittenAsStatements
-
-  constructor(connection: Connection, sql: WrittenAsStatements) {
-    this.#connection = connection
-    this.#sql = sql
-  }
-
-  async prepare(tx: Transaction): Promise<void> {
-    await tx.run(this.#sql.table)
-  }
-
-  async record({ strategy, settings, tickStart, tickEnd }: WrittenAs, tx: Transaction): Promise<void> {
-    await tx.run(this.#sql.record, strategy, settings, tickStart, tickEnd)
-  }
-
-  async list(): Promise<WrittenAs[]> {
-    if (!(await this.#connection.hasTable(WRITTEN_AS_TABLE))) return []
-    return await this.#connection.read<WrittenAs>(this.#sql.list)
-  }
-}

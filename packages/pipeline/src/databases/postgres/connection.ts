@@ -3,12 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
 import { IndexReadingError, IndexUnreachableError } from '../errors.ts'
+import type { IndexConnection } from '../index-connection.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
+import { POSTGRES } from './dialect.ts'
 import { isStatementLost, isTransient, mapError } from './engine-errors.ts'
-import { inSchema, quoteIdentifier } from './schema-name.ts'
+import { inSchema, lockKey } from './schema-name.ts'
 
 const CONNECT_TIMEOUT_MS = 30_000
 /** Beyond the time a statement may wait for a lock. A connection that went silent is then thrown away. */
@@ -22,7 +24,8 @@ const TYPES: pg.CustomTypesConfig = {
 }
 
 /** One schema of one server: its connections, and its errors as ours. */
-export class Connection {
+export class PostgresConnection implements IndexConnection {
+  readonly dialect = POSTGRES
   readonly schema: string
   readonly meter = new IndexMeter()
   /** host:port/database, never a user or a password. */
@@ -69,15 +72,17 @@ export class Connection {
     }
   }
 
-  /** Whether it is there by now. */
-  async hasTable(name: string): Promise<boolean> {
+  async hasTable(name: string, tx?: Transaction): Promise<boolean> {
+    if (tx !== undefined) return (await tx.rows(POSTGRES.tableExists, name)).length > 0
     if (this.#tables.has(name)) return true
-    const [row] = await this.read<{ there: boolean }>(
-      'select to_regclass($1) is not null as there',
-      `${quoteIdentifier(this.schema)}.${quoteIdentifier(name)}`,
-    )
-    if (row?.there) this.#tables.add(name)
-    return row?.there === true
+    const found = await this.read(POSTGRES.tableExists, name)
+    if (found.length > 0) this.#tables.add(name)
+    return found.length > 0
+  }
+
+  /** Each statement sees what was committed before it, so whoever comes next sees all of this one's. */
+  async lock(name: string, tx: Transaction): Promise<void> {
+    await tx.rows('select pg_advisory_xact_lock($1)', lockKey(`${this.schema}.${name}`))
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -1,26 +1,13 @@
 import { IndexNotFoundError } from '../errors.ts'
 import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-database.ts'
 import { indexName } from '../index-name.ts'
-import { StoredRemovedTicks } from '../removed-ticks.ts'
-import { StoredIdempotencyTracker } from '../stored-idempotency-tracker.ts'
-import { StoredLedger } from '../stored-ledger.ts'
-import { StoredMetadata } from '../stored-metadata.ts'
-import { StoredRetryTracker } from '../stored-retry-tracker.ts'
-import { StoredWrittenAs } from '../written-as.ts'
-import { Connection } from './connection.ts'
-import { IDEMPOTENCY } from './idempotency-tracker.ts'
-import { LEDGER } from './ledger-store.ts'
-import { METADATA } from './metadata.ts'
+import { indexParts } from '../sql/index-parts.ts'
+import { PostgresConnection } from './connection.ts'
 import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
-import { PostgresOrganismRows } from './organism-rows.ts'
 import { reclaim } from './reclaim.ts'
-import { REMOVED_TICKS } from './removed-ticks.ts'
-import { RETRIES } from './retry-tracker.ts'
+import { REMOVED_PEAK } from './removed-peak.ts'
 import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
-import { PostgresSeriesRows } from './series-rows.ts'
 import { measureServer } from './size.ts'
-import { PostgresTickBlobs } from './tick-blobs.ts'
-import { WRITTEN_AS } from './written-as.ts'
 
 export const postgres: IndexEngine = {
   open,
@@ -34,7 +21,7 @@ export const postgres: IndexEngine = {
 }
 
 async function versions(address: string, runId: string): Promise<{ found: number; newest: number }> {
-  const connection = new Connection(address, indexName(runId), LISTING)
+  const connection = new PostgresConnection(address, indexName(runId), LISTING)
   try {
     return await versionsOf(connection)
   } finally {
@@ -43,7 +30,7 @@ async function versions(address: string, runId: string): Promise<{ found: number
 }
 
 async function open(address: string, runId: string, settings: IndexSettings): Promise<IndexDatabase> {
-  const connection = new Connection(address, indexName(runId), settings)
+  const connection = new PostgresConnection(address, indexName(runId), settings)
   try {
     if (!settings.create && !(await schemaExists(connection))) {
       throw new IndexNotFoundError(runId, connection.location)
@@ -58,16 +45,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     engine: 'postgres',
     runId,
     location: connection.location,
-    metadata: new StoredMetadata(connection, METADATA, runId),
-    ledger: new StoredLedger(connection, LEDGER),
-    idempotency: new StoredIdempotencyTracker(connection, IDEMPOTENCY),
-    retries: new StoredRetryTracker(connection, RETRIES),
-    environmentTicks: new PostgresTickBlobs(connection, 'environment_tick'),
-    environmentWritten: new StoredWrittenAs(connection, WRITTEN_AS),
-    organismTicks: new PostgresTickBlobs(connection, 'organism_tick'),
-    removedTicks: new StoredRemovedTicks(connection, REMOVED_TICKS),
-    organisms: new PostgresOrganismRows(connection),
-    series: new PostgresSeriesRows(connection),
+    ...indexParts(connection, runId, REMOVED_PEAK),
     metrics: () => connection.meter.snapshot(),
     reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { IndexVersionError } from '../errors.ts'
-import type { Connection } from './connection.ts'
+import type { PostgresConnection } from './connection.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
@@ -14,7 +14,7 @@ const APPLIED = `
   values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`
 
 /** Brings the run's schema up to date. Processes that start together wait for the first, and find it done. */
-export async function migrate(connection: Connection): Promise<void> {
+export async function migrate(connection: PostgresConnection): Promise<void> {
   await checkServer(connection)
   const migrations = readMigrations()
   const newest = migrations.at(-1)?.version ?? 0
@@ -40,17 +40,17 @@ export async function migrate(connection: Connection): Promise<void> {
   })
 }
 
-export async function schemaExists(connection: Connection): Promise<boolean> {
+export async function schemaExists(connection: PostgresConnection): Promise<boolean> {
   return await connection.hasTable('index_migration')
 }
 
 /** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
-export async function checkVersion(connection: Connection): Promise<void> {
+export async function checkVersion(connection: PostgresConnection): Promise<void> {
   const { found, newest } = await versionsOf(connection)
   refuseNewer(connection, found, newest)
 }
 
-async function checkServer(connection: Connection): Promise<void> {
+async function checkServer(connection: PostgresConnection): Promise<void> {
   const [row] = await connection.read<{ server_version_num: string }>('show server_version_num')
   requireVersion(Number(row?.server_version_num), connection.location)
 }
@@ -64,7 +64,7 @@ export function requireVersion(version: number, location: string): void {
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-async function schemaVersion(connection: Connection): Promise<number> {
+async function schemaVersion(connection: PostgresConnection): Promise<number> {
   if (!(await schemaExists(connection))) return 0
   const [row] = await connection.read<{ version: number }>(
     'select coalesce(max(version), 0) as version from run.index_migration',
@@ -73,12 +73,12 @@ async function schemaVersion(connection: Connection): Promise<number> {
 }
 
 /** Looks only. */
-export async function versionsOf(connection: Connection): Promise<{ found: number; newest: number }> {
+export async function versionsOf(connection: PostgresConnection): Promise<{ found: number; newest: number }> {
   const newest = readMigrations().at(-1)?.version ?? 0
   return { found: await schemaVersion(connection), newest }
 }
 
-function refuseNewer(connection: Connection, version: number, newest: number): void {
+function refuseNewer(connection: PostgresConnection, version: number, newest: number): void {
   if (version <= newest) return
   throw new IndexVersionError(
     `The index ${connection.schema} at ${connection.location} was written by a newer version (schema ${version}; ` +

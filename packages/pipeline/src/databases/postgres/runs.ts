@@ -1,6 +1,6 @@
 import type { IndexProbe, IndexSettings } from '../index-database.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
-import { Connection } from './connection.ts'
+import { PostgresConnection } from './connection.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
 export const LISTING: IndexSettings = {
@@ -19,7 +19,7 @@ const LIST = `
   order by n.nspname`
 
 export async function listRuns(address: string): Promise<string[]> {
-  const connection = new Connection(address, 'public', LISTING)
+  const connection = new PostgresConnection(address, 'public', LISTING)
   try {
     const rows = await connection.read<{ name: string }>(LIST)
     return rows.map(({ name }) => runOfIndex(name)).filter(run => run !== undefined)
@@ -30,7 +30,7 @@ export async function listRuns(address: string): Promise<string[]> {
 
 /** One connection, kept. */
 export function probeServer(address: string): IndexProbe {
-  const connection = new Connection(address, 'public', LISTING)
+  const connection = new PostgresConnection(address, 'public', LISTING)
   return {
     metrics: () => connection.meter.snapshot(),
     async look() {
@@ -41,7 +41,7 @@ export function probeServer(address: string): IndexProbe {
 }
 
 export async function dropRun(address: string, runId: string, settings: IndexSettings): Promise<boolean> {
-  const connection = new Connection(address, indexName(runId), settings)
+  const connection = new PostgresConnection(address, indexName(runId), settings)
   try {
     return await connection.transaction(async tx => {
       const there = await tx.rows('select from pg_namespace where nspname = $1', connection.schema)

@@ -1,5 +1,5 @@
 import type { MeasuredIndexes } from '../index-database.ts'
-import { Connection } from './connection.ts'
+import { PostgresConnection } from './connection.ts'
 import { LISTING } from './runs.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
@@ -29,7 +29,7 @@ type Size = { readonly schema: string; readonly bytes: number; readonly isTrimme
 
 /** One connection, kept. */
 export function measureServer(address: string): MeasuredIndexes {
-  const connection = new Connection(address, 'public', LISTING)
+  const connection = new PostgresConnection(address, 'public', LISTING)
   return {
     async size() {
       const sizes = await connection.read<Size>(SIZES)

@@ -5,10 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
 import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
 import { IndexFileAwayError, IndexGoneError, IndexReadingError, IndexVersionError } from '../errors.ts'
+import type { IndexConnection } from '../index-connection.ts'
 import type { IndexSettings } from '../index-database.ts'
 import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
+import { inSqlite, SQLITE } from './dialect.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
@@ -18,7 +20,8 @@ const OLDEST_SQLITE = [3, 51, 3] as const
  * One file, with a connection to write and one to read. Writers of this process queue up here; a file that another
  * process writes to is tried again later. The event loop is never blocked on either.
  */
-export class Connection {
+export class SqliteConnection implements IndexConnection {
+  readonly dialect = SQLITE
   readonly path: string
   readonly meter = new IndexMeter()
   readonly #settings: IndexSettings
@@ -72,10 +75,10 @@ export class Connection {
     return await this.meter.read(() => this.#retryWhileBusy(() => this.#reader.rows<T>(sql, ...values)))
   }
 
-  /** Whether it is there by now. */
-  async hasTable(name: string): Promise<boolean> {
+  async hasTable(name: string, tx?: Transaction): Promise<boolean> {
+    if (tx !== undefined) return (await tx.rows(SQLITE.tableExists, name)).length > 0
     if (this.#tables.has(name)) return true
-    const found = await this.read("select 1 from sqlite_schema where type = 'table' and name = ?1", name)
+    const found = await this.read(SQLITE.tableExists, name)
     if (found.length > 0) this.#tables.add(name)
     return found.length > 0
   }
@@ -87,6 +90,9 @@ export class Connection {
     this.#queue = turn.catch(() => undefined)
     return await turn
   }
+
+  /** A transaction that writes has the file for itself from its start. */
+  async lock(): Promise<void> {}
 
   /** As far as readers allow, and no further; one that is busy is done by the next. */
   async checkpoint(): Promise<void> {
@@ -203,7 +209,7 @@ class Statements {
   #statement(sql: string): StatementSync {
     let statement = this.#prepared.get(sql)
     if (statement === undefined) {
-      statement = this.db.prepare(sql)
+      statement = this.db.prepare(inSqlite(sql))
       this.#prepared.set(sql, statement)
     }
     return statement

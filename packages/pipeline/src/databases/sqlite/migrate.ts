@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { IndexNotFoundError, IndexVersionError } from '../errors.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { mapError } from './engine-errors.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
@@ -12,7 +12,7 @@ const CREATE_MIGRATION = `
   create table if not exists index_migration (version integer primary key, applied_at integer not null)`
 
 /** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
-export async function migrate(connection: Connection): Promise<void> {
+export async function migrate(connection: SqliteConnection): Promise<void> {
   const migrations = readMigrations()
   const newest = migrations.at(-1)?.version ?? 0
   await connection.transaction(async tx => {
@@ -43,7 +43,7 @@ export function versionsOf(path: string): { found: number; newest: number } {
 }
 
 /** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
-export async function checkVersion(connection: Connection, runId: string): Promise<void> {
+export async function checkVersion(connection: SqliteConnection, runId: string): Promise<void> {
   // A file that is being made at this moment.
   if (!(await connection.hasTable('index_migration'))) throw new IndexNotFoundError(runId, connection.path)
   const [row] = await connection.read<{ version: number }>(
@@ -52,7 +52,7 @@ export async function checkVersion(connection: Connection, runId: string): Promi
   refuseNewer(connection, row?.version ?? 0, readMigrations().at(-1)?.version ?? 0)
 }
 
-function refuseNewer(connection: Connection, version: number, newest: number): void {
+function refuseNewer(connection: SqliteConnection, version: number, newest: number): void {
   if (version <= newest) return
   throw new IndexVersionError(
     `The index at ${connection.path} was written by a newer version (schema ${version}; this one knows ${newest}). ` +

@@ -1,7 +1,7 @@
 import { countCells } from '../../contracts/cell-codec.ts'
 import type { RawTick } from '../../contracts/tick-codec.ts'
-import { inDialect, valueRows } from '../../databases/dialect.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
+import { valueRows } from '../../databases/sql/dialect.ts'
 import type { Transaction } from '../../databases/transaction.ts'
 import { defineIndexer, type IndexedRun } from './definition.ts'
 
@@ -64,15 +64,12 @@ export const dummyIndexer = defineIndexer({
 
 export async function readDummyTotals(database: IndexDatabase): Promise<DummyTotals> {
   const [totals] = await database.read<DummyTotals>(
-    inDialect(
-      `select
-        (select count(*) from run.dummy_batch) as batches,
-        count(*) as ticks,
-        cast(coalesce(sum(cells), 0) as bigint) as cells,
-        cast(coalesce(sum(organisms), 0) as bigint) as organisms
-      from run.dummy_tick`,
-      database.engine,
-    ),
+    `select
+      (select count(*) from run.dummy_batch) as batches,
+      count(*) as ticks,
+      cast(coalesce(sum(cells), 0) as bigint) as cells,
+      cast(coalesce(sum(organisms), 0) as bigint) as organisms
+    from run.dummy_tick`,
   )
   return { batches: 0, ticks: 0, cells: 0, organisms: 0, ...totals }
 }

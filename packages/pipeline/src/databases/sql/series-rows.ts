@@ -1,40 +1,38 @@
 import type { Run } from '../contiguous.ts'
-import { inDialect, valueRows } from '../dialect.ts'
+import type { IndexConnection } from '../index-connection.ts'
 import { type SeriesRow, type SeriesRows, type StoredSeries, seriesOf } from '../series-rows.ts'
-import type { Transaction } from '../transaction.ts'
-import type { Connection } from './connection.ts'
-import { lockKey } from './schema-name.ts'
+import type { SqlValue, Transaction } from '../transaction.ts'
+import type { Dialect } from './dialect.ts'
+import { insertOf, insertRows } from './insert-rows.ts'
 
-const TABLE = `
+const table = ({ integer, real, withoutRowId }: Dialect): string => `
   create table if not exists run.series (
-    level int not null, -- 0: a tick
-    bucket bigint not null,
-    first_tick bigint not null,
-    ticks bigint not null,
-    alive bigint not null,
-    births bigint not null,
-    deaths bigint not null,
-    energy double precision not null,
+    level ${integer} not null, -- 0: a tick
+    bucket ${integer} not null,
+    first_tick ${integer} not null,
+    ticks ${integer} not null,
+    alive ${integer} not null,
+    births ${integer} not null,
+    deaths ${integer} not null,
+    energy ${real} not null,
     cells text not null, -- JSON: by molecule type
     primary key (level, bucket)
-  )`
-const ROWS_PER_STATEMENT = 100
+  ) ${withoutRowId}`
 
-const write = (rows: number): string =>
-  inDialect(
-    `
-  insert into run.series (level, bucket, first_tick, ticks, alive, births, deaths, energy, cells)
-  values ${valueRows(rows, 9)}
-  on conflict (level, bucket) do update set
-    first_tick = excluded.first_tick,
-    ticks = excluded.ticks,
-    alive = excluded.alive,
-    births = excluded.births,
-    deaths = excluded.deaths,
-    energy = excluded.energy,
-    cells = excluded.cells`,
-    'postgres',
-  )
+const insert = insertOf(
+  9,
+  values => `
+    insert into run.series (level, bucket, first_tick, ticks, alive, births, deaths, energy, cells)
+    values ${values}
+    on conflict (level, bucket) do update set
+      first_tick = excluded.first_tick,
+      ticks = excluded.ticks,
+      alive = excluded.alive,
+      births = excluded.births,
+      deaths = excluded.deaths,
+      energy = excluded.energy,
+      cells = excluded.cells`,
+)
 
 const READ = `
   select level, bucket, first_tick as "firstTick", ticks, alive, births, deaths, energy, cells
@@ -52,35 +50,26 @@ const SPAN = `
     (select min(bucket) from run.series where level = $1) as first,
     (select max(bucket) from run.series where level = $1) as last`
 
-export class PostgresSeriesRows implements SeriesRows {
-  readonly #connection: Connection
-  readonly #lockKey: string
+export class StoredSeriesRows implements SeriesRows {
+  readonly #connection: IndexConnection
 
-  constructor(connection: Connection) {
+  constructor(connection: IndexConnection) {
     this.#connection = connection
-    this.#lockKey = lockKey(`${connection.schema}.series`)
   }
 
   async prepare(tx: Transaction): Promise<void> {
-    await tx.run(TABLE)
+    await tx.run(table(this.#connection.dialect))
   }
 
   /** Each statement sees what was committed before it, so whoever comes next sees all of this one's. */
   async lock(tx: Transaction): Promise<void> {
-    await tx.rows('select pg_advisory_xact_lock($1)', this.#lockKey)
+    await this.#connection.lock('series', tx)
   }
 
   /** By level and bucket: two that write the same rows in another order would wait for each other. */
   async write(rows: readonly SeriesRow[], tx: Transaction): Promise<void> {
     const sorted = rows.toSorted((a, b) => a.level - b.level || a.bucket - b.bucket)
-    for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
-      const part = sorted.slice(at, at + ROWS_PER_STATEMENT)
-      const values = part.flatMap(({ level, bucket, firstTick, ticks, alive, births, deaths, energy, cells }) => {
-        const counts = [firstTick, ticks, alive, births, deaths, energy]
-        return [level, bucket, ...counts, JSON.stringify(cells)]
-      })
-      await tx.run(write(part.length), ...values)
-    }
+    await insertRows(sorted, valuesOf, { insert, atOnce: this.#connection.dialect.rowsPerInsert.small, tx })
   }
 
   async removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number> {
@@ -104,3 +93,15 @@ export class PostgresSeriesRows implements SeriesRows {
     return (await this.#connection.hasTable('series')) ? await this.#connection.read<T>(sql, ...values) : []
   }
 }
+
+const valuesOf = (row: SeriesRow): SqlValue[] => [
+  row.level,
+  row.bucket,
+  row.firstTick,
+  row.ticks,
+  row.alive,
+  row.births,
+  row.deaths,
+  row.energy,
+  JSON.stringify(row.cells),
+]

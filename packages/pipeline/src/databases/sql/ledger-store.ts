@@ -1,5 +1,5 @@
-import { IndexDatabaseError } from './errors.ts'
-import type { IndexDatabase } from './index-database.ts'
+import { IndexDatabaseError } from '../errors.ts'
+import type { IndexConnection } from '../index-connection.ts'
 import type {
   BatchRow,
   GapRow,
@@ -10,35 +10,70 @@ import type {
   LedgerStore,
   Page,
   TickRange,
-} from './ledger-store.ts'
-import { gapOf, type LedgerRowStatements, type StoredGap, StoredLedgerRows } from './stored-ledger-rows.ts'
-import type { SqlValue, Transaction } from './transaction.ts'
+} from '../ledger-store.ts'
+import type { SqlValue, Transaction } from '../transaction.ts'
+import type { Dialect } from './dialect.ts'
+import { BATCH_COLUMNS, GAP_COLUMNS, LEDGER_ROWS } from './ledger-row-statements.ts'
+import { gapOf, type StoredGap, StoredLedgerRows } from './ledger-rows.ts'
 
-/** In the engine's dialect; the indexer is always the first value. */
-export type LedgerStatements = {
-  readonly rows: LedgerRowStatements
-  readonly create: string
-  readonly start: string
-  readonly list: string
-  readonly lock: string
-  readonly counts: string
-  readonly batch: string
-  readonly failed: string
-  readonly processed: string
-  readonly gaps: string
-  readonly arrivedBefore: string
-}
+/** The indexer is always the first value. */
+const statements = ({ now, byBytes, forUpdate }: Dialect) => ({
+  create: `
+    insert into run.batch_ledger (indexer, sampling_interval, first_tick)
+    values ($1, $2, $3)
+    on conflict do nothing`,
+  start: `
+    select sampling_interval as "samplingInterval", first_tick as "firstTick"
+    from run.batch_ledger
+    where indexer = $1`,
+  list: `
+    select indexer, sampling_interval as "samplingInterval", first_tick as "firstTick"
+    from run.batch_ledger
+    order by indexer ${byBytes}`,
+  /** Whoever changes the ledger holds its row. */
+  lock: `
+    select ${now} as now
+    from run.batch_ledger
+    where indexer = $1
+    ${forUpdate}`,
+  counts: `
+    select claimed, completed, failed, gap_pending, ready, recorded
+    from run.batch_ledger
+    where indexer = $1`,
+  failed: `
+    select ${BATCH_COLUMNS}
+    from run.batch_processing
+    where indexer = $1 and status = 'failed' and batch_key ${byBytes} > $2
+    order by batch_key ${byBytes}
+    limit $3`,
+  processed: `
+    select tick_start as "tickStart", tick_end as "tickEnd"
+    from run.batch_processed
+    where indexer = $1 and tick_start > $2
+    order by tick_start
+    limit $3`,
+  gaps: `
+    select ${GAP_COLUMNS}
+    from run.batch_arrived as a
+    where indexer = $1 and tick_start > $2 and gap_since is not null
+    order by tick_start
+    limit $3`,
+  arrivedBefore: `
+    select ${GAP_COLUMNS}
+    from run.batch_arrived as a
+    where indexer = $1 and tick_start < $2
+    order by tick_start desc
+    limit 1`,
+})
 
-type Connection = Pick<IndexDatabase, 'read' | 'transaction'>
-
-/** The ledgers of a run, whatever the engine. */
+/** The ledgers of a run. */
 export class StoredLedger implements LedgerStore {
-  readonly #connection: Connection
-  readonly #sql: LedgerStatements
+  readonly #connection: IndexConnection
+  readonly #sql: ReturnType<typeof statements>
 
-  constructor(connection: Connection, sql: LedgerStatements) {
+  constructor(connection: IndexConnection) {
     this.#connection = connection
-    this.#sql = sql
+    this.#sql = statements(connection.dialect)
   }
 
   async open(indexer: string, { samplingInterval, firstTick }: LedgerStart): Promise<LedgerStart> {
@@ -50,7 +85,7 @@ export class StoredLedger implements LedgerStore {
     if (tx === undefined) return await this.#connection.transaction(own => this.change(indexer, work, own))
     const [row] = await tx.rows<{ now: number }>(this.#sql.lock, indexer)
     if (row === undefined) throw missing(indexer)
-    const rows = new StoredLedgerRows(this.#sql.rows, tx, indexer, row.now)
+    const rows = new StoredLedgerRows(tx, indexer, row.now)
     const result = await work(rows)
     await rows.writeCounts()
     return result
@@ -61,7 +96,7 @@ export class StoredLedger implements LedgerStore {
   }
 
   async batch(indexer: string, key: string): Promise<BatchRow | null> {
-    const [row] = await this.#read<BatchRow>(this.#sql.batch, indexer, key)
+    const [row] = await this.#read<BatchRow>(LEDGER_ROWS.batch, indexer, key)
     return row ?? null
   }
 

@@ -1,65 +1,43 @@
-import type { ArrivedRange, BatchRow, BatchStatus, GapRow, LedgerRows, TickRange } from './ledger-store.ts'
-import type { Transaction } from './transaction.ts'
+import type { ArrivedRange, BatchRow, BatchStatus, GapRow, LedgerRows, TickRange } from '../ledger-store.ts'
+import type { Transaction } from '../transaction.ts'
+import { LEDGER_ROWS } from './ledger-row-statements.ts'
 
-/** In the engine's dialect; the indexer is always the first value. */
-export type LedgerRowStatements = {
-  readonly batch: string
-  readonly saveBatch: string
-  readonly stuck: string
-  readonly ready: string
-  readonly release: string
-  readonly arrivedIn: string
-  readonly processedIn: string
-  readonly arrivedAfter: string
-  readonly arrivedBefore: string
-  readonly removeArrived: string
-  readonly removeProcessed: string
-  readonly saveArrived: string
-  readonly saveProcessed: string
-  readonly overdue: string
-  readonly addCounts: string
-  readonly removeCompleted: string
-  readonly removeBatch: string
-}
-
-/** The rows of one ledger within a transaction, whatever the engine. */
+/** The rows of one ledger within a transaction. */
 export class StoredLedgerRows implements LedgerRows {
   readonly now: number
-  readonly #sql: LedgerRowStatements
   readonly #tx: Transaction
   readonly #indexer: string
   /** What this change adds to the counts, written once at its end. */
   readonly #added = { claimed: 0, completed: 0, failed: 0, gap_pending: 0, ready: 0, recorded: 0 }
 
-  constructor(sql: LedgerRowStatements, tx: Transaction, indexer: string, now: number) {
-    this.#sql = sql
+  constructor(tx: Transaction, indexer: string, now: number) {
     this.#tx = tx
     this.#indexer = indexer
     this.now = now
   }
 
   async batch(key: string): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(this.#sql.batch, key)
+    return await this.#first<BatchRow>(LEDGER_ROWS.batch, key)
   }
 
   async saveBatch(row: BatchRow, before: BatchRow | null): Promise<void> {
     const { key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error } = row
     const values = [key, tickStart, tickEnd, status, version, claimer, claimedAt, settledAt, error]
-    await this.#tx.run(this.#sql.saveBatch, this.#indexer, ...values)
+    await this.#tx.run(LEDGER_ROWS.saveBatch, this.#indexer, ...values)
     if (before !== null) this.#count(before.status, -1)
     this.#count(status, 1)
   }
 
   async stuckBatch(claimedAt: number): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(this.#sql.stuck, claimedAt)
+    return await this.#first<BatchRow>(LEDGER_ROWS.stuck, claimedAt)
   }
 
   async readyBatch(): Promise<BatchRow | null> {
-    return await this.#first<BatchRow>(this.#sql.ready)
+    return await this.#first<BatchRow>(LEDGER_ROWS.ready)
   }
 
   async releaseWaiting({ tickStart, tickEnd }: TickRange): Promise<number> {
-    const released = await this.#tx.run(this.#sql.release, this.#indexer, tickStart, tickEnd)
+    const released = await this.#tx.run(LEDGER_ROWS.release, this.#indexer, tickStart, tickEnd)
     this.#count('gap_pending', -released)
     this.#count('ready', released)
     return released
@@ -70,51 +48,51 @@ export class StoredLedgerRows implements LedgerRows {
   }
 
   async removeCompleted({ tickStart, tickEnd }: TickRange): Promise<void> {
-    this.#count('completed', -(await this.#tx.run(this.#sql.removeCompleted, this.#indexer, tickStart, tickEnd)))
+    this.#count('completed', -(await this.#tx.run(LEDGER_ROWS.removeCompleted, this.#indexer, tickStart, tickEnd)))
   }
 
   async removeBatch({ key, status }: BatchRow): Promise<void> {
-    this.#count(status, -(await this.#tx.run(this.#sql.removeBatch, this.#indexer, key)))
+    this.#count(status, -(await this.#tx.run(LEDGER_ROWS.removeBatch, this.#indexer, key)))
   }
 
   async arrivedIn({ tickStart, tickEnd }: TickRange): Promise<ArrivedRange[]> {
-    return (await this.#tx.rows<StoredRange>(this.#sql.arrivedIn, this.#indexer, tickStart, tickEnd)).map(rangeOf)
+    return (await this.#tx.rows<StoredRange>(LEDGER_ROWS.arrivedIn, this.#indexer, tickStart, tickEnd)).map(rangeOf)
   }
 
   async arrivedAfter(tick: number): Promise<ArrivedRange | null> {
-    const row = await this.#first<StoredRange>(this.#sql.arrivedAfter, tick)
+    const row = await this.#first<StoredRange>(LEDGER_ROWS.arrivedAfter, tick)
     return row && rangeOf(row)
   }
 
   async arrivedBefore(tick: number): Promise<ArrivedRange | null> {
-    const row = await this.#first<StoredRange>(this.#sql.arrivedBefore, tick)
+    const row = await this.#first<StoredRange>(LEDGER_ROWS.arrivedBefore, tick)
     return row && rangeOf(row)
   }
 
   async replaceArrived(parts: readonly TickRange[], whole: ArrivedRange): Promise<void> {
-    await this.#removeOthers(this.#sql.removeArrived, parts, whole)
+    await this.#removeOthers(LEDGER_ROWS.removeArrived, parts, whole)
     const { tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped } = whole
     const values = [tickStart, tickEnd, isHeld, gapSince, gapReportedAt, isGapSkipped]
-    await this.#tx.run(this.#sql.saveArrived, this.#indexer, ...values)
+    await this.#tx.run(LEDGER_ROWS.saveArrived, this.#indexer, ...values)
   }
 
   async processedIn({ tickStart, tickEnd }: TickRange): Promise<TickRange[]> {
-    return await this.#tx.rows<TickRange>(this.#sql.processedIn, this.#indexer, tickStart, tickEnd)
+    return await this.#tx.rows<TickRange>(LEDGER_ROWS.processedIn, this.#indexer, tickStart, tickEnd)
   }
 
   async replaceProcessed(parts: readonly TickRange[], whole: TickRange): Promise<void> {
-    await this.#removeOthers(this.#sql.removeProcessed, parts, whole)
-    await this.#tx.run(this.#sql.saveProcessed, this.#indexer, whole.tickStart, whole.tickEnd)
+    await this.#removeOthers(LEDGER_ROWS.removeProcessed, parts, whole)
+    await this.#tx.run(LEDGER_ROWS.saveProcessed, this.#indexer, whole.tickStart, whole.tickEnd)
   }
 
   async overdueGaps(since: number, withHeld: boolean): Promise<GapRow[]> {
-    return (await this.#tx.rows<StoredGap>(this.#sql.overdue, this.#indexer, since, withHeld)).map(gapOf)
+    return (await this.#tx.rows<StoredGap>(LEDGER_ROWS.overdue, this.#indexer, since, withHeld)).map(gapOf)
   }
 
   async writeCounts(): Promise<void> {
     const { claimed, completed, failed, gap_pending, ready, recorded } = this.#added
     const added = [claimed, completed, failed, gap_pending, ready, recorded]
-    if (added.some(count => count !== 0)) await this.#tx.run(this.#sql.addCounts, this.#indexer, ...added)
+    if (added.some(count => count !== 0)) await this.#tx.run(LEDGER_ROWS.addCounts, this.#indexer, ...added)
   }
 
   #count(status: BatchStatus, added: number): void {

@@ -1,4 +1,4 @@
-import { inDialect, valueRows } from '../dialect.ts'
+import type { IndexConnection } from '../index-connection.ts'
 import {
   type OrganismRow,
   type OrganismRows,
@@ -6,44 +6,47 @@ import {
   type RemovedOrganisms,
   type StoredOrganism,
 } from '../organism-rows.ts'
-import type { Transaction } from '../transaction.ts'
-import type { Connection } from './connection.ts'
+import type { SqlValue, Transaction } from '../transaction.ts'
+import type { Dialect } from './dialect.ts'
+import { insertOf, insertRows } from './insert-rows.ts'
 
-const TABLES = [
+const tables = ({ integer }: Dialect): string[] => [
   `create table if not exists run.organism (
-    id bigint primary key,
-    parent_id bigint, -- null: it was there from the start
-    birth_tick bigint not null,
-    lineage bigint not null,
+    id ${integer} primary key,
+    parent_id ${integer}, -- null: it was there from the start
+    birth_tick ${integer} not null,
+    lineage ${integer} not null,
     birth_position text not null, -- JSON
-    first_tick bigint not null, -- in which it was seen
-    last_tick bigint not null,
-    death_tick bigint
+    first_tick ${integer} not null, -- in which it was seen
+    last_tick ${integer} not null,
+    death_tick ${integer}
   )`,
   'create index if not exists organism_parent on run.organism (parent_id, id) where parent_id is not null',
 ]
-const ROWS_PER_STATEMENT = 100
 
 /** The earliest tick tells of the birth, the earliest that shows it dead of the death, whichever came first. */
-const write = (rows: number): string =>
-  inDialect(
-    `
-  insert into run.organism as known
-    (id, parent_id, birth_tick, lineage, birth_position, first_tick, last_tick, death_tick)
-  values ${valueRows(rows, 8)}
-  on conflict (id) do update set
-    parent_id = case when excluded.first_tick < known.first_tick then excluded.parent_id else known.parent_id end,
-    birth_tick = case when excluded.first_tick < known.first_tick then excluded.birth_tick else known.birth_tick end,
-    lineage = case when excluded.first_tick < known.first_tick then excluded.lineage else known.lineage end,
-    birth_position =
-      case when excluded.first_tick < known.first_tick then excluded.birth_position else known.birth_position end,
-    first_tick = least(excluded.first_tick, known.first_tick),
-    last_tick = greatest(excluded.last_tick, known.last_tick),
-    death_tick = least(excluded.death_tick, known.death_tick)
-  where excluded.first_tick < known.first_tick
-    or excluded.last_tick > known.last_tick
-    or excluded.death_tick < coalesce(known.death_tick, excluded.death_tick + 1)`,
-    'postgres',
+const insert = ({ least, greatest }: Dialect) =>
+  insertOf(
+    8,
+    values => `
+      insert into run.organism as known
+        (id, parent_id, birth_tick, lineage, birth_position, first_tick, last_tick, death_tick)
+      values ${values}
+      on conflict (id) do update set
+        parent_id = case when excluded.first_tick < known.first_tick then excluded.parent_id else known.parent_id end,
+        birth_tick = case when excluded.first_tick < known.first_tick then excluded.birth_tick else known.birth_tick end,
+        lineage = case when excluded.first_tick < known.first_tick then excluded.lineage else known.lineage end,
+        birth_position =
+          case when excluded.first_tick < known.first_tick then excluded.birth_position else known.birth_position end,
+        first_tick = ${least}(excluded.first_tick, known.first_tick),
+        last_tick = ${greatest}(excluded.last_tick, known.last_tick),
+        death_tick = ${least}(
+          coalesce(excluded.death_tick, known.death_tick),
+          coalesce(known.death_tick, excluded.death_tick)
+        )
+      where excluded.first_tick < known.first_tick
+        or excluded.last_tick > known.last_tick
+        or excluded.death_tick < coalesce(known.death_tick, excluded.death_tick + 1)`,
   )
 
 /** One that is in no tick after its last has died unseen, between two samples. */
@@ -70,7 +73,7 @@ const READ = `
 
 const ANCESTORS = `
   with recursive line (id, depth) as (
-    select $1::bigint, 1
+    select cast($1 as bigint), 1
     union all
     select child.parent_id, line.depth + 1
     from line
@@ -89,29 +92,24 @@ const CHILDREN = `
   order by o.id
   limit $2`
 
-export class PostgresOrganismRows implements OrganismRows {
-  readonly #connection: Connection
+export class StoredOrganismRows implements OrganismRows {
+  readonly #connection: IndexConnection
+  readonly #insert: (rows: number) => string
 
-  constructor(connection: Connection) {
+  constructor(connection: IndexConnection) {
     this.#connection = connection
+    this.#insert = insert(connection.dialect)
   }
 
   async prepare(tx: Transaction): Promise<void> {
-    for (const table of TABLES) await tx.run(table)
+    for (const table of tables(this.#connection.dialect)) await tx.run(table)
   }
 
   /** By id: two that write the same organisms in another order would wait for each other. */
   async write(rows: readonly OrganismRow[], tx: Transaction): Promise<void> {
     const sorted = rows.toSorted((a, b) => a.id - b.id)
-    for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
-      const part = sorted.slice(at, at + ROWS_PER_STATEMENT)
-      const values = part.flatMap(row => {
-        const { id, parentId, birthTick, lineage, birthPosition, firstTick, lastTick, deathTick } = row
-        const facts = [id, parentId, birthTick, lineage, JSON.stringify(birthPosition)]
-        return [...facts, firstTick, lastTick, deathTick]
-      })
-      await tx.run(write(part.length), ...values)
-    }
+    const atOnce = this.#connection.dialect.rowsPerInsert.small
+    await insertRows(sorted, valuesOf, { insert: this.#insert, atOnce, tx })
   }
 
   async removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms> {
@@ -138,3 +136,14 @@ export class PostgresOrganismRows implements OrganismRows {
     return (await this.#connection.read<StoredOrganism>(sql, ...values)).map(organismOf)
   }
 }
+
+const valuesOf = (row: OrganismRow): SqlValue[] => [
+  row.id,
+  row.parentId,
+  row.birthTick,
+  row.lineage,
+  JSON.stringify(row.birthPosition),
+  row.firstTick,
+  row.lastTick,
+  row.deathTick,
+]
