@@ -9,7 +9,11 @@ for (const engine of ENGINES) {
       const database = await place.open()
       await database.transaction(async tx => {
         await tx.run('create table run.fact (tick bigint primary key, doubled bigint not null, name text not null)')
-        await tx.run('insert into run.fact (name, tick, doubled) values ($2, $1, 2 * $1)', 21, 'price: $5')
+        await tx.run(
+          'insert into run.fact (name, tick, doubled) values ($2, $1, 2 * cast($1 as bigint))',
+          21,
+          'price: $5',
+        )
       })
       const rows = await database.read(
         'select f.* from run.fact as f where f.tick = $1 and f.name = $2',
