@@ -19,7 +19,7 @@ export type Figure = {
 }
 
 export type Unit = '/s' | 'ms' | 'MB' | 'B/msg' | 'rows/msg' | 'rows'
-export type Samples = { readonly [side: string]: readonly number[] }
+type Samples = { readonly [side: string]: readonly number[] }
 
 export type Target = {
   readonly text: string

@@ -30,7 +30,7 @@ export async function interleave<Name extends string>(
 }
 
 /** One side's garbage is not to be collected at the expense of the next. Needs --expose-gc, as `npm run bench` has. */
-export function collectGarbage(): void {
+function collectGarbage(): void {
   globalThis.gc?.()
 }
 

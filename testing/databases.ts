@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { startPostgres } from './postgres-server.ts'
 import { sharedCluster } from './shared-cluster.ts'
 
-export { type TemporaryFolder, temporaryFolder } from './folders.ts'
+export { temporaryFolder } from './folders.ts'
 
 export type FreshDatabase = AsyncDisposable & {
   url: string

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What spawn() needs to become another user; empty to stay who we are. */
-export type Account = { uid?: number; gid?: number }
+type Account = { uid?: number; gid?: number }
 
 export type PostgresBinaries = { initdb: string; postgres: string; account: Account }
 

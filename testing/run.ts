@@ -4,6 +4,7 @@
  *   npm test                                    everything
  *   npm test -- postgres claim                  the files with 'postgres' or 'claim' in their path
  *   npm test -- --test-name-pattern=stale       node's own flags, as they are
+ *   npm run test:fast                           everything but the slow files, in less than a minute
  *
  * Where everything was run and a few files failed, those are run once more, one at a time: on a busy machine a test can
  * fail that is right. What passes only then is named at the end, since such a test is a defect of its own.
@@ -18,6 +19,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from './folders.ts'
 import { startPostgres } from './postgres-server.ts'
 import { shareCluster } from './shared-cluster.ts'
+import { SLOW_TESTS } from './slow-tests.ts'
 import { createTemplate } from './template-database.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
@@ -36,7 +38,8 @@ const MOST_RUN_AGAIN = 5
 
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()
-const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
+const fast = process.argv.includes('--fast')
+const flags = process.argv.slice(2).filter(argument => argument.startsWith('--') && argument !== '--fast')
 const files = findFiles(process.argv.slice(2).filter(argument => !argument.startsWith('--')))
 process.exitCode = await runWithPostgres(process.env.TIDEMARK_TEST_POSTGRES_URL)
 
@@ -50,8 +53,15 @@ function requireNode24(): void {
 
 function findFiles(filters: string[]): string[] {
   const all = globSync(TEST_FILES, { exclude: ['**/node_modules/**'] }).sort()
+  if (filters.length === 0 && fast) return withoutSlow(all)
   if (filters.length === 0) return all.sort((a, b) => placeOf(a) - placeOf(b))
   return [...new Set(filters.flatMap(filter => matching(filter, all)))]
+}
+
+function withoutSlow(all: string[]): string[] {
+  const stale = SLOW_TESTS.filter(part => !all.some(file => file.includes(part)))
+  if (stale.length > 0) fail(`testing/slow-tests.ts names tests that no longer exist: ${stale.join(', ')}. Correct it.`)
+  return all.filter(file => !SLOW_TESTS.some(part => file.includes(part)))
 }
 
 function placeOf(file: string): number {

@@ -2,7 +2,7 @@ import type { Figure } from '../figure.ts'
 import type { PipelineBench } from '../pipeline/bench-case.ts'
 import type { IndexEngine } from './engines/engine.ts'
 
-export type IndexBench = PipelineBench & { readonly engine: IndexEngine }
+type IndexBench = PipelineBench & { readonly engine: IndexEngine }
 
 export type IndexCase = {
   readonly name: string

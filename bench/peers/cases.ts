@@ -15,7 +15,7 @@ export type PeerCase = {
   measure(contender: Contender, sample: Sample): Promise<number>
 }
 
-export type Sample = {
+type Sample = {
   readonly topic: string
   readonly messages: number
   /** As the database would by itself within a minute. */

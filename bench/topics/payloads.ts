@@ -7,7 +7,7 @@ export type Order = {
   readonly note: string
 }
 
-export const PAYLOAD_BYTES = 200
+const PAYLOAD_BYTES = 200
 
 const STATUSES = ['new', 'paid', 'packed', 'shipped', 'returned']
 const WORDS = 'please leave the parcel with the neighbour on the second floor and ring twice, the bell is rather quiet '

@@ -6,7 +6,7 @@ import type { Store, TopicRecord } from '../../../packages/topics/src/stores/sto
 import { type Figure, figure, ratioAtLeast } from '../../figure.ts'
 import type { BenchCase } from '../../topics/bench-case.ts'
 import type { BenchEngine } from '../../topics/engines/engine.ts'
-import { connect } from '../../topics/engines/postgres.ts'
+import { connect } from '../../topics/engines/postgres-client.ts'
 import { PAGE } from '../../topics/log-filling.ts'
 import { orders } from '../../topics/payloads.ts'
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { connect, openPostgresEngine as openServer } from '../../topics/engines/postgres.ts'
+import { openPostgresEngine as openServer } from '../../topics/engines/postgres.ts'
+import { connect } from '../../topics/engines/postgres-client.ts'
 import type { IndexEngine, RawRow, RawTable } from './engine.ts'
 
 const ROWS_PER_STATEMENT = 100

@@ -1,6 +1,6 @@
 import { atMost, figure } from '../../figure.ts'
 import type { BenchCase } from '../bench-case.ts'
-import { connect } from '../engines/postgres.ts'
+import { connect } from '../engines/postgres-client.ts'
 import { settledStatistics } from '../engines/postgres-statistics.ts'
 
 const DEAD = `

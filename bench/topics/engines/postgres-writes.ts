@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { WriteCounter, Writes } from './engine.ts'
-import { connect } from './postgres.ts'
+import { connect } from './postgres-client.ts'
 import { settledStatistics } from './postgres-statistics.ts'
 
 const COUNTS = `

@@ -1,8 +1,9 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { startPostgres } from '../../../testing/postgres-server.ts'
 import { byteaArray } from './bytea-array.ts'
 import type { BenchDatabase, BenchEngine, RawBatch, RawTable } from './engine.ts'
 import { forgetFiles } from './forget-files.ts'
+import { connect } from './postgres-client.ts'
 import { countPostgresWrites } from './postgres-writes.ts'
 
 /** A server of its own with fsync on: what is measured is what is durable. */
@@ -34,12 +35,6 @@ export const postgresDatabase = (url: string): BenchDatabase => ({
   gatherStatistics: async () => await analyze(url),
   countWrites: async () => await countPostgresWrites(url),
 })
-
-export async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  return client
-}
 
 async function analyze(url: string): Promise<void> {
   const client = await connect(url)

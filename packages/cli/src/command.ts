@@ -2,7 +2,7 @@ import type { ExitCode } from './exit-codes.ts'
 import type { Given } from './given.ts'
 import type { Output } from './output/output.ts'
 
-export type OptionRule = {
+type OptionRule = {
   /** What stands for its value in the help; a rule without one is a flag. */
   readonly value?: string
   readonly help: string
@@ -11,7 +11,7 @@ export type OptionRule = {
 }
 export type OptionTable = { readonly [name: string]: OptionRule }
 
-export type ArgumentRule = { readonly name: string; readonly optional?: true; readonly many?: true }
+type ArgumentRule = { readonly name: string; readonly optional?: true; readonly many?: true }
 
 export type Example = { readonly run: string; readonly what: string }
 

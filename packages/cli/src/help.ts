@@ -68,7 +68,7 @@ export const exitLines = (): (readonly [string, string])[] =>
   (Object.keys(EXIT) as (keyof typeof EXIT)[]).map(name => [String(EXIT[name]), EXIT_MEANINGS[name]])
 
 /** One line a group, one a command that stands alone. */
-export function topLevel(commands: readonly Command[], groups: readonly CommandGroup[]): (readonly [string, string])[] {
+function topLevel(commands: readonly Command[], groups: readonly CommandGroup[]): (readonly [string, string])[] {
   const isMember = (name: string): boolean => groups.some(group => name.startsWith(`${group.name} `))
   const alone = commands.filter(({ name }) => !isMember(name))
   return [...groups, ...alone].map(({ name, summary }) => [name, summary] as const)

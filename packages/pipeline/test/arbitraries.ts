@@ -21,7 +21,7 @@ export const cellsArbitrary: fc.Arbitrary<Cells> = fc.uniqueArray(natural31, { m
   }),
 )
 
-export const organismArbitrary: fc.Arbitrary<Organism> = plainRecord({
+const organismArbitrary: fc.Arbitrary<Organism> = plainRecord({
   id: natural53,
   parentId: fc.option(natural53),
   birthTick: natural53,

@@ -9,7 +9,7 @@ export const JSON_TYPE = 'application/json'
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
-export type Input<P extends TSchema, Q extends TSchema, B extends TSchema> = Exchange & {
+type Input<P extends TSchema, Q extends TSchema, B extends TSchema> = Exchange & {
   readonly params: Static<P>
   readonly query: Static<Q>
   readonly body: Static<B>

@@ -12,7 +12,7 @@ import { describeFailure, toError } from './failure.ts'
 import type { FailureRecord } from './stores/store.ts'
 
 /** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
-export const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const
+const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 export type FailureCounts = { readonly [kind in FailureKind]: number }
 

@@ -1,5 +1,5 @@
 /** Of a key, a messageId or a type URL. */
-export const LONGEST_TEXT = 1_024
+const LONGEST_TEXT = 1_024
 
 /** A short text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
 export const isStorable = (text: string): boolean =>

@@ -74,7 +74,7 @@ type Following = (typeof FOLLOWING)[number]
 /** As it is in the database: which of the settings that follow the retention were given. */
 export type StoredTopicConfig = TopicConfig & { readonly given?: readonly Following[] }
 
-export const DEFAULT_TOPIC_CONFIG: TopicConfig = {
+const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   semantics: 'queue',
   tracking: 'offset',
   retentionMs: 86_400_000,

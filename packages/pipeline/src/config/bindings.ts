@@ -9,7 +9,7 @@ export type Binding =
   | { readonly kind: 'index'; readonly name: string }
   | { readonly kind: 'queue'; readonly name: string }
 
-export type BindingKind = Binding['kind']
+type BindingKind = Binding['kind']
 
 /** What a service type needs under one of its binding names. */
 export type BindingRule = {

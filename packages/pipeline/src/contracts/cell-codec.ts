@@ -78,7 +78,7 @@ export function decodeCellRange(bytes: Uint8Array, first: number, last: number, 
 }
 
 /** The first slot whose index is not below this one. */
-export function lowerBound(flatIndex: Int32Array, flat: number): number {
+function lowerBound(flatIndex: Int32Array, flat: number): number {
   let low = 0
   let high = flatIndex.length
   while (low < high) {

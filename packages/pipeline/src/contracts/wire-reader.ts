@@ -3,7 +3,7 @@ import { ContractError } from '../errors.ts'
 export const VARINT = 0
 export const FIXED64 = 1
 export const DELIMITED = 2
-export const FIXED32 = 5
+const FIXED32 = 5
 
 /** A field's place on the wire: its number and how it is written. */
 export const tagOf = (field: number, wireType: number): number => (field << 3) | wireType

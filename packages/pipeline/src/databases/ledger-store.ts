@@ -3,7 +3,7 @@ import type { Transaction } from './transaction.ts'
 /** Ticks from the first to the last, both included; those between are `samplingInterval` apart. */
 export type TickRange = { readonly tickStart: number; readonly tickEnd: number }
 
-export const BATCH_STATUSES = ['claimed', 'completed', 'failed', 'gap_pending', 'ready'] as const
+const BATCH_STATUSES = ['claimed', 'completed', 'failed', 'gap_pending', 'ready'] as const
 export type BatchStatus = (typeof BATCH_STATUSES)[number]
 
 export type BatchRow = TickRange & {

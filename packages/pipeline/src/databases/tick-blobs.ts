@@ -10,7 +10,7 @@ export type TickBlob = { readonly tick: number; readonly data: Uint8Array }
 export type IndexedRange = TickRange & { readonly ticks: number }
 
 /** Ticks are counted in blocks of so many, so that their number is known without looking at each. */
-export const BLOCK_TICKS = 256
+const BLOCK_TICKS = 256
 
 /** One row a tick. What is read is null or empty where the table isn't there yet. */
 export type TickBlobs = {

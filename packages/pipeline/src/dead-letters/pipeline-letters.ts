@@ -3,8 +3,8 @@ import { DEAD_LETTER_TOPIC, DeadLetterQueue, type KeptLetter } from '../queues/d
 import { describeLetter, type LetterKind, type PipelineLetter } from './letter.ts'
 import { type LetterPlaces, redriveLetter } from './redrive-letter.ts'
 
-export const INDEXER_LETTER_TOPIC = 'indexer-dead-letters'
-export const LETTER_TOPICS = [DEAD_LETTER_TOPIC, INDEXER_LETTER_TOPIC]
+const INDEXER_LETTER_TOPIC = 'indexer-dead-letters'
+const LETTER_TOPICS = [DEAD_LETTER_TOPIC, INDEXER_LETTER_TOPIC]
 
 /** Letters that match every given field. */
 export type LetterFilter = {

@@ -26,7 +26,7 @@ export type RunParts = {
   readonly inUse: readonly string[]
 }
 
-export type RunOptions = { readonly logger?: Logger }
+type RunOptions = { readonly logger?: Logger }
 
 /** What belongs to a run, wherever a pipeline keeps it. Nothing is changed. */
 export async function findRun(places: RunPlaces, runId: string, options: RunOptions = {}): Promise<RunParts> {

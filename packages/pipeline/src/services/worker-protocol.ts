@@ -33,7 +33,7 @@ export type FromWorker =
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly message: string }
 
 /** One of the failures that stand in the thread. */
-export type SentFailure = { readonly at: Date; readonly action: string; readonly error: SentError }
+type SentFailure = { readonly at: Date; readonly action: string; readonly error: SentError }
 
 export type SentError = {
   readonly kind: string

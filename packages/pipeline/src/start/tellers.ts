@@ -66,7 +66,7 @@ function jsonTeller(): Teller {
 }
 
 /** Nobody here makes one: it is found when it begins. */
-export const runOf = (runId: string): string => (runId === '' ? 'no run yet' : `run ${runId}`)
+const runOf = (runId: string): string => (runId === '' ? 'no run yet' : `run ${runId}`)
 
 function totalsText({ ticks, batches, cells, organisms }: Totals): string {
   const counted = cells === null ? '' : `, with ${cells} cells and ${organisms} organisms`

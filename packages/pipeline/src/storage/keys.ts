@@ -57,7 +57,7 @@ export function parseBatchName(name: string): { readonly tickStart: number; read
     : undefined
 }
 
-export const levelName = (level: number): string => digits(level, 3)
+const levelName = (level: number): string => digits(level, 3)
 
 /** The level a folder's name stands for, or undefined where it is no level's. */
 export function parseLevel(name: string): number | undefined {

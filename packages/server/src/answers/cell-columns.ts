@@ -81,7 +81,7 @@ function placeAfter(one: Int32Array, atOne: number, other: Int32Array, atOther: 
 }
 
 /** Flat indexes ascend. */
-export function firstAbove(flatIndex: ArrayLike<number>, value: number): number {
+function firstAbove(flatIndex: ArrayLike<number>, value: number): number {
   let low = 0
   let high = flatIndex.length
   while (low < high) {

@@ -122,4 +122,4 @@ const idOf = (name: string): string => encodeURIComponent(name.replaceAll(' ', '
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-export const escaped = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
+const escaped = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '')

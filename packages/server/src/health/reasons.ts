@@ -29,7 +29,7 @@ export const REASON_KINDS = [
   'unsubscribed-topic',
   'clock',
 ] as const
-export type ReasonKind = (typeof REASON_KINDS)[number]
+type ReasonKind = (typeof REASON_KINDS)[number]
 
 const blocking = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: true })
 const note = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: false })

@@ -26,7 +26,7 @@ import { Timing } from '../timing.ts'
 import { RUN } from './runs.ts'
 
 const tag = 'runs'
-export const CELLS_TYPE = 'application/x-protobuf'
+const CELLS_TYPE = 'application/x-protobuf'
 
 const AfterCell = Type.Integer({ minimum: 0, description: 'With JSON: next of the page before.' })
 

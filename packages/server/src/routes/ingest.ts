@@ -13,7 +13,7 @@ import { untilGone } from '../until-gone.ts'
 
 const tag = 'pipeline'
 /** Delimited messages have no registered type; both names are in use. */
-export const TICKS_TYPES = ['application/x-protobuf', 'application/octet-stream']
+const TICKS_TYPES = ['application/x-protobuf', 'application/octet-stream']
 
 export const ingestRoutes = (context: Context): Route[] => [
   route({

@@ -8,7 +8,7 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 
 const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 
-export const Name = (description: string) => Type.String({ pattern: NAME, description })
+const Name = (description: string) => Type.String({ pattern: NAME, description })
 export const TopicName = Name('A topic.')
 export const GroupName = Name('A group; in a queue any name stands for its only group.')
 export const ConsumerName = Name('For people: who holds the messages.')

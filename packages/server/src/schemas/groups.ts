@@ -36,7 +36,7 @@ export const BackfillProgress = share(
   }),
 )
 
-export const Percentiles = share(
+const Percentiles = share(
   'Percentiles',
   strict(
     {

@@ -57,7 +57,7 @@ const StoredFields = {
   ),
 }
 
-export const StoredMessage = share('StoredMessage', strict(StoredFields))
+const StoredMessage = share('StoredMessage', strict(StoredFields))
 
 export const MessagesPage = strict({
   messages: Type.Array(StoredMessage),

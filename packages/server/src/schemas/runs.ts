@@ -42,7 +42,7 @@ export const MetadataSchema = strict({
   moleculeTypes: Type.Array(Type.String()),
 })
 
-export const RangeSchema = strict({ tickStart: Whole, tickEnd: Whole, ticks: Count })
+const RangeSchema = strict({ tickStart: Whole, tickEnd: Whole, ticks: Count })
 
 export const RangesSchema = share(
   'IndexedRanges',

@@ -1,7 +1,7 @@
 import { EVERYTHING, type Grant, mayDo, mayDoSome, type Role } from './roles.ts'
 
 /** How somebody was recognised. local: the server has no tokens, and takes everybody on this machine. */
-export type Recognised = 'local' | 'token' | 'session' | 'host'
+type Recognised = 'local' | 'token' | 'session' | 'host'
 
 /** Who makes a request. */
 export type Identity = {

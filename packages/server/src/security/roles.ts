@@ -46,7 +46,7 @@ export function parseGrants(path: string, given: unknown): readonly Grant[] {
   return given.map(each => parseGrant(path, each))
 }
 
-export function parseGrant(path: string, given: unknown): Grant {
+function parseGrant(path: string, given: unknown): Grant {
   const { role, topics } =
     typeof given === 'string' ? split(given) : ((given ?? {}) as { role?: unknown; topics?: unknown })
   if (!ROLES.includes(role as Role)) throw new ConfigError(path, given, ALLOWED)

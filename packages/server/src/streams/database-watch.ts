@@ -2,7 +2,7 @@ import type { GroupHealth, Stats, TopicStats } from 'tidemark'
 import type { Sums } from './activity.ts'
 
 /** What differs from one look at the database to the next. */
-export type Change = { readonly topic: string } & (
+type Change = { readonly topic: string } & (
   | { readonly kind: 'topic-appeared' | 'topic-gone' }
   | { readonly kind: 'group-appeared'; readonly group: string; readonly status: string }
   | { readonly kind: 'group-gone'; readonly group: string }

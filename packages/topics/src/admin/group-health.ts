@@ -60,7 +60,7 @@ const NEAR_TIMEOUT = 0.8
 /** What is asked of the topic. */
 type TopicOf = { readonly name: string; readonly config: { readonly semantics: Semantics } }
 
-export function toHealth(
+function toHealth(
   topic: TopicOf,
   group: GroupDescription,
   now: number,

@@ -41,7 +41,7 @@ const STANDARD: MaintenanceSettings = {
   subscriptionRetentionMs: 30 * DAY,
 }
 
-export const PRESETS: Record<MaintenancePreset, MaintenanceSettings> = {
+const PRESETS: Record<MaintenancePreset, MaintenanceSettings> = {
   standard: STANDARD,
   low: {
     ...STANDARD,

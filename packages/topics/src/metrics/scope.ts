@@ -3,7 +3,7 @@ import { Histogram, type Percentiles } from './histogram.ts'
 import { Meter, presentSecond } from './meter.ts'
 
 /** What is counted, for the whole, for each topic and for each group. */
-export const COUNTED = [
+const COUNTED = [
   'published',
   'duplicates',
   'received',

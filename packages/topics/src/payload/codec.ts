@@ -6,7 +6,7 @@ import type { RawMessage } from '../raw-message.ts'
 import { isStorable } from '../storable.ts'
 
 /** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
-export const BYTES = 'bytes'
+const BYTES = 'bytes'
 const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
 export type EncodedPayload = { readonly payload: string | Uint8Array; readonly type: string | null }

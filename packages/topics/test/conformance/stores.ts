@@ -22,7 +22,7 @@ export type TestDatabase = AsyncDisposable & {
   execute(statement: Statement): Promise<Record<string, unknown>[]>
 }
 
-export type Lock = AsyncDisposable & {
+type Lock = AsyncDisposable & {
   /** Whether somebody is known to wait for it; SQLite does not tell, the waiting instance's metrics do. */
   isWaitedFor(): Promise<boolean>
 }

@@ -26,7 +26,7 @@ export type Command =
 
 /** `live`: leases whose consumer may still settle them. `any`: also those closed, taken over, forgotten, or of the dead. */
 export type Among = 'live' | 'any'
-export type SlotFate = 'ack' | 'nack' | 'nack far' | 'release' | 'leave'
+type SlotFate = 'ack' | 'nack' | 'nack far' | 'release' | 'leave'
 /** `fates`: of the slots in turn, over and over; 'all' acknowledges the whole lease. */
 export type SettleCommand = {
   readonly lease: number
@@ -42,9 +42,9 @@ export type Scenario = {
 }
 
 export const GROUPS = 3
-export const CONSUMERS = 3
+const CONSUMERS = 3
 const CALLER_IDS = 6
-export const SMALLEST_PARTITION = 16
+const SMALLEST_PARTITION = 16
 
 const group = fc.nat({ max: GROUPS - 1 })
 const consumer = fc.nat({ max: CONSUMERS - 1 })

@@ -7,7 +7,7 @@ import type { Suspects } from '../../src/stores/store.ts'
  * and if so, since earlier claims or only since the present one (`fresh`), which comes after the others.
  */
 
-export type Failure = { readonly attempt: number; readonly name: string }
+type Failure = { readonly attempt: number; readonly name: string }
 export type DeadLetter = { readonly n: number; readonly attempts: number; readonly history: readonly Failure[] }
 
 type Retry = {

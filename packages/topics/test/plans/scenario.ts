@@ -22,7 +22,7 @@ const BATCH = 10_000
 const HOUR = 3_600_000
 
 /** Names the step, with how many messages it is about, and runs it. */
-export type Step = <T>(name: string, messages: number, run: () => Promise<T>) => Promise<T>
+type Step = <T>(name: string, messages: number, run: () => Promise<T>) => Promise<T>
 
 export type Parts = {
   readonly store: Store
@@ -249,7 +249,7 @@ async function switching({ store, step }: Parts, { offset, reference }: World): 
   await step('delete a topic', ROWS, () => store.deleteTopic(reference))
 }
 
-export const request = (
+const request = (
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   more: Partial<ClaimRequest> = {},

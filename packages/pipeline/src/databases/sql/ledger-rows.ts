@@ -117,7 +117,7 @@ type Stored<T extends ArrivedRange> = Omit<T, 'isHeld' | 'isGapSkipped'> & {
   readonly isHeld: boolean | number
   readonly isGapSkipped: boolean | number
 }
-export type StoredRange = Stored<ArrivedRange>
+type StoredRange = Stored<ArrivedRange>
 export type StoredGap = Stored<GapRow>
 
 const rangeOf = (row: StoredRange): ArrivedRange => ({

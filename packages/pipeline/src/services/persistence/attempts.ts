@@ -81,8 +81,6 @@ export async function attempt<T>(
   }
 }
 
-export const failureOf = (error: Error): Failure => ({ error, retries: 0, firstAt: Date.now(), lastAt: Date.now() })
-
 export function deadLetter(
   failure: Failure,
   sourceService: string,

@@ -7,7 +7,7 @@ import { parseKeep } from './keep.ts'
 import type { FollowingIndex } from './processed-by-all.ts'
 import { type KeptStorage, RetentionService } from './retention-service.ts'
 
-export const RETENTION = 'retention'
+const RETENTION = 'retention'
 
 const TABLE = { storage: { kind: 'storage-write', says: 'Loses its old batches.' } } as const
 

@@ -5,11 +5,11 @@ import type { Population } from './population.ts'
 import type { World } from './world.ts'
 
 /** What an organism sees in a cell: the number of the gene that weighs it. */
-export const SEES_NOTHING = -1
-export const SEES_ENERGY = 0
-export const SEES_TOXIN = 1
-export const SEES_OWN_TRAIL = 2
-export const SEES_PREY_TRAIL = 3
+const SEES_NOTHING = -1
+const SEES_ENERGY = 0
+const SEES_TOXIN = 1
+const SEES_OWN_TRAIL = 2
+const SEES_PREY_TRAIL = 3
 export const SEES_WALL = 4
 export const SEES_KIN = 5
 export const SEES_PREY = 6

@@ -19,7 +19,7 @@ import {
 } from '../../contracts/gen/tidemark/pipeline/v1/storage_pb.ts'
 import { fromInt64, toInt64 } from '../../contracts/int64.ts'
 
-export type ContainerKind = 'batch' | 'metadata'
+type ContainerKind = 'batch' | 'metadata'
 
 export type ContainerHeader = {
   readonly kind: ContainerKind

@@ -61,7 +61,7 @@ export function unrequire(connection: Connection, { topic_id, bit }: Place, last
 }
 
 /** The lowest bit that no group has and that no removed group's traces keep. */
-export function freeBit(connection: Connection, topicId: number): number | undefined {
+function freeBit(connection: Connection, topicId: number): number | undefined {
   return rowOf<{ bit: number }>(
     connection.prepare(`
       with recursive every(bit) as (select 0 union all select bit + 1 from every where bit < 63)

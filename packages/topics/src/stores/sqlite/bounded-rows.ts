@@ -4,7 +4,7 @@ import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { SqlValue } from './connection.ts'
 
 /** What a row counts. `octet_length` reads it from the row's header, not from the pages that overflow. */
-export const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`
+const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`
 
 /** A message's columns, the first parameter being the largest row that comes whole. */
 export const BOUNDED_COLUMNS = `

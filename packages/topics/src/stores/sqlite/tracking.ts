@@ -35,7 +35,7 @@ export function createTrack(connection: Connection, topicId: number): void {
     from ${table} t`)
 }
 
-export function dropTrack(connection: Connection, topicId: number): void {
+function dropTrack(connection: Connection, topicId: number): void {
   connection.exec(`drop view if exists tidemark_completion_${topicId}`)
   connection.exec(`drop view if exists tidemark_completion_counts_${topicId}`)
   connection.exec(`drop table if exists ${trackTable(topicId)}`)

@@ -6,7 +6,7 @@ import { logTable, trackTable } from './topics.ts'
 import { heldIds } from './tracking.ts'
 
 /** Of what a backfill has yet to bring, so many ids are looked at one by one; the rest is told by the ids. */
-export const EXACT_BACKFILL = 1_000
+const EXACT_BACKFILL = 1_000
 
 export type WaitingGroup = {
   readonly id: number
