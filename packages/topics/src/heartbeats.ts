@@ -26,8 +26,6 @@ export type Beating = {
   readonly subscription: SubscriptionRecord
   /** It was dead and lives again: there may be something to claim. */
   resurrected(): void
-  /** Its heartbeats failed for a while and succeed again: it may claim. */
-  recovered(): void
   /** Its subscription was removed or cancelled: it is to stop. */
   ended(reason: Error): void
 }
@@ -269,10 +267,10 @@ export class Heartbeats {
     this.#instrumentation.emit('group-suspended', { ...where, failures, error })
   }
 
+  /** Its claimers look again by themselves. */
   #release(pulse: Pulse, heldAt: number): void {
     pulse.heldAt = undefined
     this.#instrumentation.emit('group-recovered', { ...pulse.where, ms: performance.now() - heldAt })
-    for (const member of pulse.members) member.recovered()
   }
 
   #end({ members, subscriptionId }: Pulse, reason: Error): void {

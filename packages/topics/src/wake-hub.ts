@@ -3,8 +3,7 @@
  * notes the count before it reads, so that a wake-up between its read and its wait is not lost.
  *
  * Competing consumers are woken in turn: whoever was served last comes last. The first one woken claims all there is of
- * a live stream, so in a fixed order one consumer got 600 of 600 messages and two got none. For the same reason one that
- * has just been served lets those that wait look before it looks again.
+ * a live stream, so in a fixed order one consumer got 600 of 600 messages and two got none.
  */
 export class WakeHub {
   /** Of the databases that are open in this process. */
@@ -25,41 +24,27 @@ export class WakeHub {
     for (const waker of [...this.#wakers]) if (topicId === null || waker.topicId === topicId) waker.wake()
   }
 
-  waker(topicId: number, subscriptionId: number | null = null): Waker {
-    const waker: Waker = new Waker(topicId, subscriptionId, {
+  waker(topicId: number): Waker {
+    const waker: Waker = new Waker(topicId, {
       dispose: () => this.#wakers.delete(waker),
       served: () => this.#wakers.delete(waker) && this.#wakers.add(waker),
-      wakeRivals: () => this.#wakeRivals(waker),
     })
     this.#wakers.add(waker)
     return waker
   }
-
-  #wakeRivals(waker: Waker): boolean {
-    const waiting = [...this.#wakers].filter(each => each.isWaiting && each.subscriptionId === waker.subscriptionId)
-    for (const rival of waiting) rival.wake()
-    return waiting.length > 0
-  }
 }
 
-type Hub = { readonly dispose: () => void; readonly served: () => void; readonly wakeRivals: () => boolean }
+type Hub = { readonly dispose: () => void; readonly served: () => void }
 
 export class Waker {
   readonly topicId: number
-  readonly subscriptionId: number | null
   readonly #hub: Hub
   #count = 0
-  #isServed = false
   #resume: (() => void) | undefined
 
-  constructor(topicId: number, subscriptionId: number | null, hub: Hub) {
+  constructor(topicId: number, hub: Hub) {
     this.topicId = topicId
-    this.subscriptionId = subscriptionId
     this.#hub = hub
-  }
-
-  get isWaiting(): boolean {
-    return this.#resume !== undefined
   }
 
   get count(): number {
@@ -86,15 +71,7 @@ export class Waker {
 
   /** It has got something: the others of its topic come first next time. */
   served(): void {
-    this.#isServed = true
     this.#hub.served()
-  }
-
-  /** Once each time it was served: its subscription's other consumers that wait here look first. */
-  async letOthersFirst(): Promise<void> {
-    if (!this.#isServed) return
-    this.#isServed = false
-    if (this.#hub.wakeRivals()) await new Promise(resolve => setImmediate(resolve))
   }
 
   dispose(): void {

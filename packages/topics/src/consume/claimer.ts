@@ -23,7 +23,7 @@ const SWEEP_WHILE_BUSY_MS = 1_000
 const LEASES_REMEMBERED_MS = 50 * 60_000
 /** An idle consumer looks less and less often, down to this many times the sweep. */
 const LONGEST_SWEEPS = 4
-/** While heartbeats fail it is looked again whether they do, though whoever waits is woken when they don't. */
+/** How often a claimer that is suspended because heartbeats fail looks whether they succeed again. */
 const HELD_MS = 1_000
 
 type NextOptions = {
@@ -81,7 +81,7 @@ export class Claimer implements LeaseOwner {
     this.#isCareful = isCareful
     this.#isRemote = isRemote
     this.#status = subscription.status
-    this.#waker = engine.wakeHub.waker(topic.id, subscription.id)
+    this.#waker = engine.wakeHub.waker(topic.id)
     this.#leave = [engine.readers.add(topic.id, subscription.id), engine.vitals.join(topic.name, subscription)]
   }
 
@@ -121,7 +121,6 @@ export class Claimer implements LeaseOwner {
           await this.#waker.wait(seen, holdOff)
           continue
         }
-        await this.#waker.letOthersFirst()
         const holding = this.#isRemote ? undefined : this.#engine.isolation.begin(this)
         if (typeof holding === 'number') {
           const left = until - performance.now()

@@ -249,7 +249,6 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
         // Reports what goes wrong by itself.
         void this.#engine.backfills.start(topic, subscription)
       },
-      recovered: () => claimer.wake(),
       ended: reason => this.#run === run && this.#stopBecause(reason),
     }
     const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }

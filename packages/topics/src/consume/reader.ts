@@ -176,7 +176,6 @@ export class Reader<T = unknown> implements AsyncDisposable {
         // Reports what goes wrong by itself.
         void this.#engine.backfills.start(topic, subscription)
       },
-      recovered: () => claimer.wake(),
       ended: reason => this.#fail(reason),
     }
     if (!this.#closing.signal.aborted) this.#engine.heartbeats.join(this.#beating)

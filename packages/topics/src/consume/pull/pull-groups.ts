@@ -80,7 +80,6 @@ export class PullGroups {
           // Reports what goes wrong by itself.
           void this.#engine.backfills.start(topic, subscription)
         },
-        recovered: () => this.#engine.wakeHub.wake(topic.id),
         ended: () => void this.#leave(member),
       },
     }
