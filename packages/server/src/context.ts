@@ -1,6 +1,7 @@
 import type { Pipeline } from '@tidemark/pipeline'
 import type { Tidemark } from 'tidemark'
 import { LargeAnswers } from './answers/large-answers.ts'
+import { UnreadPulls } from './answers/unread-pulls.ts'
 import { Audit } from './audit/audit.ts'
 import { NotServedError } from './errors.ts'
 import { HealthLook } from './health/health-look.ts'
@@ -19,6 +20,7 @@ export class Context {
   readonly events: EventHub
   readonly health: HealthLook
   readonly largeAnswers: LargeAnswers
+  readonly unreadPulls: UnreadPulls
   readonly ingestedRuns: IngestedRuns
   readonly security: Security
   readonly audit: Audit
@@ -39,6 +41,7 @@ export class Context {
     this.events = new EventHub(settings, this.#runs)
     this.health = new HealthLook(settings)
     this.largeAnswers = new LargeAnswers(limits.unsentBytes)
+    this.unreadPulls = new UnreadPulls(settings)
   }
 
   get topics(): Tidemark {
@@ -62,6 +65,7 @@ export class Context {
 
   /** After the last answer. */
   async finish(): Promise<void> {
+    await this.unreadPulls.done()
     await this.audit.close()
   }
 }

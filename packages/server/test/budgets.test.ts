@@ -136,29 +136,6 @@ describe('readers that take nothing', () => {
   })
 })
 
-describe('a pull while readers take nothing', () => {
-  it('claims little, and is answered: what it claimed is not lost to a refusal', async () => {
-    await using server = await serve({ limits: { unsentBytes: 25 * MIB } })
-    await server.tm.configureTopic('work')
-    await server.tm.publishBatch(
-      'work',
-      Array.from({ length: 12 }, () => 'x'.repeat(MIB - 100)),
-    )
-    const path = '/api/v1/topics/work/messages'
-    const { hostname, port } = new URL(server.url)
-    const sockets = Array.from({ length: 4 }, () => connect(Number(port), hostname))
-    for (const socket of sockets) socket.pause().write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
-    await until(async () => (await server.get(path)).status === 503, { what: 'a refusal' })
-    const pulled = await server.post('/api/v1/topics/work/pull', { max: 100 })
-    assert.deepEqual([pulled.status, pulled.body.messages?.length], [200, 1])
-    for (const socket of sockets) socket.destroy()
-    await until(async () => (await server.get(path)).status === 200, { what: 'room again' })
-    const rest = await server.post('/api/v1/topics/work/pull', { max: 100 })
-    assert.equal(rest.body.messages.length, 11)
-    assert.ok(rest.body.messages.every(({ attempt }: { attempt: number }) => attempt === 1))
-  })
-})
-
 describe('a payload in an answer', () => {
   it('is what was stored, digit for digit, and in one line of a stream', async () => {
     await using server = await serve()

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'tidemark'
-import { RateLimitError } from '../errors.ts'
+import { RateLimitError, TooManyError, UnsentAnswersError } from '../errors.ts'
 import { visitOf } from '../security/visit.ts'
 import { PROBLEM_TYPE, toProblem } from './problem.ts'
 
@@ -13,7 +13,7 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   const problem = toProblem(error)
   const { status, code } = problem
   const route = request.routeOptions?.url ?? null
-  if (status >= 500) logger.error({ err: error, method: request.method, route }, 'a request failed')
+  if (status >= 500 && !isLimit(error)) logger.error({ err: error, method: request.method, route }, 'a request failed')
   else logger.debug({ code, status, method: request.method, route }, 'a request was refused')
   if (status === 401) reply.header('www-authenticate', 'Bearer realm="tidemark"')
   if (status === 503) reply.header('retry-after', RETRY_SECONDS)
@@ -26,3 +26,6 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   // As bytes: to a text a charset would be added, which JSON has none of.
   reply.send(Buffer.from(JSON.stringify(problem)))
 }
+
+/** Whoever asks too much must not fill the log with it. /metrics counts these answers. */
+const isLimit = (error: unknown): boolean => error instanceof TooManyError || error instanceof UnsentAnswersError

@@ -57,21 +57,30 @@ export const pullRoutes = (context: Context): Route[] => [
         }),
       },
     },
-    problems: [410],
+    problems: [410, 503],
     async handle({ params: { topic }, body, request, reply }) {
-      const { topics, settings, pulls, closing, largeAnswers } = context
-      const { group, consumer, max, waitMs = 0, lease, from } = body
+      const { topics, settings, pulls, closing, largeAnswers, unreadPulls } = context
+      const { group, consumer, max = 1, waitMs = 0, lease, from } = body
+      const { pullBytes, pullWaitMs } = settings.limits
+      const wait = Math.min(waitMs, pullWaitMs)
+      const until = performance.now() + wait
       const leave = pulls.take()
       using gone = untilGone(request, closing.signal)
       try {
         const pulled = await topics.pull(topic, group, {
           ...given({ consumer, max, lease: mapped(lease, durationOf), from: mapped(from, fromOf) }),
-          // A refusal after the claim would cost the messages an attempt.
-          maxBytes: largeAnswers.admit(reply.raw, settings.limits.pullBytes),
-          wait: Math.min(waitMs, settings.limits.pullWaitMs),
+          reserve: signal => {
+            const pulling = { messages: max, bytes: pullBytes, waitMs: until - performance.now() }
+            return largeAnswers.reserve(reply.raw, pulling, signal)
+          },
+          maxBytes: pullBytes,
+          wait,
           signal: gone.signal,
         })
-        return sendJson(reply, await pulledJson(pulled))
+        using unread = unreadPulls.watch(reply.raw, pulled.receipt)
+        const json = await largeAnswers.inTurnOfPulls(() => pulledJson(pulled))
+        unread.isAnswered = true
+        return sendJson(reply, json)
       } finally {
         leave()
       }

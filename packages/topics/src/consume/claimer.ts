@@ -32,6 +32,8 @@ type NextOptions = {
   readonly signal: AbortSignal
   /** How long the consumer could do nothing with more; to be woken if that ends sooner. */
   readonly holdOffMs?: () => number
+  /** Payload bytes that the consumer takes. */
+  readonly maxBytes?: number | undefined
   /** Asked before each claim; released again where that brings nothing. */
   readonly reserve?: (() => Promise<{ release(): void }>) | undefined
 }
@@ -103,7 +105,14 @@ export class Claimer implements LeaseOwner {
   }
 
   /** The next lease; null when the time is up or the signal aborts. */
-  async next({ limit, timeoutMs, signal, holdOffMs = () => 0, reserve }: NextOptions): Promise<HeldLease | null> {
+  async next({
+    limit,
+    timeoutMs,
+    signal,
+    holdOffMs = () => 0,
+    maxBytes,
+    reserve,
+  }: NextOptions): Promise<HeldLease | null> {
     const until = performance.now() + timeoutMs
     const wake = (): void => this.#waker.wake()
     signal.addEventListener('abort', wake, { once: true })
@@ -129,7 +138,7 @@ export class Claimer implements LeaseOwner {
           continue
         }
         const sweep = this.#emptyLooks > 0 || performance.now() - this.#sweptAt > SWEEP_WHILE_BUSY_MS
-        const { lease, nextDueMs, isToAskAgain } = await this.#claim({ limit, reserve }, sweep, holding)
+        const { lease, nextDueMs, isToAskAgain } = await this.#claim({ limit, maxBytes, reserve }, sweep, holding)
         if (lease) {
           this.#emptyLooks = 0
           this.#waker.served()
@@ -174,7 +183,7 @@ export class Claimer implements LeaseOwner {
   }
 
   async #claim(
-    { limit, reserve }: Pick<NextOptions, 'limit' | 'reserve'>,
+    { limit, maxBytes, reserve }: Pick<NextOptions, 'limit' | 'maxBytes' | 'reserve'>,
     sweep: boolean,
     holding: Holding | undefined,
   ): Promise<{ lease: HeldLease | null; nextDueMs: number | null; isToAskAgain: boolean }> {
@@ -182,7 +191,7 @@ export class Claimer implements LeaseOwner {
     try {
       reserved = await reserve?.()
       const started = performance.now()
-      const result = await this.#ask(limit, sweep, holding?.suspects ?? 'alone')
+      const result = await this.#ask({ limit, maxBytes }, sweep, holding?.suspects ?? 'alone')
       const lease = result.lease && this.#hold(result.lease, started)
       const isToAskAgain = holding ? this.#engine.isolation.end(this, holding, lease, result.waiting) : false
       if (lease === null) reserved?.release()
@@ -194,7 +203,11 @@ export class Claimer implements LeaseOwner {
     }
   }
 
-  async #ask(limit: number, sweep: boolean, suspects: Suspects): Promise<ClaimResult> {
+  async #ask(
+    { limit, maxBytes }: Pick<NextOptions, 'limit' | 'maxBytes'>,
+    sweep: boolean,
+    suspects: Suspects,
+  ): Promise<ClaimResult> {
     const forget = this.#forget
     this.#forget = []
     const started = performance.now()
@@ -206,6 +219,7 @@ export class Claimer implements LeaseOwner {
         subscription: this.subscription,
         consumer: this.consumer,
         limit,
+        maxBytes,
         suspects,
         leaseMs: this.#leaseMs ?? null,
         sweep,

@@ -149,6 +149,8 @@ export type ClaimRequest = {
   readonly sweep: boolean
   /** Leases this process knows to be settled for good: their memory may go. */
   readonly forget: readonly string[]
+  /** Payload bytes that the consumer takes; more are read for nothing. SQLite claims no more, but for one message. */
+  readonly maxBytes?: number | undefined
   /** Several groups of this process read the topic, so rows are worth keeping in the row cache. */
   readonly shared: boolean
 }

@@ -158,7 +158,7 @@ export class Puller {
       const until = performance.now() + plan.waitMs
       for (;;) {
         const timeoutMs = Math.max(0, until - performance.now())
-        const held = await claimer.next({ limit: plan.max, timeoutMs, signal, reserve })
+        const held = await claimer.next({ limit: plan.max, maxBytes: plan.maxBytes, timeoutMs, signal, reserve })
         if (held === null) return { receipt: null, leaseMs: claimer.leaseMs, messages: [] }
         const maxBytes = Math.min(plan.maxBytes, reserved?.bytes ?? plan.maxBytes)
         const pulled = await this.#handOut(held, { ...plan, maxBytes }, key)

@@ -88,11 +88,11 @@ function claimInTransaction(
 /** Ids that are all above the last large message need not be measured. */
 function countThatFit(
   connection: Connection,
-  { topic }: ClaimRequest,
+  { topic, maxBytes }: ClaimRequest,
   { last_large_id }: Place,
   ids: readonly number[],
 ): number {
-  return ids.some(id => id <= last_large_id) ? countFitting(connection, topic.id, ids) : ids.length
+  return ids.some(id => id <= last_large_id) ? countFitting(connection, topic.id, ids, maxBytes) : ids.length
 }
 
 function placeOf(connection: Connection, { topic, subscription }: ClaimRequest): Place | undefined {
@@ -144,7 +144,8 @@ function claimPage(connection: Connection, request: ClaimRequest, place: Place, 
   const first = Math.max(place.cursor + 1, place.first_id)
   const end = Math.min(first + request.limit - 1, place.next_id - 1)
   if (end < first) return null
-  const last = first <= place.last_large_id ? lastFitting(connection, request.topic.id, first, end) : end
+  const { topic, maxBytes } = request
+  const last = first <= place.last_large_id ? lastFitting(connection, topic.id, { first, last: end, maxBytes }) : end
   const token = insertLease(connection, request, { kind: 'page', first, size: last - first + 1, now })
   connection
     .prepare('update tidemark_subscription set cursor = ?, moved_at = ?, moves = moves + 1 where id = ?')

@@ -8,7 +8,11 @@ const MOST_BYTES = 64 * 1024 ** 2
 export const LARGE_BYTES = 16 * 1024
 
 /** The last id up to which the payloads from `first` on fit into a page; the first always does. */
-export function lastFitting(connection: Connection, topicId: number, first: number, last: number): number {
+export function lastFitting(
+  connection: Connection,
+  topicId: number,
+  { first, last, maxBytes = MOST_BYTES }: { first: number; last: number; maxBytes?: number | undefined },
+): number {
   const measured = rowOf<{ last: number | null }>(
     connection.prepare(`
       select max(id) as last
@@ -20,13 +24,18 @@ export function lastFitting(connection: Connection, topicId: number, first: numb
       where total <= ?3`),
     first,
     last,
-    MOST_BYTES,
+    Math.min(maxBytes, MOST_BYTES),
   )
   return measured?.last ?? first
 }
 
 /** How many of the messages fit, from the first on. Those that are gone take no room. */
-export function countFitting(connection: Connection, topicId: number, ids: readonly number[]): number {
+export function countFitting(
+  connection: Connection,
+  topicId: number,
+  ids: readonly number[],
+  maxBytes = MOST_BYTES,
+): number {
   const sizes = new Map(
     rowsOf<{ id: number; size: number }>(
       connection.prepare(`
@@ -39,7 +48,7 @@ export function countFitting(connection: Connection, topicId: number, ids: reado
   let total = 0
   const tooMuch = ids.findIndex(id => {
     total += sizes.get(id) ?? 0
-    return total > MOST_BYTES
+    return total > Math.min(maxBytes, MOST_BYTES)
   })
   return tooMuch === -1 ? ids.length : Math.max(1, tooMuch)
 }
