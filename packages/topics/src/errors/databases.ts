@@ -117,8 +117,8 @@ export class DatabaseFullError extends DatabaseError {
 
 /** The engine, or the schema written by another Tidemark, is of a version this one can't use. */
 export class DatabaseVersionError extends DatabaseError {
-  constructor(message: string) {
-    super(message, undefined, 'TIDEMARK_DATABASE_VERSION')
+  constructor(message: string, cause?: unknown) {
+    super(message, cause, 'TIDEMARK_DATABASE_VERSION')
   }
 }
 

@@ -45,7 +45,7 @@ const PRE_RELEASES: Record<string, readonly Statement[]> = {
   'with other tables': [
     {
       sqlite: "update tidemark_migration set checksum = 'other' where version = 1",
-      postgres: "update tidemark.migration set checksum = 'other' where version = 4",
+      postgres: "update tidemark.migration set checksum = 'other' where version = 1",
     },
   ],
 }

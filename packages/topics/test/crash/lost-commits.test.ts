@@ -14,6 +14,7 @@ import {
   StaleDeliveryError,
   type Tidemark,
 } from '../../src/index.ts'
+import { functionsSchema } from '../postgres/functions-schema.ts'
 
 const TOPIC = 'events'
 /** A server logs 32 values of a sequence ahead: so many more messages must be lost for ids to be drawn again. */
@@ -305,7 +306,7 @@ async function execute<T extends pg.QueryResultRow>(url: string, text: string): 
 }
 
 const lifeOf = async (server: PostgresServer): Promise<string | undefined> =>
-  (await execute<{ life: string }>(server.url, 'select tidemark.incarnation() as life'))[0]?.life
+  (await execute<{ life: string }>(server.url, `select ${functionsSchema()}.incarnation() as life`))[0]?.life
 
 /** Everything that was committed is on the disk. */
 const flush = (server: PostgresServer) => execute(server.url, 'checkpoint')

@@ -50,8 +50,8 @@ const rowsRead = (nodes: readonly Plan[]): number =>
   nodes.reduce((sum, node) => sum + (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1), 0)
 
 /** Into the log at once, by many transactions' worth of ids; its indexes are made anew afterwards, which takes half the time. */
-async function fillLog({ schema, topic }: Bench, rows: number): Promise<void> {
-  await admin.query(`select ${schema}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, rows])
+async function fillLog({ schema, functions, topic }: Bench, rows: number): Promise<void> {
+  await admin.query(`select ${functions}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, rows])
   const { rows: indexes } = await admin.query<{ name: string; definition: string }>(
     'select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index where indrelid = $1::regclass',
     [`${schema}.log_${topic.id}`],
@@ -75,7 +75,7 @@ const MIDDLE = MANY / 2
 describe('looking at a topic of millions of messages', () => {
   it('reads no more of the log than a few rows a group, by index', async () => {
     await using bench = await open({ partitionRows: PARTITION_ROWS })
-    const { store, schema, topic } = bench
+    const { store, functions, topic } = bench
     const early = await store.subscribe(topic, 'group-00', 'beginning')
     await fillLog(bench, MANY)
     for (let n = 1; n < 64; n++) {
@@ -91,7 +91,7 @@ describe('looking at a topic of millions of messages', () => {
       else assert.ok(Math.abs(group.backlog - MANY) <= 100_000, `backlog ${group.backlog}`)
       assert.ok(group.oldestWaitingAt !== null)
     }
-    const described = await logNodesOf(`select * from ${schema}.describe_groups(${topic.id}, 1000, null)`)
+    const described = await logNodesOf(`select * from ${functions}.describe_groups(${topic.id}, 1000, null)`)
     // One statement for all of them: planning one for each took longer than all the rest.
     assert.ok(described.length > 0 && described.length <= 20, `${described.length} scans`)
     const types = new Set(described.map(node => node['Node Type']))
@@ -100,11 +100,11 @@ describe('looking at a topic of millions of messages', () => {
       [],
     )
     assert.ok(rowsRead(described) <= 11_000, `${rowsRead(described)} rows of the log`)
-    const stats = await logNodesOf(`select * from ${schema}.stats(1000, 10000)`)
+    const stats = await logNodesOf(`select * from ${functions}.stats(1000, 10000)`)
     assert.ok(stats.length > 0 && stats.length <= 20, `${stats.length} scans`)
     assert.ok(rowsRead(stats) <= 11_000, `${rowsRead(stats)} rows of the log`)
 
-    const facts = await logNodesOf(`select * from ${schema}.topic_facts(${topic.id})`)
+    const facts = await logNodesOf(`select * from ${functions}.topic_facts(${topic.id})`)
     assert.ok(facts.length > 0)
     assert.deepEqual(
       facts.filter(node => !/^Index (Only )?Scan$/.test(node['Node Type'])),
@@ -121,7 +121,7 @@ describe('looking at a topic of millions of messages', () => {
     for (const bounds of ['null, null', '1000000, 100000']) {
       const range = `${MIDDLE + 1}, ${MIDDLE + 10_000}`
       const browsed = await logNodesOf(
-        `select * from ${schema}.browse(${topic.id}, ${range}, null, null, 'k', false, null, false, 10, ${bounds}, true)`,
+        `select * from ${functions}.browse(${topic.id}, ${range}, null, null, 'k', false, null, false, 10, ${bounds}, true)`,
       )
       assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Index Scan'), bounds)
     }

@@ -32,14 +32,14 @@ async function unsealed({ schema }: Bench): Promise<number> {
 }
 
 /** What the decision of a run reads of the log, told by the server itself within the one transaction. */
-async function rowsRead({ schema, topic }: Bench): Promise<{ dropped: string | null; isFew: boolean }> {
+async function rowsRead({ schema, functions, topic }: Bench): Promise<{ dropped: string | null; isFew: boolean }> {
   const client = await admin.connect()
   try {
     await client.query('begin')
     for (const stage of ['note_full', 'move_idle_windows', 'rotate']) {
-      await client.query(`select ${schema}.${stage}(${topic.id})`)
+      await client.query(`select ${functions}.${stage}(${topic.id})`)
     }
-    const { rows: drop } = await client.query(`select number from ${schema}.begin_drop(${topic.id})`)
+    const { rows: drop } = await client.query(`select number from ${functions}.begin_drop(${topic.id})`)
     const { rows } = await client.query(
       `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::int as read
        from pg_stat_xact_user_tables where schemaname = $1 and relname like 'log\\_%'`,

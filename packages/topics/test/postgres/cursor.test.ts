@@ -4,17 +4,29 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isLong } from '../../../../testing/long.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import type { SubscriptionRecord } from '../../src/stores/store.ts'
-import { ackAll, admin, claimLease, drain, group, message, messages, open, payloads, request } from './store-bench.ts'
+import {
+  ackAll,
+  admin,
+  type Bench,
+  claimLease,
+  drain,
+  group,
+  message,
+  messages,
+  open,
+  payloads,
+  request,
+} from './store-bench.ts'
 
 /** The plan of a statement with the settings that the function `claim` runs it with. */
-async function explainAsClaim(schema: string, text: string): Promise<string> {
+async function explainAsClaim(functions: string, text: string): Promise<string> {
   const client = await admin.connect()
   try {
     await client.query('begin')
     const settings = await client.query<{ name: string; value: string }>(
       `select split_part(c, '=', 1) as name, split_part(c, '=', 2) as value
        from pg_proc, unnest(proconfig) as c where oid = (select oid from pg_proc where proname = 'claim' and pronamespace = $1::regnamespace)`,
-      [schema],
+      [functions],
     )
     for (const { name, value } of settings.rows) await client.query(`select set_config($1, $2, true)`, [name, value])
     return JSON.stringify((await client.query(`explain (format json) ${text}`)).rows)
@@ -25,17 +37,20 @@ async function explainAsClaim(schema: string, text: string): Promise<string> {
 }
 
 /** What a claim would read, in its window as it stands and in the next, and the partitions that it would touch. */
-async function windowPlans(schema: string, subscriptionId: number): Promise<{ text: string; touched: Set<string> }[]> {
-  const next = `${schema}.next_window(s, pg_current_snapshot(), ${schema}.last_id(s.topic_id), ${schema}.last_id(s.topic_id))`
+async function windowPlans(
+  { schema, functions }: Bench,
+  subscriptionId: number,
+): Promise<{ text: string; touched: Set<string> }[]> {
+  const next = `${functions}.next_window(s, pg_current_snapshot(), ${functions}.last_id(s.topic_id), ${functions}.last_id(s.topic_id))`
   const { rows } = await admin.query<{ now: string; next: string }>(
-    `select ${schema}.window_query('*', s, 100) as now, ${schema}.window_query('*', ${next}, 100) as next
+    `select ${functions}.window_query('*', s, 100) as now, ${functions}.window_query('*', ${next}, 100) as next
      from ${schema}.subscription as s where s.id = ${subscriptionId}`,
   )
   const texts = rows.flatMap(row => [row.now, row.next])
   return await Promise.all(
     texts.map(async text => ({
       text,
-      touched: new Set((await explainAsClaim(schema, text)).match(/log_\d+_p\d+(?=")/g)),
+      touched: new Set((await explainAsClaim(functions, text)).match(/log_\d+_p\d+(?=")/g)),
     })),
   )
 }
@@ -138,7 +153,7 @@ describe('the snapshot cursor', () => {
     const { schema, topic } = bench
     const partitions = `select from pg_inherits where inhparent = '${schema}.log_${topic.id}'::regclass`
     assert.ok((await admin.query(partitions)).rows.length >= 10)
-    for (const { text, touched } of await windowPlans(schema, subscription.id)) {
+    for (const { text, touched } of await windowPlans(bench, subscription.id)) {
       assert.ok(touched.size <= 2, `${[...touched]} of ${text}`)
     }
   })
@@ -156,7 +171,7 @@ describe('the snapshot cursor', () => {
         await bench.store.publish(bench.topic, messages(9, n * 9))
         await bench.store.settle([ackAll(await claimLease(bench, subscription))])
         await late.query('commit')
-        const plans = await windowPlans(bench.schema, subscription.id)
+        const plans = await windowPlans(bench, subscription.id)
         assert.match(plans.at(-1)?.text ?? '', /union all/, 'the late one is looked for')
         for (const { text, touched } of plans) assert.ok(touched.size <= 2, `${[...touched]} of ${text}`)
         assert.deepEqual(await drain(bench, subscription), [`late ${n}`])
@@ -174,11 +189,11 @@ describe('the snapshot cursor', () => {
     const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
     for (let n = 0; n < 6; n++) await bench.store.publish(bench.topic, messages(2_000))
     await claimLease(bench, subscription)
-    const { schema } = bench
+    const { schema, functions } = bench
     const { rows } = await admin.query<{ text: string }>(
-      `select ${schema}.window_query('*', s, 100) as text from ${schema}.subscription as s where s.id = ${subscription.id}`,
+      `select ${functions}.window_query('*', s, 100) as text from ${schema}.subscription as s where s.id = ${subscription.id}`,
     )
-    assert.doesNotMatch(await explainAsClaim(schema, rows[0]?.text ?? ''), /"Sort"|Bitmap|Seq Scan/)
+    assert.doesNotMatch(await explainAsClaim(functions, rows[0]?.text ?? ''), /"Sort"|Bitmap|Seq Scan/)
   })
 
   it('costs an idle group no transaction', async () => {

@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { migrate } from '../../src/operate.ts'
 import { quoteIdentifier, schemaName } from '../../src/stores/postgres/schema-name.ts'
+import { functionsSchema } from './functions-schema.ts'
 
 /** Referenced ones first. */
 const TABLES = [
@@ -22,13 +23,18 @@ const TABLES = [
   'cluster',
 ]
 
-type Ends = { readonly from: pg.Client; readonly to: pg.Client; readonly schema: string }
+type Ends = { readonly from: pg.Client; readonly to: pg.Client; readonly schema: string; readonly functions: string }
 
 export async function copyNamespace(fromUrl: string, toUrl: string, namespace: string): Promise<void> {
   await migrate(toUrl, { namespace })
   await using from = await connected(fromUrl)
   await using to = await connected(toUrl)
-  const ends = { from: from.client, to: to.client, schema: quoteIdentifier(schemaName(namespace)) }
+  const ends = {
+    from: from.client,
+    to: to.client,
+    schema: quoteIdentifier(schemaName(namespace)),
+    functions: functionsSchema(namespace),
+  }
   await ends.from.query('begin isolation level repeatable read')
   await ends.to.query('begin')
   for (const table of TABLES) await copyTable(ends, table)
@@ -44,13 +50,15 @@ export async function copyNamespace(fromUrl: string, toUrl: string, namespace: s
 }
 
 async function copyLog(ends: Ends, topic: number, rows: number): Promise<void> {
-  const { from, to, schema } = ends
-  const { rows: kept } = await from.query<{ number: string }>(`select number from ${schema}.log_partitions(${topic})`)
+  const { from, to, schema, functions } = ends
+  const { rows: kept } = await from.query<{ number: string }>(
+    `select number from ${functions}.log_partitions(${topic})`,
+  )
   const numbers = kept.map(({ number }) => Number(number))
-  await to.query(`select ${schema}.create_log(${topic}, ${rows})`)
-  await to.query(`select ${schema}.add_partitions(${topic}, ${rows}, ${(Math.max(...numbers) - 1) * rows})`)
+  await to.query(`select ${functions}.create_log(${topic}, ${rows})`)
+  await to.query(`select ${functions}.add_partitions(${topic}, ${rows}, ${(Math.max(...numbers) - 1) * rows})`)
   const tracked = await from.query(`select to_regclass('${schema}.track_${topic}') is not null as is_so`)
-  if (tracked.rows[0]?.is_so) await to.query(`select ${schema}.create_track(${topic}, ${rows})`)
+  if (tracked.rows[0]?.is_so) await to.query(`select ${functions}.create_track(${topic}, ${rows})`)
   for (let number = 0; number < Math.min(...numbers); number++) {
     await to.query(`drop table ${schema}.log_${topic}_p${number}`)
     if (tracked.rows[0]?.is_so) await to.query(`drop table ${schema}.track_${topic}_p${number}`)

@@ -156,8 +156,8 @@ describe('dropping a partition', () => {
         what: 'two partitions to be sealed',
       })
       const log = `${bench.schema}.log_${bench.topic.id}`
-      await admin.query(`select ${bench.schema}.move_idle_windows(${bench.topic.id})`)
-      const { rows } = await admin.query(`select number from ${bench.schema}.begin_drop(${bench.topic.id})`)
+      await admin.query(`select ${bench.functions}.move_idle_windows(${bench.topic.id})`)
+      const { rows } = await admin.query(`select number from ${bench.functions}.begin_drop(${bench.topic.id})`)
       assert.equal(rows[0].number, '0')
       if (killed === 'in the middle of the detach') await halfDetach(log)
       if (killed === 'between detach and drop' || killed === 'after the drop') {
@@ -196,7 +196,7 @@ describe('dropping a partition', () => {
     await fill(bench, 12)
     await age(bench, 2 * HOUR)
     await until(async () => (await step(bench, { sealOnly: true })).sealed >= 1, { what: 'a partition to be sealed' })
-    await admin.query(`select from ${bench.schema}.begin_drop(${bench.topic.id})`)
+    await admin.query(`select from ${bench.functions}.begin_drop(${bench.topic.id})`)
     const subscription = await bench.store.subscribe(bench.topic, 'late', 'beginning')
     const lease = await claimLease(bench, subscription)
     assert.deepEqual(payloads(lease), [9, 10, 11])
@@ -273,15 +273,15 @@ async function step(bench: Bench): Promise<CleanUpStep>
 async function step(bench: Bench, how: { sealOnly: true }): Promise<{ sealed: number }>
 async function step(bench: Bench, how?: { sealOnly: true }): Promise<CleanUpStep | { sealed: number }> {
   if (!how) return await bench.store.cleanUp(bench.topic, 10_000)
-  await admin.query(`select ${bench.schema}.note_full(${bench.topic.id})`)
-  await admin.query(`select ${bench.schema}.seal_next(${bench.topic.id})`)
+  await admin.query(`select ${bench.functions}.note_full(${bench.topic.id})`)
+  await admin.query(`select ${bench.functions}.seal_next(${bench.topic.id})`)
   return { sealed: (await sealed(bench)).length }
 }
 
 /** Ids from 1 on, without those that a publish draws in vain where no partition was made yet. */
 async function fill(bench: Bench, count: number): Promise<void> {
-  const { schema, topic } = bench
-  await admin.query(`select ${schema}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, 2 * count])
+  const { functions, topic } = bench
+  await admin.query(`select ${functions}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, 2 * count])
   await bench.store.publish(topic, messages(count))
 }
 

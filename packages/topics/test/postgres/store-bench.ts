@@ -15,6 +15,7 @@ import type {
   TopicRecord,
 } from '../../src/stores/store.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
+import { functionsSchema } from './functions-schema.ts'
 
 export const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 export let server: PostgresServer
@@ -34,13 +35,26 @@ after(async () => {
 
 export const freshNamespace = () => `t${process.pid}_${++count}`
 
-export type Bench = AsyncDisposable & { store: Store; namespace: string; schema: string; topic: TopicRecord }
+export type Bench = AsyncDisposable & {
+  store: Store
+  namespace: string
+  schema: string
+  functions: string
+  topic: TopicRecord
+}
 
 export async function open(config: Partial<TopicConfig> = {}, options: Partial<PostgresOptions> = {}): Promise<Bench> {
   const namespace = options.namespace ?? freshNamespace()
   const store = await openStore(namespace, options)
   const topic = await store.configureTopic('topic', { semantics: 'pub-sub', ...config })
-  return { store, namespace, schema: schemaName(namespace), topic, [Symbol.asyncDispose]: () => store.close() }
+  return {
+    store,
+    namespace,
+    schema: schemaName(namespace),
+    functions: functionsSchema(namespace),
+    topic,
+    [Symbol.asyncDispose]: () => store.close(),
+  }
 }
 
 export const openStore = (namespace: string, options: Partial<PostgresOptions> = {}) =>

@@ -4,6 +4,7 @@ import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
 import { DatabaseUnreachableError, OutcomeUnknownError } from '../../src/errors.ts'
 import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { functionsSchema } from './functions-schema.ts'
 import { ackAll, admin, claimLease, messages, open, payloads, quiet, request } from './store-bench.ts'
 
 describe('wake-ups', () => {
@@ -39,7 +40,14 @@ describe('when the server restarts', () => {
     await using own = await startPostgres({ durable: true })
     const store = await openPostgres({ url: own.url, namespace: 'default', rowCacheBytes: 1_000, logger: quiet })
     const topic = await store.configureTopic('topic', { leaseMs: 200 })
-    const bench = { store, topic, namespace: 'default', schema: 'tidemark', [Symbol.asyncDispose]: () => store.close() }
+    const bench = {
+      store,
+      topic,
+      namespace: 'default',
+      schema: 'tidemark',
+      functions: functionsSchema(),
+      [Symbol.asyncDispose]: () => store.close(),
+    }
     const subscription = await store.subscribe(topic, '', 'beginning')
     await store.publish(topic, messages(10))
     await claimLease(bench, subscription, { limit: 5 })

@@ -22,7 +22,7 @@ export async function startBackfill(
   const { since, id } = await resolvePosition(database, topic, from)
   const { scope, maxMessages, ...settings } = plan
   const text = database.sql(
-    'select tidemark.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7) as refusal',
+    'select tidemark_fn.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7) as refusal',
   )
   const values = [topic.id, subscription.id, since, id]
   const limit = from === 'now' ? 0 : maxMessages
@@ -80,7 +80,7 @@ export async function backfillBatch(
 ): Promise<BackfillRecord | 'lost'> {
   const text = database.sql(`
     select ${COLUMNS}
-    from tidemark.backfill_batch($1, $2, $3, $4) as b
+    from tidemark_fn.backfill_batch($1, $2, $3, $4) as b
     join tidemark.subscription as s on s.id = b.subscription_id`)
   try {
     const [row] = await database.work(text, [subscriptionId, token, limit, ttlMs])

@@ -9,6 +9,6 @@ export async function wipingBits(database: Database, topic: TopicRecord): Promis
 }
 
 export async function clearBits(database: Database, limit: number): Promise<{ cleared: number; more: boolean }> {
-  const [row] = await database.work(database.sql('select * from tidemark.clear_bits($1)'), [limit])
+  const [row] = await database.work(database.sql('select * from tidemark_fn.clear_bits($1)'), [limit])
   return { cleared: Number(row?.cleared), more: row?.more === 't' }
 }

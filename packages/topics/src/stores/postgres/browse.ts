@@ -14,13 +14,13 @@ const SIDE_BY_SIDE = 10_000
 const timestamp = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`
 
 const BOUNDS = `
-  select tidemark.first_kept_id($1) as first, tidemark.last_id($1) as last,
-    case when $2::float8 is not null then tidemark.id_near($1, ${timestamp('$2')}) end as since,
-    case when $3::float8 is not null then tidemark.id_near($1, ${timestamp('$3')}) end as until`
+  select tidemark_fn.first_kept_id($1) as first, tidemark_fn.last_id($1) as last,
+    case when $2::float8 is not null then tidemark_fn.id_near($1, ${timestamp('$2')}) end as since,
+    case when $3::float8 is not null then tidemark_fn.id_near($1, ${timestamp('$3')}) end as until`
 const BROWSE = `
   select is_cut, (page).*
-  from tidemark.browse($1, $2, $3, ${timestamp('$4')}, ${timestamp('$5')}, $6, $7, $8, $9, $10, $11, $12, $13)`
-const TAIL = 'select place, (page).* from tidemark.tail($1, $2, $3, $4, $5)'
+  from tidemark_fn.browse($1, $2, $3, ${timestamp('$4')}, ${timestamp('$5')}, $6, $7, $8, $9, $10, $11, $12, $13)`
+const TAIL = 'select place, (page).* from tidemark_fn.tail($1, $2, $3, $4, $5)'
 
 type Range = { readonly low: number; readonly high: number }
 

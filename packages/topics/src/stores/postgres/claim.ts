@@ -11,10 +11,10 @@ import { settle } from './settle.ts'
 import { type KnownPage, SharedRows } from './shared-rows.ts'
 
 const CLAIM =
-  'select * from tidemark.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)'
+  'select * from tidemark_fn.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)'
 const UNSETTLED =
   'select token, size from tidemark.lease where token = any($1) and done_at is null and expired_at is null'
-const READ_LEASE = 'select * from tidemark.read_lease($1, $2)'
+const READ_LEASE = 'select * from tidemark_fn.read_lease($1, $2)'
 
 /** A page of more bytes than one may have, or than the server can put together: program_limit_exceeded, out_of_memory. */
 const TOO_LARGE = new Set(['54000', '53200'])

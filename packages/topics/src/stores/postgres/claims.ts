@@ -3,8 +3,8 @@ import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../fan-out-store.t
 import { MOST_NAMED, type TakenMessage, type TopicRecord } from '../store.ts'
 import type { Database } from './database.ts'
 
-const CLAIMS = 'select tidemark.claims($1, $2, $3, $4, $5, $6, $7) as claim'
-const RELEASE = 'select tidemark.release_claim($1, $2, $3, $4, $5) as released'
+const CLAIMS = 'select tidemark_fn.claims($1, $2, $3, $4, $5, $6, $7) as claim'
+const RELEASE = 'select tidemark_fn.release_claim($1, $2, $3, $4, $5) as released'
 
 /** The server puts the consumer's name in. */
 const RELEASED = new ClaimReleasedError('{consumer}')

@@ -6,7 +6,7 @@ import { finishDrop } from './partition-drops.ts'
 const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
 
 /**
- * One stage of one partition (see migrations/010_clean_up.sql): a drop that was begun first, then the next to be sealed,
+ * One stage of one partition (see functions/clean-up.sql): a drop that was begun first, then the next to be sealed,
  * then the next that may go.
  */
 export async function cleanUp(database: Database, topic: TopicRecord): Promise<CleanUpStep> {
@@ -32,16 +32,16 @@ async function findBegun(database: Database, topic: TopicRecord): Promise<number
 
 async function sealNext(database: Database, topic: TopicRecord): Promise<boolean> {
   // Each in a transaction of its own: the first takes its transaction's id at the right moment, the second waits for it.
-  await database.work(database.sql('select tidemark.note_full($1)'), [topic.id])
+  await database.work(database.sql('select tidemark_fn.note_full($1)'), [topic.id])
   return await ask(database, 'seal_next', topic)
 }
 
 type Begun = { readonly number: number; readonly lost: CleanUpStep['lost'] }
 
 async function beginDrop(database: Database, topic: TopicRecord): Promise<Begun | null> {
-  await database.work(database.sql('select tidemark.move_idle_windows($1)'), [topic.id])
-  await database.work(database.sql('select tidemark.note_unclaimed($1)'), [topic.id])
-  const [row] = await database.work(database.sql('select * from tidemark.begin_drop($1)'), [topic.id])
+  await database.work(database.sql('select tidemark_fn.move_idle_windows($1)'), [topic.id])
+  await database.work(database.sql('select tidemark_fn.note_unclaimed($1)'), [topic.id])
+  const [row] = await database.work(database.sql('select * from tidemark_fn.begin_drop($1)'), [topic.id])
   return row?.number ? { number: Number(row.number), lost: JSON.parse(row.lost ?? '[]') } : null
 }
 
@@ -57,6 +57,6 @@ async function drop(
 }
 
 async function ask(database: Database, verb: 'seal_next' | 'rotate', topic: TopicRecord): Promise<boolean> {
-  const [row] = await database.work(database.sql(`select tidemark.${verb}($1) as done`), [topic.id])
+  const [row] = await database.work(database.sql(`select tidemark_fn.${verb}($1) as done`), [topic.id])
   return row?.done === 't'
 }

@@ -44,7 +44,7 @@ export async function completeOrphans(database: Database, topic: TopicRecord, ol
     "select (clock_timestamp() - $1::float8 * interval '1 millisecond')::text as before",
     [olderThanMs],
   )
-  const text = database.sql('select * from tidemark.complete_orphans($1, $2, $3, $4)')
+  const text = database.sql('select * from tidemark_fn.complete_orphans($1, $2, $3, $4)')
   let count = 0
   for (let after = '0'; ; ) {
     const [row] = await database.work(text, [topic.id, after, ORPHANS_PER_STEP, clock?.before])

@@ -5,8 +5,9 @@ import { withTimeout } from '../../with-timeout.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
 import type { Expected, PoolUse } from '../store.ts'
 import { isTransient, mapError, mayBeGone } from './database-errors.ts'
+import { BUNDLE_HASH } from './function-bundle.ts'
 import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
-import { inSchema, schemaName } from './schema-name.ts'
+import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
 import { Session, type SessionConfig } from './session.ts'
 
 export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
@@ -49,6 +50,8 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value }
 /** One namespace of one server: its connections, and its errors as ours. */
 export class Database {
   readonly schema: string
+  /** The schema of this version's functions. */
+  readonly functions: string
   /** host:port/database, never a user or a password. */
   readonly location: string
   readonly logger: Logger
@@ -73,6 +76,7 @@ export class Database {
 
   constructor({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs }: DatabaseOptions) {
     this.schema = schemaName(namespace)
+    this.functions = bundleSchemaName(this.schema, BUNDLE_HASH)
     this.logger = logger
     this.statementTimeoutMs = statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
     this.#config = {
@@ -101,11 +105,11 @@ export class Database {
     this.#pool.on('error', error => logger.debug({ err: error }, 'an idle database connection broke'))
   }
 
-  /** The statement with this namespace's schema in it. */
+  /** The statement with the schemas of this namespace's tables and functions in it. */
   sql(template: string): string {
     let text = this.#statements.get(template)
     if (text === undefined) {
-      text = inSchema(template, this.schema)
+      text = inSchemas(template, { tables: this.schema, functions: this.functions })
       this.#statements.set(template, text)
     }
     return text
@@ -148,7 +152,7 @@ export class Database {
     this.guard.assertThere()
     const look = (text: string): Promise<pg.QueryResult<Row>> =>
       this.#lend(session => session.query<Row>({ text, types: AS_TEXT }), this.statementTimeoutMs)
-    const found = await findIncarnation(this.schema, look).catch(error => {
+    const found = await findIncarnation(this, look).catch(error => {
       throw mapError(error, this.location, this.statementTimeoutMs)
     })
     if (found !== this.incarnation) throw this.guard.gone(goneError(this, found))

@@ -14,7 +14,7 @@ const OF_TOPIC = `
 
 const DETECT = `
   select d.misses, d.dead, d.silent_ms, ${OF_TOPIC}
-  from tidemark.detect_dead() as d
+  from tidemark_fn.detect_dead() as d
   join tidemark.subscription as s on s.id = d.id
   join tidemark.topic as t on t.id = s.topic_id
   order by d.id`
@@ -30,7 +30,7 @@ const ENDED = `
 
 const UNSUBSCRIBED = `
   select topic, messages, extract(epoch from oldest_at) * 1000 as oldest_at
-  from tidemark.unsubscribed_topics()`
+  from tidemark_fn.unsubscribed_topics()`
 
 export async function detectDead(database: Database): Promise<Detection> {
   const missed: Detection['missed'][number][] = []
@@ -82,7 +82,7 @@ export async function removeSubscription(
   topic: TopicRecord,
   { id, group }: SubscriptionRecord,
 ): Promise<void> {
-  const text = database.sql('select tidemark.remove_subscription($1) as status')
+  const text = database.sql('select tidemark_fn.remove_subscription($1) as status')
   const [row] = await database.work(text, [id])
   if (row?.status) throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
 }

@@ -9,9 +9,9 @@ export const EXACT_BACKLOG = 1_000
 
 /** Ids drawn, but for those that were thrown away to fill a partition. */
 const DESCRIBE = `
-  select tidemark.last_id(t.id) - t.skipped_ids as id, tidemark.now_ms() as now, d.groups
+  select tidemark_fn.last_id(t.id) - t.skipped_ids as id, tidemark_fn.now_ms() as now, d.groups
   from tidemark.topic as t
-  cross join lateral tidemark.describe_json(t.id, $2, null) as d
+  cross join lateral tidemark_fn.describe_json(t.id, $2, null) as d
   where t.id = $1`
 
 /** What `describe_json` gives of a group. */

@@ -86,7 +86,7 @@ async function listenFinding(database: Database): Promise<Finding> {
 }
 
 async function clusterFinding(database: Database): Promise<Finding> {
-  const [row] = await database.query(database.sql('select tidemark.cluster_state() as state'))
+  const [row] = await database.query(database.sql('select tidemark_fn.cluster_state() as state'))
   if (row?.state !== 'restored') return ok('cluster', "the positions are this server's")
   const advice = "stop what uses it, and run 'tidemark repair' once"
   return bad('cluster', "the namespace was restored from another server: its positions are that server's", advice)

@@ -1,6 +1,6 @@
 import { again, type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { goneError } from './incarnations.ts'
-import { quoteIdentifier } from './schema-name.ts'
+import { bundlePrefix, quoteIdentifier } from './schema-name.ts'
 
 /** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
 const TABLES_AT_ONCE = 100
@@ -11,6 +11,9 @@ const PARTITIONS = `
   join pg_namespace as n on n.oid = c.relnamespace
   where n.nspname = $1 and c.relispartition and c.relkind = 'r'
   limit ${TABLES_AT_ONCE}`
+
+/** The functions of all versions that use the namespace. */
+const BUNDLES = 'select nspname as name from pg_namespace where starts_with(nspname, $1)'
 
 export async function dropNamespace(database: Database): Promise<void> {
   const schema = quoteIdentifier(database.schema)
@@ -26,7 +29,9 @@ export async function dropNamespace(database: Database): Promise<void> {
       await client.query(`lock table ${schema}.namespace in access exclusive mode`)
       const { rows } = await client.query<{ incarnation: string }>(`select incarnation from ${schema}.namespace`)
       if (rows[0]?.incarnation !== database.incarnation) throw database.guard.gone(goneError(database, ''))
-      await client.query(`drop schema ${schema} cascade`)
+      const { rows: bundles } = await client.query<{ name: string }>(BUNDLES, [bundlePrefix(database.schema)])
+      const schemas = [schema, ...bundles.map(({ name }) => quoteIdentifier(name))]
+      await client.query(`drop schema ${schemas.join(', ')} cascade`)
     }, MAINTENANCE_TIMEOUT_MS),
   )
 }

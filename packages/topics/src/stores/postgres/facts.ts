@@ -6,11 +6,11 @@ const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) 
 
 const FACTS = `
   select ${ms('made_at')}, ${ms('oldest_at')}, ${ms('newest_at')}, retained, ${ms('unprocessed_at')}, removable
-  from tidemark.topic_facts($1)`
+  from tidemark_fn.topic_facts($1)`
 
 export async function topicFacts(database: Database, topic: TopicRecord): Promise<TopicFacts> {
   const [facts] = await database.query(database.sql(FACTS), [topic.id])
-  const found = await database.query(database.sql('select * from tidemark.inconsistencies($1) as text'), [topic.id])
+  const found = await database.query(database.sql('select * from tidemark_fn.inconsistencies($1) as text'), [topic.id])
   const time = (value: string | null | undefined): number | null => (value ? Number(value) : null)
   return {
     createdAt: Number(facts?.made_at),

@@ -6,7 +6,7 @@ import type { Database, Row } from './database.ts'
 import { backfillSettings, toResurrected } from './resurrect.ts'
 import type { Session } from './session.ts'
 
-const HEARTBEAT = 'select * from tidemark.heartbeat($1, $2, $3, $4, $5, $6, $7, $8)'
+const HEARTBEAT = 'select * from tidemark_fn.heartbeat($1, $2, $3, $4, $5, $6, $7, $8)'
 /** A heartbeat that takes longer has failed: the next attempt is worth more than its answer. */
 const TIMEOUT_MS = 5_000
 

@@ -2,7 +2,6 @@ import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '.
 import type { Expected } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
-import { inSchema } from './schema-name.ts'
 
 const FIND = 'select incarnation from tidemark.namespace'
 const NO_TABLE = '42P01'
@@ -10,11 +9,11 @@ const NO_SCHEMA = '3F000'
 
 /** null where there is no such namespace now. */
 export async function findIncarnation(
-  schema: string,
+  database: Pick<Database, 'sql'>,
   query: (text: string) => Promise<{ rows: Row[] }>,
 ): Promise<string | null> {
   try {
-    const { rows } = await query(inSchema(FIND, schema))
+    const { rows } = await query(database.sql(FIND))
     return rows[0]?.incarnation ?? null
   } catch (error) {
     if ([NO_TABLE, NO_SCHEMA].includes(codeOf(error))) return null

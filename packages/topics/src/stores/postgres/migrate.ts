@@ -1,70 +1,73 @@
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
-import { type Database, REWRITE_TIMEOUT_MS, type Row } from './database.ts'
+import { type Database, type PooledSession, REWRITE_TIMEOUT_MS, type Row } from './database.ts'
+import { codeOf } from './database-errors.ts'
+import { installFunctions, useFunctions } from './install-functions.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 
 export const OLDEST_SERVER = 140_000
 
-/** Each file is a version of the schema, in this order. A file that was released is never edited. */
-const MIGRATIONS = [
-  '001_tables.sql',
-  '002_cursor.sql',
-  '003_failures.sql',
-  '004_claim.sql',
-  '005_settle.sql',
-  '006_subscribe.sql',
-  '007_describe.sql',
-  '008_log.sql',
-  '009_life_cycle.sql',
-  '010_clean_up.sql',
-  '011_zombies.sql',
-  '012_tracking.sql',
-  '013_switching.sql',
-  '014_backfill.sql',
-  '015_admin.sql',
-  '016_restore.sql',
-  '017_claims.sql',
-  '018_stats.sql',
-]
+/** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
+export type Migration = { readonly sql: string; readonly checksum: string }
+
+export const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
+
+const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
 
 export const NEWEST = MIGRATIONS.length
-
-const readMigration = (file: string): string => sqlFile(`./migrations/${file}`)
-const CHECKSUMS = MIGRATIONS.map(file => checksumOf(readMigration(file)))
 
 /** Through to_jsonb, because that of a pre-release has no checksum. */
 const APPLIED = "select version, to_jsonb(m) ->> 'checksum' as checksum from tidemark.migration as m order by version"
 
+const CREATE_MIGRATION = `
+  create table if not exists tidemark.migration (
+    version int primary key,
+    checksum text not null,
+    applied_at timestamptz not null default clock_timestamp()
+  )`
+
+const RECORD = 'insert into tidemark.migration (version, checksum) values ($1, $2)'
+
+/** No right to create a schema or a table. */
+const NOT_ALLOWED = '42501'
+
 /**
- * Brings the namespace's schema up to date, and gives the version it had. Processes that start at once wait for the
- * first, and find it done.
+ * Brings the namespace's tables up to date, installs this version's functions beside them, and gives the version that the
+ * tables had. Processes that start at once wait for the first, and find it done.
  */
-export async function migrate(database: Database): Promise<number> {
+export async function migrate(database: Database, migrations = MIGRATIONS): Promise<number> {
   await checkServer(database)
-  const found = await schemaVersion(database)
-  if (found === NEWEST) return found
-  return await database.transaction(async client => {
-    await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'migrate')])
-    // "if not exists" alone asks for the right to create even where an administrator has made the schema.
-    const schema = quoteIdentifier(database.schema)
-    const { rows: there } = await client.query('select from pg_namespace where nspname = $1', [database.schema])
-    if (there.length === 0) await client.query(`create schema if not exists ${schema}`)
-    await client.query(
-      database.sql(
-        'create table if not exists tidemark.migration (version int primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())',
-      ),
-    )
-    const { rows } = await client.query<Row>(database.sql(APPLIED))
-    const version = usableVersion(database, rows.map(toApplied))
-    for (const [index, file] of MIGRATIONS.entries()) {
-      if (index < version) continue
-      await client.query(database.sql(readMigration(file)))
-      const applied = [index + 1, CHECKSUMS[index]]
-      await client.query(database.sql('insert into tidemark.migration (version, checksum) values ($1, $2)'), applied)
-    }
-    return version
-  }, REWRITE_TIMEOUT_MS)
+  const found = await schemaVersion(database, migrations)
+  if (found === migrations.length && (await useFunctions(database))) return found
+  try {
+    return await database.transaction(client => bringUpToDate(database, client, migrations), REWRITE_TIMEOUT_MS)
+  } catch (error) {
+    if (codeOf(error instanceof Error ? error.cause : error) === NOT_ALLOWED)
+      throw notAllowedError(database, found, error)
+    throw error
+  }
+}
+
+async function bringUpToDate(
+  database: Database,
+  client: PooledSession,
+  migrations: readonly Migration[],
+): Promise<number> {
+  await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'migrate')])
+  // "if not exists" alone asks for the right to create even where an administrator has made the schema.
+  const { rows: there } = await client.query('select from pg_namespace where nspname = $1', [database.schema])
+  if (there.length === 0) await client.query(`create schema if not exists ${quoteIdentifier(database.schema)}`)
+  await client.query(database.sql(CREATE_MIGRATION))
+  const { rows } = await client.query<Row>(database.sql(APPLIED))
+  const version = usableVersion(database, rows.map(toApplied), migrations)
+  for (const [index, { sql, checksum }] of migrations.entries()) {
+    if (index < version) continue
+    await client.query(database.sql(sql))
+    await client.query(database.sql(RECORD), [index + 1, checksum])
+  }
+  await installFunctions(database, client)
+  return version
 }
 
 async function checkServer(database: Database): Promise<void> {
@@ -78,14 +81,14 @@ async function checkServer(database: Database): Promise<void> {
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-export async function schemaVersion(database: Database): Promise<number> {
-  return usableVersion(database, await appliedMigrations(database))
+export async function schemaVersion(database: Database, migrations = MIGRATIONS): Promise<number> {
+  return usableVersion(database, await appliedMigrations(database), migrations)
 }
 
 /** Looks only, and refuses nothing. */
 export async function findSchema(database: Database): Promise<{ version: number; isPreRelease: boolean }> {
   const applied = await appliedMigrations(database)
-  return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, CHECKSUMS) }
+  return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, checksumsOf(MIGRATIONS)) }
 }
 
 async function appliedMigrations(database: Database): Promise<AppliedMigration[]> {
@@ -102,10 +105,14 @@ const toApplied = ({ version, checksum }: Row): AppliedMigration => ({
 })
 
 /** 0 where nothing was applied. */
-function usableVersion(database: Database, applied: readonly AppliedMigration[]): number {
+function usableVersion(
+  database: Database,
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): number {
   const version = applied.at(-1)?.version ?? 0
-  if (version > NEWEST) throw newerError(database, version)
-  if (!isPreRelease(applied, CHECKSUMS)) return version
+  if (version > migrations.length) throw newerError(database, version, migrations.length)
+  if (!isPreRelease(applied, checksumsOf(migrations))) return version
   const schema = quoteIdentifier(database.schema)
   throw preReleaseError(
     `Schema ${database.schema} at ${database.location}`,
@@ -113,9 +120,24 @@ function usableVersion(database: Database, applied: readonly AppliedMigration[])
   )
 }
 
-function newerError(database: Database, version: number): DatabaseVersionError {
+const checksumsOf = (migrations: readonly Migration[]): string[] => migrations.map(({ checksum }) => checksum)
+
+function newerError(database: Database, version: number, newest: number): DatabaseVersionError {
   return new DatabaseVersionError(
     `Schema ${database.schema} at ${database.location} was written by a newer Tidemark (schema version ${version}, ` +
-      `this one knows ${NEWEST}). Upgrade this process`,
+      `this one knows ${newest}). Upgrade this process`,
+  )
+}
+
+function notAllowedError(database: Database, found: number, cause: unknown): DatabaseVersionError {
+  const missing =
+    found === 0
+      ? `There is no namespace in schema ${database.schema} at ${database.location}`
+      : `Schema ${database.schema} at ${database.location} lacks a part that this version of Tidemark needs (schema version ` +
+        `${NEWEST}, functions in schema ${database.functions})`
+  return new DatabaseVersionError(
+    `${missing}, and this user may not create it. Grant it CREATE on the database, run 'tidemark migrate' of this version as ` +
+      `a user that has that right, or have an administrator run what 'tidemark migrate --sql' prints`,
+    cause,
   )
 }

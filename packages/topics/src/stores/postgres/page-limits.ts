@@ -2,7 +2,7 @@
 const FEWER = 16
 
 /**
- * How many messages a claim asks for where they are large. A page has a limit in bytes as well (migrations/004_claim.sql): a claim
+ * How many messages a claim asks for where they are large. A page has a limit in bytes as well (functions/claim.sql): a claim
  * that would pass it is undone by the server and made again for fewer. What was found to fit is kept, and doubles with
  * every page that does, so that a few large messages do not slow down the small ones behind them.
  */

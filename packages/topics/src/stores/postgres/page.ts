@@ -12,7 +12,7 @@ type Extra = Pick<RawMessage, 'key' | 'type' | 'headers' | 'messageId'> & { read
 
 const NO_EXTRA = { key: null, type: null, headers: null, messageId: null }
 
-/** The rows that `pack()` (migrations/004_claim.sql) put into one, or undefined where a text held the separator. */
+/** The rows that `pack()` (functions/page.sql) put into one, or undefined where a text held the separator. */
 export function decodePage(row: Row): RawMessage[] | undefined {
   const ids = decodeIds(row)
   const extras = decodeExtras(row)

@@ -42,7 +42,7 @@ export class Partitions {
       this.#database.transaction(async client => {
         await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
         const { rows } = await client.query<{ end: string }>(
-          this.#database.sql('select tidemark.add_partitions($1, $2, $3) as end'),
+          this.#database.sql('select tidemark_fn.add_partitions($1, $2, $3) as end'),
           [topic.id, topic.config.partitionRows, upTo],
         )
         return Number(rows[0]?.end)
@@ -72,7 +72,7 @@ export class Partitions {
 
   async lastId(topic: TopicRecord): Promise<number> {
     const [row] = await this.#database.expecting({ topic }, () =>
-      this.#database.query(this.#database.sql('select tidemark.last_id($1) as id'), [topic.id]),
+      this.#database.query(this.#database.sql('select tidemark_fn.last_id($1) as id'), [topic.id]),
     )
     return Number(row?.id)
   }

@@ -51,7 +51,7 @@ const IS_CURRENT =
   'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
 const IS_SUBSCRIBED = `
   exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
-const HOLD_TRACKING = 'select tidemark.hold_tracking($1::text::int) as held'
+const HOLD_TRACKING = 'select tidemark_fn.hold_tracking($1::text::int) as held'
 /** A messageId that an open transaction has published is not waited for here: others' publishes share the statement. */
 const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
 const FORGET = `

@@ -8,7 +8,7 @@ const LIVE_GROUP = `exists (
 /** Its id was drawn again, or its row is gone though its id is kept. As a look-up for each: it can't be made to read the log. */
 const isReplaced = ({ id }: TopicRecord): string => `
   (select l.id from tidemark.log_${id} as l where l.id = d.message_id and l.salt = d.salt limit 1) is null`
-const FIRST_KEPT = '(select tidemark.first_kept_id($1))'
+const FIRST_KEPT = '(select tidemark_fn.first_kept_id($1))'
 
 /**
  * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
@@ -29,7 +29,7 @@ export async function redrive(
     values,
   )
   const ids = letters.map(({ id }) => id)
-  const [row] = await database.work(database.sql('select redriven from tidemark.redrive($1, $2)'), [topic.id, ids])
+  const [row] = await database.work(database.sql('select redriven from tidemark_fn.redrive($1, $2)'), [topic.id, ids])
   const isLast = letters.length < selection.limit
   return { redriven: Number(row?.redriven), last: isLast ? null : Number(letters.at(-1)?.id) }
 }

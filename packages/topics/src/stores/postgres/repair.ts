@@ -25,7 +25,7 @@ export async function repair(database: Database): Promise<RepairReport> {
       const named = users.map(({ pid, application }) => `${application} (pid ${pid})`)
       throw new DatabaseInUseError(`${database.location} (schema ${database.schema})`, named)
     }
-    return (await client.query<Row>(database.sql('select * from tidemark.repair()'))).rows[0]
+    return (await client.query<Row>(database.sql('select * from tidemark_fn.repair()'))).rows[0]
   }, REWRITE_TIMEOUT_MS)
   const { location } = database
   if (done?.state !== 'restored') return { location, mended: true, problems: [], changes: changesOf(done?.state ?? '') }

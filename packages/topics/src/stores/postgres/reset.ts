@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { backfillSettings } from './resurrect.ts'
 import { resolvePosition } from './subscribe.ts'
 
-const RESET = 'select tidemark.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5, $6) as status'
+const RESET = 'select tidemark_fn.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5, $6) as status'
 const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
 
 export async function resetCursor(
@@ -28,7 +28,7 @@ export async function resetCursor(
 }
 
 async function firstKeptId(database: Database, topic: TopicRecord): Promise<number> {
-  const [row] = await database.query(database.sql('select tidemark.first_kept_id($1) as id'), [topic.id])
+  const [row] = await database.query(database.sql('select tidemark_fn.first_kept_id($1) as id'), [topic.id])
   return Number(row?.id)
 }
 

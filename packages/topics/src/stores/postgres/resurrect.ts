@@ -4,7 +4,7 @@ import type { SubscriptionRecord, TopicRecord } from '../store.ts'
 import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 
-const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark.resurrect($1, $2, $3, $4)'
+const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark_fn.resurrect($1, $2, $3, $4)'
 
 export async function resurrectDead(
   database: Database,

@@ -1,7 +1,7 @@
 import type { Settlement, SettleResult } from '../store.ts'
 import type { Database } from './database.ts'
 
-const SETTLE = 'select tidemark.settle($1, $2) as results'
+const SETTLE = 'select tidemark_fn.settle($1, $2) as results'
 const EXTEND = `
   update tidemark.lease
   set deadline = clock_timestamp() + $2::float8 * interval '1 millisecond'

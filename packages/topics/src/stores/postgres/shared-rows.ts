@@ -10,7 +10,7 @@ export type KnownPage = {
 }
 
 type TopicRows = {
-  /** The life of the server in which all of it was read (`incarnation` in migrations/004_claim.sql). */
+  /** The life of the server in which all of it was read (`incarnation` in functions/cursor.sql). */
   readonly server: string
   readonly cache: RowCache
   /** By the places where they begin, as long as their rows are in the cache. */
@@ -110,7 +110,7 @@ export class SharedRows {
     return shared
   }
 
-  /** `text`: a `known_page` of migrations/002_cursor.sql. */
+  /** `text`: a `known_page` of functions/types.sql. */
   putPage(topicId: number, server: string, text: string, messages: readonly RawMessage[]): void {
     const [place = ''] = text.slice(1).split(',')
     const { pages } = this.#topic(topicId, server)

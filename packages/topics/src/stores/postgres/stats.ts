@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
 import { toJob } from './jobs.ts'
 
-const STATS = 'select * from tidemark.stats($1, $2)'
+const STATS = 'select * from tidemark_fn.stats($1, $2)'
 
 /** A topic's log may go between the list and the look at it. */
 const ATTEMPTS = 3

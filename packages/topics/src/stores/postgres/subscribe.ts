@@ -19,7 +19,7 @@ export const SUBSCRIPTION_COLUMNS =
 
 const SUBSCRIBE = `
   select created, full_up, skipped, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
-  from tidemark.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::bigint, $6, $7, $8, $9::bigint, $10, $11, $12)`
+  from tidemark_fn.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::bigint, $6, $7, $8, $9::bigint, $10, $11, $12)`
 
 export async function subscribe(
   database: Database,
@@ -39,7 +39,7 @@ export async function subscribe(
 }
 
 async function beat(database: Database, id: number): Promise<void> {
-  await database.queryAgain(database.sql('select tidemark.record_beat($1, 0, 0, 0)'), [id])
+  await database.queryAgain(database.sql('select tidemark_fn.record_beat($1, 0, 0, 0)'), [id])
 }
 
 const GO_ON = `

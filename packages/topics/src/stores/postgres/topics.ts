@@ -61,9 +61,9 @@ async function create(
   )
   const [row] = rows
   if (!row) throw new Error(`Topic '${name}' was not stored`)
-  await client.query(database.sql('select tidemark.create_log($1, $2)'), [row.id, config.partitionRows])
+  await client.query(database.sql('select tidemark_fn.create_log($1, $2)'), [row.id, config.partitionRows])
   if (config.tracking === 'reference') {
-    await client.query(database.sql('select tidemark.create_track($1, $2)'), [row.id, config.partitionRows])
+    await client.query(database.sql('select tidemark_fn.create_track($1, $2)'), [row.id, config.partitionRows])
   }
   return toRecord(row)
 }
@@ -77,7 +77,7 @@ async function change(
   if (isDeepStrictEqual(config, storedConfig(topic))) return toRecord(topic)
   // Nothing was ever published, so nobody loses anything: its groups are another kind's.
   if (config.semantics !== storedConfig(topic).semantics) {
-    await client.query(database.sql('select tidemark.remove_groups($1)'), [topic.id])
+    await client.query(database.sql('select tidemark_fn.remove_groups($1)'), [topic.id])
   }
   const { rows } = await client.query<TopicRow>(
     database.sql(
@@ -89,7 +89,7 @@ async function change(
 }
 
 async function isUsed(database: Database, client: PoolClient, topic: TopicRow): Promise<boolean> {
-  const { rows } = await client.query<{ used: boolean }>(database.sql('select tidemark.last_id($1) > 0 as used'), [
+  const { rows } = await client.query<{ used: boolean }>(database.sql('select tidemark_fn.last_id($1) > 0 as used'), [
     topic.id,
   ])
   return rows[0]?.used ?? false

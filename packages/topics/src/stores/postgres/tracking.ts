@@ -17,13 +17,13 @@ export async function setTracking(database: Database, topic: TopicRecord, tracki
 }
 
 export async function fillTracking(database: Database, topic: TopicRecord, limit: number): Promise<boolean> {
-  const text = database.sql('select tidemark.fill_tracking($1, $2) as more')
+  const text = database.sql('select tidemark_fn.fill_tracking($1, $2) as more')
   const [row] = await database.work(text, [topic.id, limit])
   return row?.more === 't'
 }
 
 async function trackByReference(database: Database, topic: TopicRecord): Promise<void> {
-  const text = database.sql('select tidemark.track_by_reference($1) as switched')
+  const text = database.sql('select tidemark_fn.track_by_reference($1) as switched')
   const switched = await inShortTransaction(database, text, topic)
   if (!switched) throw new TooManyGroupsError(topic.name, 0)
 }
@@ -31,8 +31,8 @@ async function trackByReference(database: Database, topic: TopicRecord): Promise
 /** What a backfill has yet to deliver becomes retries first: they need no bitmap. */
 async function trackByOffset(database: Database, topic: TopicRecord): Promise<void> {
   await refuseWhileBackfilling(database, topic)
-  const release = database.sql('select tidemark.release_backfilled($1, $2) as more')
-  const leave = database.sql('select tidemark.track_by_offset($1) as switched')
+  const release = database.sql('select tidemark_fn.release_backfilled($1, $2) as more')
+  const leave = database.sql('select tidemark_fn.track_by_offset($1) as switched')
   for (;;) {
     const [row] = await database.work(release, [topic.id, RELEASED_PER_STEP])
     if (row?.more === 't') continue

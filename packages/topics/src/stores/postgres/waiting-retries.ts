@@ -14,7 +14,7 @@ const LIST = `
   from (
     select *, row_number() over w as place,
       sum(attempts * ${HISTORY_BYTES} + coalesce(octet_length(key), 0)) over w as total
-    from tidemark.waiting_retries($1, $2, $3, $4)
+    from tidemark_fn.waiting_retries($1, $2, $3, $4)
     window w as (order by id rows unbounded preceding)
   ) as r
   where r.total <= coalesce($5::bigint, r.total) or r.place = 1

@@ -8,7 +8,7 @@ import { listTopics } from './topics.ts'
 
 const ZOMBIES = `
   select ${SUBSCRIPTION_COLUMNS}, z.moved_ms, z.waiting
-  from tidemark.zombies($1) as z
+  from tidemark_fn.zombies($1) as z
   join tidemark.subscription as s on s.id = z.subscription_id
   order by s.id`
 
@@ -31,7 +31,7 @@ export async function forceAdvance(
   topic: TopicRecord,
   subscription: SubscriptionRecord,
 ): Promise<number> {
-  const text = database.sql('select tidemark.force_advance($1) as lost')
+  const text = database.sql('select tidemark_fn.force_advance($1) as lost')
   const [row] = await database.work(text, [subscription.id])
   if (row?.lost == null) throw new SubscriptionGoneError(topic.name, subscription.group)
   return Number(row.lost)

@@ -5,7 +5,7 @@ import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from
 import { type Connection, rowsOf } from './connection.ts'
 import { createLogText } from './topics.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = new URL('./schema/', import.meta.url)
 
 const CREATE_MIGRATION = `
   create table if not exists tidemark_migration (version integer primary key, checksum text not null, applied_at integer not null)`

@@ -1,4 +1,4 @@
--- The transaction's id is taken before the first message's id: cursors rely on it (migrations/002_cursor.sql). The columns
+-- The transaction's id is taken before the first message's id: cursors rely on it (functions/cursor.sql). The columns
 -- of a select are computed from left to right, row after row as unnest gives them, so the ids grow in the order given.
 with stored as (
   insert into tidemark.log_{topic} (xid, id, created_at, salt, key, type, headers, payload)

@@ -3,7 +3,7 @@
 -- same as doing it once. Rows are always locked in the order of their ids: two groups that settle the same ones can't
 -- wait for each other.
 
-create function tidemark.has_ended(x xid8) returns boolean
+create function tidemark_fn.has_ended(x xid8) returns boolean
 language plpgsql volatile as $$
 declare
   now pg_snapshot;
@@ -13,9 +13,7 @@ begin
 end
 $$;
 
--- ── the table ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-create function tidemark.create_track(topic_id int, partition_rows bigint) returns void
+create function tidemark_fn.create_track(topic_id int, partition_rows bigint) returns void
 language plpgsql volatile as $$
 declare
   number bigint;
@@ -29,8 +27,8 @@ begin
       completed bigint not null default 0
     ) partition by range (id)
   $ddl$, topic_id);
-  for number in select * from tidemark.partition_numbers(topic_id) loop
-    perform tidemark.add_track_partition(topic_id, partition_rows, number);
+  for number in select * from tidemark_fn.partition_numbers(topic_id) loop
+    perform tidemark_fn.add_track_partition(topic_id, partition_rows, number);
   end loop;
   execute format($ddl$
     create view tidemark.completion_%1$s as
@@ -47,7 +45,7 @@ begin
 end
 $$;
 
-create function tidemark.drop_track(topic_id int) returns void
+create function tidemark_fn.drop_track(topic_id int) returns void
 language plpgsql volatile as $$
 begin
   execute format('drop view if exists tidemark.completion_%1$s, tidemark.completion_counts_%1$s', topic_id);
@@ -55,18 +53,8 @@ begin
 end
 $$;
 
--- The log's partitions, lowest first.
-create function tidemark.partition_numbers(topic_id int) returns setof bigint
-language sql stable as $$
-  select substring(c.relname from '_p([0-9]+)$')::bigint as number
-  from pg_inherits as i
-  join pg_class as c on c.oid = i.inhrelid
-  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass
-  order by number
-$$;
-
 -- Half-empty pages keep the updates of bits HOT.
-create function tidemark.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
+create function tidemark_fn.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
 language plpgsql volatile as $$
 begin
   execute format(
@@ -76,14 +64,12 @@ begin
 end
 $$;
 
-create function tidemark.is_tracked(topic_id int) returns boolean
+create function tidemark_fn.is_tracked(topic_id int) returns boolean
 language sql stable as $$ select to_regclass(format('tidemark.track_%s', topic_id)) is not null $$;
-
--- ── bits ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 -- The lowest bit that no group has and that no removed group's traces keep; null where there is none. To be called with
 -- the topic's row locked.
-create function tidemark.free_bit(p_topic int) returns int
+create function tidemark_fn.free_bit(p_topic int) returns int
 language sql volatile as $$
   select b
   from generate_series(0, 63) as b
@@ -93,31 +79,8 @@ language sql volatile as $$
   limit 1
 $$;
 
--- The messages in these slots of a lease, in the order of the slots.
-create function tidemark.slot_ids(s tidemark.subscription, l tidemark.lease, slots int[]) returns bigint[]
-language plpgsql volatile as $$
-declare
-  ids bigint[];
-begin
-  if cardinality(slots) = 0 then
-    return '{}';
-  end if;
-  if l.kind = 'page' then
-    execute format('select array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l)) into ids;
-    return array(select ids[slot + 1] from unnest(slots) with ordinality as u (slot, place) order by place);
-  end if;
-  return array(
-    select r.id
-    from unnest(slots) with ordinality as u (slot, place)
-    -- the limit makes the planner look each one up, whatever it believes about the table
-    cross join lateral (select x.id from tidemark.retry as x where x.token = (select l.token) and x.slot = u.slot limit 1) as r
-    order by u.place
-  );
-end
-$$;
-
 -- These groups have done these messages; several groups' bits of one message are one update of its row.
-create function tidemark.complete(p_topic int, ids bigint[], bits bigint[]) returns void
+create function tidemark_fn.complete(p_topic int, ids bigint[], bits bigint[]) returns void
 language plpgsql volatile as $$
 declare
   wanted bigint[];
@@ -146,13 +109,13 @@ end
 $$;
 
 -- One statement a topic, however many leases of however many groups were settled.
-create function tidemark.complete_all(topics int[], ids bigint[], bits bigint[]) returns void
+create function tidemark_fn.complete_all(topics int[], ids bigint[], bits bigint[]) returns void
 language plpgsql volatile as $$
 declare
   each_topic int;
 begin
   for each_topic in select distinct x from unnest(topics) as x order by x loop
-    perform tidemark.complete(each_topic, array_agg(d.id), array_agg(d.bits))
+    perform tidemark_fn.complete(each_topic, array_agg(d.id), array_agg(d.bits))
     from unnest(topics, ids, bits) as d (topic, id, bits)
     where d.topic = each_topic;
   end loop;
@@ -160,7 +123,7 @@ end
 $$;
 
 -- What the page leases that were just acknowledged as a whole complete.
-create function tidemark.page_bits(tokens uuid[], out topics int[], out ids bigint[], out bits bigint[])
+create function tidemark_fn.page_bits(tokens uuid[], out topics int[], out ids bigint[], out bits bigint[])
 language plpgsql volatile as $$
 declare
   l tidemark.lease;
@@ -172,7 +135,7 @@ begin
   bits := '{}';
   for l in select * from tidemark.lease as x where x.token = any(tokens) loop
     select * into s from tidemark.subscription as x where x.id = l.subscription_id;
-    page := tidemark.slot_ids(s, l, tidemark.open_slots(l));
+    page := tidemark_fn.slot_ids(s, l, tidemark_fn.open_slots(l));
     topics := topics || array_fill(s.topic_id, array[cardinality(page)]);
     ids := ids || page;
     bits := bits || array_fill(1::bigint << s.bit, array[cardinality(page)]);
@@ -181,7 +144,7 @@ end
 $$;
 
 -- What the group's live leases and its retry rows hold, of these ids.
-create function tidemark.held_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
+create function tidemark_fn.held_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
 language plpgsql volatile as $$
 declare
   l tidemark.lease;
@@ -193,14 +156,14 @@ begin
     where x.subscription_id = s.id and x.kind = 'page' and x.done_at is null and x.expired_at is null
       and x.first_id <= high and x.last_id >= low
   loop
-    held := held || array(select i from unnest(tidemark.slot_ids(s, l, tidemark.open_slots(l))) as i where i between low and high);
+    held := held || array(select i from unnest(tidemark_fn.slot_ids(s, l, tidemark_fn.open_slots(l))) as i where i between low and high);
   end loop;
   return held;
 end
 $$;
 
 -- Of a group that may come back before its backfill was delivered: what lies beyond and is done, or held, must not come twice.
-create function tidemark.note_undelivered(s tidemark.subscription, upto bigint) returns void
+create function tidemark_fn.note_undelivered(s tidemark.subscription, upto bigint) returns void
 language plpgsql volatile as $$
 declare
   b tidemark.backfill;
@@ -216,7 +179,7 @@ begin
     select s.id, min(h.id), max(h.id)
     from (
       select i as id, i - row_number() over (order by i) as island
-      from unnest(tidemark.held_ids(s, b.cursor_id + 1, 9223372036854775807)) as i
+      from unnest(tidemark_fn.held_ids(s, b.cursor_id + 1, 9223372036854775807)) as i
     ) as h
     group by h.island
     on conflict do nothing;
@@ -240,7 +203,7 @@ $$;
 
 -- A group that has ended gives up its bit, where its topic has few left: who has done what is known for as long as there is
 -- room. A cancelled one first, which never comes back. False where there is none.
-create function tidemark.release_bit() returns boolean
+create function tidemark_fn.release_bit() returns boolean
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
@@ -263,7 +226,7 @@ begin
   order by l.token
   for update;
   insert into tidemark.bit_wipe (topic_id, bit, next_id, last_id, ended_xid)
-  values (s.topic_id, s.bit, 0, tidemark.last_id(s.topic_id), coalesce(s.ended_xid, pg_current_xact_id()))
+  values (s.topic_id, s.bit, 0, tidemark_fn.last_id(s.topic_id), coalesce(s.ended_xid, pg_current_xact_id()))
   on conflict do nothing;
   update tidemark.subscription as x set bit = null where x.id = s.id;
   return true;
@@ -273,7 +236,7 @@ $$;
 -- One page of the dead clean-up: of the first group that is DEAD or CANCELLED and not finished, else of the first bit to be
 -- wiped; else the next bit is given up. Publishes that began before the group ended may set its bit and commit behind the place where the clean-up is, so it
 -- begins when they have ended; nothing waits for it, since only the bits of live groups hold a message.
-create function tidemark.clear_bits(p_limit int, out cleared bigint, out more boolean)
+create function tidemark_fn.clear_bits(p_limit int, out cleared bigint, out more boolean)
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
@@ -285,16 +248,16 @@ begin
   select * into s
   from tidemark.subscription as x
   where x.bit is not null and x.status in ('DEAD', 'CANCELLED') and x.cleared_epoch < x.epoch
-    and (x.cleared_id > 0 or x.ended_xid is null or tidemark.has_ended(x.ended_xid))
+    and (x.cleared_id > 0 or x.ended_xid is null or tidemark_fn.has_ended(x.ended_xid))
   order by x.id
   limit 1
   for no key update skip locked;
   if found then
-    select p.cleared, p.upto into cleared, upto from tidemark.clear_page(
+    select p.cleared, p.upto into cleared, upto from tidemark_fn.clear_page(
       s.topic_id, s.cleared_id, p_limit, format('required = required & ~(1::bigint << %s)', s.bit),
       format('required & ~completed & (1::bigint << %s) <> 0', s.bit)) as p;
     if s.status = 'DEAD' then
-      perform tidemark.note_undelivered(s, upto);
+      perform tidemark_fn.note_undelivered(s, upto);
     end if;
     update tidemark.subscription as x
     set cleared_id = coalesce(upto, 0), cleared_epoch = case when upto is null then x.epoch else x.cleared_epoch end
@@ -303,12 +266,12 @@ begin
     return;
   end if;
 
-  select * into w from tidemark.bit_wipe as x where tidemark.has_ended(x.ended_xid)
+  select * into w from tidemark.bit_wipe as x where tidemark_fn.has_ended(x.ended_xid)
   order by x.topic_id, x.bit
   limit 1
   for update skip locked;
   if found then
-    select p.cleared, p.upto into cleared, upto from tidemark.clear_page(
+    select p.cleared, p.upto into cleared, upto from tidemark_fn.clear_page(
       w.topic_id, w.next_id - 1, p_limit,
       format('required = required & ~(1::bigint << %1$s), completed = completed & ~(1::bigint << %1$s)', w.bit),
       format('(required | completed) & (1::bigint << %s) <> 0', w.bit)) as p;
@@ -320,18 +283,18 @@ begin
     more := true;
     return;
   end if;
-  more := tidemark.release_bit();
+  more := tidemark_fn.release_bit();
 end
 $$;
 
 -- `upto` is null where there was nothing after.
-create function tidemark.clear_page(
+create function tidemark_fn.clear_page(
   p_topic int, after bigint, p_limit int, change text, condition text, out cleared bigint, out upto bigint
 )
 language plpgsql volatile as $$
 begin
   cleared := 0;
-  if not tidemark.is_tracked(p_topic) then
+  if not tidemark_fn.is_tracked(p_topic) then
     return;
   end if;
   execute format(
@@ -352,7 +315,7 @@ end
 $$;
 
 -- One page of ids: messages created before that wait for nobody who is live are done with.
-create function tidemark.complete_orphans(
+create function tidemark_fn.complete_orphans(
   p_topic int, p_after bigint, p_limit int, p_before timestamptz, out completed bigint, out upto bigint
 )
 language plpgsql volatile as $$
@@ -362,7 +325,7 @@ begin
   select coalesce(bit_or(1::bigint << s.bit), 0) into live
   from tidemark.subscription as s
   where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
-  select p.cleared, p.upto into completed, upto from tidemark.clear_page(
+  select p.cleared, p.upto into completed, upto from tidemark_fn.clear_page(
     p_topic, p_after, p_limit, 'required = required & completed',
     format(
       'required & ~completed <> 0 and required & ~completed & (%1$s) = 0 and exists (select from tidemark.log_%2$s as l '
@@ -371,7 +334,7 @@ end
 $$;
 
 -- What the group was moved past, up to p_last, is no longer required of it: otherwise it would be kept until the forced cap.
-create function tidemark.unrequire(s tidemark.subscription, p_last bigint) returns void
+create function tidemark_fn.unrequire(s tidemark.subscription, p_last bigint) returns void
 language plpgsql volatile as $$
 declare
   group_bit bigint := 1::bigint << s.bit;

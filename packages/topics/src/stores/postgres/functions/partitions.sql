@@ -1,6 +1,6 @@
 -- The log of one topic: a table of its own, in partitions of `partition_rows` ids, made ahead of need.
 
-create function tidemark.create_log(topic_id int, partition_rows bigint) returns void
+create function tidemark_fn.create_log(topic_id int, partition_rows bigint) returns void
 language plpgsql volatile as $$
 begin
   execute format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id);
@@ -12,7 +12,7 @@ begin
       id bigint not null default nextval('tidemark.log_%1$s_id'),
       created_at timestamptz not null default clock_timestamp(),
       -- Of the publish: ids are drawn again after a restore or a lost commit, this is not.
-      salt bigint not null default tidemark.random_bits(),
+      salt bigint not null default ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint,
       key text,
       type text,
       headers text,
@@ -29,11 +29,11 @@ begin
       case when type is null then convert_from(payload, 'UTF8')::jsonb end as json, payload, xid
     from tidemark.log_%1$s
   $ddl$, topic_id);
-  perform tidemark.add_partitions(topic_id, partition_rows, 0);
+  perform tidemark_fn.add_partitions(topic_id, partition_rows, 0);
 end
 $$;
 
-create function tidemark.log_partitions(topic_id int) returns table (number bigint)
+create function tidemark_fn.log_partitions(topic_id int) returns table (number bigint)
 language sql stable as $$
   select substring(c.relname from '_p([0-9]+)$')::bigint
   from pg_inherits as i
@@ -43,17 +43,17 @@ $$;
 
 -- Makes sure that there is a partition for `up_to` and one after it. Returns the first id that has none.
 -- A table is made first and attached then: attaching takes a lock that no reader or writer minds.
-create function tidemark.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
+create function tidemark_fn.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
 language plpgsql volatile as $$
 declare
   last bigint;
   is_tracked boolean;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
-  is_tracked := tidemark.is_tracked(topic_id);
+  is_tracked := tidemark_fn.is_tracked(topic_id);
   -- Where all are gone it goes on with that of the last id: no transaction can have an older one in hand.
-  select coalesce(max(p.number), (tidemark.last_id(topic_id) + 1) / partition_rows - 1) into last
-  from tidemark.log_partitions(topic_id) as p;
+  select coalesce(max(p.number), (tidemark_fn.last_id(topic_id) + 1) / partition_rows - 1) into last
+  from tidemark_fn.log_partitions(topic_id) as p;
 
   while last < up_to / partition_rows + 1 loop
     last := last + 1;
@@ -61,9 +61,33 @@ begin
     execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
       topic_id, last, last * partition_rows, (last + 1) * partition_rows);
     if is_tracked then
-      perform tidemark.add_track_partition(topic_id, partition_rows, last);
+      perform tidemark_fn.add_track_partition(topic_id, partition_rows, last);
     end if;
   end loop;
   return (last + 1) * partition_rows;
 end
+$$;
+
+create function tidemark_fn.partition_rows(p_topic int) returns bigint
+language sql stable as $$ select (t.config ->> 'partitionRows')::bigint from tidemark.topic as t where t.id = p_topic $$;
+
+-- The log's partitions, lowest first.
+create function tidemark_fn.partition_numbers(topic_id int) returns setof bigint
+language sql stable as $$
+  select substring(c.relname from '_p([0-9]+)$')::bigint as number
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = format('tidemark.log_%s', topic_id)::regclass
+  order by number
+$$;
+
+-- The lowest id that a partition of the log is there for: what is below was cleaned up.
+create function tidemark_fn.first_kept_id(p_topic int) returns bigint
+language sql volatile as $$
+  select coalesce(min(substring(c.relname from '_p([0-9]+)$')::bigint), 0)
+    * (select (t.config ->> 'partitionRows')::bigint from tidemark.topic as t where t.id = p_topic)
+  from pg_inherits as i
+  join pg_class as c on c.oid = i.inhrelid
+  where i.inhparent = to_regclass(format('tidemark.log_%s', p_topic))
+    and not i.inhdetachpending
 $$;

@@ -2,7 +2,7 @@
 
 -- By reference from now on. False where there are too many groups; nothing is changed then. Transactions under way may
 -- still publish without bits: filling waits for them, and then goes from the lowest id that is kept to the present.
-create function tidemark.track_by_reference(p_topic int) returns boolean
+create function tidemark_fn.track_by_reference(p_topic int) returns boolean
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
@@ -29,10 +29,10 @@ begin
       next_bit := next_bit + 1;
     end if;
   end loop;
-  perform tidemark.create_track(p_topic, (t.config ->> 'partitionRows')::bigint);
+  perform tidemark_fn.create_track(p_topic, (t.config ->> 'partitionRows')::bigint);
   update tidemark.topic as x
   set config = jsonb_set(x.config, '{tracking}', '"reference"'), config_version = x.config_version + 1,
-    fill_next_id = greatest(tidemark.first_kept_id(p_topic), 1), fill_last_id = tidemark.last_id(p_topic), fill_xid = pg_current_xact_id()
+    fill_next_id = greatest(tidemark_fn.first_kept_id(p_topic), 1), fill_last_id = tidemark_fn.last_id(p_topic), fill_xid = pg_current_xact_id()
   where x.id = p_topic;
   return true;
 end
@@ -40,7 +40,7 @@ $$;
 
 -- One page of ids. What a group has passed and doesn't hold is done. Claims wait at the subscriptions and settlements at
 -- the leases meanwhile, so none of them can fall between what is read here and what is written.
-create function tidemark.fill_tracking(p_topic int, p_limit int) returns boolean
+create function tidemark_fn.fill_tracking(p_topic int, p_limit int) returns boolean
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
@@ -55,7 +55,7 @@ begin
     return false;
   end if;
   for attempt in 1..100 loop
-    exit when t.fill_xid is null or tidemark.has_ended(t.fill_xid);
+    exit when t.fill_xid is null or tidemark_fn.has_ended(t.fill_xid);
     perform pg_sleep(0.01);
   end loop;
   select * into t from tidemark.topic as x where x.id = p_topic for no key update;
@@ -63,10 +63,10 @@ begin
     return false;
   end if;
   if t.fill_xid is not null then
-    if not tidemark.has_ended(t.fill_xid) then
+    if not tidemark_fn.has_ended(t.fill_xid) then
       return false;
     end if;
-    t.fill_last_id := tidemark.last_id(p_topic);
+    t.fill_last_id := tidemark_fn.last_id(p_topic);
   end if;
 
   upto := least(t.fill_next_id + p_limit - 1, t.fill_last_id);
@@ -80,19 +80,19 @@ begin
     where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
     order by l.token
     for update;
-    held := tidemark.held_ids(s, t.fill_next_id, upto);
+    held := tidemark_fn.held_ids(s, t.fill_next_id, upto);
     held_ids := held_ids || held;
     held_by := held_by || array_fill(s.id, array[cardinality(held)]);
   end loop;
   execute format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
     select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
-      where h.id is null and tidemark.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id)), 0)
+      where h.id is null and tidemark_fn.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id)), 0)
     from tidemark.log_%1$s as l
     -- A message that no group is there for has its row too, as if it were published now.
     left join (tidemark.subscription as s left join tidemark.backfill as b on b.subscription_id = s.id)
       on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
-      and not tidemark.has_passed(s.start_from, s.start_to, s.start_id, l.xid, l.id)
+      and not tidemark_fn.has_passed(s.start_from, s.start_to, s.start_id, l.xid, l.id)
       and (s.since is null or l.created_at >= s.since)
       -- what a backfill covers is its own
       and (b.upper is null or l.id <= b.lower_id or not pg_visible_in_snapshot(l.xid, b.upper))
@@ -112,7 +112,7 @@ end
 $$;
 
 -- By offset from now on; to be called when no backfill has anything left to deliver. False where one has.
-create function tidemark.track_by_offset(p_topic int) returns boolean
+create function tidemark_fn.track_by_offset(p_topic int) returns boolean
 language plpgsql volatile as $$
 begin
   perform from tidemark.topic as x where x.id = p_topic for no key update;
@@ -128,7 +128,7 @@ begin
   delete from tidemark.backfill as b where b.topic_id = p_topic;
   delete from tidemark.bit_wipe as w where w.topic_id = p_topic;
   update tidemark.subscription as x set bit = null, backfilling = false where x.topic_id = p_topic;
-  perform tidemark.drop_track(p_topic);
+  perform tidemark_fn.drop_track(p_topic);
   update tidemark.topic as x
   set config = jsonb_set(x.config, '{tracking}', '"offset"'), config_version = x.config_version + 1,
     fill_next_id = null, fill_last_id = null, fill_xid = null
@@ -139,7 +139,7 @@ $$;
 
 -- For a publish in a caller's transaction, which could not be tried again after an error: holds the bitmaps' table until that
 -- transaction ends. False where there is none, because the topic is tracked by offset now.
-create function tidemark.hold_tracking(p_topic int) returns boolean
+create function tidemark_fn.hold_tracking(p_topic int) returns boolean
 language plpgsql volatile as $$
 begin
   execute format('lock table only tidemark.track_%s in row exclusive mode', p_topic);

@@ -1,13 +1,14 @@
--- `tidemark.` stands for the namespace's schema; migrate.ts puts the real one in its place.
-
--- 52 random bits, which numbers of JavaScript hold exactly. The last digits of a UUID are all random.
-create function tidemark.random_bits() returns bigint
-language sql volatile as $$ select ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint $$;
+-- `tidemark.` stands for the namespace's schema; schema-name.ts puts the real name in its place.
+--
+-- Tables, indexes and sequences only. Nothing here calls a function of functions/: a default or an index that did would keep
+-- an old bundle from being dropped.
+--
+-- An incarnation is 52 random bits, which JavaScript's numbers hold exactly. The last digits of a UUID are all random.
 
 -- Which namespace this is: one that is dropped and made again has another incarnation, though all ids are given again.
 create table tidemark.namespace (
   only_row boolean primary key default true check (only_row),
-  incarnation bigint not null default tidemark.random_bits(),
+  incarnation bigint not null default ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint,
   -- Signs the receipts of pulls: whoever can't read this table can't forge one. 244 of its bits are random.
   receipt_key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
   created_at timestamptz not null default clock_timestamp()
@@ -35,11 +36,11 @@ create table tidemark.topic (
   fill_xid xid8
 );
 
--- The cursor: a window between two snapshots and a place in it (see 002_cursor.sql).
+-- The cursor: a window between two snapshots and a place in it (see functions/cursor.sql).
 create table tidemark.subscription (
   id int generated always as identity primary key,
   -- Its incarnation: ids are given again after a restore, and in a namespace that was made anew.
-  uid bigint not null default tidemark.random_bits(),
+  uid bigint not null default ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint,
   topic_id int not null references tidemark.topic on delete cascade,
   group_name text not null,
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED')),
@@ -288,3 +289,17 @@ create table tidemark.job (
 );
 
 create index dedupe_age on tidemark.dedupe (topic_id, created_at);
+
+-- The cluster in which the stored transaction ids mean something (see functions/repair.sql).
+create table tidemark.cluster (
+  only_row boolean primary key default true check (only_row),
+  system_identifier text not null,
+  since timestamptz not null default clock_timestamp()
+);
+
+-- The bundles of functions that are installed beside these tables, one for each version of the program that is in use.
+create table tidemark.function_bundle (
+  hash text primary key,
+  installed_at timestamptz not null default clock_timestamp(),
+  last_used_at timestamptz not null default clock_timestamp()
+);

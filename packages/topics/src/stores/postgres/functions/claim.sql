@@ -1,99 +1,8 @@
 -- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
 -- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
 
-create type tidemark.claim_result as (
-  status text,
-  conflict boolean,
-  -- JSON: whose leases were taken over, and which messages.
-  take_overs jsonb,
-  dead_lettered int,
-  waiting text,
-  next_due_ms float8,
-  config_version int,
-  kind text,
-  suspects text,
-  attempts int[],
-  versions int[],
-  -- Of retries whose messages are not all there any more: the slots of those that are.
-  slots int[],
-  -- The rows, column by column: one result row is several times faster to send and decode than one a message.
-  size int,
-  -- The place after them.
-  at_id bigint,
-  -- Their ids: all from the first to the last where the list is null.
-  first_id bigint,
-  last_id bigint,
-  ids bytea,
-  -- Their transactions, where rows are shared.
-  xids bytea,
-  -- What rows of one publish have in common: one for all where there is only one, else a list.
-  salt bigint,
-  salts bytea,
-  created_ms bigint,
-  created bytea,
-  extras bytea,
-  texts text,
-  payloads bytea,
-  -- It is the page that the caller knew; its rows were not read.
-  is_known boolean,
-  -- What others may know it by, where that is for ever the same.
-  page tidemark.known_page,
-  -- The life of the server that answered, and how often the group's cursor had moved before this claim and has after it.
-  server text,
-  moves_before bigint,
-  moves bigint
-);
-
--- What changes whenever the server may have lost its newest commits, which hand out ids and transaction ids anew: a start of
--- the server, a failover to another one, a restored folder (the start), and a recovery from the crash of one of its
--- processes, which is no start (the statistics begin anew). With the transaction that wrote the topic's row, also a
--- topic that was loaded from a dump. Costs about 2 us.
-create function tidemark.incarnation() returns text
-language sql volatile as $$
-  select extract(epoch from pg_postmaster_start_time()) || '/'
-    || coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0)
-$$;
-
--- What few messages have.
-create type tidemark.extra as (id bigint, key text, type text, headers text, message_id text);
-
--- The select list that packs rows. JSON travels as text, joined by U+001E, which JSON can't contain: hex would double it
--- (measured: 800 000 rows a second against 470 000). `as_bytes` is for rows that turn out not to be valid text. Every
--- aggregate costs 50 to 100 us per 1000 rows, even over nulls, so what is mostly null is gathered in one, with a filter. A list
--- costs as much again to send and to decode, so what is mostly the same for all rows is sent once: two more aggregates
--- (min and max are the cheapest) cost less than a list. `in_order`: the rows come by rising ids.
-create function tidemark.pack(keys_only boolean, as_bytes boolean, with_xids boolean default false, in_order boolean default false)
-returns text
-language sql immutable as $$
-  select 'count(*)::int as size, min(id) as first_id, max(id) as last_id, '
-    || case when in_order then 'case when max(id) - min(id) + 1 > count(*) then array_send(array_agg(id)) end as ids, '
-      else 'array_send(array_agg(id)) as ids, ' end
-    || case when with_xids then 'array_send(array_agg(xid)) as xids, ' else 'null::bytea as xids, ' end
-    || case when keys_only then
-      'null::bigint as salt, null::bytea as salts, null::bigint as created_ms, '
-      'null::bytea as created, null::bytea as extras, null::text as texts, null::bytea as payloads'
-    else
-      'case when min(salt) = max(salt) then min(salt) end as salt, '
-      'case when min(salt) < max(salt) then array_send(array_agg(salt)) end as salts, '
-      'case when min(created_at) = max(created_at) then floor(extract(epoch from min(created_at)) * 1000)::bigint end as created_ms, '
-      'case when min(created_at) < max(created_at) then array_send(array_agg(created_at)) end as created, '
-      'array_send(array_agg(row(id, key, type, headers, message_id)::tidemark.extra) '
-      'filter (where num_nonnulls(key, type, headers, message_id) > 0)) as extras, '
-      || case when as_bytes then 'null::text as texts, array_send(array_agg(payload)) as payloads'
-      else
-        'convert_from(string_agg(payload, ''\x1e''::bytea) filter (where type is null), ''UTF8'') as texts, '
-        'array_send(array_agg(payload) filter (where type is not null)) as payloads'
-      end
-    end
-$$;
-
-create function tidemark.log_columns(keys_only boolean) returns text
-language sql immutable as $$
-  select case when keys_only then 'xid, id' else 'xid, id, created_at, salt, key, type, headers, message_id, payload' end
-$$;
-
 -- When there is something to do again, of what this claim may do at all.
-create function tidemark.next_due_ms(subscription int, p_suspects text, with_leases boolean) returns float8
+create function tidemark_fn.next_due_ms(subscription int, p_suspects text, with_leases boolean) returns float8
 language sql volatile as $$
   select extract(epoch from least(
     (select r.due_at from tidemark.retry as r
@@ -112,7 +21,7 @@ $$;
 -- What of the retries that are due a claim takes: suspects on their last attempt, where it has nothing else in hand
 -- ('alone'); all that failed by themselves, together ('none'); then one piece of an expired lease ('shared'). null where
 -- there is nothing for it. `waiting`: suspects that are due and that it may not take.
-create function tidemark.choose_retries(
+create function tidemark_fn.choose_retries(
   subscription int, p_suspects text, max_attempts int, out suspects text, out piece uuid, out waiting text
 )
 language plpgsql volatile as $$
@@ -160,22 +69,8 @@ begin
 end
 $$;
 
--- The subscription, past the messages that are gone or about to go: the lower bounds of the ids still to come.
-create function tidemark.past_gone(s tidemark.subscription, gone bigint) returns tidemark.subscription
-language plpgsql immutable as $$
-begin
-  if s.from_id < gone or s.next_id < gone or gone > any(s.late_ids) or gone > any(s.open_ids) then
-    s.late_ids := array(select greatest(l.id, gone) from unnest(s.late_ids) with ordinality as l (id, place) order by l.place);
-    s.open_ids := array(select greatest(o.id, gone) from unnest(s.open_ids) with ordinality as o (id, place) order by o.place);
-    s.from_id := greatest(s.from_id, gone);
-    s.next_id := greatest(s.next_id, gone);
-  end if;
-  return s;
-end
-$$;
-
 -- Looks without locking or writing, so that an idle group costs no transaction id.
-create function tidemark.has_work(s tidemark.subscription, sweep boolean) returns boolean
+create function tidemark_fn.has_work(s tidemark.subscription, sweep boolean) returns boolean
 language plpgsql volatile as $$
 declare
   now timestamptz := clock_timestamp();
@@ -190,29 +85,29 @@ begin
   ) then
     return true;
   end if;
-  if s.backfilling and tidemark.has_backfilled(s) then
+  if s.backfilling and tidemark_fn.has_backfilled(s) then
     return true;
   end if;
 
-  execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
+  execute format('select exists (%s)', tidemark_fn.window_query('xid, id', s, 1)) into is_there;
   if is_there then
     return true;
   end if;
   select pg_current_snapshot() into until;
-  later := tidemark.next_window(s, until, 0, tidemark.last_id(s.topic_id));
+  later := tidemark_fn.next_window(s, until, 0, tidemark_fn.last_id(s.topic_id));
   -- What ended transactions may have brought would be looked for at every look, among all that was published since they
   -- began: where that is much, or once in a while, it is worth a write to be rid of them.
-  late_after := tidemark.late_after(later);
+  late_after := tidemark_fn.late_after(later);
   if late_after < later.to_id - 10000 or late_after is not null and s.moved_at < now - interval '10 seconds' then
     return true;
   end if;
-  execute format('select exists (%s)', tidemark.window_query('xid, id', later, 1)) into is_there;
+  execute format('select exists (%s)', tidemark_fn.window_query('xid, id', later, 1)) into is_there;
   return is_there;
 end
 $$;
 
 -- Leases what choose_retries has chosen.
-create function tidemark.lease_retries(
+create function tidemark_fn.lease_retries(
   s tidemark.subscription, p_token uuid, p_limit int, p_suspects text, p_piece uuid,
   out ids bigint[], out xids xid8[], out attempts int[], out versions int[]
 )
@@ -259,18 +154,11 @@ begin
 end
 $$;
 
--- The cursor lies ahead of what the database knows: of the transactions it has had, or of the ids it has handed out. Claimed
--- from there, whatever is published until it catches up would be taken for seen. repair() places it anew.
-create function tidemark.is_ahead(s tidemark.subscription) returns boolean
-language sql volatile as $$
-  select pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot()) or s.to_id > tidemark.last_id(s.topic_id)
-$$;
-
-create function tidemark.claim(
+create function tidemark_fn.claim(
   p_topic int, p_topic_uid bigint, p_subscription int, p_subscription_uid bigint, p_token uuid, p_consumer text, p_limit int,
   p_suspects text, p_sweep boolean, p_eager boolean, p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text,
-  p_shared boolean, p_known tidemark.known_page, p_lease_ms float8, p_most_named int
-) returns tidemark.claim_result
+  p_shared boolean, p_known tidemark_fn.known_page, p_lease_ms float8, p_most_named int
+) returns tidemark_fn.claim_result
 language plpgsql volatile
 -- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
 -- left to choose, the planner sorted all that was left for every claim (20 000 rows a second in place of 400 000).
@@ -281,7 +169,7 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
-  r tidemark.claim_result;
+  r tidemark_fn.claim_result;
   page record;
   chosen record;
   retries record;
@@ -294,7 +182,7 @@ declare
   lease_ms float8;
   max_attempts int;
   due_at timestamptz;
-  columns text := tidemark.log_columns(p_keys_only);
+  columns text := tidemark_fn.log_columns(p_keys_only);
 begin
   r.conflict := false;
   r.take_overs := '[]';
@@ -303,7 +191,7 @@ begin
   r.suspects := 'none';
   r.size := 0;
   select t.config_version, coalesce(p_lease_ms, (t.config ->> 'leaseMs')::float8), (t.config ->> 'maxAttempts')::int, t.gone_id,
-    tidemark.incarnation() || '/' || t.xmin
+    tidemark_fn.incarnation() || '/' || t.xmin
   into r.config_version, lease_ms, max_attempts, gone, r.server
   from tidemark.topic as t
   where t.id = p_topic and t.uid = p_topic_uid;
@@ -312,8 +200,8 @@ begin
     r.status := 'GONE';
     return r;
   end if;
-  -- Read before this transaction has an id: see 002_cursor.sql.
-  floor := tidemark.last_id(p_topic);
+  -- Read before this transaction has an id: see cursor.sql.
+  floor := tidemark_fn.last_id(p_topic);
   if not p_eager and cardinality(p_forget) = 0 then
     select * into s from tidemark.subscription as x where x.id = p_subscription and x.uid = p_subscription_uid;
     r.status := coalesce(s.status, 'GONE');
@@ -322,15 +210,15 @@ begin
     if r.status <> 'ACTIVE' then
       return r;
     end if;
-    s := tidemark.past_gone(s, gone);
-    if tidemark.is_ahead(s) then
+    s := tidemark_fn.past_gone(s, gone);
+    if tidemark_fn.is_ahead(s) then
       r.status := 'AHEAD';
       return r;
     end if;
-    select * into chosen from tidemark.choose_retries(s.id, p_suspects, max_attempts);
-    if chosen.suspects is null and not tidemark.has_work(s, p_sweep) then
+    select * into chosen from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts);
+    if chosen.suspects is null and not tidemark_fn.has_work(s, p_sweep) then
       r.waiting := chosen.waiting;
-      r.next_due_ms := tidemark.next_due_ms(s.id, p_suspects, p_sweep);
+      r.next_due_ms := tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep);
       return r;
     end if;
   end if;
@@ -350,8 +238,8 @@ begin
   if r.status <> 'ACTIVE' then
     return r;
   end if;
-  s := tidemark.past_gone(s, gone);
-  if tidemark.is_ahead(s) then
+  s := tidemark_fn.past_gone(s, gone);
+  if tidemark_fn.is_ahead(s) then
     r.status := 'AHEAD';
     return r;
   end if;
@@ -361,18 +249,18 @@ begin
   end if;
   if p_sweep then
     select e.take_overs, e.dead_lettered into r.take_overs, r.dead_lettered
-    from tidemark.expire_leases(s, max_attempts, p_expired, p_most_named) as e;
+    from tidemark_fn.expire_leases(s, max_attempts, p_expired, p_most_named) as e;
   end if;
   if lease_ms > 0 then
     due_at := clock_timestamp() + lease_ms * interval '1 millisecond';
   end if;
 
-  select * into chosen from tidemark.choose_retries(s.id, p_suspects, max_attempts);
+  select * into chosen from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts);
   r.waiting := chosen.waiting;
   if chosen.suspects is not null then
     r.kind := 'retry';
     r.suspects := chosen.suspects;
-    select * into retries from tidemark.lease_retries(s, p_token, p_limit, chosen.suspects, chosen.piece);
+    select * into retries from tidemark_fn.lease_retries(s, p_token, p_limit, chosen.suspects, chosen.piece);
     held := retries.ids;
     held_xids := retries.xids;
     r.attempts := retries.attempts;
@@ -380,7 +268,7 @@ begin
   else
     if s.backfilling then
       select b.ids, b.xids, b.more into held, held_xids, more_backfilled
-      from tidemark.take_backfilled(s, p_token, p_limit) as b;
+      from tidemark_fn.take_backfilled(s, p_token, p_limit) as b;
       if cardinality(held) > 0 then
         r.kind := 'retry';
       end if;
@@ -388,11 +276,11 @@ begin
   end if;
 
   if r.kind = 'retry' then
-    execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes, p_shared),
-      tidemark.rows_query(s.topic_id, held_xids, held)) into page;
+    execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared),
+      tidemark_fn.rows_query(s.topic_id, held_xids, held)) into page;
     if page.size < cardinality(held) then
       -- Messages that are gone from the log are settled.
-      execute format('select array_agg(id) from (%s) as p', tidemark.rows_query(s.topic_id, held_xids, held)) into present;
+      execute format('select array_agg(id) from (%s) as p', tidemark_fn.rows_query(s.topic_id, held_xids, held)) into present;
       r.slots := array(
         select w.place - 1 from unnest(held) with ordinality as w (id, place) where w.id = any(present) order by 1
       );
@@ -412,24 +300,24 @@ begin
   end if;
 
   if r.kind is null then
-    r.is_known := coalesce(tidemark.is_next(p_known, s, p_limit, r.server), false);
+    r.is_known := coalesce(tidemark_fn.is_next(p_known, s, p_limit, r.server), false);
     if r.is_known then
       select p_known.*, null::bytea as ids, null::bytea as xids, null::bigint as salt, null::bytea as salts,
         null::bigint as created_ms, null::bytea as created, null::bytea as extras, null::text as texts, null::bytea as payloads into page;
     else
-      execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes, p_shared, true),
-        tidemark.window_query(columns, s, p_limit)) into page;
+      execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
+        tidemark_fn.window_query(columns, s, p_limit)) into page;
     end if;
     if page.size = 0 then
-      s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(s.topic_id));
-      execute format('select %s from (%s) as p', tidemark.pack(p_keys_only, p_as_bytes, p_shared, true),
-        tidemark.window_query(columns, s, p_limit)) into page;
+      s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(s.topic_id));
+      execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
+        tidemark_fn.window_query(columns, s, p_limit)) into page;
     end if;
     if page.size > 0 then
       r.kind := 'page';
       insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
       values (p_token, s.id, p_consumer, 'page', page.size, s.window_from, s.window_to, page.first_id, page.last_id, due_at);
-      if p_shared and not r.is_known and tidemark.is_complete(s, page.last_id) then
+      if p_shared and not r.is_known and tidemark_fn.is_complete(s, page.last_id) then
         r.page := row(s.at_id, page.first_id, page.last_id, page.size, r.server);
       end if;
       s.at_id := page.last_id;
@@ -471,7 +359,7 @@ begin
     r.payloads := page.payloads;
   end if;
   if r.kind is null then
-    r.next_due_ms := case when more_backfilled then 0 else tidemark.next_due_ms(s.id, p_suspects, p_sweep) end;
+    r.next_due_ms := case when more_backfilled then 0 else tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep) end;
   end if;
   return r;
 end
@@ -479,7 +367,7 @@ $$;
 
 -- The rows of a lease once more: for a claim of keys whose rows are not all cached, or, as bytes, for one whose texts
 -- could not be told apart. `server` is null where the lease is not known.
-create function tidemark.read_lease(p_token uuid, p_as_bytes boolean) returns tidemark.claim_result
+create function tidemark_fn.read_lease(p_token uuid, p_as_bytes boolean) returns tidemark_fn.claim_result
 language plpgsql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -489,7 +377,7 @@ as $$
 declare
   s tidemark.subscription;
   l tidemark.lease;
-  r tidemark.claim_result;
+  r tidemark_fn.claim_result;
   xids xid8[];
   ids bigint[];
   rows text;
@@ -500,17 +388,17 @@ begin
     return r;
   end if;
   if l.kind = 'page' then
-    rows := tidemark.lease_query(tidemark.log_columns(false), s, l);
+    rows := tidemark_fn.lease_query(tidemark_fn.log_columns(false), s, l);
   else
     select array_agg(x.xid order by x.slot), array_agg(x.id order by x.slot) into xids, ids
     from tidemark.retry as x
     where x.token = p_token;
-    rows := tidemark.rows_query(s.topic_id, xids, ids);
+    rows := tidemark_fn.rows_query(s.topic_id, xids, ids);
   end if;
-  r.server := tidemark.incarnation() || '/' || (select t.xmin from tidemark.topic as t where t.id = s.topic_id);
+  r.server := tidemark_fn.incarnation() || '/' || (select t.xmin from tidemark.topic as t where t.id = s.topic_id);
   execute format(
     'select ids, xids, salt, salts, created_ms, created, extras, texts, payloads from (select %s from (%s) as p) as q',
-    tidemark.pack(false, p_as_bytes, true), rows
+    tidemark_fn.pack(false, p_as_bytes, true), rows
   ) into r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
   if l.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
     raise exception 'The page is too large' using errcode = 'program_limit_exceeded';

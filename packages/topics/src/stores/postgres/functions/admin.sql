@@ -1,183 +1,7 @@
--- Looking into topics without consuming from them, and the operators' verbs.
-
--- How many wait, for who needs no more than that.
-create function tidemark.backlog(s tidemark.subscription, p_limit int) returns bigint
-language sql volatile as $$
-  select b.waiting from tidemark.backlog(s, p_limit, tidemark.first_kept_id(s.topic_id)) as b
-$$;
-
--- About the first id whose message was created at or after a time. Ids and times are drawn together, so they rise together
--- but for what runs side by side: whoever uses this leaves some ids of room and compares the times themselves.
-create function tidemark.id_near(p_topic int, at timestamptz) returns bigint
-language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  low bigint := tidemark.first_kept_id(p_topic);
-  high bigint := tidemark.last_id(p_topic) + 1;
-  middle bigint;
-  step constant bigint := 1000;
-  found_at timestamptz;
-begin
-  while low < high loop
-    middle := low + (high - low) / 2;
-    execute format('select created_at from tidemark.log_%s where id between %s and %s order by id limit 1',
-      p_topic, middle, least(middle + step, high) - 1) into found_at;
-    if found_at >= at then
-      high := middle;
-    else
-      low := case when found_at is null then least(middle + step, high) else middle + 1 end;
-    end if;
-  end loop;
-  return low;
-end
-$$;
-
--- What a row counts. The length of a large value is read from its pointer, not from where it is kept.
-create function tidemark.row_bytes() returns text
-language sql immutable as $$
-  select 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
-$$;
-
--- A message's columns; of those above p_largest without payload and headers.
-create function tidemark.bounded_columns(p_largest bigint) returns text
-language sql immutable as $$
-  select case when p_largest is null then tidemark.log_columns(false) else format(
-    'xid, id, created_at, salt, key, type, case when %1$s <= %2$s then headers end as headers, message_id, '
-    'case when %1$s <= %2$s then payload else '''' end as payload', tidemark.row_bytes(), p_largest) end
-$$;
-
--- The columns by which row_room() counts: what is left out takes no room.
-create function tidemark.counted_columns(p_largest bigint) returns text
-language sql immutable as $$
-  select format('xid, id, case when %1$s <= %2$s then %1$s else 0 end as bytes', tidemark.row_bytes(),
-    coalesce(p_largest, 9223372036854775807))
-$$;
-
--- How many rows of a query (of counted columns) there is room for; null: for all. For the first always, where p_first.
-create function tidemark.row_room(p_rows text, p_newest boolean, p_bytes bigint, p_first boolean) returns int
-language plpgsql volatile as $$
-declare
-  room int;
-begin
-  execute format(
-    'select case when count(*) filter (where fits) < count(*) then count(*) filter (where fits) end::int from ('
-    'select sum(bytes) over w <= %s or (%L and row_number() over w = 1) as fits from (%s) as p '
-    'window w as (order by id %s rows unbounded preceding)) as q',
-    p_bytes, p_first, p_rows, case when p_newest then 'desc' else 'asc' end) into room;
-  return room;
-end
-$$;
-
--- The messages of a range of ids that match. The caller keeps the range short: no index knows keys or types. is_cut: there
--- was no room for all of them.
-create function tidemark.browse(
-  p_topic int, p_low bigint, p_high bigint, p_since timestamptz, p_until timestamptz, p_key text, p_typed boolean, p_type text,
-  p_newest boolean, p_limit int, p_bytes bigint, p_largest bigint, p_first boolean,
-  out is_cut boolean, out page tidemark.claim_result
-)
-language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  matching text := '';
-  place text;
-  room int;
-begin
-  if p_since is not null then
-    matching := matching || format(' and created_at >= %L::timestamptz', p_since);
-  end if;
-  if p_until is not null then
-    matching := matching || format(' and created_at < %L::timestamptz', p_until);
-  end if;
-  if p_key is not null then
-    matching := matching || format(' and key = %L', p_key);
-  end if;
-  if p_typed then
-    matching := matching || case when p_type is null then ' and type is null' else format(' and type = %L', p_type) end;
-  end if;
-  place := format('from tidemark.log_%s where id between %s and %s%s order by id %s limit ',
-    p_topic, p_low, p_high, matching, case when p_newest then 'desc' else 'asc' end);
-  if p_bytes is not null then
-    room := tidemark.row_room(format('select %s %s%s', tidemark.counted_columns(p_largest), place, p_limit),
-      p_newest, p_bytes, p_first);
-  end if;
-  is_cut := room is not null;
-  execute format(
-    'select size, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (select %s %s%s) as p) as q',
-    tidemark.pack(false, true), tidemark.bounded_columns(p_largest), place, coalesce(room, p_limit)
-  ) into page.size, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
-end
-$$;
-
--- What committed after a place: the snapshot cursor of a group, with the subscription kept by whoever looks, and the life of
--- the server in which it was written down: in another one it may mean other transactions, and `place` is null then. Writes
--- nothing; a transaction id is drawn only when there is something to move on to (see 002_cursor.sql).
-create function tidemark.tail(
-  p_topic int, p_place text, p_limit int, p_bytes bigint, p_largest bigint, out place text, out page tidemark.claim_result
-)
-language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  s tidemark.subscription;
-  columns text := tidemark.bounded_columns(p_largest);
-  room int := p_limit;
-  floor bigint := tidemark.last_id(p_topic);
-  server text := tidemark.incarnation();
-  is_there boolean;
-begin
-  page.size := 0;
-  if p_place is null then
-    s.topic_id := p_topic;
-    s.window_from := tidemark.take_snapshot(pg_current_xact_id());
-    s.window_to := s.window_from;
-    s.late_ids := tidemark.id_bounds(p_topic, s.window_from);
-    s.open_ids := s.late_ids;
-    s.from_id := floor;
-    s.next_id := floor;
-    s.to_id := tidemark.last_id(p_topic);
-    s.seen_id := s.to_id;
-    s.at_id := 0;
-    place := server || ' ' || s::text;
-    return;
-  end if;
-  if split_part(p_place, ' ', 1) <> server then
-    return;
-  end if;
-  s := substr(p_place, length(server) + 2)::tidemark.subscription;
-  place := p_place;
-  execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
-  if not is_there then
-    execute format('select exists (%s)', tidemark.window_query('xid, id', tidemark.window_ahead(s), 1)) into is_there;
-    if not is_there then
-      return;
-    end if;
-    s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
-  end if;
-  if p_bytes is not null then
-    room := coalesce(
-      tidemark.row_room(tidemark.window_query(tidemark.counted_columns(p_largest), s, p_limit), false, p_bytes, true), p_limit);
-  end if;
-  execute format('select size, last_id, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (%s) as p) as q',
-    tidemark.pack(false, true), tidemark.window_query(columns, s, room))
-    into page.size, page.at_id, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
-  s.at_id := case when page.size < room then s.to_id else page.at_id end;
-  place := server || ' ' || s::text;
-end
-$$;
+-- The operators' verbs: retries, dead letters, claims, cursors and consistency checks.
 
 -- What waits to be delivered to the group again, with what is told of its message. By the primary key, from `after` on.
-create function tidemark.waiting_retries(p_topic int, p_subscription int, p_after bigint, p_limit int)
+create function tidemark_fn.waiting_retries(p_topic int, p_subscription int, p_after bigint, p_limit int)
 returns table (
   id bigint, attempts int, due_at timestamptz, suspect boolean, history jsonb, salt bigint, key text, type text, message_id text,
   created_at timestamptz
@@ -204,13 +28,13 @@ begin
     'select r.id, r.attempts, r.due_at, r.suspect, r.history, m.salt, m.key, m.type, m.message_id, m.created_at '
     'from tidemark.retry as r left join (%s) as m on m.id = r.id '
     'where r.subscription_id = %s and r.id = any($1) order by r.id',
-    tidemark.rows_query(p_topic, xids, ids), p_subscription) using ids;
+    tidemark_fn.rows_query(p_topic, xids, ids), p_subscription) using ids;
 end
 $$;
 
 -- Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without retries,
 -- so that a late settlement is told so. The leases first: a settlement that was quicker has made its retries by then.
-create function tidemark.reset_cursor(
+create function tidemark_fn.reset_cursor(
   p_subscription int, p_from text, p_since timestamptz, p_id bigint, p_limit bigint, p_settings jsonb
 ) returns text
 language plpgsql volatile as $$
@@ -224,7 +48,7 @@ declare
   bounds bigint[];
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription;
-  floor := tidemark.last_id(s.topic_id);
+  floor := tidemark_fn.last_id(s.topic_id);
   select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
   if s.id is null or s.status = 'CANCELLED' then
     return coalesce(s.status, 'GONE');
@@ -238,12 +62,12 @@ begin
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
   delete from tidemark.retry as r where r.subscription_id = s.id;
 
-  until := tidemark.take_snapshot(pg_current_xact_id());
+  until := tidemark_fn.take_snapshot(pg_current_xact_id());
   start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
-  ceiling := tidemark.last_id(s.topic_id);
-  bounds := tidemark.id_bounds(s.topic_id, until);
+  ceiling := tidemark_fn.last_id(s.topic_id);
+  bounds := tidemark_fn.id_bounds(s.topic_id, until);
   if p_since is not null then
-    first_id := tidemark.id_before(s.topic_id, p_since, ceiling);
+    first_id := tidemark_fn.id_before(s.topic_id, p_since, ceiling);
   end if;
   update tidemark.subscription as x
   set window_from = start, window_to = until, late_ids = case when p_from = 'now' then bounds else '{}' end, open_ids = bounds,
@@ -257,12 +81,12 @@ begin
   delete from tidemark.backfill as b where b.subscription_id = s.id and s.bit is null;
   -- By reference the live stream goes on at the present, and a backfill brings what lies between.
   if s.bit is not null then
-    perform tidemark.unrequire(s, tidemark.last_id(s.topic_id));
-    perform tidemark.begin_backfill(s.id, start, until, coalesce(p_id - 1, 0), p_since,
-      case when p_from = 'now' then tidemark.last_id(s.topic_id) else first_id end, 'retained', p_limit, p_settings, true);
+    perform tidemark_fn.unrequire(s, tidemark_fn.last_id(s.topic_id));
+    perform tidemark_fn.begin_backfill(s.id, start, until, coalesce(p_id - 1, 0), p_since,
+      case when p_from = 'now' then tidemark_fn.last_id(s.topic_id) else first_id end, 'retained', p_limit, p_settings, true);
   elsif p_limit is not null then
     select * into s from tidemark.subscription as x where x.id = p_subscription;
-    perform tidemark.keep_newest(s, p_limit);
+    perform tidemark_fn.keep_newest(s, p_limit);
   end if;
   return s.status;
 end
@@ -270,7 +94,7 @@ $$;
 
 -- These dead letters go back into delivery, where their group is live and their message kept: that of the id and the salt,
 -- since ids are drawn again after a restore. Returns how many did, and of how many of live groups the message is gone.
-create function tidemark.redrive(p_topic int, p_ids bigint[], out redriven int, out gone int)
+create function tidemark_fn.redrive(p_topic int, p_ids bigint[], out redriven int, out gone int)
 language plpgsql volatile as $$
 declare
   kept_ids bigint[];
@@ -318,10 +142,10 @@ end
 $$;
 
 -- What must never be, each a sentence.
-create function tidemark.inconsistencies(p_topic int) returns setof text
+create function tidemark_fn.inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
 declare
-  last bigint := tidemark.last_id(p_topic);
+  last bigint := tidemark_fn.last_id(p_topic);
 begin
   return query
   select format('group ''%s'' has a cursor beyond the last message', s.group_name)
@@ -361,19 +185,19 @@ begin
   from owner as o
   where o.id is not null and not exists (select from tidemark.subscription as s where s.id = o.id);
 
-  return query select * from tidemark.bit_inconsistencies(p_topic);
+  return query select * from tidemark_fn.bit_inconsistencies(p_topic);
 end
 $$;
 
 -- What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
 -- furthest behind.
-create function tidemark.bit_inconsistencies(p_topic int) returns setof text
+create function tidemark_fn.bit_inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
 declare
   known bigint;
   lowest bigint;
 begin
-  if not tidemark.is_tracked(p_topic) then
+  if not tidemark_fn.is_tracked(p_topic) then
     return;
   end if;
   select coalesce(bit_or(1::bigint << b.bit), 0) into known from (
@@ -418,5 +242,101 @@ begin
     order by t.id
     limit 10)
   $q$, p_topic, known, lowest);
+end
+$$;
+
+-- The messages of a live lease that nobody has settled, in the order of their slots.
+create function tidemark_fn.unsettled(s tidemark.subscription, l tidemark.lease)
+returns table (id bigint, xid xid8, attempt int, version int)
+language plpgsql volatile as $$
+begin
+  if l.kind = 'page' then
+    return query execute format(
+      'select p.id, p.xid, 1, 1 from (select id, xid, row_number() over () - 1 as slot from (%s) as q) as p '
+      'where p.slot = any($1) order by p.slot', tidemark_fn.lease_query('xid, id', s, l)) using tidemark_fn.open_slots(l);
+  else
+    return query select r.id, r.xid, r.attempts, r.version from tidemark.retry as r where r.token = l.token order by r.slot;
+  end if;
+end
+$$;
+
+-- One claim; of its messages the lowest and the highest id, and the first p_named by name.
+create function tidemark_fn.describe_claim(s tidemark.subscription, l tidemark.lease, p_named int) returns jsonb
+language plpgsql volatile as $$
+declare
+  held record;
+begin
+  select coalesce(array_agg(u.id), '{}') as ids, coalesce(array_agg(u.xid), '{}') as xids,
+    coalesce(array_agg(u.attempt), '{}') as attempts, coalesce(array_agg(u.version), '{}') as versions,
+    min(u.id) as first_id, max(u.id) as last_id
+  into held
+  from tidemark_fn.unsettled(s, l) as u;
+  return jsonb_build_object(
+    'token', l.token, 'group', s.group_name, 'consumer', l.consumer, 'size', l.size,
+    'claimedAt', floor(extract(epoch from l.claimed_at) * 1000), 'deadline', floor(extract(epoch from l.deadline) * 1000),
+    'place', floor(extract(epoch from l.claimed_at) * 1000000)::bigint::text,
+    'unsettled', cardinality(held.ids), 'firstId', held.first_id, 'lastId', held.last_id,
+    'attempts', to_jsonb(held.attempts[:p_named]),
+    'messages', tidemark_fn.named_messages(s, held.ids[:p_named], held.xids[:p_named], held.versions[:p_named]));
+end
+$$;
+
+-- Live claims of a topic, or of one group or consumer, the oldest first, after (place, token).
+create function tidemark_fn.claims(
+  p_topic int, p_subscription int, p_consumer text, p_place bigint, p_token uuid, p_limit int, p_named int
+) returns setof jsonb
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+  select tidemark_fn.describe_claim(c.s, c.l, p_named)
+  from (
+    select s, l
+    from tidemark.subscription as s
+    join tidemark.lease as l on l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+    where s.topic_id = p_topic and (p_subscription is null or s.id = p_subscription)
+      and (p_consumer is null or l.consumer = p_consumer)
+      and (p_place is null or (floor(extract(epoch from l.claimed_at) * 1000000)::bigint, l.token) > (p_place, p_token))
+    order by l.claimed_at, l.token
+    limit p_limit
+  ) as c
+$$;
+
+-- Takes a live claim from its holder, as if its lease had run out now; null where there is none. Locks as a claim does: the
+-- subscription, then the lease.
+create function tidemark_fn.release_claim(p_topic int, p_token uuid, error_name text, error_text text, most_named int) returns jsonb
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  l tidemark.lease;
+  ended record;
+  max_attempts int;
+begin
+  select x.* into s
+  from tidemark.subscription as x
+  where x.topic_id = p_topic and x.id = (select y.subscription_id from tidemark.lease as y where y.token = p_token)
+  for no key update;
+  if not found then
+    return null;
+  end if;
+  select * into l from tidemark.lease as x
+  where x.token = p_token and x.done_at is null and x.expired_at is null
+  for update;
+  if not found then
+    return null;
+  end if;
+  select (t.config ->> 'maxAttempts')::int into max_attempts from tidemark.topic as t where t.id = p_topic;
+  select * into ended from tidemark_fn.end_lease(s, l, clock_timestamp(),
+    jsonb_build_object('name', error_name, 'message', replace(error_text, '{consumer}', l.consumer)), max_attempts, most_named);
+  if s.bit is not null and cardinality(ended.dead_ids) > 0 then
+    perform tidemark_fn.complete(p_topic, ended.dead_ids, array_fill(1::bigint << s.bit, array[cardinality(ended.dead_ids)]));
+  end if;
+  return ended.taken || jsonb_build_object('group', s.group_name, 'deadLettered', ended.dead);
 end
 $$;

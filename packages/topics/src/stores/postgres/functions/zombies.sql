@@ -1,6 +1,8 @@
+-- Groups that live and do not move.
+
 -- Live groups for which something has waited, and which have neither moved nor been resumed, for the whole zombieTtl: a
 -- message that has only just come to a quiet topic makes no zombie.
-create function tidemark.zombies(p_limit int)
+create function tidemark_fn.zombies(p_limit int)
 returns table (subscription_id int, moved_ms float8, waiting bigint)
 language plpgsql volatile
 set enable_seqscan = off
@@ -18,20 +20,20 @@ begin
     select x.* from tidemark.subscription as x
     join tidemark.topic as t on t.id = x.topic_id
     where x.status in ('ACTIVE', 'PAUSED')
-      and tidemark.is_older(greatest(x.moved_at, x.status_at), (t.config ->> 'zombieTtlMs')::float8)
+      and tidemark_fn.is_older(greatest(x.moved_at, x.status_at), (t.config ->> 'zombieTtlMs')::float8)
     order by x.id
   loop
     select clock_timestamp() - (t.config ->> 'zombieTtlMs')::float8 * interval '1 millisecond' into since
     from tidemark.topic as t where t.id = s.topic_id;
-    later := tidemark.next_window(s, pg_current_snapshot(), 0, tidemark.last_id(s.topic_id));
+    later := tidemark_fn.next_window(s, pg_current_snapshot(), 0, tidemark_fn.last_id(s.topic_id));
     execute format('select min(created_at) from ((%s) union all (%s)) as w',
-      tidemark.window_query('xid, id, created_at', s, 1), tidemark.window_query('xid, id, created_at', later, 1)) into oldest;
+      tidemark_fn.window_query('xid, id, created_at', s, 1), tidemark_fn.window_query('xid, id, created_at', later, 1)) into oldest;
     if oldest < since or exists (
       select from tidemark.retry as r where r.subscription_id = s.id and r.token is null and r.due_at < since
     ) then
       subscription_id := s.id;
       moved_ms := extract(epoch from s.moved_at)::float8 * 1000;
-      waiting := tidemark.backlog(s, p_limit) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
+      waiting := tidemark_fn.backlog(s, p_limit) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
       return next;
     end if;
   end loop;
@@ -39,7 +41,7 @@ end
 $$;
 
 -- The cursor to the present. What is in progress comes after it, and is delivered. Returns how many the group has lost.
-create function tidemark.force_advance(p_subscription int) returns bigint
+create function tidemark_fn.force_advance(p_subscription int) returns bigint
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -48,8 +50,8 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
-  -- Read before this transaction has an id: see 002_cursor.sql. A resurrection has one already; then an older bound is sure.
-  floor bigint := (select tidemark.last_id(x.topic_id) from tidemark.subscription as x
+  -- Read before this transaction has an id: see cursor.sql. A resurrection has one already; then an older bound is sure.
+  floor bigint := (select tidemark_fn.last_id(x.topic_id) from tidemark.subscription as x
     where x.id = p_subscription and pg_current_xact_id_if_assigned() is null);
   until pg_snapshot;
   ceiling bigint;
@@ -62,16 +64,16 @@ begin
     return null;
   end if;
   floor := coalesce(floor, s.next_id);
-  until := tidemark.take_snapshot(pg_current_xact_id());
-  ceiling := tidemark.last_id(s.topic_id);
-  bounds := tidemark.id_bounds(s.topic_id, until);
-  execute format('select count(*) from (%s) as w', tidemark.window_query('xid, id', s, 2147483647)) into counted;
+  until := tidemark_fn.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark_fn.last_id(s.topic_id);
+  bounds := tidemark_fn.id_bounds(s.topic_id, until);
+  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', s, 2147483647)) into counted;
   execute format('select count(*) from (%s) as w',
-    tidemark.window_query('xid, id', tidemark.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
+    tidemark_fn.window_query('xid, id', tidemark_fn.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
   perform from tidemark.lease as l
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
   order by l.token for update;
-  counted := counted + ahead + tidemark.skip_backfill(s, ceiling) + (
+  counted := counted + ahead + tidemark_fn.skip_backfill(s, ceiling) + (
     select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0) from tidemark.lease as l
     where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null
   ) + (select count(*) from tidemark.retry as r where r.subscription_id = s.id);
@@ -82,8 +84,8 @@ begin
   set status = 'CANCELLED', ended_at = clock_timestamp(), updated_at = clock_timestamp(), token = null, lease_until = null
   where b.subscription_id = s.id and b.status = 'RUNNING';
   delete from tidemark.done_range as d where d.subscription_id = s.id;
-  perform tidemark.unrequire(s, ceiling);
-  perform tidemark.add_loss(s.id, counted);
+  perform tidemark_fn.unrequire(s, ceiling);
+  perform tidemark_fn.add_loss(s.id, counted);
   update tidemark.subscription as x
   set window_from = until, window_to = until, late_ids = bounds, open_ids = bounds, from_id = floor, next_id = floor,
     seen_id = ceiling, to_id = ceiling, at_id = 0, moved_at = clock_timestamp(), backfilling = false, live_xid = pg_current_xact_id()

@@ -5,20 +5,17 @@
 -- note_full, seal_next and begin_drop are a stage each; partition-drops.ts does the last, which no function can. A run that
 -- is killed anywhere leaves a stage that the next run finds in tidemark.partition.
 
-create function tidemark.partition_rows(p_topic int) returns bigint
-language sql stable as $$ select (t.config ->> 'partitionRows')::bigint from tidemark.topic as t where t.id = p_topic $$;
-
 -- Partitions that ids have gone past. To be called in a transaction that has no id yet: whoever drew an id before last_id
--- was read has a lower transaction id than the one that is taken here (see 002_cursor.sql).
-create function tidemark.note_full(p_topic int) returns void
+-- was read has a lower transaction id than the one that is taken here (see cursor.sql).
+create function tidemark_fn.note_full(p_topic int) returns void
 language plpgsql volatile as $$
 declare
-  last bigint := tidemark.last_id(p_topic);
-  size bigint := tidemark.partition_rows(p_topic);
+  last bigint := tidemark_fn.last_id(p_topic);
+  size bigint := tidemark_fn.partition_rows(p_topic);
 begin
   insert into tidemark.partition (topic_id, number, seal_xid)
   select p_topic, p.number, pg_current_xact_id()
-  from tidemark.log_partitions(p_topic) as p
+  from tidemark_fn.log_partitions(p_topic) as p
   where (p.number + 1) * size - 1 <= last
     and not exists (select from tidemark.partition as x where x.topic_id = p_topic and x.number = p.number)
   on conflict do nothing;
@@ -27,7 +24,7 @@ $$;
 
 -- Seals the lowest full partition once nothing more can come, and notes what is in it: the one time that it is read as a
 -- whole. False where there is none to seal, or an older transaction is still open.
-create function tidemark.seal_next(p_topic int) returns boolean
+create function tidemark_fn.seal_next(p_topic int) returns boolean
 language plpgsql volatile as $$
 declare
   p tidemark.partition;
@@ -51,15 +48,15 @@ $$;
 -- A topic of few messages would keep them until a million ids are used up. Once the oldest message of the partition in use
 -- has come to a quarter of its time, the rest of the ids is drawn and thrown away, a part at a time (a million take 0.2 s).
 -- Drawn and not set: setting the sequence could take it back, under somebody who draws at the same moment.
-create function tidemark.rotate(p_topic int) returns boolean
+create function tidemark_fn.rotate(p_topic int) returns boolean
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-  size bigint := tidemark.partition_rows(p_topic);
-  last bigint := tidemark.last_id(p_topic);
+  size bigint := tidemark_fn.partition_rows(p_topic);
+  last bigint := tidemark_fn.last_id(p_topic);
   first bigint := last / size * size;
   keep_ms float8;
   oldest timestamptz;
@@ -80,8 +77,8 @@ begin
     return false;
   end if;
   -- takes the log's lock: who rotates at the same time finds it done
-  perform tidemark.add_partitions(p_topic, size, first + size);
-  skipped := least(first + size - 1 - tidemark.last_id(p_topic), 1000000);
+  perform tidemark_fn.add_partitions(p_topic, size, first + size);
+  skipped := least(first + size - 1 - tidemark_fn.last_id(p_topic), 1000000);
   if skipped <= 0 then
     return true;
   end if;
@@ -93,7 +90,7 @@ $$;
 
 -- Groups that have read all there is stand at their last message until the next one comes. Moving their used-up windows
 -- on, as a claim that finds nothing may, lets go of it. It is no move of the group's own: moved_at stays.
-create function tidemark.move_idle_windows(p_topic int) returns void
+create function tidemark_fn.move_idle_windows(p_topic int) returns void
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -101,27 +98,27 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-  -- Read before this transaction has an id: see 002_cursor.sql.
-  floor bigint := tidemark.last_id(p_topic);
+  -- Read before this transaction has an id: see cursor.sql.
+  floor bigint := tidemark_fn.last_id(p_topic);
   s tidemark.subscription;
   high bigint;
   is_there boolean;
 begin
-  select (p.number + 1) * tidemark.partition_rows(p_topic) - 1 into high from tidemark.partition as p
+  select (p.number + 1) * tidemark_fn.partition_rows(p_topic) - 1 into high from tidemark.partition as p
   where p.topic_id = p_topic and p.sealed_at is not null and p.dropping_since is null
   order by p.number limit 1;
   for s in
     select * from tidemark.subscription as x
-    where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark.cursor_id(x) < high
+    where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark_fn.cursor_id(x) < high
     order by x.id
     -- one that is being claimed for is not idle
     for no key update skip locked
   loop
     -- the first takes it to the present, the second past what was in progress at its old end
     for step in 1..2 loop
-      execute format('select exists (%s)', tidemark.window_query('xid, id', s, 1)) into is_there;
+      execute format('select exists (%s)', tidemark_fn.window_query('xid, id', s, 1)) into is_there;
       exit when is_there;
-      s := tidemark.next_window(s, tidemark.take_snapshot(pg_current_xact_id()), floor, tidemark.last_id(p_topic));
+      s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(p_topic));
     end loop;
     update tidemark.subscription as x
     set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
@@ -131,18 +128,15 @@ begin
 end
 $$;
 
-create function tidemark.is_older(moment timestamptz, ms float8) returns boolean
-language sql volatile as $$ select coalesce(moment < clock_timestamp() - ms * interval '1 millisecond', false) $$;
-
 -- Past the forced cap. Nothing caps what is kept for ever.
-create function tidemark.is_capped(t tidemark.topic, p tidemark.partition) returns boolean
+create function tidemark_fn.is_capped(t tidemark.topic, p tidemark.partition) returns boolean
 language sql volatile as $$
-  select t.config ->> 'retentionMs' is not null and tidemark.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8)
+  select t.config ->> 'retentionMs' is not null and tidemark_fn.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8)
 $$;
 
 -- By the bitmaps, where the topic has them: is there something that a live group has to do, or that nobody was there for
 -- and that is to be kept a while longer for this?
-create function tidemark.has_open_bits(p_topic int, p_number bigint, live_bits bigint, is_young boolean) returns boolean
+create function tidemark_fn.has_open_bits(p_topic int, p_number bigint, live_bits bigint, is_young boolean) returns boolean
 language plpgsql stable as $$
 declare
   track regclass := to_regclass(format('tidemark.track_%s_p%s', p_topic, p_number));
@@ -158,7 +152,7 @@ end
 $$;
 
 -- Past its retention, and below every live group's watermark.
-create function tidemark.is_done(t tidemark.topic, p tidemark.partition) returns boolean
+create function tidemark_fn.is_done(t tidemark.topic, p tidemark.partition) returns boolean
 language plpgsql volatile as $$
 declare
   high_id bigint := (p.number + 1) * (t.config ->> 'partitionRows')::bigint - 1;
@@ -179,10 +173,10 @@ begin
   if keep_ms is null or live_groups = 0 and t.semantics = 'queue' then
     return false;
   end if;
-  return tidemark.is_older(p.newest, keep_ms)
+  return tidemark_fn.is_older(p.newest, keep_ms)
     and not exists (
       select from tidemark.subscription as s
-      where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and tidemark.watermark(s) < high_id
+      where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED') and tidemark_fn.watermark(s) < high_id
     )
     and not exists (
       select from tidemark.backfill as b
@@ -191,25 +185,25 @@ begin
         and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
     )
     and not (t.config ->> 'tracking' = 'reference'
-      and tidemark.has_open_bits(t.id, p.number, live_bits, not tidemark.is_older(p.newest, unsubscribed_ms)));
+      and tidemark_fn.has_open_bits(t.id, p.number, live_bits, not tidemark_fn.is_older(p.newest, unsubscribed_ms)));
 end
 $$;
 
 -- Messages of this partition that the cursor has not passed. It is read only where the cursor stands in it.
-create function tidemark.count_unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
+create function tidemark_fn.count_unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
 language plpgsql volatile as $$
 declare
-  size bigint := tidemark.partition_rows(s.topic_id);
+  size bigint := tidemark_fn.partition_rows(s.topic_id);
   counted bigint;
 begin
-  if p.rows = 0 or tidemark.cursor_id(s) >= (p.number + 1) * size - 1 then
+  if p.rows = 0 or tidemark_fn.cursor_id(s) >= (p.number + 1) * size - 1 then
     return 0;
   end if;
   if s.since is null and greatest(s.seen_id, s.at_id) < p.number * size then
     return p.rows;
   end if;
   execute format(
-    'select count(*) from tidemark.log_%s_p%s where not tidemark.has_passed(%L, %L, %s, xid, id) and created_at >= %L',
+    'select count(*) from tidemark.log_%s_p%s where not tidemark_fn.has_passed(%L, %L, %s, xid, id) and created_at >= %L',
     s.topic_id, p.number, s.window_from, s.window_to, s.at_id, coalesce(s.since, '-infinity')) into counted;
   return counted;
 end
@@ -217,7 +211,7 @@ $$;
 
 -- Counts what dead groups have not claimed of the partition that is to go next: not under the locks of the decision, since it
 -- may have to read all of it for each of them. A dead group's cursor stands still, and another epoch's count is not used.
-create function tidemark.note_unclaimed(p_topic int) returns void
+create function tidemark_fn.note_unclaimed(p_topic int) returns void
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
@@ -227,7 +221,7 @@ begin
   select * into t from tidemark.topic as x where x.id = p_topic;
   select * into p from tidemark.partition as x where x.topic_id = p_topic order by x.number limit 1;
   if t.id is null or p.sealed_at is null or p.dropping_since is not null
-    or not (tidemark.is_capped(t, p) or tidemark.is_done(t, p))
+    or not (tidemark_fn.is_capped(t, p) or tidemark_fn.is_done(t, p))
   then
     return;
   end if;
@@ -235,24 +229,24 @@ begin
     select * from tidemark.subscription as x
     where x.topic_id = p_topic and x.status = 'DEAD' and p.unclaimed -> x.id::text -> 0 is distinct from to_jsonb(x.epoch)
   loop
-    p.unclaimed := p.unclaimed || jsonb_build_object(s.id::text, jsonb_build_array(s.epoch, tidemark.count_unclaimed(s, p)));
+    p.unclaimed := p.unclaimed || jsonb_build_object(s.id::text, jsonb_build_array(s.epoch, tidemark_fn.count_unclaimed(s, p)));
   end loop;
   update tidemark.partition as x set unclaimed = p.unclaimed where x.topic_id = p_topic and x.number = p.number;
 end
 $$;
 
-create function tidemark.unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
+create function tidemark_fn.unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
 language sql volatile as $$
   select case when p.unclaimed -> s.id::text -> 0 = to_jsonb(s.epoch) and s.status = 'DEAD'
     then (p.unclaimed -> s.id::text ->> 1)::bigint
-    else tidemark.count_unclaimed(s, p)
+    else tidemark_fn.count_unclaimed(s, p)
   end
 $$;
 
 -- Messages up to `high` are about to go. What the group's live leases hold of them is settled, and a settlement that comes
 -- later finds it so. A page finds its slots by reading its rows again, which would shift: what is left of one becomes
 -- retries under the same lease, which keep their slots. Returns how many had not been settled.
-create function tidemark.settle_gone(s tidemark.subscription, high bigint) returns bigint
+create function tidemark_fn.settle_gone(s tidemark.subscription, high bigint) returns bigint
 language plpgsql volatile as $$
 declare
   l tidemark.lease;
@@ -273,7 +267,7 @@ begin
   loop
     bits := coalesce(l.settled, repeat('0', l.size)::varbit);
     if l.kind = 'page' then
-      execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l))
+      execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
         into xids, ids;
       for slot in 0..l.size - 1 loop
         continue when get_bit(bits, slot) = 1;
@@ -304,7 +298,7 @@ $$;
 -- What a backfill has not delivered up to `high` is passed over: of a live group, what it had set the bit for (what it has not
 -- come to was never promised); of a dead one, whose bits may be cleared, all that it has neither done nor holds. Before the
 -- leases are settled: what is held is not the backfill's.
-create function tidemark.skip_backfill(s tidemark.subscription, high bigint) returns bigint
+create function tidemark_fn.skip_backfill(s tidemark.subscription, high bigint) returns bigint
 language plpgsql volatile as $$
 declare
   b tidemark.backfill;
@@ -319,13 +313,13 @@ begin
   end if;
   if s.status = 'DEAD' then
     upto := least(high, case when b.status = 'RUNNING' then b.upper_id else b.checkpoint_id end);
-    execute format('select count(*) from (%s) as u', tidemark.undone_query(s, b, upto)) into skipped;
-  elsif s.bit is not null and tidemark.is_tracked(s.topic_id) then
+    execute format('select count(*) from (%s) as u', tidemark_fn.undone_query(s, b, upto)) into skipped;
+  elsif s.bit is not null and tidemark_fn.is_tracked(s.topic_id) then
     upto := least(high, b.checkpoint_id);
     execute format(
       'select count(*) from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0 '
       'and not id = any(%L::bigint[])',
-      s.topic_id, b.cursor_id, upto, s.bit, tidemark.held_ids(s, b.cursor_id + 1, upto)) into skipped;
+      s.topic_id, b.cursor_id, upto, s.bit, tidemark_fn.held_ids(s, b.cursor_id + 1, upto)) into skipped;
   end if;
   update tidemark.backfill as x
   set cursor_id = least(high, x.upper_id), checkpoint_id = greatest(x.checkpoint_id, least(high, x.upper_id))
@@ -336,7 +330,7 @@ $$;
 
 -- Decides on the lowest partition, under the log's lock and every group's: where it may go, nothing of this topic refers to
 -- its messages any more when this commits, and no claim or subscription comes to them again. `lost`: [{ group, count }].
-create function tidemark.begin_drop(p_topic int, out number bigint, out lost jsonb)
+create function tidemark_fn.begin_drop(p_topic int, out number bigint, out lost jsonb)
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
@@ -355,35 +349,35 @@ begin
   if t.id is null or p.sealed_at is null or p.dropping_since is not null then
     return;
   end if;
-  is_forced := tidemark.is_capped(t, p);
-  if not is_forced and not tidemark.is_done(t, p) then
+  is_forced := tidemark_fn.is_capped(t, p);
+  if not is_forced and not tidemark_fn.is_done(t, p) then
     return;
   end if;
   perform from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update;
-  if not is_forced and not tidemark.is_done(t, p) then
+  if not is_forced and not tidemark_fn.is_done(t, p) then
     return;
   end if;
 
   number := p.number;
-  high := (p.number + 1) * tidemark.partition_rows(p_topic) - 1;
+  high := (p.number + 1) * tidemark_fn.partition_rows(p_topic) - 1;
   for s in select * from tidemark.subscription as x where x.topic_id = p_topic order by x.group_name loop
-    taken := tidemark.skip_backfill(s, high);
-    taken := taken + tidemark.settle_gone(s, high);
+    taken := tidemark_fn.skip_backfill(s, high);
+    taken := taken + tidemark_fn.settle_gone(s, high);
     if s.status = 'DEAD' or is_forced and s.status <> 'CANCELLED' then
-      taken := taken + tidemark.unclaimed(s, p);
+      taken := taken + tidemark_fn.unclaimed(s, p);
     end if;
     -- A dead group is told when it comes back.
     if s.status = 'DEAD' then
       update tidemark.subscription as x set lost_dead = x.lost_dead + taken where x.id = s.id;
     elsif taken > 0 and s.status <> 'CANCELLED' then
-      perform tidemark.add_loss(s.id, taken);
+      perform tidemark_fn.add_loss(s.id, taken);
       lost := lost || jsonb_build_object('group', s.group_name, 'count', taken);
     end if;
   end loop;
   -- Lower bounds of the ids still to come: a cursor that has not been there yet goes past.
   update tidemark.subscription as x
   set late_ids = (past.s).late_ids, open_ids = (past.s).open_ids, from_id = (past.s).from_id, next_id = (past.s).next_id
-  from (select y.id, tidemark.past_gone(y, high) as s from tidemark.subscription as y where y.topic_id = p_topic) as past
+  from (select y.id, tidemark_fn.past_gone(y, high) as s from tidemark.subscription as y where y.topic_id = p_topic) as past
   where x.id = past.id;
   update tidemark.topic as x set gone_id = high where x.id = p_topic;
   update tidemark.partition as x set dropping_since = clock_timestamp() where x.topic_id = p_topic and x.number = p.number;

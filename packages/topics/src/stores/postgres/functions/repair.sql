@@ -3,21 +3,15 @@
 -- here would lie below cursors that have never seen them: lost. So a namespace knows its cluster, open() looks whether it
 -- is still there, and repair() tells everything that is stored anew.
 
-create table tidemark.cluster (
-  only_row boolean primary key default true check (only_row),
-  system_identifier text not null,
-  since timestamptz not null default clock_timestamp()
-);
-
-create function tidemark.xid_number(x xid8) returns bigint
+create function tidemark_fn.xid_number(x xid8) returns bigint
 language sql immutable as $$ select x::text::bigint $$;
 
 -- One more than the highest transaction id that a snapshot speaks of.
-create function tidemark.snapshot_end(s pg_snapshot) returns bigint
+create function tidemark_fn.snapshot_end(s pg_snapshot) returns bigint
 language sql immutable as $$ select pg_snapshot_xmax(s)::text::bigint $$;
 
 -- '' where this user may not know.
-create function tidemark.system_identifier() returns text
+create function tidemark_fn.system_identifier() returns text
 language plpgsql stable as $$
 begin
   return (select c.system_identifier::text from pg_control_system() as c);
@@ -29,7 +23,7 @@ $$;
 
 -- One more than the highest transaction id that anything stored speaks of. No index knows those of messages: `newest` of each
 -- topic are looked at, null: all.
-create function tidemark.stored_end(newest bigint) returns bigint
+create function tidemark_fn.stored_end(newest bigint) returns bigint
 language plpgsql volatile as $$
 declare
   each_topic int;
@@ -37,27 +31,27 @@ declare
   highest bigint;
 begin
   select coalesce(max(x.number), 0) into highest from (
-    select greatest(tidemark.snapshot_end(s.window_from), tidemark.snapshot_end(s.window_to), tidemark.snapshot_end(s.start_to),
-      tidemark.xid_number(s.ended_xid) + 1)
+    select greatest(tidemark_fn.snapshot_end(s.window_from), tidemark_fn.snapshot_end(s.window_to), tidemark_fn.snapshot_end(s.start_to),
+      tidemark_fn.xid_number(s.ended_xid) + 1)
     from tidemark.subscription as s
     union all
-    select tidemark.snapshot_end(l.window_to) from tidemark.lease as l
+    select tidemark_fn.snapshot_end(l.window_to) from tidemark.lease as l
     union all
-    select tidemark.xid_number(r.xid) + 1 from tidemark.retry as r
+    select tidemark_fn.xid_number(r.xid) + 1 from tidemark.retry as r
     union all
-    select tidemark.xid_number(p.seal_xid) + 1 from tidemark.partition as p
+    select tidemark_fn.xid_number(p.seal_xid) + 1 from tidemark.partition as p
     union all
-    select greatest(tidemark.snapshot_end(b.upper), tidemark.snapshot_end(b.lower_from), tidemark.snapshot_end(b.lower_to))
+    select greatest(tidemark_fn.snapshot_end(b.upper), tidemark_fn.snapshot_end(b.lower_from), tidemark_fn.snapshot_end(b.lower_to))
     from tidemark.backfill as b
     union all
-    select tidemark.xid_number(w.ended_xid) + 1 from tidemark.bit_wipe as w
+    select tidemark_fn.xid_number(w.ended_xid) + 1 from tidemark.bit_wipe as w
     union all
-    select tidemark.xid_number(t.fill_xid) + 1 from tidemark.topic as t
+    select tidemark_fn.xid_number(t.fill_xid) + 1 from tidemark.topic as t
   ) as x (number);
   for each_topic in select t.id from tidemark.topic as t loop
     execute format('select xid from (select xid from tidemark.log_%s order by id desc limit %L) as n order by xid desc limit 1',
       each_topic, newest) into top;
-    highest := greatest(highest, tidemark.xid_number(top) + 1);
+    highest := greatest(highest, tidemark_fn.xid_number(top) + 1);
   end loop;
   return highest;
 end
@@ -67,51 +61,46 @@ $$;
 --   new       not noted yet, and nothing speaks against this cluster
 --   moved     from another one, and all that is stored lies before whatever runs here: it means the same
 --   restored  from another one, and it does not: repair() is needed
-create function tidemark.cluster_state() returns text
+create function tidemark_fn.cluster_state() returns text
 language plpgsql volatile as $$
 declare
   known text := coalesce((select c.system_identifier from tidemark.cluster as c), '');
-  here text := tidemark.system_identifier();
+  here text := tidemark_fn.system_identifier();
   stored bigint;
 begin
   if known = here and known <> '' then
     -- A snapshot that is stored ended before one that is taken now, unless it is of another counter.
     -- The same with ids.
-    return case when exists (select from tidemark.subscription as s where tidemark.is_ahead(s)) then 'restored' else 'same' end;
+    return case when exists (select from tidemark.subscription as s where tidemark_fn.is_ahead(s)) then 'restored' else 'same' end;
   end if;
   if known = '' or here = '' then
     -- Where the cluster can't be told this is asked at every opening.
-    stored := tidemark.stored_end(10000);
-    return case when stored > tidemark.snapshot_end(pg_current_snapshot()) then 'restored' else 'new' end;
+    stored := tidemark_fn.stored_end(10000);
+    return case when stored > tidemark_fn.snapshot_end(pg_current_snapshot()) then 'restored' else 'new' end;
   end if;
-  stored := tidemark.stored_end(null);
-  return case when stored > tidemark.xid_number(pg_snapshot_xmin(pg_current_snapshot())) then 'restored' else 'moved' end;
+  stored := tidemark_fn.stored_end(null);
+  return case when stored > tidemark_fn.xid_number(pg_snapshot_xmin(pg_current_snapshot())) then 'restored' else 'moved' end;
 end
 $$;
 
-create function tidemark.note_cluster() returns void
+create function tidemark_fn.note_cluster() returns void
 language sql volatile as $$
-  insert into tidemark.cluster (system_identifier) values (tidemark.system_identifier())
+  insert into tidemark.cluster (system_identifier) values (tidemark_fn.system_identifier())
   on conflict (only_row) do update
   set system_identifier = excluded.system_identifier, since = clock_timestamp()
   where cluster.system_identifier <> excluded.system_identifier
 $$;
 
--- ── repair ──────────────────────────────────────────────────────────────────────────────────────────────────────────
---
--- Every message gets 1 for its transaction id: below all that runs here, however few transactions this cluster has seen. A
--- cursor then is the highest id that its group has passed; what it has not passed below that becomes retries, due at once.
-
 -- A page finds its slots by reading its rows again from its window. As retries under the same lease they keep their slots,
 -- and whoever holds it may still settle it.
-create function tidemark.page_to_retries(s tidemark.subscription, l tidemark.lease) returns void
+create function tidemark_fn.page_to_retries(s tidemark.subscription, l tidemark.lease) returns void
 language plpgsql volatile as $$
 declare
   xids xid8[];
   ids bigint[];
   bits varbit := coalesce(l.settled, repeat('0', l.size)::varbit);
 begin
-  execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark.lease_query('xid, id', s, l)) into xids, ids;
+  execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l)) into xids, ids;
   for slot in 0..l.size - 1 loop
     continue when get_bit(bits, slot) = 1;
     if ids[slot + 1] is null then
@@ -129,37 +118,37 @@ end
 $$;
 
 -- What a switch of the tracking or a backfill had yet to do, done while the old snapshots still tell what it covers.
-create function tidemark.finish_before_rebase(t tidemark.topic) returns void
+create function tidemark_fn.finish_before_rebase(t tidemark.topic) returns void
 language plpgsql volatile as $$
 declare
   b tidemark.backfill;
   s tidemark.subscription;
   own uuid := gen_random_uuid();
 begin
-  update tidemark.topic as x set fill_xid = null, fill_last_id = tidemark.last_id(x.id) where x.id = t.id and x.fill_xid is not null;
-  while tidemark.fill_tracking(t.id, 100000) loop
+  update tidemark.topic as x set fill_xid = null, fill_last_id = tidemark_fn.last_id(x.id) where x.id = t.id and x.fill_xid is not null;
+  while tidemark_fn.fill_tracking(t.id, 100000) loop
   end loop;
   for b in select * from tidemark.backfill as x where x.topic_id = t.id loop
     select * into s from tidemark.subscription as x where x.id = b.subscription_id;
     continue when s.status = 'CANCELLED' or s.bit is null;
     update tidemark.backfill as x set token = own where x.subscription_id = s.id and x.status = 'RUNNING';
-    while exists (select from tidemark.backfill_batch(s.id, own, 100000, 60000)) loop
+    while exists (select from tidemark_fn.backfill_batch(s.id, own, 100000, 60000)) loop
     end loop;
-    while (select x.more from tidemark.take_backfilled(s, null, 100000) as x) loop
+    while (select x.more from tidemark_fn.take_backfilled(s, null, 100000) as x) loop
     end loop;
   end loop;
 end
 $$;
 
 -- The group's cursor by ids. Returns how many messages became retries.
-create function tidemark.rebase_cursor(s tidemark.subscription, p_gone bigint, p_now pg_snapshot) returns bigint
+create function tidemark_fn.rebase_cursor(s tidemark.subscription, p_gone bigint, p_now pg_snapshot) returns bigint
 language plpgsql volatile as $$
 declare
   log text := format('tidemark.log_%s', s.topic_id);
-  last bigint := tidemark.last_id(s.topic_id);
-  low bigint := greatest(tidemark.cursor_id(s), p_gone);
+  last bigint := tidemark_fn.last_id(s.topic_id);
+  low bigint := greatest(tidemark_fn.cursor_id(s), p_gone);
   -- No window sees beyond its to_id: what is above was published after it, whatever its transaction id seems to say.
-  passed text := format('id <= %s and tidemark.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
+  passed text := format('id <= %s and tidemark_fn.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
     s.to_id, s.window_from, s.window_to, s.at_id);
   place bigint;
   is_there boolean;
@@ -177,7 +166,7 @@ begin
   get diagnostics made = row_count;
   execute format('select exists (select from %s where id > %s)', log, place) into is_there;
   if s.start_from::text <> '1:1:' or s.start_id > 0 then
-    execute format('select min(id) from %s where not tidemark.has_passed(%L, %L, %s, xid, id)',
+    execute format('select min(id) from %s where not tidemark_fn.has_passed(%L, %L, %s, xid, id)',
       log, s.start_from, s.start_to, s.start_id) into first_id;
     s.start_id := coalesce(first_id - 1, last);
   end if;
@@ -195,20 +184,20 @@ end
 $$;
 
 -- A backfill that was cancelled or has failed may be resumed: what it has yet to come to, by ids.
-create function tidemark.rebase_backfill(b tidemark.backfill, p_now pg_snapshot) returns void
+create function tidemark_fn.rebase_backfill(b tidemark.backfill, p_now pg_snapshot) returns void
 language plpgsql volatile as $$
 declare
   first_id bigint;
 begin
   execute format('select min(id) from tidemark.log_%s where id > %s and id <= %s and %s',
-    b.topic_id, b.checkpoint_id, b.upper_id, tidemark.backfill_filter(b)) into first_id;
+    b.topic_id, b.checkpoint_id, b.upper_id, tidemark_fn.backfill_filter(b)) into first_id;
   update tidemark.backfill as x
   set lower_from = '1:1:', lower_to = p_now, upper = p_now, lower_place = coalesce(first_id - 1, b.upper_id)
   where x.subscription_id = b.subscription_id;
 end
 $$;
 
-create function tidemark.rebase_topic(
+create function tidemark_fn.rebase_topic(
   t tidemark.topic, p_now pg_snapshot, out messages bigint, out groups bigint, out retries bigint
 )
 language plpgsql volatile as $$
@@ -229,32 +218,32 @@ begin
     (select max(greatest(x.to_id, x.next_id, x.at_id)) from tidemark.subscription as x where x.topic_id = t.id),
     (select max(d.id) from tidemark.dedupe as d where d.topic_id = t.id),
     (select max(d.message_id) from tidemark.dead_letter as d where d.topic_id = t.id));
-  if last > tidemark.last_id(t.id) then
+  if last > tidemark_fn.last_id(t.id) then
     perform setval(format('tidemark.log_%s_id', t.id)::regclass, last);
   end if;
-  perform tidemark.finish_before_rebase(t);
+  perform tidemark_fn.finish_before_rebase(t);
   for s in select * from tidemark.subscription as x where x.topic_id = t.id order by x.id loop
     for l in
       select * from tidemark.lease as x
       where x.subscription_id = s.id and x.kind = 'page' and x.done_at is null and x.expired_at is null
     loop
-      perform tidemark.page_to_retries(s, l);
+      perform tidemark_fn.page_to_retries(s, l);
     end loop;
-    retries := retries + tidemark.rebase_cursor(s, t.gone_id, p_now);
+    retries := retries + tidemark_fn.rebase_cursor(s, t.gone_id, p_now);
     groups := groups + 1;
   end loop;
   for b in select * from tidemark.backfill as x where x.topic_id = t.id loop
-    perform tidemark.rebase_backfill(b, p_now);
+    perform tidemark_fn.rebase_backfill(b, p_now);
   end loop;
 
   update tidemark.retry as r
   set xid = '1'
   where r.subscription_id in (select x.id from tidemark.subscription as x where x.topic_id = t.id);
-  for at_number in select p.number from tidemark.log_partitions(t.id) as p loop
+  for at_number in select p.number from tidemark_fn.log_partitions(t.id) as p loop
     execute format('update tidemark.log_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
     get diagnostics changed = row_count;
     messages := messages + changed;
-    if tidemark.is_tracked(t.id) then
+    if tidemark_fn.is_tracked(t.id) then
       execute format('update tidemark.track_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
     end if;
   end loop;
@@ -265,7 +254,7 @@ end
 $$;
 
 -- All or nothing, with everybody else kept out. Nothing where nothing is wrong: `state` says.
-create function tidemark.repair(out state text, out topics bigint, out messages bigint, out groups bigint, out retries bigint)
+create function tidemark_fn.repair(out state text, out topics bigint, out messages bigint, out groups bigint, out retries bigint)
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
@@ -279,14 +268,14 @@ begin
   retries := 0;
   lock table tidemark.topic, tidemark.subscription, tidemark.lease, tidemark.retry, tidemark.backfill, tidemark.bit_wipe,
     tidemark.partition, tidemark.cluster in access exclusive mode;
-  state := tidemark.cluster_state();
+  state := tidemark_fn.cluster_state();
   if state = 'restored' then
     for t in select * from tidemark.topic as x order by x.id loop
       execute format('lock table tidemark.log_%s in access exclusive mode', t.id);
     end loop;
-    now := tidemark.take_snapshot(own);
+    now := tidemark_fn.take_snapshot(own);
     for t in select * from tidemark.topic as x order by x.id loop
-      select * into done from tidemark.rebase_topic(t, now);
+      select * into done from tidemark_fn.rebase_topic(t, now);
       topics := topics + 1;
       messages := messages + done.messages;
       groups := groups + done.groups;
@@ -296,6 +285,6 @@ begin
     set kind = 'retry', window_from = null, window_to = null
     where l.window_to is not null;
   end if;
-  perform tidemark.note_cluster();
+  perform tidemark_fn.note_cluster();
 end
 $$;

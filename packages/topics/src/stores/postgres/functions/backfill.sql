@@ -1,7 +1,7 @@
 -- Backfills: what was published before a group came, made its own batch by batch, and delivered beside the live stream.
 
 -- The id just before the newest p_limit messages between two ids. Not every id is a message.
-create function tidemark.newest_ids(p_topic int, p_lower bigint, p_upper bigint, p_limit bigint, p_since timestamptz) returns bigint
+create function tidemark_fn.newest_ids(p_topic int, p_lower bigint, p_upper bigint, p_limit bigint, p_since timestamptz) returns bigint
 language plpgsql volatile as $$
 declare
   lower_id bigint;
@@ -18,7 +18,7 @@ $$;
 -- present, and its place. An earlier backfill that was not delivered is taken along, unless the group is to get `again`
 -- what it has done. Returns how many messages the limit left out. Needs the subscription's lock, and in a topic that is
 -- tracked; the new window's lower bound is the old one's, since the present transaction may have its id already.
-create function tidemark.begin_backfill(
+create function tidemark_fn.begin_backfill(
   p_subscription int, p_from pg_snapshot, p_to pg_snapshot, p_place bigint, p_since timestamptz, p_lower_id bigint,
   p_scope text, p_limit bigint, p_settings jsonb, p_again boolean
 ) returns bigint
@@ -38,16 +38,16 @@ begin
   select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
   if s.bit is null then
     perform from tidemark.topic as x where x.id = s.topic_id for no key update;
-    s.bit := tidemark.free_bit(s.topic_id);
+    s.bit := tidemark_fn.free_bit(s.topic_id);
     if s.bit is null then
       raise exception 'no bit is free' using errcode = 'TMBIT';
     end if;
   end if;
-  until := tidemark.take_snapshot(pg_current_xact_id());
-  ceiling := tidemark.last_id(s.topic_id);
-  bounds := tidemark.id_bounds(s.topic_id, until);
+  until := tidemark_fn.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark_fn.last_id(s.topic_id);
+  bounds := tidemark_fn.id_bounds(s.topic_id, until);
   select (x.config ->> 'partitionRows')::bigint into rows from tidemark.topic as x where x.id = s.topic_id;
-  lower_id := greatest(p_lower_id, coalesce((select min(n) from tidemark.partition_numbers(s.topic_id) as n), 0) * rows - 1, 0);
+  lower_id := greatest(p_lower_id, coalesce((select min(n) from tidemark_fn.partition_numbers(s.topic_id) as n), 0) * rows - 1, 0);
 
   select * into earlier from tidemark.backfill as b where b.subscription_id = s.id for update;
   if earlier.subscription_id is not null and not p_again and (earlier.cursor_id < earlier.checkpoint_id or earlier.status = 'RUNNING') then
@@ -62,7 +62,7 @@ begin
   end if;
   first_id := lower_id;
   if p_limit is not null and ceiling - p_limit > lower_id then
-    lower_id := tidemark.newest_ids(s.topic_id, lower_id, ceiling, p_limit, p_since);
+    lower_id := tidemark_fn.newest_ids(s.topic_id, lower_id, ceiling, p_limit, p_since);
   end if;
 
   insert into tidemark.backfill as b (subscription_id, topic_id, epoch, status, scope, settings, lower_from, lower_to,
@@ -80,7 +80,7 @@ begin
   returning * into earlier;
   if lower_id > first_id then
     earlier.cursor_id := first_id;
-    execute format('select count(*) from (%s) as u', tidemark.undone_query(s, earlier, lower_id)) into skipped;
+    execute format('select count(*) from (%s) as u', tidemark_fn.undone_query(s, earlier, lower_id)) into skipped;
   end if;
   update tidemark.subscription as x
   set bit = s.bit, window_from = until, window_to = until, late_ids = bounds, open_ids = bounds, from_id = s.next_id,
@@ -88,7 +88,7 @@ begin
     backfilling = lower_id < ceiling, cleared_id = 0
   where x.id = s.id;
   -- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
-  held := tidemark.held_ids(s, 1, ceiling);
+  held := tidemark_fn.held_ids(s, 1, ceiling);
   if cardinality(held) > 0 then
     execute format($q$
       insert into tidemark.track_%1$s as t (id, xid, required)
@@ -104,17 +104,17 @@ end
 $$;
 
 -- The messages of a backfill, as a condition on rows that have xid and id.
-create function tidemark.backfill_filter(b tidemark.backfill) returns text
+create function tidemark_fn.backfill_filter(b tidemark.backfill) returns text
 language sql stable as $$
   select format('pg_visible_in_snapshot(xid, %L::pg_snapshot)', b.upper)
     || case when b.lower_place = 0 and b.lower_from::text = '1:1:' then ''
-      else format(' and not tidemark.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
+      else format(' and not tidemark_fn.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
         b.lower_from, b.lower_to, b.lower_place)
     end
 $$;
 
 -- The text that reads the messages of a backfill after its cursor, up to an id, that the group has neither done nor holds.
-create function tidemark.undone_query(s tidemark.subscription, b tidemark.backfill, p_last bigint) returns text
+create function tidemark_fn.undone_query(s tidemark.subscription, b tidemark.backfill, p_last bigint) returns text
 language sql volatile as $$
   select format(
     'select m.id, m.xid from (select l.id, l.xid from tidemark.log_%1$s as l '
@@ -124,11 +124,11 @@ language sql volatile as $$
     s.topic_id, b.cursor_id, p_last,
     case when s.bit is null then '' else format(' and (t.id is null or t.completed & (1::bigint << %s) = 0)', s.bit) end,
     case when b.since is null then '' else format(' and l.created_at >= %L::timestamptz', b.since) end,
-    tidemark.held_ids(s, b.cursor_id + 1, p_last), s.id, tidemark.backfill_filter(b))
+    tidemark_fn.held_ids(s, b.cursor_id + 1, p_last), s.id, tidemark_fn.backfill_filter(b))
 $$;
 
 -- What a group that came back had done before goes into its new bits.
-create function tidemark.mark_done(b tidemark.backfill, p_bit int, p_upto bigint) returns void
+create function tidemark_fn.mark_done(b tidemark.backfill, p_bit int, p_upto bigint) returns void
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
@@ -144,12 +144,12 @@ begin
     on conflict (id) do update
     set required = t.required | excluded.required, completed = t.completed | excluded.completed
   $q$, b.topic_id, b.checkpoint_id, p_upto, p_bit, b.subscription_id)
-    using tidemark.held_ids(s, b.checkpoint_id + 1, p_upto);
+    using tidemark_fn.held_ids(s, b.checkpoint_id + 1, p_upto);
 end
 $$;
 
 -- Which of them are to be marked, as conditions on a row `l` of the log and `t` of the bitmaps.
-create function tidemark.backfill_wanted(b tidemark.backfill, group_bit int) returns text
+create function tidemark_fn.backfill_wanted(b tidemark.backfill, group_bit int) returns text
 language plpgsql stable as $$
 declare
   unfilled bigint := (
@@ -177,7 +177,7 @@ $$;
 
 -- The next batch of ids and its checkpoint. Nothing where the token is not the holder's; who lost it meanwhile is undone.
 -- The backfill's own row is locked last and for a moment, because the group's claims need it too.
-create function tidemark.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8)
+create function tidemark_fn.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8)
 returns setof tidemark.backfill
 language plpgsql volatile as $$
 declare
@@ -202,9 +202,9 @@ begin
   end if;
   upto := least(b.checkpoint_id + p_limit, b.upper_id);
   if exists (select from tidemark.done_range as d where d.subscription_id = p_subscription) then
-    perform tidemark.mark_done(b, group_bit, upto);
+    perform tidemark_fn.mark_done(b, group_bit, upto);
   end if;
-  wanted := tidemark.backfill_wanted(b, group_bit);
+  wanted := tidemark_fn.backfill_wanted(b, group_bit);
   execute format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
     select m.id, m.xid, 1::bigint << %4$s, 0
@@ -218,7 +218,7 @@ begin
     order by m.id
     on conflict (id) do update
     set required = t.required | (1::bigint << %4$s), completed = t.completed & ~(1::bigint << %4$s)
-  $q$, b.topic_id, b.checkpoint_id, upto, group_bit, wanted, tidemark.backfill_filter(b));
+  $q$, b.topic_id, b.checkpoint_id, upto, group_bit, wanted, tidemark_fn.backfill_filter(b));
   get diagnostics marked = row_count;
   if upto >= b.upper_id then
     delete from tidemark.done_range as d where d.subscription_id = p_subscription;
@@ -240,7 +240,7 @@ $$;
 
 -- The next page of a backfill, as retry rows: held by the claim's lease or, without a token, due at once. What the group
 -- holds already will be delivered by its holder. A claim looks at so many ids at most; `more` says that there are others.
-create function tidemark.take_backfilled(
+create function tidemark_fn.take_backfilled(
   s tidemark.subscription, p_token uuid, p_limit int, out ids bigint[], out xids xid8[], out more boolean
 )
 language plpgsql volatile as $$
@@ -256,11 +256,11 @@ begin
   upto := least(last, b.cursor_id + greatest(p_limit, 50000));
   if b.cursor_id < upto then
     -- read before the bitmaps: what was settled in between has its bit
-    held := tidemark.held_ids(s, b.cursor_id + 1, upto);
+    held := tidemark_fn.held_ids(s, b.cursor_id + 1, upto);
     if s.status = 'DEAD' then
       -- Its topic leaves reference tracking, and the bits say nothing any more.
       execute format('select array_agg(id), array_agg(xid) from (%s order by id limit %s) as p',
-        tidemark.undone_query(s, b, upto), p_limit) into ids, xids;
+        tidemark_fn.undone_query(s, b, upto), p_limit) into ids, xids;
     else
       execute format($q$
       select array_agg(id), array_agg(xid)
@@ -271,7 +271,7 @@ begin
         order by id
         limit %6$s
       ) as p
-      $q$, s.topic_id, b.cursor_id, upto, s.bit, tidemark.backfill_filter(b), p_limit) using held into ids, xids;
+      $q$, s.topic_id, b.cursor_id, upto, s.bit, tidemark_fn.backfill_filter(b), p_limit) using held into ids, xids;
     end if;
     if cardinality(ids) = p_limit then
       upto := ids[p_limit];
@@ -293,7 +293,7 @@ $$;
 
 -- What the group's backfill has yet to bring, and when the first of it was created. A thousand ids are looked at one by one.
 -- Beyond, the ids tell: what was gone through brings no more than was marked, what was not may bring all.
-create function tidemark.backfill_ahead(s tidemark.subscription, first_kept bigint, out waiting bigint, out oldest_at timestamptz)
+create function tidemark_fn.backfill_ahead(s tidemark.subscription, first_kept bigint, out waiting bigint, out oldest_at timestamptz)
 language plpgsql volatile
 set enable_seqscan = off
 set jit = off
@@ -325,8 +325,8 @@ begin
         else true%6$s end
     ) as m
     where not id = any($1) and %7$s
-  $q$, s.topic_id, low, upto, b.checkpoint_id, s.bit, tidemark.backfill_wanted(b, s.bit), tidemark.backfill_filter(b))
-    using tidemark.held_ids(s, low + 1, upto) into waiting, marked, oldest_at;
+  $q$, s.topic_id, low, upto, b.checkpoint_id, s.bit, tidemark_fn.backfill_wanted(b, s.bit), tidemark_fn.backfill_filter(b))
+    using tidemark_fn.held_ids(s, low + 1, upto) into waiting, marked, oldest_at;
   if upto = last then
     return;
   end if;
@@ -339,7 +339,7 @@ begin
 end
 $$;
 
-create function tidemark.has_backfilled(s tidemark.subscription) returns boolean
+create function tidemark_fn.has_backfilled(s tidemark.subscription) returns boolean
 language plpgsql volatile as $$
 begin
   return s.backfilling and exists (
@@ -350,7 +350,7 @@ end
 $$;
 
 -- A page of what is left to deliver becomes retry rows, for a group whose topic leaves reference tracking.
-create function tidemark.release_backfilled(p_topic int, p_limit int) returns boolean
+create function tidemark_fn.release_backfilled(p_topic int, p_limit int) returns boolean
 language plpgsql volatile as $$
 declare
   s tidemark.subscription;
@@ -365,13 +365,13 @@ begin
     return false;
   end if;
   select * into s from tidemark.subscription as x where x.id = b.subscription_id for no key update;
-  perform from tidemark.take_backfilled(s, null, p_limit);
+  perform from tidemark_fn.take_backfilled(s, null, p_limit);
   return true;
 end
 $$;
 
 -- A backfill of a group that exists, by an administrator's word: null, or why not.
-create function tidemark.start_backfill(
+create function tidemark_fn.start_backfill(
   p_topic int, p_subscription int, p_since timestamptz, p_id bigint, p_scope text, p_limit bigint, p_settings jsonb
 ) returns text
 language plpgsql volatile as $$
@@ -393,19 +393,19 @@ begin
     return 'UNFINISHED';
   end if;
   if p_since is not null then
-    first_id := tidemark.id_before(p_topic, p_since, tidemark.last_id(p_topic));
+    first_id := tidemark_fn.id_before(p_topic, p_since, tidemark_fn.last_id(p_topic));
   end if;
   -- What the live cursor has still to come to comes with the backfill: neither the position nor the limit may cut it off.
-  if tidemark.backlog(s, 1) > 0 then
-    needed := tidemark.watermark(s);
-    p_limit := greatest(p_limit, tidemark.last_id(p_topic) - needed);
+  if tidemark_fn.backlog(s, 1) > 0 then
+    needed := tidemark_fn.watermark(s);
+    p_limit := greatest(p_limit, tidemark_fn.last_id(p_topic) - needed);
     if needed < first_id then
       p_since := null;
       p_id := null;
       first_id := needed;
     end if;
   end if;
-  perform tidemark.begin_backfill(s.id, '1:1:', case when p_id is null then '1:1:' else pg_current_snapshot() end,
+  perform tidemark_fn.begin_backfill(s.id, '1:1:', case when p_id is null then '1:1:' else pg_current_snapshot() end,
     coalesce(p_id - 1, 0), p_since, case when p_id is null then first_id else 0 end, p_scope, p_limit,
     p_settings, p_scope = 'retained');
   return null;

@@ -12,7 +12,7 @@
 -- The snapshot of now, told in terms of `own`. pg_current_snapshot() ends at the last COMPLETED transaction: running
 -- ones above that are neither listed nor told apart from future ones, and they may long have drawn their ids. Listing
 -- them, up to `own`, changes nothing of what the snapshot sees, and makes "at or above xmax" mean "after v was read".
-create function tidemark.take_snapshot(own xid8) returns pg_snapshot
+create function tidemark_fn.take_snapshot(own xid8) returns pg_snapshot
 language plpgsql volatile as $$
 declare
   now pg_snapshot;
@@ -37,7 +37,7 @@ $$;
 -- of transactions that were in progress at `seen` and have ended since, after `late_after` (null: there are none). Text
 -- with literals, because only constants let the planner leave out the partitions that the id bounds exclude. Two branches,
 -- because the index on (id, xid) finds the few late ones among many others by both columns, without fetching the others.
-create function tidemark.page_query(
+create function tidemark_fn.page_query(
   columns text, topic_id int, seen pg_snapshot, seeing pg_snapshot, late_after bigint, after bigint, upto bigint,
   since timestamptz, page_limit int
 ) returns text
@@ -76,7 +76,7 @@ $$;
 
 -- The text that reads the rows of these keys, in their order. The lateral limit makes the planner look each one up in
 -- its own partition, whatever it believes about the sizes.
-create function tidemark.rows_query(topic_id int, xids xid8[], ids bigint[]) returns text
+create function tidemark_fn.rows_query(topic_id int, xids xid8[], ids bigint[]) returns text
 language sql stable as $$
   select format(
     'select m.* from unnest(%L::xid8[], %L::bigint[]) with ordinality as wanted (xid, id, slot) cross join lateral '
@@ -88,7 +88,7 @@ $$;
 -- Below the ids of the transactions that were in progress at window_from and have ended by window_to; null where there are
 -- none. Of these only: one that is held open for hours would have every claim look through all that was published since.
 -- In plpgsql, like what follows: a function in SQL that can't be inlined is planned anew in each transaction.
-create function tidemark.late_after(s tidemark.subscription) returns bigint
+create function tidemark_fn.late_after(s tidemark.subscription) returns bigint
 language plpgsql immutable as $$
 begin
   if cardinality(s.late_ids) = 0 then
@@ -103,35 +103,35 @@ end
 $$;
 
 -- What a claim reads in its window as it stands.
-create function tidemark.window_query(columns text, s tidemark.subscription, page_limit int) returns text
+create function tidemark_fn.window_query(columns text, s tidemark.subscription, page_limit int) returns text
 language plpgsql stable as $$
 declare
-  late_after bigint := tidemark.late_after(s);
+  late_after bigint := tidemark_fn.late_after(s);
 begin
   if late_after is not null then
     late_after := greatest(late_after, s.at_id);
   end if;
-  return tidemark.page_query(columns, s.topic_id, s.window_from, s.window_to, late_after, greatest(s.from_id, s.at_id), s.to_id,
+  return tidemark_fn.page_query(columns, s.topic_id, s.window_from, s.window_to, late_after, greatest(s.from_id, s.at_id), s.to_id,
     s.since, page_limit);
 end
 $$;
 
 -- Exactly the rows of a page lease: a window's rows are for ever the same.
-create function tidemark.lease_query(columns text, s tidemark.subscription, l tidemark.lease) returns text
+create function tidemark_fn.lease_query(columns text, s tidemark.subscription, l tidemark.lease) returns text
 language sql stable as $$
-  select tidemark.page_query(columns, s.topic_id, l.window_from, l.window_to,
+  select tidemark_fn.page_query(columns, s.topic_id, l.window_from, l.window_to,
     l.first_id - 1, l.first_id - 1, l.last_id, s.since, l.size)
 $$;
 
 -- Whether a cursor has passed the message.
-create function tidemark.has_passed(seen pg_snapshot, seeing pg_snapshot, at_id bigint, xid xid8, id bigint)
+create function tidemark_fn.has_passed(seen pg_snapshot, seeing pg_snapshot, at_id bigint, xid xid8, id bigint)
 returns boolean
 language sql immutable as $$
   select pg_visible_in_snapshot(xid, seen) or id <= at_id and pg_visible_in_snapshot(xid, seeing)
 $$;
 
 -- The subscription with its window moved on: from where it ended to `until`. `floor` is v of the header, for `until`.
-create function tidemark.next_window(s tidemark.subscription, until pg_snapshot, floor bigint, ceiling bigint)
+create function tidemark_fn.next_window(s tidemark.subscription, until pg_snapshot, floor bigint, ceiling bigint)
 returns tidemark.subscription
 language plpgsql stable as $$
 declare
@@ -162,16 +162,22 @@ begin
 end
 $$;
 
+-- The window after this one, as a look finds it: nothing is written, so no transaction id is needed.
+create function tidemark_fn.window_ahead(s tidemark.subscription) returns tidemark.subscription
+language sql volatile as $$
+  select tidemark_fn.next_window(s, pg_current_snapshot(), 0, tidemark_fn.last_id(s.topic_id))
+$$;
+
 -- The id up to which the cursor has passed everything. What the window has yet to bring lies above it, and what transactions
 -- bring that were in progress at its end or began later. It never goes back: a window begins with the bounds of the last.
-create function tidemark.cursor_id(s tidemark.subscription) returns bigint
+create function tidemark_fn.cursor_id(s tidemark.subscription) returns bigint
 language plpgsql immutable as $$
 begin
-  return least(greatest(s.at_id, least(s.from_id, tidemark.late_after(s))), s.next_id, (select min(i) from unnest(s.open_ids) as i));
+  return least(greatest(s.at_id, least(s.from_id, tidemark_fn.late_after(s))), s.next_id, (select min(i) from unnest(s.open_ids) as i));
 end
 $$;
 
-create function tidemark.last_id(topic_id int) returns bigint
+create function tidemark_fn.last_id(topic_id int) returns bigint
 language sql volatile as $$
   -- null, not 1, for a sequence that was never used
   select coalesce(pg_sequence_last_value(format('tidemark.log_%s_id', topic_id)::regclass), 0)
@@ -181,7 +187,7 @@ $$;
 -- anew. What is known of other cursors holds for all: whoever is not older than a snapshot has ids above what was handed
 -- out then; a partition's seal says the same. 0 where nothing is known: the first window that sees it ended is then looked
 -- through from the start, once. The cursors that stand furthest know most.
-create function tidemark.id_bounds(p_topic int, taken pg_snapshot) returns bigint[]
+create function tidemark_fn.id_bounds(p_topic int, taken pg_snapshot) returns bigint[]
 language sql volatile as $$
   select array(
     select coalesce(greatest(
@@ -206,26 +212,60 @@ language sql volatile as $$
   )
 $$;
 
--- A page that was read, in terms of which another group may claim the same: the id after which it begins, its rows, and the
--- life of the server in which it was read (see incarnation).
-create type tidemark.known_page as (
-  at_id bigint,
-  first_id bigint,
-  last_id bigint,
-  size int,
-  server text
-);
+-- Below the first id whose message was created at or after a time; `otherwise` where there is none. The fence keeps the
+-- planner from walking the ids from the oldest on, where the BRIN finds the time.
+create function tidemark_fn.id_before(p_topic int, at timestamptz, otherwise bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  first bigint;
+begin
+  execute format('select min(id) from (select id from tidemark.log_%s where created_at >= %L offset 0) as m', p_topic, at)
+    into first;
+  return coalesce(first - 1, otherwise);
+end
+$$;
 
 -- Nothing after the place was seen before the window, and nobody who was in progress at its end, or came later, can have an
 -- id up to this one: whoever stands at the same place and sees as far, sees the same rows up to it.
-create function tidemark.is_complete(s tidemark.subscription, last_id bigint) returns boolean
+create function tidemark_fn.is_complete(s tidemark.subscription, last_id bigint) returns boolean
 language sql immutable as $$
   select s.since is null and s.at_id >= s.seen_id and last_id <= s.next_id and last_id <= all(s.open_ids)
 $$;
 
 -- The page is what this group would read next, or the beginning of it.
-create function tidemark.is_next(k tidemark.known_page, s tidemark.subscription, page_limit int, server text) returns boolean
+create function tidemark_fn.is_next(k tidemark_fn.known_page, s tidemark.subscription, page_limit int, server text) returns boolean
 language sql immutable as $$
   select k.at_id = s.at_id and k.size <= page_limit and k.server = server and s.from_id < k.first_id
-    and tidemark.is_complete(s, k.last_id)
+    and tidemark_fn.is_complete(s, k.last_id)
+$$;
+
+-- The subscription, past the messages that are gone or about to go: the lower bounds of the ids still to come.
+create function tidemark_fn.past_gone(s tidemark.subscription, gone bigint) returns tidemark.subscription
+language plpgsql immutable as $$
+begin
+  if s.from_id < gone or s.next_id < gone or gone > any(s.late_ids) or gone > any(s.open_ids) then
+    s.late_ids := array(select greatest(l.id, gone) from unnest(s.late_ids) with ordinality as l (id, place) order by l.place);
+    s.open_ids := array(select greatest(o.id, gone) from unnest(s.open_ids) with ordinality as o (id, place) order by o.place);
+    s.from_id := greatest(s.from_id, gone);
+    s.next_id := greatest(s.next_id, gone);
+  end if;
+  return s;
+end
+$$;
+
+-- The cursor lies ahead of what the database knows: of the transactions it has had, or of the ids it has handed out. Claimed
+-- from there, whatever is published until it catches up would be taken for seen. repair() places it anew.
+create function tidemark_fn.is_ahead(s tidemark.subscription) returns boolean
+language sql volatile as $$
+  select pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot()) or s.to_id > tidemark_fn.last_id(s.topic_id)
+$$;
+
+-- What changes whenever the server may have lost its newest commits, which hand out ids and transaction ids anew: a start of
+-- the server, a failover to another one, a restored folder (the start), and a recovery from the crash of one of its
+-- processes, which is no start (the statistics begin anew). With the transaction that wrote the topic's row, also a
+-- topic that was loaded from a dump. Costs about 2 us.
+create function tidemark_fn.incarnation() returns text
+language sql volatile as $$
+  select extract(epoch from pg_postmaster_start_time()) || '/'
+    || coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0)
 $$;

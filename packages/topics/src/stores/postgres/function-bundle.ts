@@ -1,0 +1,41 @@
+import { checksumOf } from '../migration-checksums.ts'
+import { BUNDLE_DIGITS } from './schema-name.ts'
+import { sqlFile } from './sql-file.ts'
+
+/**
+ * All functions of this version, one file a concept, installed together as one bundle in a schema of their own. The bundle is
+ * identified by its hash, so that two versions of the program can work on the same tables during a rolling deployment.
+ *
+ * The types come first and the mark that the bundle is complete last; the order of the others does not matter, because bodies
+ * are not checked at the installation (a test checks them).
+ */
+const FILES = [
+  'types',
+  'common',
+  'cursor',
+  'page',
+  'claim',
+  'expire',
+  'settle',
+  'subscribe',
+  'watermark',
+  'heartbeat',
+  'dead-groups',
+  'zombies',
+  'partitions',
+  'clean-up',
+  'tracking',
+  'switch-tracking',
+  'backfill',
+  'inspection',
+  'browse',
+  'admin',
+  'repair',
+  'bundle',
+]
+
+/** The text of the bundle, for `inSchemas`. */
+export const FUNCTIONS = FILES.map(name => sqlFile(`./functions/${name}.sql`)).join('\n')
+
+/** Of the text, however its lines end. */
+export const BUNDLE_HASH = checksumOf(FUNCTIONS).slice(0, BUNDLE_DIGITS)

@@ -1,0 +1,287 @@
+-- Settles leases. Locks leases only, one after another in the order of their tokens, and never the subscription: a claim
+-- locks the subscription and then skips leases that are locked, so the two can't wait for each other. Messages that were not
+-- acknowledged become retry rows, and past their attempts dead letters.
+
+-- Moves these retry rows to the dead letters.
+create function tidemark_fn.bury(s tidemark.subscription, ids bigint[]) returns void
+language plpgsql volatile as $$
+declare
+  found_ids bigint[];
+  found_xids xid8[];
+begin
+  -- Here and below a group's retries are asked for with `(select s.id)`, a value that the planner does not know: where it
+  -- believes that this group has hardly any, every index seems as good as the key, and each look-up read all of them.
+  select array_agg(r.id), array_agg(r.xid) into found_ids, found_xids
+  from tidemark.retry as r
+  where r.subscription_id = (select s.id) and r.id = any(ids);
+  if found_ids is null then
+    return;
+  end if;
+
+  -- One that is gone from the log leaves no letter.
+  execute format(
+    'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, salt, created_at, key, type, headers, '
+    'given_message_id, payload, attempts, version, error, history) '
+    'select %s, %s, %L, m.id, m.salt, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, r.version, '
+    'jsonb_build_object(''name'', r.history -> -1 -> ''name'', ''message'', r.history -> -1 -> ''message''), r.history '
+    -- the limit makes the planner look each one up, whatever it believes about the table
+    'from (%s) as m cross join lateral (select * from tidemark.retry as x where x.subscription_id = (select %s) and x.id = m.id limit 1) as r',
+    s.topic_id, s.id, s.group_name, tidemark_fn.rows_query(s.topic_id, found_xids, found_ids), s.id);
+
+  delete from tidemark.retry as r
+  where r.subscription_id = (select s.id) and r.id = any(ids);
+end
+$$;
+
+-- These slots of a live lease failed: to be tried again when due or, out of attempts, buried. Returns the buried slots.
+-- `pieces`: of suspects, a piece for each slot, null for those that are leased alone.
+create function tidemark_fn.fail_slots(
+  s tidemark.subscription, l tidemark.lease, slots int[], dues timestamptz[], errors jsonb[], max_attempts int,
+  p_suspect boolean, pieces uuid[]
+) returns int[]
+language plpgsql volatile as $$
+declare
+  at_ms bigint := tidemark_fn.now_ms();
+  xids xid8[];
+  ids bigint[];
+  dead_slots int[];
+  dead_ids bigint[];
+begin
+  if cardinality(slots) = 0 then
+    return '{}';
+  end if;
+  if l.kind = 'page' then
+    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
+      into xids, ids;
+    insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, piece, history)
+    select s.id, ids[f.slot + 1], xids[f.slot + 1], 1, 1, f.due, p_suspect, f.piece,
+      jsonb_build_array(f.error || jsonb_build_object('attempt', 1, 'at', at_ms))
+    from unnest(slots, dues, errors, pieces) as f (slot, due, error, piece)
+    -- what somebody deleted from the log by hand is settled
+    where ids[f.slot + 1] is not null;
+    if max_attempts <= 1 then
+      dead_slots := slots;
+      select array_agg(ids[slot + 1]) into dead_ids from unnest(slots) as slot;
+    end if;
+  else
+    with failed as (
+      update tidemark.retry as r
+      set token = null, slot = null, due_at = f.due, suspect = p_suspect, piece = f.piece,
+        history = r.history || jsonb_build_array(f.error || jsonb_build_object('attempt', r.attempts, 'at', at_ms))
+      -- The token comes with each slot: with a constant the planner, which believes that few rows have it, compared each
+      -- row of a page with each slot.
+      from unnest(array_fill(l.token, array[cardinality(slots)]), slots, dues, errors, pieces)
+        as f (token, slot, due, error, piece)
+      where r.token = f.token and r.slot = f.slot
+      returning f.slot, r.id, r.attempts
+    )
+    select array_agg(f.slot), array_agg(f.id) into dead_slots, dead_ids
+    from failed as f
+    where f.attempts >= max_attempts;
+  end if;
+  if dead_ids is null then
+    return '{}';
+  end if;
+  perform tidemark_fn.bury(s, dead_ids);
+  return dead_slots;
+end
+$$;
+
+-- These slots of a live lease were never tried: due at once, and the claim doesn't count.
+create function tidemark_fn.release_slots(s tidemark.subscription, l tidemark.lease, slots int[]) returns void
+language plpgsql volatile as $$
+declare
+  xids xid8[];
+  ids bigint[];
+begin
+  if cardinality(slots) = 0 then
+    return;
+  end if;
+  if l.kind = 'page' then
+    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
+      into xids, ids;
+    insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
+    select s.id, ids[slot + 1], xids[slot + 1], 0, 1, clock_timestamp(), false, '[]'
+    from unnest(slots) as slot
+    where ids[slot + 1] is not null;
+  else
+    update tidemark.retry as r
+    set token = null, slot = null, due_at = clock_timestamp(), attempts = r.attempts - 1
+    where r.token = l.token and r.slot = any(slots);
+  end if;
+end
+$$;
+
+create function tidemark_fn.open_slots(l tidemark.lease) returns int[]
+language sql stable as $$
+  select array(
+    select slot from generate_series(0, l.size - 1) as slot
+    where l.settled is null or get_bit(l.settled, slot) = 0
+  )
+$$;
+
+-- The messages in these slots of a lease, in the order of the slots.
+create function tidemark_fn.slot_ids(s tidemark.subscription, l tidemark.lease, slots int[]) returns bigint[]
+language plpgsql volatile as $$
+declare
+  ids bigint[];
+begin
+  if cardinality(slots) = 0 then
+    return '{}';
+  end if;
+  if l.kind = 'page' then
+    execute format('select array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l)) into ids;
+    return array(select ids[slot + 1] from unnest(slots) with ordinality as u (slot, place) order by place);
+  end if;
+  return array(
+    select r.id
+    from unnest(slots) with ordinality as u (slot, place)
+    -- the limit makes the planner look each one up, whatever it believes about the table
+    cross join lateral (select x.id from tidemark.retry as x where x.token = (select l.token) and x.slot = u.slot limit 1) as r
+    order by u.place
+  );
+end
+$$;
+
+-- One lease: { token, size, maxAttempts, acks: [slot] | null for all, nacks: [{ slot, delayMs, error }], releases: [slot] }
+-- Gives { stale, deadLettered, finished, unknown, topic: id where something became due }, and in a topic with reference tracking
+-- what the group has completed by it.
+create function tidemark_fn.settle_one(p jsonb, out result jsonb, out topic int, out group_bit int, out completed bigint[])
+language plpgsql volatile as $$
+declare
+  l tidemark.lease;
+  s tidemark.subscription;
+  unsettled int[];
+  acks int[];
+  releases int[];
+  nack_slots int[];
+  dues timestamptz[];
+  errors jsonb[];
+  dead int[];
+  nack_ids bigint[];
+  slot int;
+  bits varbit;
+  done boolean;
+begin
+  completed := '{}';
+  select * into l from tidemark.lease as x where x.token = (p ->> 'token')::uuid for update;
+  if not found then
+    l.size := (p ->> 'size')::int;
+  end if;
+  acks := case when p -> 'acks' = 'null' then array(select generate_series(0, l.size - 1))
+    else tidemark_fn.int_array(p -> 'acks') end;
+  releases := tidemark_fn.int_array(p -> 'releases');
+  if l.done_at is not null then
+    result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', '[]'::jsonb, 'finished', true);
+    return;
+  end if;
+  unsettled := tidemark_fn.open_slots(l);
+  select * into s from tidemark.subscription as x where x.id = l.subscription_id;
+  if s.id is null or l.expired_at is not null then
+    result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
+      select x from unnest(unsettled) as x
+      where x = any(acks) or x = any(releases) or exists (
+        select from jsonb_array_elements(p -> 'nacks') as n where (n ->> 'slot')::int = x
+      ) order by x
+    )));
+    return;
+  end if;
+
+  -- A slot that is named twice is settled as the first says: an ack before a nack before a release.
+  acks := array(select x from unnest(unsettled) as x where x = any(acks));
+  select coalesce(array_agg(n.slot), '{}'), coalesce(array_agg(clock_timestamp() + n.delay * interval '1 millisecond'), '{}'),
+    coalesce(array_agg(n.error), '{}')
+  into nack_slots, dues, errors
+  from (
+    select distinct on (1) (e ->> 'slot')::int as slot, (e ->> 'delayMs')::float8 as delay, e -> 'error' as error
+    from jsonb_array_elements(p -> 'nacks') as e
+  ) as n
+  where n.slot = any(unsettled) and not n.slot = any(acks);
+  releases := array(select x from unnest(unsettled) as x where x = any(releases) and not x = any(acks) and not x = any(nack_slots));
+
+  if s.bit is not null then
+    completed := tidemark_fn.slot_ids(s, l, acks);
+    nack_ids := tidemark_fn.slot_ids(s, l, nack_slots);
+  end if;
+  if l.kind = 'retry' then
+    delete from tidemark.retry as r where r.token = l.token and r.slot = any(acks);
+  end if;
+  dead := tidemark_fn.fail_slots(s, l, nack_slots, dues, errors, (p ->> 'maxAttempts')::int, false, null);
+  perform tidemark_fn.release_slots(s, l, releases);
+
+  done := cardinality(unsettled) = cardinality(acks) + cardinality(nack_slots) + cardinality(releases);
+  bits := coalesce(l.settled, repeat('0', l.size)::varbit);
+  if not done then
+    foreach slot in array acks || nack_slots || releases loop
+      bits := set_bit(bits, slot, 1);
+    end loop;
+  end if;
+  update tidemark.lease as x
+  set settled = bits, done_at = case when done then clock_timestamp() end
+  where x.token = l.token;
+  result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', to_jsonb(dead), 'finished', done,
+    'topic', case when cardinality(releases) > 0 then s.topic_id end);
+  if s.bit is not null then
+    topic := s.topic_id;
+    group_bit := s.bit;
+    completed := completed || array(select nack_ids[array_position(nack_slots, d)] from unnest(dead) as d);
+  end if;
+end
+$$;
+
+-- `p_done` are leases of which every slot is acknowledged, the common case: one statement for all that are page leases
+-- and live. The rest, and what of those was not so simple, one by one. Returns the results of these, by token; a token
+-- that is not among them is done.
+create function tidemark_fn.settle(p_done uuid[], p_rest jsonb) returns jsonb
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  done uuid[];
+  results jsonb := '{}';
+  rest jsonb;
+  one record;
+  tracked uuid[];
+  topics int[] := '{}';
+  ids bigint[] := '{}';
+  bits bigint[] := '{}';
+begin
+  with settled as (
+    update tidemark.lease as l
+    set done_at = clock_timestamp()
+    where l.token = any(p_done) and l.kind = 'page' and l.done_at is null and l.expired_at is null
+    returning l.token
+  )
+  select coalesce(array_agg(token), '{}') into done from settled;
+  -- Read when the leases are locked: a group that has ended gives up its bit under their locks, and another may get it.
+  select array_agg(l.token) into tracked
+  from tidemark.lease as l
+  join tidemark.subscription as s on s.id = l.subscription_id
+  where l.token = any(done) and s.bit is not null;
+  if tracked is not null then
+    select p.topics, p.ids, p.bits into topics, ids, bits from tidemark_fn.page_bits(tracked) as p;
+  end if;
+
+  for rest in
+    select e from jsonb_array_elements(p_rest) as e
+    where not (e ->> 'token')::uuid = any(done)
+    order by e ->> 'token'
+  loop
+    select * into one from tidemark_fn.settle_one(rest);
+    results := results || jsonb_build_object(rest ->> 'token', one.result);
+    if cardinality(one.completed) > 0 then
+      topics := topics || array_fill(one.topic, array[cardinality(one.completed)]);
+      ids := ids || one.completed;
+      bits := bits || array_fill(1::bigint << one.group_bit, array[cardinality(one.completed)]);
+    end if;
+  end loop;
+  -- last, and all at once: rows that several settlements share are locked in one order
+  if cardinality(ids) > 0 then
+    perform tidemark_fn.complete_all(topics, ids, bits);
+  end if;
+  return results;
+end
+$$;

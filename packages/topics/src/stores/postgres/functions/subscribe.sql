@@ -1,0 +1,182 @@
+-- How a group's subscription begins and ends, and where its cursor is placed.
+
+-- The group's subscription, made at a start position if it is new. Two processes that subscribe at once both get it.
+--   now        from = to = the present: what is in progress commits after it, and is delivered
+--   beginning  from = a snapshot that sees nothing
+--   since      from the beginning, less the messages created before; the first id of interest spares the old partitions
+--   message    from the beginning, placed just before that message
+-- In a topic with reference tracking the live stream begins now, and a backfill of what lies between is begun; `full_up` says
+-- that the bitmaps have no place for the group. No subscription: the topic is a queue and the group has a name, or the other
+-- way round. Of what lies between, the newest p_limit; `skipped` counts the others.
+create function tidemark_fn.subscribe(
+  p_topic int, p_group text, p_from text, p_since timestamptz, p_id bigint,
+  p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
+  out subscription tidemark.subscription, out created boolean, out full_up boolean, out skipped bigint
+)
+language plpgsql volatile as $$
+declare
+  floor bigint;
+  until pg_snapshot;
+  ceiling bigint;
+  first_id bigint := 0;
+  start pg_snapshot;
+  bounds bigint[];
+  by_reference boolean;
+  is_queue boolean;
+  group_bit int;
+begin
+  created := false;
+  full_up := false;
+  skipped := 0;
+  select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  if found then
+    return;
+  end if;
+  -- A partition whose drop is being decided is not to be begun on: claims find out by the topic's gone_id.
+  perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
+  floor := tidemark_fn.last_id(p_topic);
+  -- Two that subscribe at once, or one and a switch of the tracking, come one after the other.
+  select t.config ->> 'tracking' = 'reference', t.semantics = 'queue' into by_reference, is_queue
+  from tidemark.topic as t where t.id = p_topic for no key update;
+  if is_queue <> (p_group = '') then
+    return;
+  end if;
+  if by_reference then
+    group_bit := tidemark_fn.free_bit(p_topic);
+    full_up := group_bit is null;
+    if full_up then
+      return;
+    end if;
+  end if;
+  until := tidemark_fn.take_snapshot(pg_current_xact_id());
+  ceiling := tidemark_fn.last_id(p_topic);
+  start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
+  if p_since is not null then
+    first_id := tidemark_fn.id_before(p_topic, p_since, ceiling);
+  end if;
+  bounds := tidemark_fn.id_bounds(p_topic, until);
+  insert into tidemark.subscription as s (topic_id, group_name, bit, window_from, window_to, late_ids, open_ids, from_id, next_id,
+    seen_id, to_id, at_id, since, start_from, start_to, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses,
+    backfill_limit)
+  values (p_topic, p_group, group_bit, start, until, case when p_from = 'now' then bounds else '{}' end, bounds,
+    case when p_from = 'now' then floor else first_id end, floor, case when p_from = 'now' then ceiling else 0 end, ceiling,
+    coalesce(p_id - 1, 0), p_since, start, until, coalesce(p_id - 1, 0), p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
+  on conflict (topic_id, group_name) do nothing
+  returning s.* into subscription;
+  created := found;
+  if not created then
+    select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  elsif by_reference and p_from <> 'now' then
+    skipped := tidemark_fn.begin_backfill((subscription).id, start, case when p_id is null then start else until end,
+      coalesce(p_id - 1, 0), p_since, first_id, p_scope, p_limit, p_settings, false);
+  elsif p_limit is not null then
+    skipped := tidemark_fn.keep_newest(subscription, p_limit);
+    -- What it was placed after was never for this group.
+    update tidemark.subscription as s
+    set start_from = s.window_from, start_to = s.window_to, start_id = s.at_id
+    where s.id = (subscription).id;
+  end if;
+end
+$$;
+
+-- The group's cursor at the present, or as far on as leaves the newest `keep` messages. Returns it, and what it passes over.
+create function tidemark_fn.pass_over(inout s tidemark.subscription, p_keep bigint, out passed bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  everything constant int := 2147483647;
+  until pg_snapshot;
+  ahead tidemark.subscription;
+  here bigint;
+  there bigint;
+  rest bigint;
+begin
+  until := tidemark_fn.take_snapshot(pg_current_xact_id());
+  -- This transaction has its id since it locked the subscription, so only an older bound of the ids to come is sure.
+  ahead := tidemark_fn.next_window(s, until, s.next_id, tidemark_fn.last_id(s.topic_id));
+  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', s, everything)) into here;
+  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', ahead, everything)) into there;
+  passed := greatest(0, here + there - p_keep);
+  if passed = 0 then
+    return;
+  end if;
+  rest := passed;
+  if rest >= here then
+    s := ahead;
+    rest := rest - here;
+  end if;
+  if rest > 0 then
+    execute format('select id from (%s) as w offset %s limit 1', tidemark_fn.window_query('xid, id', s, everything), rest - 1)
+      into s.at_id;
+  end if;
+end
+$$;
+
+-- Places the group's cursor so that no more than the newest p_keep messages wait for it. Returns how many it passes over.
+create function tidemark_fn.keep_newest(s tidemark.subscription, p_keep bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  place record;
+begin
+  select * into place from tidemark_fn.pass_over(s, p_keep);
+  if place.passed > 0 then
+    update tidemark.subscription as x
+    set window_from = (place.s).window_from, window_to = (place.s).window_to, late_ids = (place.s).late_ids,
+      open_ids = (place.s).open_ids, from_id = (place.s).from_id, next_id = (place.s).next_id, seen_id = (place.s).seen_id,
+      to_id = (place.s).to_id, at_id = (place.s).at_id, moved_at = clock_timestamp()
+    where x.id = s.id;
+  end if;
+  return place.passed;
+end
+$$;
+
+-- Of a topic that was never published to.
+create function tidemark_fn.remove_groups(p_topic int) returns void
+language plpgsql volatile as $$
+begin
+  perform from tidemark.subscription as s where s.topic_id = p_topic order by s.id for update;
+  delete from tidemark.lease as l using tidemark.subscription as s where s.id = l.subscription_id and s.topic_id = p_topic;
+  delete from tidemark.retry as r using tidemark.subscription as s where s.id = r.subscription_id and s.topic_id = p_topic;
+  delete from tidemark.subscription as s where s.topic_id = p_topic;
+end
+$$;
+
+-- Gives the status that forbids it; null where it is gone now.
+create function tidemark_fn.remove_subscription(p_id int) returns text
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  tokens uuid[];
+begin
+  select * into s from tidemark.subscription as x where x.id = p_id for update;
+  if not found then
+    return null;
+  end if;
+  if s.status not in ('DEAD', 'CANCELLED') then
+    return s.status;
+  end if;
+  -- Its bit is not given out again before it is wiped from every row that is kept.
+  if s.bit is not null then
+    insert into tidemark.bit_wipe (topic_id, bit, next_id, last_id, ended_xid)
+    values (s.topic_id, s.bit, 0, tidemark_fn.last_id(s.topic_id), coalesce(s.ended_xid, pg_current_xact_id()))
+    on conflict do nothing;
+  end if;
+  -- In the order of settlements; one under way is waited for.
+  -- Live and ended ones have an index each; locked together, in the order that settlements lock them in.
+  tokens := array(
+    select l.token from tidemark.lease as l where l.subscription_id = p_id and l.done_at is null and l.expired_at is null
+    union all
+    select l.token from tidemark.lease as l
+    where l.subscription_id = p_id and (l.done_at is not null or l.expired_at is not null)
+  );
+  perform from tidemark.lease as l where l.token = any(tokens) order by l.token for update;
+  delete from tidemark.lease as l where l.token = any(tokens);
+  delete from tidemark.retry as r where r.subscription_id = p_id;
+  delete from tidemark.subscription as x where x.id = p_id;
+  return null;
+end
+$$;

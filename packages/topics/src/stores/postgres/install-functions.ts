@@ -1,0 +1,95 @@
+import { DatabaseReadOnlyError } from '../../errors.ts'
+import type { Database, PooledSession } from './database.ts'
+import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
+import { bundlePrefix, quoteIdentifier } from './schema-name.ts'
+
+/** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
+const KEPT_UNUSED = "interval '7 days'"
+/** How often a process notes that it uses its bundle. */
+const NOTED_EVERY = "interval '1 hour'"
+
+/** The bundle was installed completely, and for these very tables (see functions/bundle.sql). */
+const IS_COMPLETE = `exists (
+    select from pg_proc as p
+    join pg_namespace as f on f.oid = p.pronamespace
+    join pg_class as c on c.reltype = p.proargtypes[0]
+    join pg_namespace as t on t.oid = c.relnamespace
+    where f.nspname = $1 and p.proname = 'belongs_to' and t.nspname = $2 and c.relname = 'namespace'
+  )`
+
+const LOOK = `select ${IS_COMPLETE} as is_there`
+
+const FIND = `
+  select ${IS_COMPLETE} and b.hash is not null as is_there, b.last_used_at < clock_timestamp() - ${NOTED_EVERY} as is_due
+  from (select $3 as hash) as own
+  left join tidemark.function_bundle as b on b.hash = own.hash`
+
+const NOTE = 'update tidemark.function_bundle set last_used_at = clock_timestamp() where hash = $1'
+
+const RECORD = `
+  insert into tidemark.function_bundle as b (hash) values ($1)
+  on conflict (hash) do update
+  set installed_at = clock_timestamp(), last_used_at = clock_timestamp()`
+
+/** Bundles that nobody has used for long, and what is left of a namespace that was dropped by hand. Only what is ours to drop. */
+const UNUSED = `
+  select n.nspname as schema, b.hash
+  from pg_namespace as n
+  left join tidemark.function_bundle as b on n.nspname = $1 || b.hash
+  where starts_with(n.nspname, $1) and n.nspname <> $2 and pg_has_role(n.nspowner, 'usage')
+    and (b.hash is null or b.last_used_at < clock_timestamp() - ${KEPT_UNUSED})`
+
+const FORGET = `
+  delete from tidemark.function_bundle
+  where hash = $1 and last_used_at < clock_timestamp() - ${KEPT_UNUSED}`
+
+/** Looks only. The tables need not be there. */
+export async function areFunctionsInstalled(database: Database): Promise<boolean> {
+  const [row] = await database.query(LOOK, [database.functions, database.schema])
+  return row?.is_there === 't'
+}
+
+/** Notes that this process uses its bundle, so that it is kept. False where the bundle is not there: install it. */
+export async function useFunctions(database: Database): Promise<boolean> {
+  const [row] = await database.query(database.sql(FIND), [database.functions, database.schema, BUNDLE_HASH])
+  if (row?.is_there !== 't') return false
+  if (row.is_due === 't') await database.query(database.sql(NOTE), [BUNDLE_HASH]).catch(unlessReadOnly)
+  return true
+}
+
+/** A replica may be looked into; who writes to the primary keeps the bundle. */
+function unlessReadOnly(error: unknown): void {
+  if (!(error instanceof DatabaseReadOnlyError)) throw error
+}
+
+/** In the transaction that holds the lock of the migrations. */
+export async function installFunctions(database: Database, client: PooledSession): Promise<void> {
+  const { rows } = await client.query<{ is_there: boolean }>(LOOK, [database.functions, database.schema])
+  if (!rows[0]?.is_there) await client.query(installation(database))
+  await client.query(database.sql(RECORD), [BUNDLE_HASH])
+  await dropUnused(database, client)
+}
+
+/** One text without parameters, to be run in a transaction. What an earlier attempt left is replaced. */
+export function installation(database: Pick<Database, 'functions' | 'sql'>): string {
+  const schema = quoteIdentifier(database.functions)
+  return `
+    drop schema if exists ${schema} cascade;
+    create schema ${schema};
+    set local check_function_bodies = off;
+    ${database.sql(FUNCTIONS)}`
+}
+
+/** Schemas of bundles that no version in use needs any more. In the transaction that holds the lock of the migrations. */
+async function dropUnused(database: Database, client: PooledSession): Promise<void> {
+  const prefix = bundlePrefix(database.schema)
+  const { rows } = await client.query<{ schema: string; hash: string | null }>(database.sql(UNUSED), [
+    prefix,
+    database.functions,
+  ])
+  for (const { schema, hash } of rows) {
+    // A process that has come back to it in this moment keeps it.
+    if (hash !== null && (await client.query(database.sql(FORGET), [hash])).rowCount === 0) continue
+    await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`)
+  }
+}
