@@ -4,7 +4,13 @@ import { DATABASE, databaseOf } from '../database.ts'
 import { EXIT } from '../exit-codes.ts'
 import { table } from '../output/table.ts'
 
-type Versions = { readonly what: string; readonly found: number; readonly newest: number }
+type Versions = {
+  readonly what: string
+  readonly found: number
+  readonly newest: number
+  /** What this version calls in the database is there. */
+  readonly hasFunctions: boolean
+}
 
 export const migrate: Command = {
   name: 'migrate',
@@ -28,12 +34,17 @@ export const migrate: Command = {
     const looking =
       address === undefined ? topics(databaseOf(given, surroundings), looksOnly) : indexes(address, looksOnly)
     const versions = await surroundings.output.liveLine().during(looksOnly ? 'looking' : 'migrating', looking)
-    const isBehind = versions.some(({ found, newest }) => found !== newest)
+    const isBehind = versions.some(({ found, newest, hasFunctions }) => found !== newest || !hasFunctions)
     const didSomething = isBehind && !looksOnly
     surroundings.output.result({ migrated: didSomething, versions }, () => [
       ...table(
-        ['schema', 'version', 'newest'],
-        versions.map(({ what, found, newest }) => [what, found === 0 ? 'none' : String(found), newest]),
+        ['schema', 'version', 'newest', 'functions'],
+        versions.map(({ what, found, newest, hasFunctions }) => [
+          what,
+          found === 0 ? 'none' : String(found),
+          newest,
+          hasFunctions ? 'installed' : 'missing',
+        ]),
       ),
       didSomething ? 'upgraded' : isBehind ? 'an upgrade is required' : 'up to date',
     ])
@@ -45,12 +56,13 @@ async function topics(
   { url, namespace }: { readonly url: string; readonly namespace: string },
   looksOnly: boolean,
 ): Promise<Versions[]> {
-  const found: SchemaVersions = await (looksOnly ? schemaVersions : migrateNamespace)(url, { namespace })
-  return [{ what: `namespace '${namespace}' at ${found.location}`, found: found.found, newest: found.newest }]
+  const versions: SchemaVersions = await (looksOnly ? schemaVersions : migrateNamespace)(url, { namespace })
+  const { location, found, newest, hasFunctions } = versions
+  return [{ what: `namespace '${namespace}' at ${location}`, found, newest, hasFunctions }]
 }
 
 async function indexes(address: string, looksOnly: boolean): Promise<Versions[]> {
   const { indexVersions, migrateIndexes } = await import('@tidemark/pipeline')
   const found = await (looksOnly ? indexVersions : migrateIndexes)(address)
-  return found.map(({ runId, ...versions }) => ({ what: `index of run ${runId}`, ...versions }))
+  return found.map(({ runId, ...versions }) => ({ what: `index of run ${runId}`, ...versions, hasFunctions: true }))
 }

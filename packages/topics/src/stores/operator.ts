@@ -7,6 +7,8 @@ export type SchemaVersions = {
   /** 0: there was none. */
   readonly found: number
   readonly newest: number
+  /** The functions that this version calls were there. Always so on SQLite, which has none. */
+  readonly hasFunctions: boolean
 }
 
 export type Diagnosis = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HeartbeatError, SubscriptionGoneError, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { functionsSchema } from '../postgres/functions-schema.ts'
 import { collect, eventsOf, Gate, happened, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
@@ -249,7 +250,7 @@ async function breakHeartbeats(database: TestDatabase): Promise<AsyncDisposable 
   await database.execute({
     sqlite: `create trigger broken before update of last_heartbeat_at on tidemark_subscription
       begin select raise(abort, 'no heartbeats today'); end`,
-    postgres: 'alter function tidemark.heartbeat rename to no_heartbeat',
+    postgres: `alter function ${functionsSchema()}.heartbeat rename to no_heartbeat`,
   })
   let isBroken = true
   const mend = async () => {
@@ -257,7 +258,7 @@ async function breakHeartbeats(database: TestDatabase): Promise<AsyncDisposable 
     isBroken = false
     await database.execute({
       sqlite: 'drop trigger broken',
-      postgres: 'alter function tidemark.no_heartbeat rename to heartbeat',
+      postgres: `alter function ${functionsSchema()}.no_heartbeat rename to heartbeat`,
     })
   }
   return { mend, [Symbol.asyncDispose]: mend }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Logger, NoSubscriptionsError, PayloadTooLargeError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { functionsSchema } from '../postgres/functions-schema.ts'
 import { collect, consume, eventsOf, happened } from './consuming.ts'
 import { SHARED_STORES, STORES, type Statement, type TestDatabase } from './stores.ts'
 
@@ -19,16 +20,16 @@ const BROKEN: Record<'write' | 'claim' | 'settle', { take: Statement; give: Stat
   claim: {
     take: {
       sqlite: "create trigger broken before insert on tidemark_lease begin select raise(abort, 'no'); end",
-      postgres: 'alter function tidemark.claim rename to gone',
+      postgres: `alter function ${functionsSchema()}.claim rename to gone`,
     },
-    give: { sqlite: 'drop trigger broken', postgres: 'alter function tidemark.gone rename to claim' },
+    give: { sqlite: 'drop trigger broken', postgres: `alter function ${functionsSchema()}.gone rename to claim` },
   },
   settle: {
     take: {
       sqlite: "create trigger broken before update of done_at on tidemark_lease begin select raise(abort, 'no'); end",
-      postgres: 'alter function tidemark.settle rename to gone',
+      postgres: `alter function ${functionsSchema()}.settle rename to gone`,
     },
-    give: { sqlite: 'drop trigger broken', postgres: 'alter function tidemark.gone rename to settle' },
+    give: { sqlite: 'drop trigger broken', postgres: `alter function ${functionsSchema()}.gone rename to settle` },
   },
 }
 

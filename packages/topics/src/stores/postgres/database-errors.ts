@@ -77,6 +77,16 @@ const MISSING = new Set(['42P01', '42883', '42704', '42703', '3F000', '0A000', '
 
 export const mayBeGone = (error: unknown): boolean => MISSING.has(codeOf(error))
 
+/** The functions of this version were missing, and are there again. What missed them was undone. */
+export class FunctionsRestoredError extends DatabaseError {
+  constructor(location: string, cause: unknown) {
+    super(
+      `The functions of this version were missing at ${location}, and have been installed again. Repeat the call`,
+      cause,
+    )
+  }
+}
+
 /** Two transactions that got in each other's way; the server undid this one. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 

@@ -4,7 +4,7 @@ import { ClosedError, ConfigError, DatabaseUnreachableError } from '../../errors
 import { withTimeout } from '../../with-timeout.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
 import type { Expected, PoolUse } from '../store.ts'
-import { isTransient, mapError, mayBeGone } from './database-errors.ts'
+import { FunctionsRestoredError, isTransient, mapError, mayBeGone } from './database-errors.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
 import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
@@ -60,6 +60,8 @@ export class Database {
   keepsSessions = false
   /** Called whenever a connection turns out to be lost: the server may come back without its newest commits. */
   onLostConnection: () => void = () => {}
+  /** Called where a statement may miss the functions of this version: true where they were missing and are back. */
+  restoreFunctions: () => Promise<boolean> = async () => false
   /** Of the namespace, once it is open; an operator's own look needs none. */
   incarnation: string | undefined
   readonly guard = new NamespaceGuard()
@@ -162,6 +164,7 @@ export class Database {
   async explain(error: unknown, limitMs = this.statementTimeoutMs): Promise<unknown> {
     try {
       if (mayBeGone(error)) await this.requireNamespace()
+      if (mayBeGone(error) && (await this.restoreFunctions())) return new FunctionsRestoredError(this.location, error)
     } catch (gone) {
       return gone
     }
@@ -253,7 +256,17 @@ export class Database {
     return session
   }
 
-  #query(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
+  /** The server has undone a statement that missed its functions: once they are back it is sent again. */
+  async #query(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
+    try {
+      return await this.#send(config, limitMs)
+    } catch (error) {
+      if (error instanceof FunctionsRestoredError) return await this.#send(config, limitMs)
+      throw error
+    }
+  }
+
+  #send(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
     if (this.#expected.getStore() !== undefined)
       return this.transaction(async session => (await session.query<Row>(config)).rows, limitMs)
     return this.#run(async () => (await this.#lend(session => session.query<Row>(config), limitMs)).rows)

@@ -1,6 +1,7 @@
 import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
 import type { Database, Row } from './database.ts'
+import { areFunctionsInstalled } from './install-functions.ts'
 import { Listener } from './listener.ts'
 import { findSchema, NEWEST, OLDEST_SERVER } from './migrate.ts'
 import { WakeUps } from './wake-ups.ts'
@@ -26,7 +27,8 @@ export async function diagnose(database: Database): Promise<Diagnosis> {
     return { findings, usable: false }
   }
   const { version, isPreRelease } = await findSchema(database)
-  const isUsable = version === NEWEST && !isPreRelease
+  const isCurrent = version === NEWEST && !isPreRelease
+  const hasFunctions = isCurrent && (await areFunctionsInstalled(database))
   const findings = [
     ok('reachable', database.location),
     ...serverFindings(server ?? {}),
@@ -34,9 +36,10 @@ export async function diagnose(database: Database): Promise<Diagnosis> {
     // A replica takes no notifications.
     ...(server?.replica === 't' ? [] : [await listenFinding(database)]),
     isPreRelease ? preReleaseFinding() : schemaFinding(version, NEWEST),
-    ...(isUsable ? [await clusterFinding(database)] : []),
+    ...(isCurrent ? [functionsFinding(database, hasFunctions)] : []),
+    ...(hasFunctions ? [await clusterFinding(database)] : []),
   ]
-  return { findings, usable: isUsable && !findings.some(({ state }) => state === 'bad') }
+  return { findings, usable: hasFunctions && !findings.some(({ state }) => state === 'bad') }
 }
 
 function serverFindings({ version, number, replica, fsync, commits, most, used }: Row): Finding[] {
@@ -83,6 +86,13 @@ async function listenFinding(database: Database): Promise<Finding> {
   const advice =
     'connect to the server directly, or have the pooler keep sessions; until then new messages are found by looking'
   return warn('LISTEN', 'does not work: a pooler gives every transaction another connection', advice)
+}
+
+function functionsFinding({ functions }: Database, areThere: boolean): Finding {
+  if (areThere) return ok('functions', `installed in schema ${functions}`)
+  const advice =
+    "run 'tidemark migrate' of this version; a program whose user may create schemas does that when it starts"
+  return warn('functions', `those of this version are missing (schema ${functions})`, advice)
 }
 
 async function clusterFinding(database: Database): Promise<Finding> {

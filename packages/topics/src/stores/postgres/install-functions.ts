@@ -1,7 +1,7 @@
 import { DatabaseReadOnlyError } from '../../errors.ts'
 import type { Database, PooledSession } from './database.ts'
 import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
-import { bundlePrefix, quoteIdentifier } from './schema-name.ts'
+import { bundlePrefix, lockKey, quoteIdentifier } from './schema-name.ts'
 
 /** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
 const KEPT_UNUSED = "interval '7 days'"
@@ -67,7 +67,6 @@ export async function installFunctions(database: Database, client: PooledSession
   const { rows } = await client.query<{ is_there: boolean }>(LOOK, [database.functions, database.schema])
   if (!rows[0]?.is_there) await client.query(installation(database))
   await client.query(database.sql(RECORD), [BUNDLE_HASH])
-  await dropUnused(database, client)
 }
 
 /** One text without parameters, to be run in a transaction. What an earlier attempt left is replaced. */
@@ -80,16 +79,21 @@ export function installation(database: Pick<Database, 'functions' | 'sql'>): str
     ${database.sql(FUNCTIONS)}`
 }
 
-/** Schemas of bundles that no version in use needs any more. In the transaction that holds the lock of the migrations. */
-async function dropUnused(database: Database, client: PooledSession): Promise<void> {
-  const prefix = bundlePrefix(database.schema)
-  const { rows } = await client.query<{ schema: string; hash: string | null }>(database.sql(UNUSED), [
-    prefix,
-    database.functions,
-  ])
-  for (const { schema, hash } of rows) {
-    // A process that has come back to it in this moment keeps it.
-    if (hash !== null && (await client.query(database.sql(FORGET), [hash])).rowCount === 0) continue
-    await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`)
-  }
+/** Drops the bundles that no version in use needs any more. */
+export async function dropUnusedFunctions(database: Database): Promise<void> {
+  const values = [bundlePrefix(database.schema), database.functions]
+  // Nearly always there are none, and nobody needs to wait for the lock.
+  if ((await database.query(database.sql(UNUSED), values)).length === 0) return
+  await database.transaction(async client => {
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
+    const { rows } = await client.query<{ schema: string; hash: string | null }>(database.sql(UNUSED), values)
+    for (const { schema, hash } of rows) {
+      // A process that has come back to it in this moment keeps it.
+      if (hash !== null && (await client.query(database.sql(FORGET), [hash])).rowCount === 0) continue
+      await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`)
+    }
+  })
 }
+
+/** Whoever changes the schemas of a namespace holds this lock. */
+export const migrationLock = (schema: string): string => lockKey(schema, 'migrate')

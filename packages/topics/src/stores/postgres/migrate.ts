@@ -2,8 +2,8 @@ import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
 import { type Database, type PooledSession, REWRITE_TIMEOUT_MS, type Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
-import { installFunctions, useFunctions } from './install-functions.ts'
-import { lockKey, quoteIdentifier } from './schema-name.ts'
+import { installFunctions, migrationLock, useFunctions } from './install-functions.ts'
+import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 
 export const OLDEST_SERVER = 140_000
@@ -54,7 +54,7 @@ async function bringUpToDate(
   client: PooledSession,
   migrations: readonly Migration[],
 ): Promise<number> {
-  await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'migrate')])
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
   // "if not exists" alone asks for the right to create even where an administrator has made the schema.
   const { rows: there } = await client.query('select from pg_namespace where nspname = $1', [database.schema])
   if (there.length === 0) await client.query(`create schema if not exists ${quoteIdentifier(database.schema)}`)

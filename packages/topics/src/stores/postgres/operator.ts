@@ -2,8 +2,15 @@ import type { Operator } from '../operator.ts'
 import { Database } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { diagnose } from './diagnose.ts'
+import { areFunctionsInstalled, dropUnusedFunctions } from './install-functions.ts'
 import { migrate, NEWEST, schemaVersion } from './migrate.ts'
 import { repair } from './repair.ts'
+
+async function migrateAndTidy(database: Database): Promise<number> {
+  const found = await migrate(database)
+  await dropUnusedFunctions(database)
+  return found
+}
 
 /** What goes wrong is thrown, or is a finding: there is nobody to read a log. */
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
@@ -21,10 +28,13 @@ export function postgresOperator(url: string, namespace: string): Operator {
     }
   }
   const versionsBy = (find: (database: Database) => Promise<number>) =>
-    connected(async database => ({ location: database.location, found: await find(database), newest: NEWEST }))
+    connected(async database => {
+      const hasFunctions = await areFunctionsInstalled(database)
+      return { location: database.location, found: await find(database), newest: NEWEST, hasFunctions }
+    })
   return {
     versions: () => versionsBy(schemaVersion),
-    migrate: () => versionsBy(migrate),
+    migrate: () => versionsBy(migrateAndTidy),
     repair: () => connected(repair),
     diagnose: () => connected(diagnose),
   }

@@ -81,12 +81,14 @@ import { deleteTopic } from './delete-topic.ts'
 import { describeTopic } from './describe.ts'
 import { dropNamespace } from './drop-namespace.ts'
 import { topicFacts } from './facts.ts'
+import { FunctionsInUse } from './functions-in-use.ts'
 import { HeartbeatConnection } from './heartbeats.ts'
 import { horizonHolders } from './horizon.ts'
 import { readIncarnation } from './incarnations.ts'
 import { listJobs, lockJob, renewJob, unlockJob } from './jobs.ts'
 import { Listener } from './listener.ts'
 import { migrate } from './migrate.ts'
+import { postgresOperator } from './operator.ts'
 import { Partitions } from './partitions.ts'
 import { Publisher } from './publish.ts'
 import { leaseSize, readReceiptKey } from './receipts.ts'
@@ -132,7 +134,8 @@ export async function openPostgres({
     const notifies = await listener.start()
     // Notifications arrive where sessions are kept: the one proof serves both.
     database.keepsSessions = notifies
-    return new PostgresStore(database, wakeUps, listener, { notifies, rowCacheBytes })
+    const functions = new FunctionsInUse(database, () => postgresOperator(url, namespace).migrate())
+    return new PostgresStore(database, wakeUps, listener, functions, { notifies, rowCacheBytes })
   } catch (error) {
     await listener.close()
     await database.close()
@@ -153,18 +156,21 @@ class PostgresStore implements Store {
   readonly #publisher: Publisher
   readonly #claimer: Claimer
   readonly #heartbeats: HeartbeatConnection
+  readonly #functions: FunctionsInUse
   #closing: Promise<void> | undefined
 
   constructor(
     database: Database,
     wakeUps: WakeUps,
     listener: Listener,
+    functions: FunctionsInUse,
     { notifies, rowCacheBytes }: { notifies: boolean; rowCacheBytes: number },
   ) {
     this.capabilities = { networked: true, concurrentWriters: true, notifies, persistent: true }
     this.#database = database
     this.#wakeUps = wakeUps
     this.#listener = listener
+    this.#functions = functions
     this.#partitions = new Partitions(database)
     this.#pruner = new DedupePruner(database)
     this.#publisher = new Publisher(database, this.#partitions)
@@ -499,6 +505,7 @@ class PostgresStore implements Store {
       this.#wakeUps.close(),
       this.#listener.close(),
       this.#heartbeats.close(),
+      this.#functions.close(),
     ])
     await withTimeout(idle, withinMs)
     await this.#database.close(Math.max(0, until - performance.now()))

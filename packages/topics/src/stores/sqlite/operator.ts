@@ -22,11 +22,11 @@ export function sqliteOperator(path: string): Operator {
     }
   }
   return {
-    versions: async () => ({ location: path, found: foundVersion(path), newest: newestVersion() }),
+    versions: async () => ({ location: path, found: foundVersion(path), newest: newestVersion(), hasFunctions: true }),
     migrate: () =>
       connected(async connection => {
         await connection.prepareForUse()
-        return { location: path, found: await migrate(connection), newest: newestVersion() }
+        return { location: path, found: await migrate(connection), newest: newestVersion(), hasFunctions: true }
       }),
     repair: async () => {
       // Opening would make the file, and find nothing wrong with it.
