@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
+import { holdWriteLock } from '../../../testing/write-lock.ts'
 import { SILENT, serve, type TestServer } from './servers.ts'
 
 const MIB = 1024 ** 2
@@ -22,8 +22,7 @@ describe('pulls at the same time', () => {
     await using server = await serve({ topics, logger, limits: { unsentBytes: 2 * MIB } })
     await topics.publishBatch('work', [1, 2, 3, 4, 5])
     assert.equal((await server.post(PULL, { max: 1 })).body.messages.length, 1)
-    const writer = new DatabaseSync(file)
-    writer.exec('begin immediate')
+    const lock = holdWriteLock(file)
     // Each is granted half of what is left: 1 MiB, 512 KiB, 256 KiB, and then there is less than an eighth.
     const claiming = Array.from({ length: 3 }, () => server.post(PULL, { max: 1 }))
     await until(async () => (await server.get('/metrics')).text.includes('tidemark_http_open{kind="pulls"} 3'), {
@@ -32,8 +31,7 @@ describe('pulls at the same time', () => {
     const refused = await server.post(PULL, { max: 1 })
     assert.equal(refused.status, 503)
     assert.deepEqual([refused.body.code, refused.headers['retry-after']], ['TIDEMARK_UNSENT_ANSWERS', '1'])
-    writer.exec('commit')
-    writer.close()
+    lock[Symbol.dispose]()
     for (const { status, body } of await Promise.all(claiming))
       assert.deepEqual([status, body.messages.length], [200, 1])
     const rest = await server.post(PULL, { max: 10 })
