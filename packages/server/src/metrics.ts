@@ -232,9 +232,9 @@ const INDEXER_GAUGES: readonly [name: string, help: string, metric: string][] = 
 
 const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatus) => number | null][] = [
   ['budget_bytes', 'The budget at which sources pause.', disk => disk.maxBytes],
-  ['free_bytes', 'Left on the fullest of the disks.', disk => disk.freeBytes],
-  ['growth_bytes_per_second', 'Over the last minute.', disk => disk.bytesPerSecond],
-  ['seconds_left', 'Until the sources pause, at this pace.', disk => disk.secondsLeft],
+  ['free_bytes', 'Free bytes on the disk with the least free space.', disk => disk.freeBytes],
+  ['growth_bytes_per_second', 'Growth in bytes per second over the last minute.', disk => disk.bytesPerSecond],
+  ['seconds_left', 'Time until the sources pause at this growth rate.', disk => disk.secondsLeft],
   ['paused', '1 while the sources wait for room.', disk => Number(disk.paused)],
 ]
 

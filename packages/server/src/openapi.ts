@@ -9,17 +9,17 @@ export const openApiOptions: SwaggerOptions = {
       description: 'Durable topics, the pipeline built on them, and the runs that it has indexed.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The server that gave this description.' }],
+    servers: [{ url: '/', description: 'The server that returned this description.' }],
     tags: [
       { name: 'topics', description: 'Topics and their settings.' },
-      { name: 'messages', description: 'Publishing, and looking without consuming.' },
-      { name: 'pull', description: 'Consuming from programs in any language: pull, settle, extend.' },
+      { name: 'messages', description: 'Publish messages, and browse them without consuming.' },
+      { name: 'pull', description: 'Consume messages from any language: pull, settle, extend.' },
       { name: 'groups', description: 'Groups, their health and their backfills.' },
-      { name: 'claims', description: 'Messages that consumers hold.' },
-      { name: 'dead letters', description: 'Messages that are out of attempts.' },
-      { name: 'pipeline', description: 'Services and resources, and ticks from outside.' },
-      { name: 'runs', description: 'What was indexed: environment, organisms, series.' },
-      { name: 'session', description: 'Who one is here; logging a browser in and out.' },
+      { name: 'claims', description: 'Messages currently held by consumers.' },
+      { name: 'dead letters', description: 'Messages that failed every delivery attempt.' },
+      { name: 'pipeline', description: 'Services and resources of the pipeline, and ingestion of ticks.' },
+      { name: 'runs', description: 'Indexed data of runs: environment, organisms, time series.' },
+      { name: 'session', description: 'Identity of the caller; browser log-in and log-out.' },
       { name: 'server', description: 'Health, metrics, events and this description.' },
     ],
     components: {
@@ -28,15 +28,16 @@ export const openApiOptions: SwaggerOptions = {
           type: 'http',
           scheme: 'bearer',
           description:
-            'A token of the server. It has roles (read, metrics, publish, consume, operate, admin), each for all topics or for those ' +
-            'whose names begin with a text. A server without tokens serves its own machine only, and asks for none.',
+            'An access token of the server. Its roles (read, metrics, publish, consume, operate, admin) each apply ' +
+            'to all topics, or to topics with a name prefix. A server without tokens accepts local connections only ' +
+            'and requires no token.',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'tidemark_4680',
           description:
-            'For browsers: POST /api/v1/session sets it. Its name ends with the port of the server, and begins with __Host- over TLS. ' +
+            'Session cookie for browsers, set by POST /api/v1/session. Its name ends with the port of the server, and begins with __Host- over TLS. ' +
             'A write also needs the X-CSRF-Token header, with the csrf of GET /api/v1/session.',
         },
       },

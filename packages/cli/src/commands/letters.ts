@@ -64,7 +64,7 @@ export const failed: Command = {
 
 export const retry: Command = {
   name: 'letters retry',
-  summary: 'Let batches that failed be indexed again',
+  summary: 'Retry failed batches',
   arguments: [{ name: 'run' }, { name: 'key', optional: true, many: true }],
   options: {
     indexer: { value: '<name>', help: 'batches of one indexer' },

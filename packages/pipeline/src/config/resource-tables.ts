@@ -95,28 +95,28 @@ const keepRule = <const More extends object>(about: { readonly says: string } & 
 
 export const PIPELINE_OPTIONS = {
   startTimeout: duration({
-    says: 'Time after which the start of a service is given up.',
+    says: 'Maximum time for a service to start.',
     min: 1,
     default: '60s',
   }),
-  stopTimeout: duration({ says: 'Time after which the stop of a service is given up.', min: 1, default: '30s' }),
+  stopTimeout: duration({ says: 'Maximum time for a service to stop.', min: 1, default: '30s' }),
   maxDisk: size({
     says:
-      'Disk budget: size of batches, indexes, topics and saved states at which the sources pause. They go on by themselves ' +
-      'when there is room.',
+      'Disk budget: total size of batches, indexes, topics and saved states at which the sources pause. They resume ' +
+      'by themselves when space is free.',
     none: true,
     min: 1e6,
     default: 'none',
   }),
   keep: keepRule({
     says:
-      'How much of a run is kept. Batches that are older, and that every indexer has, are removed, with their ledger rows and ' +
-      'what was indexed of them. A duration goes by when a batch was written; a number counts ticks back from the last one ' +
-      'that every indexer has.',
+      'Retention of a run. Older batches that every indexer has processed are removed, with their ledger rows and ' +
+      'indexed data. A duration refers to the time a batch was written; a number of ticks is counted back from the ' +
+      'last tick that every indexer has processed.',
     default: 'forever',
   }),
   minFreeDisk: size({
-    says: 'Free disk space below which the sources pause. `0`: not looked at.',
+    says: 'Free disk space below which the sources pause. `0` disables the check.',
     min: 0,
     default: '256MB',
   }),

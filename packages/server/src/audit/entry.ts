@@ -2,7 +2,7 @@
 export const AUDIT_KINDS = ['change', 'data', 'refusal'] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
-/** unknown: the client left before it was answered. */
+/** unknown: the client disconnected before the response. */
 export const OUTCOMES = ['done', 'failed', 'refused', 'unknown'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 

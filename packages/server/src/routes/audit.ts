@@ -14,7 +14,7 @@ export const auditRoutes = (context: Context): Route[] => [
     name: 'audit',
     role: 'admin',
     summary: 'List changes and refusals with who, what, from where and the outcome, newest first',
-    says: 'The newest few thousand of each kind; the audit file of the server has all of them.',
+    says: "Returns the newest few thousand entries of each kind. The server's audit file has all of them.",
     query: strict({
       kind: Type.Optional(Type.Enum([...AUDIT_KINDS])),
       outcome: Type.Optional(Type.Enum([...OUTCOMES])),
@@ -27,7 +27,7 @@ export const auditRoutes = (context: Context): Route[] => [
     }),
     answers: {
       200: {
-        says: 'A page; next is the before of the next one',
+        says: "A page; 'next' is the value of 'before' for the next page",
         content: strict({ entries: Type.Array(AuditEntrySchema), next: nullable(Type.Integer()) }),
       },
     },

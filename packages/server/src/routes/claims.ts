@@ -22,10 +22,15 @@ export const claimRoutes = (context: Context): Route[] => [
     query: strict({
       group: Type.Optional(GroupName),
       consumer: Type.Optional(Text),
-      after: Type.Optional(Type.String({ maxLength: 64, description: 'next of the page before.' })),
+      after: Type.Optional(Type.String({ maxLength: 64, description: "Value of 'next' of the previous page." })),
       limit: Type.Optional(PageLimit),
       messages: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 1_000, default: 20, description: 'Messages named per claim, at most.' }),
+        Type.Integer({
+          minimum: 0,
+          maximum: 1_000,
+          default: 20,
+          description: 'Maximum number of messages listed per claim.',
+        }),
       ),
     }),
     answers: {

@@ -28,7 +28,7 @@ import { RUN } from './runs.ts'
 const tag = 'runs'
 const CELLS_TYPE = 'application/x-protobuf'
 
-const AfterCell = Type.Integer({ minimum: 0, description: 'With JSON: next of the page before.' })
+const AfterCell = Type.Integer({ minimum: 0, description: "JSON only: value of 'next' of the previous page." })
 
 export const environmentRoutes = (context: Context): Route[] =>
   routes(context, after => {

@@ -58,7 +58,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     name: 'live',
     role: 'metrics',
     summary: 'Check whether the process answers at all, for liveness probes',
-    says: 'Asks nothing else: a database that is away is no reason to restart this process.',
+    says: 'Checks nothing else, because restarting this process does not help when a database is unavailable.',
     answers: { 200: { says: 'Alive', content: LiveSchema } },
     handle({ reply }) {
       return reply.header('cache-control', 'no-store').send({ alive: true, uptimeMs: performance.now() - started })
@@ -73,10 +73,11 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     role: 'metrics',
     summary: 'Check whether the server can work, and why not, for readiness probes',
     says:
-      'Not ready while its database, storage or index does not answer, one of its services fails or groups claims nothing, or it closes. ' +
-      'What concerns all servers, such as a dead group or an overdue job, is among the reasons and does not block. Answers within 5 s.',
+      'Not ready while the database, storage or index does not answer, a service fails, a group is unable to claim, ' +
+      'or the server is closing. Problems that affect all servers alike, such as a dead group or an overdue job, are ' +
+      'listed as reasons but do not block. Answers within 5 s.',
     answers: {
-      200: { says: 'Ready; the reasons need a person', content: ReadySchema },
+      200: { says: 'Ready; any reasons listed need an operator', content: ReadySchema },
       503: { says: 'Not ready; at least one reason is blocking', content: ReadySchema },
     },
     async handle({ reply }) {
@@ -97,7 +98,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     name: 'health',
     role: 'read',
     summary: 'Get everything that needs attention in topics, services and resources; safe to poll',
-    answers: { 200: { says: 'Reasons to look, and the lists behind them', content: HealthSchema } },
+    answers: { 200: { says: 'Problems, and the lists they come from', content: HealthSchema } },
     async handle() {
       if (context.settings.pipeline === undefined) void context.topics
       const { reasons, topics = unknownHealth(context.settings.topics === undefined) } = await context.health.look()
@@ -129,11 +130,11 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     scope: 'some',
     summary: 'Stream all events as server-sent events',
     says:
-      'topic: an event of this process. activity: messages published, received and acknowledged by all processes, summed up per second. ' +
-      'change: a topic or group that appeared, went or changed, found in the database. ' +
-      'service: a service changed its state or failed. pipeline: the status of the services. run: the indexed range of the newest run. ' +
-      'A reader that is too slow is disconnected; Last-Event-ID continues where it stopped, as long as those events are kept; ' +
-      'skipped says that they are not.',
+      'topic: an event of this process. activity: messages published, received and acknowledged by all processes, ' +
+      'summed up per second. change: a topic or group was created, changed or removed by any process. service: a ' +
+      'service changed its state or failed. pipeline: the status of the services. run: the indexed range of the ' +
+      'newest run. A reader that is too slow is disconnected. Reconnecting with Last-Event-ID continues where the ' +
+      'stream stopped; a skipped event reports that some events were no longer available.',
     answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': EventSchema } } },
     raw: true,
     async handle({ request, reply }) {

@@ -24,12 +24,13 @@ export const ingestRoutes = (context: Context): Route[] => [
     role: 'publish',
     summary: 'Send delimited TickData to the pipeline',
     says:
-      'Each tick is a TickData prefixed with its length (a varint). Ticks are accepted as they arrive, at the speed of ' +
-      'the pipeline; an error names the position in the body, and the ticks before it were accepted. When the request ' +
-      'succeeds, the ticks are in the memory of the pipeline, and on disk with the next batch. Sending them again is safe. ' +
-      "A tick that can't be decoded, belongs to another run than the first one (or than the run of this server), or has a cell " +
-      'beyond the world of its metadata is refused: 400, and it is not stored. While the pipeline waits for room on its disk ' +
-      'the answer is 507: it says how many ticks were taken, and the rest can be sent again later.',
+      'Each tick is a TickData prefixed with its length (a varint). Ticks are accepted as they arrive, at the speed ' +
+      'of the pipeline. An error names the position in the body; the ticks before it were accepted. When the request ' +
+      "succeeds, the ticks are in the pipeline's memory and are written to disk with the next batch. Sending them " +
+      "again is safe. A tick that can't be decoded, belongs to another run than the first one (or than the run of " +
+      'this server), or has a cell beyond the world of its metadata is refused with 400 and not stored. While the ' +
+      'pipeline waits for free disk space, the response is 507 with the number of accepted ticks; send the rest ' +
+      'again later.',
     streamedBody: TICKS_TYPES,
     answers: {
       202: {

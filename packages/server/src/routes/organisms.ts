@@ -124,7 +124,7 @@ export const organismRoutes = (context: Context): Route[] => [
         says: 'States of the organism, oldest first',
         content: strict({
           life: Type.Array(strict({ tick: Type.Integer(), state: OrganismSchema })),
-          next: nullable(Type.Integer({ description: 'from of the next page; null: these are all.' })),
+          next: nullable(Type.Integer({ description: "Value of 'from' for the next page; null on the last page." })),
         }),
       },
     },

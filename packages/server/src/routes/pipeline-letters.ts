@@ -67,7 +67,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
     name: 'redrivePipelineLetters',
     role: 'operate',
     summary: 'Store given-up ticks and index given-up batches again',
-    says: 'A tick or metadata is stored and announced, a batch is indexed again by its indexer alone. What fails again stays.',
+    says: 'Ticks and metadata are stored and announced. A batch is indexed again by the indexer that failed. Dead letters that fail again are kept.',
     body: Selection,
     answers: {
       200: {
@@ -104,7 +104,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
     name: 'failedBatches',
     role: 'read',
     summary: 'List batches of a run that indexers gave up in their ledgers',
-    says: 'Indexers that take their batches from the storage mark them so; those of the topic have dead letters.',
+    says: "Only indexers with the source 'storage' mark batches as failed. Indexers with the source 'topic' dead-letter them instead.",
     params: RunParams,
     query: strict({ indexer: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
     answers: { 200: { says: 'By indexer and key', content: strict({ batches: Type.Array(FailedBatchSchema) }) } },
@@ -118,7 +118,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
     tag,
     name: 'retryFailedBatch',
     role: 'operate',
-    summary: 'Let a batch that failed be indexed again',
+    summary: 'Retry a failed batch',
     params: RunParams,
     body: strict({ indexer: Text, key: Text }),
     answers: { 200: { says: 'Whether there was such a batch', content: strict({ retried: Type.Boolean() }) } },

@@ -17,8 +17,13 @@ export const sessionRoutes = (context: Context): Route[] => [
     tag,
     name: 'session',
     role: 'any',
-    summary: 'Show who one is here and what one may do',
-    answers: { 200: { says: 'By token, by session, or by being on this machine', content: SessionSchema } },
+    summary: 'Show the identity and permissions of the caller',
+    answers: {
+      200: {
+        says: 'Identity of the caller, and how it was established: token, session or local connection',
+        content: SessionSchema,
+      },
+    },
     async handle({ request, reply }) {
       return reply.header('cache-control', 'no-store').send(sessionJson(identityOf(request)))
     },
@@ -32,11 +37,11 @@ export const sessionRoutes = (context: Context): Route[] => [
     role: 'open',
     summary: 'Log a browser in with a token',
     says:
-      'Sets a cookie (HttpOnly, SameSite=Strict) for 12 hours, which is renewed while it is used. Reads and event streams need ' +
-      'nothing else; a write also sends the answer’s csrf as X-CSRF-Token. Ten wrong tokens a minute from one address are ' +
-      'answered with 429.',
+      'Sets a cookie (HttpOnly, SameSite=Strict) for 12 hours, which is renewed while it is used. Reads and event ' +
+      'streams need only the cookie. Writes also need the csrf value of the response as the X-CSRF-Token header. ' +
+      'After ten wrong tokens a minute from one address, the server responds with 429.',
     body: strict({ token: Type.String({ minLength: 1, maxLength: 1_000 }) }),
-    answers: { 200: { says: 'Who one is now', content: SessionSchema } },
+    answers: { 200: { says: 'Identity and permissions of the session', content: SessionSchema } },
     problems: [401, 429],
     async handle({ request, reply, body: { token } }) {
       const { authenticator, sessions } = context.security
@@ -58,7 +63,7 @@ export const sessionRoutes = (context: Context): Route[] => [
     name: 'logout',
     role: 'open',
     summary: 'Log this browser out',
-    answers: { 204: { says: 'The cookie is gone, and of no use any more' } },
+    answers: { 204: { says: 'The session is ended and its cookie removed' } },
     async handle({ request, reply }) {
       const { sessions } = context.security
       const kind = kindOf(context, request.socket)

@@ -10,8 +10,8 @@ const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 
 const Name = (description: string) => Type.String({ pattern: NAME, description })
 export const TopicName = Name('A topic.')
-export const GroupName = Name('A group; in a queue any name stands for its only group.')
-export const ConsumerName = Name('For people: who holds the messages.')
+export const GroupName = Name('Group name. A queue has a single group, so any name works.')
+export const ConsumerName = Name('Label of the consumer, shown to operators.')
 
 export const Count = Type.Integer({ minimum: 0 })
 export const Id = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })

@@ -4,14 +4,17 @@ import { Count, nullable, strict } from './common.ts'
 import { share } from './shared.ts'
 
 const Topic = Type.String()
-const Group = Type.String({ description: 'Empty in a queue.' })
+const Group = Type.String({ description: 'Group name; empty for a queue.' })
 const Sum = Type.Optional(Count)
 
 const Activity = strict(
   {
     topics: Type.Record(Type.String(), strict(Object.fromEntries(SUMMED.map(name => [name, Sum])))),
   },
-  { description: 'What all processes did with messages since the last event of this kind, by topic.' },
+  {
+    description:
+      'Messages published, received and acknowledged by all processes since the last event of this kind, by topic.',
+  },
 )
 
 const Change = Type.Union(
@@ -28,12 +31,15 @@ const Change = Type.Union(
     }),
     strict({ kind: Type.Literal('dead-letters'), topic: Topic, group: Group, deadLetters: Count, before: Count }),
   ],
-  { description: 'A change that was found in the database, by whatever process it was made.' },
+  { description: 'A change of a topic or group, made by any process on this database.' },
 )
 
 const TopicEvent = Type.Object(
-  { name: Type.String({ description: 'As in the library, such as group-dead.' }), topic: Type.Optional(Topic) },
-  { additionalProperties: true, description: 'An event of this process, with its own fields.' },
+  {
+    name: Type.String({ description: 'Name of the event as in the library, such as group-dead.' }),
+    topic: Type.Optional(Topic),
+  },
+  { additionalProperties: true, description: 'An event of this process, with the fields of its kind.' },
 )
 
 const Failure = strict({ name: Type.String(), message: Type.String() })
@@ -61,7 +67,7 @@ const RunEvent = strict({ runId: Type.String(), environment: Range, organisms: R
 
 const Skipped = strict(
   { reason: Type.Enum(['restarted', 'too-old']), lastEventId: Type.String() },
-  { description: 'Events between Last-Event-ID and the next one are not known here any more.' },
+  { description: 'Events after Last-Event-ID were dropped before they could be sent.' },
 )
 
 const event = (name: string, data: TSchema): TSchema =>

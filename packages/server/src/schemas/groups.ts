@@ -26,7 +26,7 @@ export const BackfillProgress = share(
     scope: Type.Enum(['pending', 'retained']),
     processed: Count,
     progress: Type.Number({ description: 'Progress, 0 to 1.' }),
-    claimed: Type.Number({ description: "Share of it that the group's consumers have claimed, 0 to 1." }),
+    claimed: Type.Number({ description: 'Share of the backfilled messages that consumers have claimed, 0 to 1.' }),
     ratePerSecond: Type.Number(),
     etaMs: nullable(Type.Number()),
     startedAt: Time,

@@ -16,7 +16,8 @@ const Reasons = Type.Array(
     kind: Type.Enum([...REASON_KINDS]),
     message: Type.String(),
     blocking: Type.Boolean({
-      description: 'Whether it keeps this server from working. The others need a person, not a restart.',
+      description:
+        'Whether the problem keeps this server from working. Other problems need an operator, not a restart.',
     }),
   }),
 )
@@ -30,7 +31,7 @@ export const ReadySchema = strict({
 })
 
 export const HealthSchema = strict({
-  healthy: Type.Boolean({ description: 'Whether there is no reason to look.' }),
+  healthy: Type.Boolean({ description: 'Whether there are no problems.' }),
   reasons: Reasons,
   checkedAt: Time,
   nearTimeout: Type.Array(GroupHealth),

@@ -52,7 +52,8 @@ const StoredFields = {
   omittedBytes: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Size of a message that does not fit into an answer. Payload and headers are omitted; consume it.',
+      description:
+        'Size of a message that exceeds the response limit. Its payload and headers are omitted; consume the message to get them.',
     }),
   ),
 }

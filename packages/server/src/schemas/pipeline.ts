@@ -25,10 +25,10 @@ export const ServiceStatusSchema = share(
       strict({
         binding: Type.String(),
         kind: Type.Enum(['topic-read', 'topic-write', 'storage-read', 'storage-write', 'index', 'queue']),
-        name: Type.String({ description: 'The topic that it is bound to.' }),
+        name: Type.String({ description: 'Topic of the binding.' }),
         metrics: Metrics,
       }),
-      { description: 'What went through each of its bindings to a topic.' },
+      { description: 'Counters of each topic binding.' },
     ),
     errors: Errors,
   }),
@@ -49,14 +49,16 @@ const DiskStatusSchema = share(
   'DiskStatus',
   strict({
     healthy: Type.Boolean(),
-    bytes: Type.Number({ description: 'Used, without room inside of database files that is used again first.' }),
-    maxBytes: nullable(Type.Number({ description: 'The budget; null: none.' })),
-    freeBytes: nullable(Type.Number({ description: 'Left on the fullest of the disks.' })),
-    minFreeBytes: Type.Number({ description: 'Sources pause when less than this is left.' }),
-    bytesPerSecond: Type.Number({ description: 'Over the last minute.' }),
-    secondsLeft: nullable(Type.Number({ description: 'Until the sources pause, at this pace.' })),
-    paused: Type.Boolean({ description: 'The sources wait for room, and go on by themselves.' }),
-    reason: nullable(Type.String({ description: 'Why they wait, and what helps.' })),
+    bytes: Type.Number({ description: 'Bytes in use, without free pages inside database files.' }),
+    maxBytes: nullable(Type.Number({ description: 'Disk budget in bytes; null: unlimited.' })),
+    freeBytes: nullable(Type.Number({ description: 'Free bytes on the disk with the least free space.' })),
+    minFreeBytes: Type.Number({ description: 'Free bytes below which the sources pause.' }),
+    bytesPerSecond: Type.Number({ description: 'Growth in bytes per second over the last minute.' }),
+    secondsLeft: nullable(Type.Number({ description: 'Time until the sources pause at this growth rate.' })),
+    paused: Type.Boolean({
+      description: 'Whether the sources are paused until space is free. They resume by themselves.',
+    }),
+    reason: nullable(Type.String({ description: 'Reason for the pause, and what to do.' })),
     pausedSince: nullable(Time),
     parts: Type.Array(
       strict({

@@ -70,7 +70,9 @@ const Columns = {
 }
 const columnsSay = { description: 'Columns: entry i of each is one cell. Empty cells are omitted.' }
 
-export const NextCells = nullable(Type.Integer({ description: 'after of the next page; null: these are all.' }))
+export const NextCells = nullable(
+  Type.Integer({ description: "Value of 'after' for the next page; null on the last page." }),
+)
 export const CellsSchema = share('Cells', strict(Columns, columnsSay))
 export const CellsPageSchema = share('CellsPage', strict({ ...Columns, next: NextCells }, columnsSay))
 

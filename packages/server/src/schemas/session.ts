@@ -12,12 +12,18 @@ export const SessionSchema = share(
       roles: Type.Array(
         strict({
           role: Type.Enum([...ROLES]),
-          topics: nullable(Type.Array(Type.String(), { description: 'How the names of its topics begin; null: all.' })),
+          topics: nullable(
+            Type.Array(Type.String(), {
+              description: 'Name prefix of the topics that the role applies to; null: all topics.',
+            }),
+          ),
         }),
       ),
       expiresAt: nullable(Time),
-      csrf: nullable(Type.String({ description: 'To be sent as X-CSRF-Token with each write that a cookie makes.' })),
+      csrf: nullable(
+        Type.String({ description: 'Value of the X-CSRF-Token header, required for writes with the session cookie.' }),
+      ),
     },
-    { description: 'Who one is here, and what one may do.' },
+    { description: 'Identity and permissions of the caller.' },
   ),
 )

@@ -4,7 +4,7 @@ import type { BindingRule } from '../../config/bindings.ts'
 export const announcements = <const Topic extends string>(topic: Topic, says: string) =>
   ({
     kind: 'topic-write',
-    says: `Always '${topic}', of which each run has its own. ${says}`,
+    says: `Always '${topic}'; each run has its own. ${says}`,
     semantics: 'own',
     perRun: true,
     always: topic,

@@ -4,13 +4,16 @@ import type { RetryOptions } from '../persistence/attempts.ts'
 /** Of announcements, alike for batches and metadata. */
 export const NOTIFICATION_OPTIONS = {
   notificationRetries: whole({
-    says: 'Retries of a refused announcement before it is left to the reconciler. Topics that are away are waited for.',
+    says: 'Retries of a refused announcement before it is left to the reconciler. While the topic database is unavailable the service waits, without counting.',
     min: 0,
     max: 1_000,
     default: 3,
   }),
-  initialNotificationBackoff: duration({ says: 'Wait before the first of them; doubles each time.', default: '200ms' }),
-  maxNotificationBackoff: duration({ says: 'Longest wait between two.', default: '5s' }),
+  initialNotificationBackoff: duration({
+    says: 'Delay before the first retry of an announcement; doubles with each retry.',
+    default: '200ms',
+  }),
+  maxNotificationBackoff: duration({ says: 'Maximum delay between retries of an announcement.', default: '5s' }),
 } as const satisfies OptionTable
 
 export const notifyRetryOf = (options: CheckedOptions<typeof NOTIFICATION_OPTIONS>): RetryOptions => {
