@@ -31,6 +31,7 @@ describe('what a client is told', () => {
   const errors = [
     new tidemark.TopicNotFoundError('orders'),
     new tidemark.PayloadTooLargeError('orders', 10, 5),
+    new tidemark.BatchTooLargeError('orders', 3, 5),
     new tidemark.UnknownTypeError('type.googleapis.com/x'),
     new tidemark.StaleDeliveryError('orders', 'email', 'm1', 3),
     new tidemark.InvalidReceiptError('it is cut short'),

@@ -1,5 +1,6 @@
 /** Every error Tidemark throws. */
 export {
+  BatchTooLargeError,
   ClosedError,
   ConfigError,
   DecodeError,

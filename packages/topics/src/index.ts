@@ -35,6 +35,7 @@ export { type DiagnoseOptions, diagnose } from './diagnose.ts'
 export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
+  BatchTooLargeError,
   ClaimNotFoundError,
   ClaimReleasedError,
   ClockError,

@@ -1,11 +1,18 @@
 /** Of a key, a messageId or a type URL. */
 const LONGEST_TEXT = 1_024
+/** An entry of an index of PostgreSQL has at most 2704 bytes, and a messageId is in one. */
+const MOST_TEXT_BYTES = 2_048
 
 /** A short text that every engine can store: PostgreSQL has no place for NUL, and UTF-8 none for half a surrogate pair. */
 export const isStorable = (text: string): boolean =>
-  text !== '' && text.length <= LONGEST_TEXT && !text.includes('\0') && text.isWellFormed()
+  text !== '' &&
+  text.length <= LONGEST_TEXT &&
+  // A UTF-16 unit takes at most three bytes: few texts have to be measured.
+  (text.length * 3 <= MOST_TEXT_BYTES || Buffer.byteLength(text) <= MOST_TEXT_BYTES) &&
+  !text.includes('\0') &&
+  text.isWellFormed()
 
-export const STORABLE_TEXT = `a text of 1 to ${LONGEST_TEXT} characters, well-formed and without NUL`
+export const STORABLE_TEXT = `a text of 1 to ${LONGEST_TEXT} characters (at most ${MOST_TEXT_BYTES} bytes in UTF-8), well-formed and without NUL`
 
 /** The last moment that a Date can be. */
 const LAST_MS = 8.64e15

@@ -49,6 +49,23 @@ export class PayloadTooLargeError extends TidemarkError {
   }
 }
 
+/** The messages of one call are more than one transaction takes. Nothing was written. */
+export class BatchTooLargeError extends TidemarkError {
+  readonly topic: string
+  readonly messages: number
+  readonly limit: number
+
+  constructor(topic: string, messages: number, limit: number) {
+    super(
+      'TIDEMARK_BATCH_TOO_LARGE',
+      `The batch of ${messages} messages for topic '${topic}' has more than ${limit} bytes. Publish it in several batches`,
+    )
+    this.topic = topic
+    this.messages = messages
+    this.limit = limit
+  }
+}
+
 /** A stored payload could not be decoded. It counts as a failed attempt; the message itself is not lost. */
 export class DecodeError extends TidemarkError {
   constructor(message: string, cause?: unknown) {

@@ -1,4 +1,4 @@
-import { ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
+import { BatchTooLargeError, ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
 import { reasonOf, toError } from '../failure.ts'
 import { Options } from '../options.ts'
 import { isStorable, STORABLE_TEXT } from '../storable.ts'
@@ -30,15 +30,41 @@ export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions =
   }
 }
 
+/**
+ * 256 MiB. PostgreSQL takes a gigabyte in one statement at most and closes the connection at more; inside a caller's
+ * transaction the batch is one text of base64, which in Node ends at half of that.
+ */
+const MOST_BATCH_BYTES = 256 * 1024 ** 2
+/** What a message costs beside its bytes. */
+const MESSAGE_BYTES = 64
+
+/** The rows of one transaction. What is too much is noticed before all of it has been encoded. */
+export function toBatch<T>(
+  topic: string,
+  given: readonly T[],
+  encode: (each: T) => OutgoingMessage,
+): readonly OutgoingMessage[] {
+  const batch: OutgoingMessage[] = []
+  let bytes = 0
+  for (const each of given) {
+    const message = encode(each)
+    bytes += MESSAGE_BYTES + bytesOf(message)
+    if (bytes > MOST_BATCH_BYTES) throw new BatchTooLargeError(topic, given.length, MOST_BATCH_BYTES)
+    batch.push(message)
+  }
+  return batch
+}
+
 /** A payload and nothing else, as nearly every message is: stores spare themselves the rest. */
 export const isPlain = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
   key === null && type === null && headers === null && messageId === null
 
-export function checkSize(topic: TopicRecord, { payload, key, headers }: OutgoingMessage): void {
+export function checkSize(topic: TopicRecord, message: OutgoingMessage): void {
+  const { payload, key, headers } = message
   const limit = topic.config.maxMessageBytes
   // A UTF-16 unit takes at most three bytes: few messages have to be measured.
   if ((payload.length + (key?.length ?? 0) + (headers?.length ?? 0)) * 3 <= limit) return
-  const bytes = byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
+  const bytes = bytesOf(message)
   if (bytes > limit) throw new PayloadTooLargeError(topic.name, bytes, limit)
 }
 
@@ -83,6 +109,9 @@ function entriesOf(headers: object): [name: string, value: unknown][] {
     throw new PayloadError(`The headers can't be read: ${reasonOf(error)}`, toError(error))
   }
 }
+
+const bytesOf = ({ payload, key, headers }: OutgoingMessage): number =>
+  byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
 
 const byteLength = (value: string | Uint8Array): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength

@@ -11,7 +11,7 @@ import {
   type Tidemark,
   type TopicOptions,
 } from 'tidemark'
-import { collect, receive } from './consuming.ts'
+import { collect, range, receive } from './consuming.ts'
 import { STORES, type TestDatabase } from './stores.ts'
 
 const badNames: Record<string, unknown> = {
@@ -202,7 +202,9 @@ for (const store of STORES) {
       it('are texts that every store can keep', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
-        for (const value of ['', 'a\0', '\ud800', 'x'.repeat(1_025), 7, null, {}]) {
+        // The last has 1024 characters, and more bytes than fit into an index of PostgreSQL.
+        const long = range(0x4e00, 0x4e00 + 1_023).map(code => String.fromCharCode(code))
+        for (const value of ['', 'a\0', '\ud800', 'x'.repeat(1_025), 7, null, {}, long.join('')]) {
           await assert.rejects(tm.publish('t', 1, { key: value as string }), ConfigError)
           await assert.rejects(tm.publish('t', 1, { messageId: value as string }), ConfigError)
         }
@@ -213,6 +215,9 @@ for (const store of STORES) {
         const reader = tm.reader('t')
         assert.equal((await receive(reader)).key?.length, 1_024)
         assert.equal(await reader.poll(0), null)
+        // 2047 bytes, and none like another, so that nothing compresses them.
+        const { messageId } = await tm.publish('t', 1, { messageId: `${long.slice(0, 682).join('')}x` })
+        assert.equal((await receive(reader)).messageId, messageId)
       })
     })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PayloadError, PayloadTooLargeError } from 'tidemark'
+import { BatchTooLargeError, PayloadError, PayloadTooLargeError } from 'tidemark'
 import { consume, payloadsOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
@@ -120,6 +120,22 @@ for (const store of STORES) {
         await assert.rejects(tm.publishBatch('work', [1, 'x'.repeat(200), 3]), PayloadTooLargeError)
         assert.equal(await tm.reader('work').poll(0), null)
         assert.equal((await tm.admin.describeTopic('work')).messagesPublished, 0)
+      })
+
+      it('of more than 256 MiB is refused before anything is sent, and says so', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { maxMessageBytes: 100 * 1024 ** 2 })
+        const payload = new Uint8Array(90 * 1024 ** 2)
+        await assert.rejects(tm.publishBatch('work', [payload, payload, payload]), (error: Error) => {
+          assert.ok(error instanceof BatchTooLargeError)
+          assert.deepEqual([error.topic, error.messages, error.limit], ['work', 3, 256 * 1024 ** 2])
+          assert.match(error.message, /batch .*'work'.* 268435456 bytes.*several/)
+          return true
+        })
+        assert.equal((await tm.admin.describeTopic('work')).messagesPublished, 0)
+        await tm.publish('work', 'next')
+        assert.equal((await receive(tm.reader('work'))).payload, 'next')
       })
 
       it('of nothing stores nothing', async () => {

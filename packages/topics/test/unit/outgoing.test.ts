@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BatchTooLargeError } from 'tidemark'
+import { toBatch } from '../../src/payload/outgoing.ts'
+
+const MOST = 256 * 1024 ** 2
+
+it('counts 64 bytes for each message of a batch beside its own', () => {
+  const batchOf = (bytes: number) => {
+    const large = { payload: new Uint8Array(bytes), type: null, key: null, headers: null, messageId: null }
+    const small = { ...large, payload: '1', key: 'ä', headers: '{}' }
+    return toBatch('work', [large, small], each => each)
+  }
+  const beside = 64 + 64 + 1 + 2 + 2
+  assert.equal(batchOf(MOST - beside).length, 2)
+  assert.throws(() => batchOf(MOST - beside + 1), BatchTooLargeError)
+})
