@@ -127,6 +127,7 @@ export type { LedgerOptions } from './ledger/ledger-options.ts'
 export { type FailedBatch, failedBatches, RunLedgers, retryFailed } from './ledger/operate-ledgers.ts'
 export { defaultLogger } from './logger.ts'
 export type { WindowedLatency } from './metrics/latency-window.ts'
+export type { IndexerProgress, PipelineProgress, ServiceProgress } from './progress/progress.ts'
 export {
   BoundedQueue,
   type DrainOptions,
@@ -233,8 +234,9 @@ export {
   type SimulationServiceOptions,
 } from './services/simulation/simulation-service.ts'
 export { defineIndexerType } from './services/types/indexer-type.ts'
-export { Screen } from './start/screen.ts'
-export { type Started, type StartOptions, start } from './start/start.ts'
+export type { ConfigChoice } from './start/choose-config.ts'
+export { type StartedPipeline, type StartOptions, startPipeline } from './start/start-pipeline.ts'
+export type { Totals } from './start/totals.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   BatchRemovedError,

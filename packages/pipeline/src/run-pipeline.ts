@@ -1,5 +1,6 @@
 import type { Logger, Tidemark } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
+import { type Roles, rolesOf } from './config/roles.ts'
 import { PipelineLetters } from './dead-letters/pipeline-letters.ts'
 import type { DiskStatus } from './disk/disk-status.ts'
 import type { DiskWatch } from './disk/disk-watch.ts'
@@ -8,6 +9,8 @@ import { watchDisk } from './disk/watch-pipeline.ts'
 import { parseDuration } from './duration.ts'
 import { RunLedgers } from './ledger/operate-ledgers.ts'
 import { defaultLogger } from './logger.ts'
+import type { PipelineProgress } from './progress/progress.ts'
+import { ProgressReader } from './progress/progress-reader.ts'
 import type { Movable } from './queues/worker-queue.ts'
 import type { Outlet } from './resources/bound-resources.ts'
 import type { ResourceStatus } from './resources/opened-resource.ts'
@@ -59,6 +62,7 @@ export async function runPipeline(
     resources,
     disk,
     letterTopics: letterTopicsOf(config),
+    roles: rolesOf(config),
     report: await manager.start(),
   })
 }
@@ -68,6 +72,7 @@ type PipelineParts = {
   readonly resources: Resources
   readonly disk: DiskWatch
   readonly letterTopics: readonly string[]
+  readonly roles: Roles
   readonly report: StartReport
 }
 
@@ -81,15 +86,21 @@ export class Pipeline implements AsyncDisposable {
   readonly #resources: Resources
   readonly #disk: DiskWatch
   readonly #letterTopics: readonly string[]
+  readonly #progress: ProgressReader
   readonly #timer: NodeJS.Timeout
 
-  constructor({ services, resources, disk, letterTopics, report }: PipelineParts) {
+  constructor({ services, resources, disk, letterTopics, roles, report }: PipelineParts) {
     this.services = services
     this.report = report
     this.#resources = resources
     this.#disk = disk
     this.#letterTopics = letterTopics
-    this.#timer = setInterval(() => void resources.look(), LOOK_MS)
+    const observed = () => ({ services: services.status(), disk: disk.status() })
+    this.#progress = new ProgressReader(observed, () => resources.openTopics, roles)
+    this.#timer = setInterval(() => {
+      void resources.look()
+      this.#progress.sample()
+    }, LOOK_MS)
     this.#timer.unref()
   }
 
@@ -99,6 +110,19 @@ export class Pipeline implements AsyncDisposable {
     const resources = this.#resources.status()
     const disk = this.#disk.status()
     return { services, resources, disk, healthy: [...services, ...resources, disk].every(({ healthy }) => healthy) }
+  }
+
+  /**
+   * How far the run is: ticks made, stored and indexed, how fast, how far each indexer is behind, and how long the disk
+   * lasts. Costs one question to the topics; while they don't answer, what they said last counts.
+   *
+   * @example
+   * const { state, tick, ticksPerSecond, waitingBatches, disk } = await pipeline.progress()
+   * console.log(`${state}: tick ${tick} at ${ticksPerSecond.toFixed(0)}/s, ${waitingBatches} batches to index`)
+   * if (disk.secondsLeft !== null) console.log(`the disk is full in ${disk.secondsLeft} s`)
+   */
+  async progress(): Promise<PipelineProgress> {
+    return await this.#progress.read()
   }
 
   /** The status after a look at every database and storage, which takes a few seconds where one does not answer. */

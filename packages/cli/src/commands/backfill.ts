@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Screen } from '@tidemark/pipeline'
 import type { BackfillOptions, BackfillProgress, From, Tidemark } from 'tidemark'
 import type { Command, Surroundings } from '../command.ts'
 import { DATABASE, withTopics } from '../database.ts'
@@ -7,6 +6,7 @@ import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
 import { progressBar } from '../output/progress-bar.ts'
+import { Screen } from '../output/screen.ts'
 import { ago } from '../output/units.ts'
 import { visible } from '../output/visible.ts'
 
@@ -106,8 +106,7 @@ async function watch(
   begun: Promise<BackfillProgress>,
 ): Promise<ExitCode> {
   let isBegun = false
-  // Only a terminal has it drawn, and only then is it worth the loading.
-  const screen = output.isLive ? new (await import('@tidemark/pipeline')).Screen() : undefined
+  const screen = output.isLive ? new Screen() : undefined
   const beginning = begun.finally(() => {
     isBegun = true
   })

@@ -50,5 +50,5 @@ export const start: Command = {
     },
   ],
   endsItself: true,
-  run: async (...call) => (await import('../start/start-pipeline.ts')).startPipeline(...call),
+  run: async (...call) => (await import('../start/start.ts')).start(...call),
 }

@@ -49,6 +49,12 @@ export class Output {
     this.#options.stderr.write(paragraph(redact(text)))
   }
 
+  /** Something that people or programs should know of beside the results, on standard error. */
+  aside(value: unknown, text: string): void {
+    if (this.json) this.#options.stderr.write(`${toJson(value)}\n`)
+    else this.note(text)
+  }
+
   complain(error: { readonly code: string; readonly message: string }): void {
     const { code } = error
     const message = redact(error.message)

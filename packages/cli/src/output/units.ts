@@ -15,3 +15,12 @@ export function ago(ms: number): string {
 export const span = (ms: number | null, endless: string): string => (ms === null ? endless : ago(ms))
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+/** For people: '3 h 20 min'. */
+export function timeLeft(seconds: number): string {
+  const minutes = Math.round(seconds / 60)
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d`
+}

@@ -40,12 +40,3 @@ export function sizeText(bytes: number): string {
   }
   return bytes >= 1e5 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e3).toFixed(1)} kB`
 }
-
-/** For people: '3 h 20 min'. */
-export function timeText(seconds: number): string {
-  const minutes = Math.round(seconds / 60)
-  if (seconds < 60) return `${Math.round(seconds)} s`
-  if (minutes < 60) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d`
-}

@@ -35,7 +35,7 @@ export type ConfigChoice = {
 }
 
 /** The queues into which ticks from elsewhere go. */
-type IngestQueues = { readonly ticks: string; readonly metadata: string | undefined }
+export type IngestQueues = { readonly ticks: string; readonly metadata: string | undefined }
 
 export type Chosen = WholeConfig & {
   readonly ingest: IngestQueues | undefined

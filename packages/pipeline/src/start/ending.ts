@@ -1,7 +1,8 @@
+import type { Roles } from '../config/roles.ts'
+import { type RunGroups, waitingIn } from '../progress/run-groups.ts'
 import type { Pipeline } from '../run-pipeline.ts'
 import { pauseFor } from '../services/until-aborted.ts'
-import type { ProgressReader } from './progress.ts'
-import type { Roles, Source } from './roles.ts'
+import type { Source } from './sources.ts'
 
 const ASK_MS = 50
 
@@ -10,18 +11,18 @@ const ASK_MS = 50
  * failed later, can be started again by whoever operates it: only an interrupt ends that. Ticks over HTTP, and those of
  * another machine, have no end that could be known here.
  */
-export async function runOver(pipeline: Pipeline, roles: Roles, interrupted: AbortSignal): Promise<void> {
-  if (couldNotBegin(pipeline, roles)) return
-  while (!interrupted.aborted && !haveEnded(pipeline, roles)) await pauseFor(ASK_MS, interrupted)
+export async function runOver(pipeline: Pipeline, sources: readonly Source[], interrupted: AbortSignal): Promise<void> {
+  if (couldNotBegin(pipeline, sources)) return
+  while (!interrupted.aborted && !haveEnded(pipeline, sources)) await pauseFor(ASK_MS, interrupted)
 }
 
-function couldNotBegin({ report, services }: Pipeline, { sources }: Roles): boolean {
+function couldNotBegin({ report, services }: Pipeline, sources: readonly Source[]): boolean {
   const failed = report.failed.map(({ service }) => service)
   const needed = sources.length > 0 ? sources.map(({ name }) => name) : services.names
   return needed.length > 0 && needed.every(name => failed.includes(name))
 }
 
-const haveEnded = (pipeline: Pipeline, { sources }: Roles): boolean =>
+const haveEnded = (pipeline: Pipeline, sources: readonly Source[]): boolean =>
   sources.length > 0 && sources.every(source => hasEnded(pipeline, source))
 
 /** A run that is to end with a certain tick ends with an error too: nobody has to be there to see to it. */
@@ -36,10 +37,11 @@ function hasEnded({ services }: Pipeline, { name, type, lastTick }: Source): boo
 /** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
 export async function finish(
   pipeline: Pipeline,
-  { sources, writers, indexers }: Roles,
-  reader: ProgressReader,
+  { roles, sources, groups }: { roles: Roles; sources: readonly Source[]; groups: RunGroups },
   interrupted: AbortSignal,
 ): Promise<void> {
+  const { writers } = roles
+  const indexers = roles.indexers.map(({ name }) => name)
   const isAnyFailed = (names: readonly string[]): boolean =>
     names.some(name => pipeline.services.statusOf(name).state === 'ERROR')
   // Without a source there may be no run to wait for.
@@ -50,10 +52,23 @@ export async function finish(
   // One that somebody has stopped is waited for: it can be started again. One that failed is not.
   while (!interrupted.aborted && !isAnyFailed(indexers)) {
     const isStored = pipeline.queued() === 0 || isAnyFailed(writers)
-    if (isStored && (await reader.isDone())) return
+    if (isStored && (await isIndexed(pipeline, roles, groups))) return
     await pauseFor(ASK_MS, interrupted)
   }
 }
 
 const isRunning = (pipeline: Pipeline, name: string): boolean =>
   !['STOPPED', 'ERROR'].includes(pipeline.services.statusOf(name).state)
+
+/** All that is stored is announced, and all that is announced is indexed. Of a batch that failed, the dead letters tell. */
+async function isIndexed(pipeline: Pipeline, { reconcilers }: Roles, groups: RunGroups): Promise<boolean> {
+  // What was stored before a kill and not announced, only the first look finds.
+  for (const name of reconcilers) {
+    const { state, metrics } = pipeline.services.statusOf(name)
+    if (state !== 'STOPPED' && state !== 'ERROR' && !metrics.looks) return false
+  }
+  if (groups.names.length === 0) return true
+  // Until an indexer has the run's metadata there is no group, and nothing that could wait in it.
+  const found = await groups.health()
+  return found?.length === groups.names.length && found.every(group => waitingIn(group) === 0)
+}

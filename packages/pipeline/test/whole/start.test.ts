@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -143,5 +143,20 @@ describe('npm start', () => {
       assert.equal((await wrong.exited).code, 2)
       assert.match(wrong.errorLines.join('\n'), problem)
     }
+  })
+})
+
+describe('an index that is away from the start', () => {
+  it('leaves all that is stored waiting, and says so', async () => {
+    using folder = temporaryFolder()
+    const index = join(folder.path, 'index')
+    // A file where the folder of the indexes should be.
+    writeFileSync(index, '')
+    await using started = startProcess(folder.path, ['--ticks', '300'])
+    const isSaid = () => started.lines.some(line => /[1-9]\d* batches stored, 0 indexed, [1-9]\d* waiting/.test(line))
+    await until(isSaid, { what: 'batches that wait', timeout: 60_000 })
+    rmSync(index)
+    assert.equal((await started.exited).code, 0)
+    assert.match(started.lines.at(-1) ?? '', /indexed so far: 301 ticks/)
   })
 })

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { temporaryFolder } from '../../../../testing/folders.ts'
-import { until } from '../../../../testing/until.ts'
-import { unwatchProcess, watchProcess } from '../../../../testing/watchdog.ts'
-import type { Progress } from '../../src/start/progress.ts'
-import { Rate } from '../../src/start/rate.ts'
-import { RecentProblems } from '../../src/start/recent-problems.ts'
-import { plainLine, screenLines } from '../../src/start/screen.ts'
-import { MAIN, SMALL_AND_FAST, simulationOption, startProcess } from '../whole/world.ts'
+import type { PipelineProgress } from '@tidemark/pipeline'
+import { temporaryFolder } from '../../../testing/folders.ts'
+import { until } from '../../../testing/until.ts'
+import { unwatchProcess, watchProcess } from '../../../testing/watchdog.ts'
+import { SMALL_AND_FAST, simulationOption } from '../../pipeline/test/whole/world.ts'
+// What a terminal shows can't be had line by line through the command: it is drawn over and over.
+import { plainLine, screenLines } from '../src/start/progress-screen.ts'
+import { RecentProblems } from '../src/start/recent-problems.ts'
+import { MAIN } from './command.ts'
 
-const PROGRESS: Progress = {
+const PROGRESS: PipelineProgress = {
+  runId: 'some-run',
+  state: 'ERROR',
+  waitingFor: ['the index database'],
   services: [
     { name: 'persistence', state: 'RUNNING', healthy: true, waitingFor: null },
     { name: 'dummy-indexer', state: 'ERROR', healthy: false, waitingFor: null },
@@ -29,6 +30,7 @@ const PROGRESS: Progress = {
   storedBatches: 11,
   storedBytes: 5_500_000,
   bytesPerSecond: 700_000,
+  indexers: [],
   indexedTicks: 1_100,
   indexedBatches: 10,
   indexedPerSecond: 98,
@@ -113,39 +115,13 @@ describe('problems', () => {
   })
 })
 
-describe('a rate', () => {
-  it('is that of the last five seconds', () => {
-    const rate = new Rate()
-    assert.equal(rate.of(0, 0), 0)
-    assert.equal(rate.of(100, 1_000), 100)
-    assert.equal(rate.of(100, 5_000), 20)
-    assert.equal(rate.of(100, 6_000), 0)
-  })
-})
-
-describe('an index that is away from the start', () => {
-  it('leaves all that is stored waiting, and says so', async () => {
-    using folder = temporaryFolder()
-    const index = join(folder.path, 'index')
-    // A file where the folder of the indexes should be.
-    writeFileSync(index, '')
-    await using started = startProcess(folder.path, ['--ticks', '300'])
-    const isSaid = () => started.lines.some(line => /[1-9]\d* batches stored, 0 indexed, [1-9]\d* waiting/.test(line))
-    await until(isSaid, { what: 'batches that wait', timeout: 60_000 })
-    rmSync(index)
-    assert.equal((await started.exited).code, 0)
-    assert.match(started.lines.at(-1) ?? '', /indexed so far: 301 ticks/)
-  })
-})
-
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 
 describe('npm start in a terminal', { skip: hasScript ? false : 'needs the command script of util-linux' }, () => {
   it('draws one screen over and over, and Ctrl-C stops it cleanly', async () => {
     using folder = temporaryFolder()
-    const main = fileURLToPath(MAIN)
     // In the place of the shell, which would have the Ctrl-C too and end by it.
-    const command = `exec '${process.execPath}' --conditions=tidemark-source '${main}' start --no-server --data '${folder.path}'`
+    const command = `exec '${process.execPath}' --conditions=tidemark-source '${MAIN}' start --no-server --data '${folder.path}'`
     const settings = { ...SMALL_AND_FAST, ...simulationOption('TICKS_PER_SECOND', 100), NODE_TEST_CONTEXT: undefined }
     const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...settings } })
     watchProcess(terminal.pid ?? 0, 'SIGKILL')

@@ -1,14 +1,12 @@
 import { styleText } from 'node:util'
-import { sizeText, timeText } from '../disk/bytes.ts'
-import type { Progress } from './progress.ts'
-import type { Begun } from './tellers.ts'
-
-const MB = 1e6
+import { type PipelineProgress, sizeText } from '@tidemark/pipeline'
+import { megabytes, timeLeft } from '../output/units.ts'
+import type { Begun } from './progress-display.ts'
 
 /** What the terminal shows, line by line. */
 export function screenLines(
   { runId, url, configFile }: Begun,
-  progress: Progress,
+  progress: PipelineProgress,
   problems: readonly string[],
 ): string[] {
   const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
@@ -45,9 +43,9 @@ export function screenLines(
 }
 
 /** What is used, how fast that grows, and when it is too much. */
-function diskRow(disk: Progress['disk']): string {
+function diskRow(disk: PipelineProgress['disk']): string {
   const { bytesPerSecond, secondsLeft, freeBytes, paused } = disk
-  const left = paused ? ['paused'] : secondsLeft === null ? [] : [`${timeText(secondsLeft)} left`]
+  const left = paused ? ['paused'] : secondsLeft === null ? [] : [`${timeLeft(secondsLeft)} left`]
   const free = freeBytes === null ? [] : [`${sizeText(freeBytes)} free`]
   const used = usedText(disk)
   // Longer than the other rows' values, so it gets its own width.
@@ -57,14 +55,14 @@ function diskRow(disk: Progress['disk']): string {
   )}${[...left, ...free].join(', ')}`
 }
 
-const usedText = ({ bytes, maxBytes }: Progress['disk']): string =>
+const usedText = ({ bytes, maxBytes }: PipelineProgress['disk']): string =>
   maxBytes === null ? sizeText(bytes) : `${sizeText(bytes)} of ${sizeText(maxBytes)}`
 
 /** Nothing while it does not grow. */
-function growthText({ bytesPerSecond, secondsLeft, paused }: Progress['disk']): string[] {
+function growthText({ bytesPerSecond, secondsLeft, paused }: PipelineProgress['disk']): string[] {
   if (paused) return ['(paused)']
   if (bytesPerSecond === 0) return []
-  const left = secondsLeft === null ? '' : `, ${timeText(secondsLeft)} left`
+  const left = secondsLeft === null ? '' : `, ${timeLeft(secondsLeft)} left`
   return [`(+${megabytes(bytesPerSecond)}/s${left})`]
 }
 
@@ -72,7 +70,7 @@ function growthText({ bytesPerSecond, secondsLeft, paused }: Progress['disk']): 
 const firstSentence = (text: string): string => text.split('. ', 1)[0] ?? text
 
 /** The same in one line, for logs. */
-export function plainLine(progress: Progress): string {
+export function plainLine(progress: PipelineProgress): string {
   const { tick, ticksPerSecond, storedBatches, indexedBatches, waitingBatches, openGaps, permanentGaps } = progress
   // Those that wait are named below, with what they wait for.
   const unwell = progress.services.filter(
@@ -89,7 +87,7 @@ export function plainLine(progress: Progress): string {
 }
 
 /** 'environment-indexer, organism-indexer wait for the index database': one line for each thing that is waited for. */
-function waitsOf(services: Progress['services']): string[] {
+function waitsOf(services: PipelineProgress['services']): string[] {
   const byThing = Map.groupBy(
     services.filter(({ waitingFor }) => waitingFor !== null),
     ({ waitingFor }) => waitingFor,
@@ -100,23 +98,10 @@ function waitsOf(services: Progress['services']): string[] {
   })
 }
 
-/** Draws over what it drew before. */
-export class Screen {
-  #drawn = 0
-
-  draw(lines: readonly string[]): void {
-    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : ''
-    // No wrapping meanwhile: a line that took two would not be drawn over.
-    process.stdout.write(`\x1b[?7l${up}${lines.map(line => `\x1b[2K${line}`).join('\n')}\n\x1b[J\x1b[?7h`)
-    this.#drawn = lines.length
-  }
-}
-
 const row = (what: string, value: string, rate: string, more: string): string =>
   `${styleText('dim', what.padEnd(14))}${value.padEnd(20)}${rate.padEnd(14)}${more}`
 
 const perSecond = (rate: number): string => `${rate.toFixed(0)}/s`
-const megabytes = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`
 
 function colourOf(state: string, healthy: boolean): 'red' | 'green' | 'yellow' | 'dim' {
   if (state === 'ERROR') return 'red'

@@ -1,0 +1,31 @@
+import { BATCH_TOPIC } from '../services/notification-topics.ts'
+import type { CheckedConfig } from './config.ts'
+
+/** Who does what in a pipeline, by the names of the services that run here. */
+export type Roles = {
+  /** '' where it is not known before it begins. */
+  readonly runId: string
+  /** Those that index announced batches, and their consumer groups. */
+  readonly indexers: readonly { readonly name: string; readonly group: string }[]
+  readonly simulations: readonly string[]
+  readonly writers: readonly string[]
+  /** Those of the writers that write ticks. */
+  readonly persistence: readonly string[]
+  readonly reconcilers: readonly string[]
+}
+
+export function rolesOf({ services }: CheckedConfig): Roles {
+  const enabled = services.filter(service => service.enabled)
+  const ofType = (...wanted: string[]): string[] =>
+    enabled.filter(({ type }) => wanted.includes(type)).map(({ name }) => name)
+  return {
+    runId: String(enabled.map(({ options }) => options.runId).find(runId => typeof runId === 'string') ?? ''),
+    indexers: enabled.flatMap(({ name, bindings: { batches } }) =>
+      batches?.kind === 'topic-read' && batches.name === BATCH_TOPIC ? [{ name, group: batches.consumerGroup }] : [],
+    ),
+    simulations: ofType('simulation'),
+    writers: ofType('persistence', 'metadata-persistence'),
+    persistence: ofType('persistence'),
+    reconcilers: ofType('reconciler'),
+  }
+}

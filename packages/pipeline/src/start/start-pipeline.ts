@@ -1,0 +1,159 @@
+import type { Logger, Tidemark } from 'tidemark'
+import type { CheckedConfig } from '../config/config.ts'
+import { checkOptions } from '../config/option-table.ts'
+import { type Roles, rolesOf } from '../config/roles.ts'
+import type { EncodedTick } from '../contracts/tick-codec.ts'
+import { lockFolder } from '../databases/folder-lock.ts'
+import { loadEnvironmentStrategy } from '../environment/load-strategy.ts'
+import type { EnvironmentStrategy } from '../environment/strategy.ts'
+import { isEnvironmentFault } from '../faults.ts'
+import { RunGroups } from '../progress/run-groups.ts'
+import type { Outlet } from '../resources/bound-resources.ts'
+import { type Pipeline, runPipeline } from '../run-pipeline.ts'
+import type { EncodedMetadata } from '../services/simulation/simulation-service.ts'
+import { environmentIndexer } from '../services/types/environment-indexer.ts'
+import { backoffMs, pauseFor } from '../services/until-aborted.ts'
+import { withRunId } from '../with-run-id.ts'
+import { type ConfigChoice, chooseConfig, type IngestQueues, withRunChoice } from './choose-config.ts'
+import { finish, runOver } from './ending.ts'
+import { type Source, sourcesOf } from './sources.ts'
+import { type Totals, totalsOf } from './totals.ts'
+
+export type StartOptions = ConfigChoice & {
+  readonly logger: Logger
+  /** Ends it in good order. */
+  readonly interrupted: AbortSignal
+}
+
+/**
+ * Runs the pipeline of a configuration file, or the default one, as `tidemark start` does. null where it was interrupted
+ * before it could begin.
+ *
+ * @example
+ * await using started = await startPipeline({ dataFolder: './data', newRun: false, ticks: 1_000, logger, interrupted })
+ * await started?.over()
+ * console.log(await started?.pipeline.progress())
+ */
+export async function startPipeline(options: StartOptions): Promise<StartedPipeline | null> {
+  const { interrupted, logger } = options
+  const { config: given, types, ingest, locks: folders } = await chooseConfig(options)
+  using locks = new DisposableStack()
+  // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
+  for (const folder of new Set(folders)) locks.use(await lockFolder(folder))
+  const withRun = async () => await withRunId(await withRunChoice(given, options), logger)
+  const config = await waitedFor(withRun, interrupted)
+  if (config === null) return null
+  const sources = sourcesOf({ config, types })
+  const pipeline = await runPipeline(config, { logger })
+  return new StartedPipeline({ pipeline, config, sources, ingest, locks: locks.move() }, options)
+}
+
+type StartedParts = {
+  readonly pipeline: Pipeline
+  readonly config: CheckedConfig
+  readonly sources: readonly Source[]
+  readonly ingest: IngestQueues | undefined
+  readonly locks: DisposableStack
+}
+
+/** A pipeline that runs, with its folders locked until it is disposed of. */
+export class StartedPipeline implements AsyncDisposable {
+  readonly pipeline: Pipeline
+  readonly #config: CheckedConfig
+  readonly #roles: Roles
+  readonly #sources: readonly Source[]
+  readonly #ingest: IngestQueues | undefined
+  readonly #locks: DisposableStack
+  readonly #options: StartOptions
+
+  constructor({ pipeline, config, sources, ingest, locks }: StartedParts, options: StartOptions) {
+    this.pipeline = pipeline
+    this.#config = config
+    this.#roles = rolesOf(config)
+    this.#sources = sources
+    this.#ingest = ingest
+    this.#locks = locks
+    this.#options = options
+  }
+
+  /** '' where it is not known before it begins. */
+  get runId(): string {
+    return this.#roles.runId
+  }
+
+  /** The address of the runs' indexes. A server shows one of them: that named 'runs', or the first. */
+  get indexes(): string | undefined {
+    const { indexes } = this.#config.resources
+    return (indexes.runs ?? Object.values(indexes)[0])?.address
+  }
+
+  /** Where the ticks of an ingested run go. */
+  get ingest(): { ticks: Outlet<EncodedTick>; metadata?: Outlet<EncodedMetadata>; runId: string } | undefined {
+    const { ingestedRun } = this.#options
+    if (this.#ingest === undefined || ingestedRun === undefined) return undefined
+    const { ticks, metadata } = this.#ingest
+    return {
+      ticks: this.pipeline.guardedOutlet<EncodedTick>(ticks),
+      ...(metadata !== undefined && { metadata: this.pipeline.outlet<EncodedMetadata>(metadata) }),
+      runId: ingestedRun,
+    }
+  }
+
+  get hasFailed(): boolean {
+    return this.pipeline.status().services.some(({ state }) => state === 'ERROR')
+  }
+
+  /** Waits until they answer. undefined where the configuration has none; null where it was interrupted first. */
+  async topics(): Promise<Tidemark | undefined | null> {
+    if (this.#config.resources.topics === null) return undefined
+    return await waitedFor(() => this.pipeline.topics(), this.#options.interrupted)
+  }
+
+  /** Those of the environment indexers. One that can't be loaded is in its indexer's errors; the others' ticks can be read. */
+  async environmentStrategies(): Promise<EnvironmentStrategy[]> {
+    const { services, folder } = this.#config
+    // Also of those that run on another machine: their ticks are read here.
+    const indexers = services.filter(({ type }) => type === 'environment-indexer')
+    const loading = indexers.map(({ name, options }) => {
+      const checked = checkOptions(`services.${name}.options`, options, environmentIndexer.options)
+      const { strategy, compression, level, strategyOptions } = checked
+      return loadEnvironmentStrategy(strategy, { compression, level, ...strategyOptions }, folder)
+    })
+    const loaded = await Promise.allSettled(loading)
+    return loaded.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+  }
+
+  /** Until its run is over and all of it is in the index, or until it is interrupted. */
+  async over(): Promise<void> {
+    const { interrupted } = this.#options
+    const topics = await this.topics()
+    if (topics === null) return
+    await runOver(this.pipeline, this.#sources, interrupted)
+    const groups = new RunGroups(() => topics, this.#roles)
+    await finish(this.pipeline, { roles: this.#roles, sources: this.#sources, groups }, interrupted)
+  }
+
+  /** What is in the run's index; also after the pipeline was stopped. */
+  async totals(): Promise<Totals | undefined> {
+    const { runId, indexes } = this
+    return runId === '' || indexes === undefined ? undefined : await totalsOf(indexes, runId)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    using _ = this.#locks
+    await this.pipeline.stop()
+  }
+}
+
+/** What is not there yet is waited for, as the services do; null where somebody interrupts first. */
+async function waitedFor<T>(work: () => Promise<T>, interrupted: AbortSignal): Promise<T | null> {
+  for (let failures = 0; !interrupted.aborted; failures++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isEnvironmentFault(error)) throw error
+      await pauseFor(backoffMs(failures), interrupted)
+    }
+  }
+  return null
+}
