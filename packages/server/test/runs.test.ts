@@ -40,7 +40,7 @@ describe('an indexed run', () => {
     const range = { tickStart: 0, tickEnd: LAST, ticks: LAST + 1 }
     assert.deepEqual(body.indexed, { environment: range, organisms: range, series: range })
     assert.deepEqual((await world.get(`${run}/metadata`)).body, metadataOf(world.runId))
-    assert.deepEqual((await world.get(`${run}/gaps`)).body, { gaps: [], more: false })
+    assert.deepEqual((await world.get(`${run}/gaps`)).body, { gaps: [], next: null })
   })
 
   it('that nobody has indexed is not found', async () => {

@@ -26,7 +26,8 @@ export type OrganismRows = {
   /** Itself first, then its parent, and so on. */
   ancestors(id: number, limit: number): Promise<OrganismRow[]>
   /** By id. */
-  children(id: number, limit: number): Promise<OrganismRow[]>
+  /** By id, those above `after`. */
+  children(id: number, page: { readonly after: number; readonly limit: number }): Promise<OrganismRow[]>
 }
 
 /** `nextId`: where to look on; null: there are no more. */

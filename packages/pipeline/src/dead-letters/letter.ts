@@ -61,6 +61,9 @@ export function kindOf({ messageType }: DeadLetter): LetterKind {
   return name === 'BatchInfo' ? 'batch' : 'other'
 }
 
+/** null: it can't be told from what is left of it. */
+export const runOfLetter = (letter: DeadLetter): string | null => subjectOf(letter).runId
+
 /** Bytes that nobody can decode are often why it is a letter. */
 function subjectOf(letter: DeadLetter): Subject {
   const { originalMessage: bytes } = letter

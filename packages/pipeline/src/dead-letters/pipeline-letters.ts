@@ -20,6 +20,10 @@ export type LetterFilter = {
 /** With nothing else given, all of them have to be asked for. */
 export type LetterSelection = LetterFilter & { readonly all?: true }
 
+export type LetterPageOptions = { readonly after?: string; readonly limit?: number }
+export type PlacedPipelineLetter = PipelineLetter & { readonly place: string }
+export type PipelineLetterPage = { readonly letters: readonly PlacedPipelineLetter[]; readonly next: string | null }
+
 export type LetterOutcome = { readonly id: string; readonly error: string }
 export type RedrivenLetters = { readonly redriven: number; readonly failed: readonly LetterOutcome[] }
 
@@ -41,16 +45,29 @@ export class PipelineLetters {
 
   /** The oldest of each topic first, whether somebody is at work on them or not. */
   async list(filter: LetterFilter = {}, { limit = 100 }: { readonly limit?: number } = {}): Promise<PipelineLetter[]> {
-    const found: PipelineLetter[] = []
-    for (const queue of await this.#queues(filter)) {
-      for (let after: number | null = 0; after !== null && found.length < limit; ) {
-        const page = await queue.page({ after, limit: Math.min(limit, 100) })
-        const described = page.letters.map(letter => describeLetter(queue.topic, letter))
+    return (await this.page(filter, { limit })).letters.map(({ place: _, ...letter }) => letter)
+  }
+
+  /** The same, page by page: `next`, or the `place` of a letter, is the `after` of the next page. */
+  async page(filter: LetterFilter = {}, { after, limit = 100 }: LetterPageOptions = {}): Promise<PipelineLetterPage> {
+    const found: PlacedPipelineLetter[] = []
+    const start = placeOf(after)
+    const all = await this.#queues(filter)
+    const first = start === undefined ? 0 : all.findIndex(({ topic }) => topic === start.topic)
+    // One more tells whether there is another page.
+    for (const [index, queue] of (first < 0 ? [] : all.slice(first)).entries()) {
+      for (let at: number | null = index === 0 ? (start?.id ?? 0) : 0; at !== null && found.length <= limit; ) {
+        const page = await queue.page({ after: at, limit: Math.min(limit + 1, 100) })
+        const described = page.letters.map(letter => ({
+          ...describeLetter(queue.topic, letter),
+          place: `${queue.topic}/${letter.place}`,
+        }))
         found.push(...described.filter(letter => matches(letter, filter)))
-        after = page.next
+        at = page.next
       }
     }
-    return found.slice(0, limit)
+    const letters = found.slice(0, limit)
+    return { letters, next: found.length > limit ? (letters.at(-1)?.place ?? null) : null }
   }
 
   /** null: there is none of that id, or it was dealt with. */
@@ -116,6 +133,13 @@ export class PipelineLetters {
     }
     return queues
   }
+}
+
+function placeOf(after: string | undefined): { readonly topic: string; readonly id: number } | undefined {
+  if (after === undefined) return undefined
+  const [, topic = '', id = ''] = /^([^/]+)\/(\d{1,15})$/.exec(after) ?? []
+  if (topic === '') throw new ConfigError('after', after, 'the next of the page before')
+  return { topic, id: Number(id) }
 }
 
 function matches(letter: PipelineLetter, { ids, topic, kind, service, runId, reason }: LetterFilter): boolean {

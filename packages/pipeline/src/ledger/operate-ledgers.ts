@@ -7,15 +7,26 @@ import { BatchLedger } from './batch-ledger.ts'
 /** A batch that an indexer has given up, as its ledger has it. */
 export type FailedBatch = BatchRow & { readonly indexer: string }
 
-export type FailedQuery = { readonly indexer?: string; readonly limit?: number }
+export type FailedQuery = {
+  readonly indexer?: string
+  readonly limit?: number
+  /** Those behind this batch (`failedBatchPlace`). */
+  readonly after?: string
+}
+
+/** Indexers have no slash in their names. */
+export const failedBatchPlace = ({ indexer, key }: Pick<FailedBatch, 'indexer' | 'key'>): string => `${indexer}/${key}`
 
 /** Of one indexer of a run, or of all; by key. */
 export async function failedBatches(database: IndexDatabase, query: FailedQuery = {}): Promise<FailedBatch[]> {
-  const { indexer: wanted, limit = 1_000 } = query
+  const { indexer: wanted, limit = 1_000, after = '' } = query
+  const [startIndexer = '', startKey = ''] = after.split(/\/(.*)/s)
   const failed: FailedBatch[] = []
-  for (const { indexer } of await database.ledger.list()) {
-    if (wanted !== undefined && indexer !== wanted) continue
-    const rows = await database.ledger.failed(indexer, { after: '', limit: limit - failed.length })
+  const ledgers = (await database.ledger.list()).toSorted((one, other) => (one.indexer < other.indexer ? -1 : 1))
+  for (const { indexer } of ledgers) {
+    if ((wanted !== undefined && indexer !== wanted) || indexer < startIndexer) continue
+    const from = indexer === startIndexer ? startKey : ''
+    const rows = await database.ledger.failed(indexer, { after: from, limit: limit - failed.length })
     failed.push(...rows.map(row => ({ ...row, indexer })))
     if (failed.length >= limit) break
   }
@@ -44,7 +55,8 @@ export class RunLedgers {
       await using database = await openIndexForReading(address, runId)
       return await failedBatches(database, query)
     })
-    return found.flat()
+    const all = found.flat().toSorted((one, other) => (failedBatchPlace(one) < failedBatchPlace(other) ? -1 : 1))
+    return all.slice(0, query.limit ?? 1_000)
   }
 
   /** False where that indexer has no such batch that failed. */

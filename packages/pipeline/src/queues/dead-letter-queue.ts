@@ -25,7 +25,9 @@ const COMES_BACK = '2s'
 const HELD_BYTES = 32 * 1024 ** 2
 
 export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
-export type LetterPage = { readonly letters: readonly KeptLetter[]; readonly next: number | null }
+/** `place` of the last letter seen is where the next page begins. */
+export type PlacedLetter = KeptLetter & { readonly place: number }
+export type LetterPage = { readonly letters: readonly PlacedLetter[]; readonly next: number | null }
 
 /** A letter that nobody else gets until it is removed or put back. */
 export type TakenLetter = {
@@ -100,13 +102,13 @@ export class DeadLetterQueue {
     readonly limit?: number
   } = {}): Promise<LetterPage> {
     const { admin } = this.#topics
-    const letters: KeptLetter[] = []
+    const letters: PlacedLetter[] = []
     const waiting = await admin.completion(this.topic, { unfinished: true, after, limit })
     // One by one: a letter can have megabytes.
     for (const { id, messageId } of waiting) {
       const { messages } = await admin.browse(this.topic, { after: id - 1, before: id + 1 })
       for (const { payload, createdAt } of messages) {
-        letters.push({ letter: readLetter(payload), messageId, buriedAt: createdAt })
+        letters.push({ letter: readLetter(payload), messageId, buriedAt: createdAt, place: id })
       }
     }
     return { letters, next: waiting.length < limit ? null : (waiting.at(-1)?.id ?? null) }

@@ -94,11 +94,12 @@ export class IndexedOrganisms implements OrganismReader {
   async lineage(
     id: number,
     limit?: number,
+    after = -1,
   ): Promise<{ ancestors: readonly OrganismFacts[]; children: readonly OrganismFacts[] }> {
     const most = checkedLimit(limit)
     const [ancestors, children] = await Promise.all([
       this.#database.organisms.ancestors(checkedId(id), most),
-      this.#database.organisms.children(id, most),
+      this.#database.organisms.children(id, { after, limit: most }),
     ])
     return { ancestors: ancestors.map(factsOf), children: children.map(factsOf) }
   }

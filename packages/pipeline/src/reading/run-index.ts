@@ -59,10 +59,11 @@ export type OrganismReader = {
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>
   /** The same, ended by bytes too (`maxBytes`, about as many as it takes as JSON). */
   lifePage(id: number, query?: LifeQuery & { readonly maxBytes?: number }): Promise<LifePage>
-  /** Itself first, then its parent, and so on; and its children. */
+  /** Itself first, then its parent, and so on; and its children by id, those above `after`. */
   lineage(
     id: number,
     limit?: number,
+    after?: number,
   ): Promise<{ ancestors: readonly OrganismFacts[]; children: readonly OrganismFacts[] }>
 }
 

@@ -1,9 +1,5 @@
-import { fromBinary } from '@bufbuild/protobuf'
 import type { Tidemark } from 'tidemark'
-import { BatchInfoSchema } from '../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
-import { decodeMetadata } from '../contracts/metadata-codec.ts'
-import type { DeadLetter } from '../contracts/notifications.ts'
-import { tickHeadOf } from '../contracts/tick-codec.ts'
+import { runOfLetter } from '../dead-letters/letter.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
 
 /** More than these are removed with the next call. */
@@ -22,16 +18,4 @@ export async function removeLetters(topics: Tidemark, topic: string, runId: stri
 export async function countLetters(topics: Tidemark, topic: string, runId: string): Promise<number> {
   const queue = await DeadLetterQueue.open(topics, { topic })
   return (await queue.list({ limit: MOST_COUNTED })).filter(letter => runOfLetter(letter) === runId).length
-}
-
-/** undefined: it can't be told from what is left of it. */
-function runOfLetter({ messageType, originalMessage }: DeadLetter): string | undefined {
-  const type = messageType.slice(messageType.lastIndexOf('/') + 1)
-  try {
-    if (type.endsWith('.TickData')) return tickHeadOf(originalMessage).runId
-    if (type.endsWith('.SimulationMetadata')) return decodeMetadata(originalMessage).runId
-    return type.endsWith('.BatchInfo') ? fromBinary(BatchInfoSchema, originalMessage).simulationRunId : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -9,6 +9,7 @@ import {
   deadLettersTo,
   dummyIndexer,
   failedBatches,
+  failedBatchPlace,
   type IndexerDefinition,
   PipelineLetters,
   retryFailed,
@@ -70,6 +71,17 @@ for (const engine of ENGINES) {
       const [first, second, , broken] = listed
       assert.deepEqual(await letters.inspect(first?.id ?? ''), first)
       assert.equal(await letters.inspect('nobody'), null)
+      const paged: string[] = []
+      for (let after: string | null | undefined; after !== null; ) {
+        const { letters: page, next } = await letters.page({ kind: 'tick' }, { limit: 3, ...(after && { after }) })
+        paged.push(...page.map(({ id }) => id))
+        after = next
+      }
+      assert.deepEqual(
+        paged,
+        listed.map(({ id }) => id),
+      )
+      await assert.rejects(letters.page({}, { after: 'nowhere' }), /after/)
       await assert.rejects(letters.redrive({}), /all/)
       // One, a filter, then all: what can't be stored stays and says why.
       assert.deepEqual(await letters.redrive({ ids: [second?.id ?? ''] }), { redriven: 1, failed: [] })
@@ -151,6 +163,9 @@ for (const engine of ENGINES) {
       )
       assert.deepEqual([failed[0]?.indexer, failed[0]?.tickEnd], ['dummy', 9])
       assert.match(failed[0]?.error ?? '', /This index refuses all/)
+      const after = failedBatchPlace(failed[0] ?? { indexer: '', key: '' })
+      assert.deepEqual(await failedBatches(database, { after }), [])
+      assert.equal((await failedBatches(database, { after: 'dummy/' })).length, 1)
       state.isSick = false
       assert.equal(await retryFailed(database, 'nobody', failed[0]?.key ?? ''), false)
       assert.equal(await retryFailed(database, 'dummy', failed[0]?.key ?? ''), true)

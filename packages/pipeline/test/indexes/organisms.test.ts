@@ -180,6 +180,11 @@ for (const engine of ENGINES) {
         [6, 10],
       ])
       assert.deepEqual(await ids(77), [[], []])
+      const { children } = await index.run.organisms.lineage(5, 2, 10)
+      assert.deepEqual(
+        children.map(each => each.id),
+        [11, 12],
+      )
     })
 
     it('does not follow a circle for ever', async () => {

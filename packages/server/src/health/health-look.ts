@@ -3,7 +3,7 @@ import type { PipelineStatus } from '@tidemark/pipeline'
 import type { Health } from 'tidemark'
 import type { Settings } from '../options.ts'
 import { withoutPaths } from '../problems/http-words.ts'
-import { pipelineReasons, type Reason, topicReasons } from './reasons.ts'
+import { mainReasons, pipelineReasons, type Reason, topicReasons } from './reasons.ts'
 
 /** An orchestrator does not wait for longer. What has not answered by then is told as silent. */
 const ANSWER_MS = 4_500
@@ -42,7 +42,7 @@ export class HealthLook {
       ...(health === undefined ? [] : health instanceof Error ? [silent(health)] : topicReasons(health)),
       ...(status === undefined ? [] : pipelineReasons(status)),
     ]
-    return { reasons, topics: health instanceof Error ? undefined : health, pipeline: status }
+    return { reasons: mainReasons(reasons), topics: health instanceof Error ? undefined : health, pipeline: status }
   }
 }
 

@@ -34,6 +34,18 @@ type ReasonKind = (typeof REASON_KINDS)[number]
 const blocking = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: true })
 const note = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: false })
 
+/** More are of no use to a probe, and a database of ten thousand dead groups would make megabytes of them. */
+export const MOST_REASONS = 100
+
+/** Those that block first. The last one says how many were left out. */
+export function mainReasons(reasons: readonly Reason[]): readonly Reason[] {
+  const sorted = [...reasons.filter(each => each.blocking), ...reasons.filter(each => !each.blocking)]
+  const [first, ...others] = sorted.slice(MOST_REASONS - 1)
+  if (first === undefined || others.length === 0) return sorted
+  const rest = { ...first, message: `${first.message}; and ${others.length} other reasons` }
+  return [...sorted.slice(0, MOST_REASONS - 1), rest]
+}
+
 export function topicReasons(health: Health): Reason[] {
   const { database, failing, dead, nearTimeout, lost, stuck, cleanUp, zombies, unsubscribed, clock } = health
   const why = database.error?.message ?? 'no answer'

@@ -1,4 +1,6 @@
+import type { Claim as ClaimGiven } from 'tidemark'
 import { Type } from 'typebox'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, GroupName, nullable, PageLimit, strict, Text } from '../schemas/common.ts'
@@ -36,10 +38,21 @@ export const claimRoutes = (context: Context): Route[] => [
     answers: {
       200: { says: 'A page', content: strict({ claims: Type.Array(Claim), next: nullable(Type.String()) }) },
     },
-    async handle({ params: { topic }, query }) {
+    async handle({ params: { topic }, query, reply }) {
       const { limit = 100, messages = 20 } = query
+      const { answerBytes } = context.settings.limits
       const most = Math.max(1, Math.floor(MOST_NAMED / Math.max(1, messages)))
-      return await context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
+      const page = await context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
+      const fitting = countFitting(page.claims, answerBytes)
+      // The place after a claim is known to the database alone.
+      const { next } =
+        fitting === page.claims.length ? page : await context.topics.admin.claims(topic, { ...query, limit: fitting })
+      const items = page.claims.slice(0, fitting)
+      return await sendList(
+        reply,
+        { name: 'claims', items, toText: JSON.stringify, placeOf: () => next ?? '', next },
+        answerBytes,
+      )
     },
   }),
 
@@ -69,3 +82,13 @@ export const claimRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+/** How many of them fit into an answer; one at least. */
+function countFitting(claims: readonly ClaimGiven[], maxBytes: number): number {
+  let bytes = 0
+  const beyond = claims.findIndex((claim, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(claim)) + 1
+    return index > 0 && bytes > maxBytes
+  })
+  return beyond === -1 ? claims.length : beyond
+}

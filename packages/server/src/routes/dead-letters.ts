@@ -9,7 +9,7 @@ import { toText } from '../messages.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, GroupName, Id, nullable, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
-import { DeadLetter, LetterParams } from '../schemas/messages.ts'
+import { DeadLetter, LetterParams, MOST_FAILURES } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'dead letters'
@@ -115,7 +115,11 @@ export const deadLetterRoutes = (context: Context): Route[] => [
 
 const letterText = (letter: DeadLetterMessage): string => {
   const { error, history } = withPlainErrors({ error: letter.error, history: letter.history })
-  return toText({ ...letter, error, history: history.map(each => ({ ...each, at: new Date(each.at) })) })
+  return toText({
+    ...letter,
+    error,
+    history: history.slice(-MOST_FAILURES).map(each => ({ ...each, at: new Date(each.at) })),
+  })
 }
 
 function filterOf({ since, until, ...filter }: Static<typeof Filter>): DeadLetterFilter {

@@ -1,15 +1,15 @@
-import type { BackfillOptions, WaitingRetry as Retry } from 'tidemark'
+import type { BackfillOptions, ConsumerHealth, GroupHealth as Group, WaitingRetry as Retry } from 'tidemark'
 import { GroupNotFoundError } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import { bytesToRead } from '../answers/bytes-to-read.ts'
-import { sendList } from '../answers/json-list.ts'
+import { type ListAnswer, sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict } from '../schemas/common.ts'
+import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict, Text } from '../schemas/common.ts'
 import {
   BackfillFields,
   BackfillGiven,
@@ -18,7 +18,7 @@ import {
   GroupHealth,
   GroupParams,
 } from '../schemas/groups.ts'
-import { WaitingRetry } from '../schemas/messages.ts'
+import { MOST_FAILURES, WaitingRetry } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'groups'
@@ -40,11 +40,8 @@ export const groupRoutes = (context: Context): Route[] => [
         content: strict({ groups: Type.Array(GroupHealth), next: nullable(Type.String()) }),
       },
     },
-    async handle({ params: { topic }, query }) {
-      const groups = await context.topics.admin.groups(topic)
-      const sorted = groups.toSorted((one, other) => (one.group < other.group ? -1 : 1))
-      const { items, next } = pageByName(sorted, ({ group }) => group, query)
-      return { groups: withPlainErrors(items), next }
+    async handle({ params: { topic }, query, reply }) {
+      return await sendList(reply, await groupPage(context, topic, query), context.settings.limits.answerBytes)
     },
   }),
 
@@ -70,9 +67,18 @@ export const groupRoutes = (context: Context): Route[] => [
     role: 'read',
     summary: 'List the consumers of a group in every process, with throughput and last activity',
     params: GroupParams,
-    answers: { 200: { says: 'Consumers by name', content: strict({ consumers: Type.Array(Consumer) }) } },
-    async handle({ params: { topic, group } }) {
-      return { consumers: await context.topics.admin.consumers(topic, { group }) }
+    query: strict({ after: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page of consumers, by name and process',
+        content: strict({ consumers: Type.Array(Consumer), next: nullable(Type.String()) }),
+      },
+    },
+    async handle({ params: { topic, group }, query, reply }) {
+      const placeOf = ({ consumer, instance }: ConsumerHealth): string => `${consumer}/${instance}`
+      const { items, next } = pageByName(await context.topics.admin.consumers(topic, { group }), placeOf, query)
+      const page = { name: 'consumers', items, toText: JSON.stringify, placeOf, next }
+      return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
 
@@ -268,6 +274,19 @@ function changeBackfill(
   })
 }
 
+/** A page of the groups of a topic, by name. */
+export async function groupPage(
+  context: Context,
+  topic: string,
+  query: { readonly after?: string; readonly limit?: number },
+): Promise<ListAnswer<Group>> {
+  const groups = await context.topics.admin.groups(topic)
+  const sorted = groups.toSorted((one, other) => (one.group < other.group ? -1 : 1))
+  const placeOf = ({ group }: Group): string => group
+  const { items, next } = pageByName(sorted, placeOf, query)
+  return { name: 'groups', items, toText: group => JSON.stringify(withPlainErrors(group)), placeOf, next }
+}
+
 async function find(context: Context, { topic, group }: Static<typeof GroupParams>): Promise<object> {
   const groups = await context.topics.admin.groups(topic)
   const found = groups.find(each => each.group === group) ?? groups.find(each => each.group === '')
@@ -281,7 +300,7 @@ async function find(context: Context, { topic, group }: Static<typeof GroupParam
 
 const retryJson = (retry: Retry): object => ({
   ...retry,
-  history: retry.history.map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
+  history: retry.history.slice(-MOST_FAILURES).map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
 })
 
 function planOf({ targetLatency, ...rest }: Static<typeof BackfillGiven>): BackfillOptions {

@@ -7,7 +7,7 @@ import type { ServerMetrics } from '../metrics.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { EventSchema } from '../schemas/events.ts'
-import { HealthSchema, LiveSchema, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
+import { HealthSchema, LiveSchema, MOST_LISTED, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { visibleEvent, visibleMetrics } from '../security/visible.ts'
 import { identityOf } from '../security/visit.ts'
 import { openStream } from '../streams/event-stream.ts'
@@ -102,7 +102,8 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     async handle() {
       if (context.settings.pipeline === undefined) void context.topics
       const { reasons, topics = unknownHealth(context.settings.topics === undefined) } = await context.health.look()
-      return withPlainErrors({ ...healthJson(topics), healthy: reasons.length === 0, reasons })
+      const { lists, omitted } = firstOfEach(healthJson(topics), MOST_LISTED)
+      return withPlainErrors({ ...lists, healthy: reasons.length === 0, reasons, omitted })
     },
   }),
 
@@ -160,7 +161,8 @@ async function topicsHealth(topics: Tidemark): Promise<TopicsHealth> {
   const { outages, failing } = topics.metrics()
   const outage = outages.find(({ kind }) => kind === 'connection')
   const unreachableSince = isReachable ? null : (outage?.since ?? askedAt)
-  return { healthy: isReachable && failing.length === 0, unreachableSince, failing }
+  const listed = failing.slice(0, MOST_LISTED)
+  return { healthy: isReachable && failing.length === 0, unreachableSince, failing: listed }
 }
 
 async function answers(question: Promise<unknown>): Promise<boolean> {
@@ -207,3 +209,19 @@ const healthJson = (health: Health): object => ({
     succeededAt: dateOf(each.succeededAt),
   })),
 })
+
+type Listed = { readonly lists: object; readonly omitted: number }
+
+/** The first of every list of it, also of those further inside, and how many were left out. */
+function firstOfEach(value: object, most: number): Listed {
+  let omitted = 0
+  const shorten = (each: unknown): unknown => {
+    if (Array.isArray(each)) {
+      omitted += Math.max(0, each.length - most)
+      return each.slice(0, most)
+    }
+    const isPlain = typeof each === 'object' && each !== null && Object.getPrototypeOf(each) === Object.prototype
+    return isPlain ? Object.fromEntries(Object.entries(each).map(([name, inner]) => [name, shorten(inner)])) : each
+  }
+  return { lists: shorten(value) as object, omitted }
+}

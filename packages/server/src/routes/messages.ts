@@ -41,7 +41,9 @@ export const messageRoutes = (context: Context): Route[] => [
     summary: 'Publish messages in one transaction',
     params: TopicParams,
     body: MessagesGiven,
-    answers: { 201: { says: 'The stored messages', content: strict({ published: Type.Array(Published) }) } },
+    answers: {
+      201: { says: 'The stored messages', content: strict({ published: Type.Array(Published, { maxItems: 10_000 }) }) },
+    },
     problems: [409, 507],
     async handle({ params: { topic }, body: { messages }, reply }) {
       const published = await context.topics.publishMessages(topic, messages.map(toBatchMessage))

@@ -156,15 +156,40 @@ export const organismRoutes = (context: Context): Route[] => [
     role: 'read',
     summary: 'Get the ancestors and children of an organism',
     params: OrganismParams,
-    query: strict({ limit: Type.Optional(PageLimit) }),
+    says: 'To go on with the ancestors, ask for the lineage of the last one.',
+    query: strict({
+      after: Type.Optional(Type.Integer({ minimum: 0, description: 'Children above this id only.' })),
+      limit: Type.Optional(PageLimit),
+    }),
     answers: {
       200: {
-        says: 'Ancestors, starting with the organism itself, and children',
-        content: strict({ ancestors: Type.Array(OrganismFactsSchema), children: Type.Array(OrganismFactsSchema) }),
+        says: 'Ancestors, starting with the organism itself, and children by id',
+        content: strict({
+          ancestors: Type.Array(OrganismFactsSchema),
+          children: Type.Array(OrganismFactsSchema),
+          next: nullable(Type.Integer({ description: 'after for the next children; null: these are all.' })),
+        }),
       },
     },
-    async handle({ params: { runId, organismId }, query: { limit = 100 } }) {
-      return await ofOrganism(context, runId, organismId, ({ index }) => index.organisms.lineage(organismId, limit))
+    async handle({ params: { runId, organismId }, query: { limit = 100, after }, reply }) {
+      const { ancestors, children } = await ofOrganism(context, runId, organismId, ({ index }) =>
+        // One more tells whether there is another page.
+        index.organisms.lineage(organismId, limit + 1, after),
+      )
+      const items = children.slice(0, limit)
+      const next = children.length > limit ? (items.at(-1)?.id ?? null) : null
+      return await sendList(
+        reply,
+        {
+          name: 'children',
+          items,
+          toText: JSON.stringify,
+          placeOf: ({ id }) => id,
+          next,
+          more: { ancestors: ancestors.slice(0, limit) },
+        },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
 ]

@@ -1,10 +1,12 @@
-import type { FailedBatch, LetterFilter, PipelineLetter } from '@tidemark/pipeline'
+import { type FailedBatch, failedBatchPlace, type LetterFilter, type PipelineLetter } from '@tidemark/pipeline'
 import { type Static, Type } from 'typebox'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
+import { given } from '../inputs.ts'
 import { withoutPaths } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { Count, PageLimit, strict, Text } from '../schemas/common.ts'
+import { Count, nullable, PageLimit, strict, Text } from '../schemas/common.ts'
 import { FailedBatchSchema, LetterId, PipelineLetterSchema } from '../schemas/pipeline-letters.ts'
 import { RunId, RunParams } from '../schemas/runs.ts'
 
@@ -38,11 +40,22 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
     name: 'listPipelineLetters',
     role: 'read',
     summary: 'List ticks, metadata and batches that the pipeline gave up',
-    query: strict({ ...FILTER, limit: Type.Optional(PageLimit) }),
-    answers: { 200: { says: 'Oldest first', content: strict({ deadLetters: Type.Array(PipelineLetterSchema) }) } },
-    async handle({ query: { limit = 100, ...filter } }) {
+    query: strict({ ...FILTER, after: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page, the oldest of each topic first',
+        content: strict({ deadLetters: Type.Array(PipelineLetterSchema), next: nullable(Type.String()) }),
+      },
+    },
+    async handle({ query: { limit = 100, after, ...filter }, reply }) {
       const letters = await context.pipeline.letters()
-      return { deadLetters: (await letters.list(filter as LetterFilter, { limit })).map(letterJson) }
+      const page = await letters.page(filter as LetterFilter, { ...given({ after }), limit })
+      const toText = (letter: PipelineLetter): string => JSON.stringify(letterJson(letter))
+      return await sendList(
+        reply,
+        { name: 'deadLetters', items: page.letters, toText, placeOf: ({ place }) => place, next: page.next },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
   route({
@@ -106,10 +119,29 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
     summary: 'List batches of a run that indexers gave up in their ledgers',
     says: "Only indexers with the source 'storage' mark batches as failed. Indexers with the source 'topic' dead-letter them instead.",
     params: RunParams,
-    query: strict({ indexer: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
-    answers: { 200: { says: 'By indexer and key', content: strict({ batches: Type.Array(FailedBatchSchema) }) } },
-    async handle({ params: { runId }, query }) {
-      return { batches: (await context.pipeline.ledgers().failed(runId, query)).map(batchJson) }
+    query: strict({
+      indexer: Type.Optional(Text),
+      after: Type.Optional(Type.String({ maxLength: 2_048, description: 'next of the page before.' })),
+      limit: Type.Optional(PageLimit),
+    }),
+    answers: {
+      200: {
+        says: 'A page, by indexer and key',
+        content: strict({ batches: Type.Array(FailedBatchSchema), next: nullable(Type.String()) }),
+      },
+    },
+    async handle({ params: { runId }, query: { limit = 100, ...query }, reply }) {
+      // One more tells whether there is another page.
+      const failed = await context.pipeline.ledgers().failed(runId, { ...query, limit: limit + 1 })
+      const items = failed.slice(0, limit)
+      const last = items.at(-1)
+      const next = failed.length > limit && last !== undefined ? failedBatchPlace(last) : null
+      const toText = (batch: FailedBatch): string => JSON.stringify(batchJson(batch))
+      return await sendList(
+        reply,
+        { name: 'batches', items, toText, placeOf: failedBatchPlace, next },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
   route({
@@ -134,6 +166,7 @@ const selectionOf = (body: Selected) => body as LetterFilter & { readonly all?: 
 
 const letterJson = (letter: PipelineLetter): object => ({
   ...letter,
+  place: undefined,
   reason: withoutPaths(letter.reason),
   stackTraceLines: undefined,
 })

@@ -53,7 +53,7 @@ export const pullRoutes = (context: Context): Route[] => [
         content: strict({
           receipt: nullable(Type.String()),
           leaseMs: Type.Number({ description: 'Remaining lease in milliseconds; 0 never expires.' }),
-          messages: Type.Array(PulledMessage),
+          messages: Type.Array(PulledMessage, { maxItems: 1_000 }),
         }),
       },
     },

@@ -1,10 +1,12 @@
+import type { RunIndex } from '@tidemark/pipeline'
 import { Type } from 'typebox'
+import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
-import { nullable, PageLimit, strict } from '../schemas/common.ts'
+import { nullable, PageLimit, strict, Text } from '../schemas/common.ts'
 import {
   GapSchema,
   MetadataSchema,
@@ -16,6 +18,10 @@ import {
 } from '../schemas/runs.ts'
 
 const tag = 'runs'
+const MOST_POINTS = 10_000
+/** Of a point of the series as JSON, at most: its fields, and the cells of each molecule type. */
+const POINT_BYTES = 250
+const NUMBER_BYTES = 24
 export const RUN = `${API}/runs/:runId`
 
 export const runRoutes = (context: Context): Route[] => [
@@ -33,9 +39,11 @@ export const runRoutes = (context: Context): Route[] => [
         content: strict({ runs: Type.Array(Type.String()), next: nullable(Type.String()) }),
       },
     },
-    async handle({ query }) {
-      const { items, next } = pageByName(await context.runs.list(), runId => runId, query)
-      return { runs: items, next }
+    async handle({ query, reply }) {
+      const placeOf = (runId: string): string => runId
+      const { items, next } = pageByName(await context.runs.list(), placeOf, query)
+      const page = { name: 'runs', items, toText: JSON.stringify, placeOf, next }
+      return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
 
@@ -97,24 +105,24 @@ export const runRoutes = (context: Context): Route[] => [
     role: 'read',
     summary: 'List gaps: ticks that are missing from an index',
     params: RunParams,
-    query: strict({ limit: Type.Optional(PageLimit) }),
+    query: strict({ after: Type.Optional(Text), limit: Type.Optional(PageLimit) }),
     answers: {
       200: {
-        says: 'Gaps by indexer',
-        content: strict({
-          gaps: Type.Array(GapSchema),
-          more: Type.Boolean({ description: 'Whether there are more gaps than these.' }),
-        }),
+        says: 'A page of gaps, by indexer and tick',
+        content: strict({ gaps: Type.Array(GapSchema), next: nullable(Type.String()) }),
       },
     },
-    async handle({ params: { runId }, query: { limit = 100 } }) {
+    async handle({ params: { runId }, query, reply }) {
       const gaps = await context.runs.use(runId, ({ index }) => index.gaps())
-      return {
-        gaps: gaps.slice(0, limit).map(({ indexer, tickStart, tickEnd, since, isPermanent, isSkipped }) => {
-          return { indexer, tickStart, tickEnd, since: new Date(since), isPermanent, isSkipped }
-        }),
-        more: gaps.length > limit,
-      }
+      const sorted = gaps.toSorted((one, other) => (gapPlace(one) < gapPlace(other) ? -1 : 1))
+      const { items, next } = pageByName(sorted, gapPlace, query)
+      const toText = ({ indexer, tickStart, tickEnd, since, isPermanent, isSkipped }: RunGap): string =>
+        JSON.stringify({ indexer, tickStart, tickEnd, since: new Date(since), isPermanent, isSkipped })
+      return await sendList(
+        reply,
+        { name: 'gaps', items, toText, placeOf: gapPlace, next },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
 
@@ -128,17 +136,27 @@ export const runRoutes = (context: Context): Route[] => [
     params: RunParams,
     query: strict({
       ...TickQuerySchema,
-      points: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 500 })),
+      points: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_POINTS, default: 500 })),
     }),
     answers: {
       200: {
         says: 'At most the requested number of points: means, except for births and deaths, which are sums',
-        content: strict({ points: Type.Array(SeriesPointSchema) }),
+        content: strict({ points: Type.Array(SeriesPointSchema, { maxItems: MOST_POINTS }) }),
       },
     },
-    async handle({ params: { runId }, query: { from, to, points } }) {
+    async handle({ params: { runId }, query: { from, to, points = 500 } }) {
       requireOrder({ from, to })
-      return { points: await context.runs.use(runId, ({ index }) => index.series.read(given({ from, to, points }))) }
+      const { answerBytes } = context.settings.limits
+      return await context.runs.use(runId, async ({ index }) => {
+        const types = (await index.metadata())?.moleculeTypes.length ?? 0
+        const most = Math.max(1, Math.floor(answerBytes / (POINT_BYTES + types * NUMBER_BYTES)))
+        return { points: await index.series.read(given({ from, to, points: Math.min(points, most) })) }
+      })
     },
   }),
 ]
+
+type RunGap = Awaited<ReturnType<RunIndex['gaps']>>[number]
+
+/** Ticks in as many digits as they can have, so that texts sort as numbers do. */
+const gapPlace = ({ indexer, tickStart }: RunGap): string => `${indexer}/${String(tickStart).padStart(16, '0')}`

@@ -12,6 +12,7 @@ import { Completion } from '../schemas/messages.ts'
 import { TopicConfig, TopicOptionsGiven, TopicParams, TopicSummary } from '../schemas/topics.ts'
 import { sees } from '../security/identity.ts'
 import { identityOf } from '../security/visit.ts'
+import { groupPage } from './groups.ts'
 
 const tag = 'topics'
 
@@ -31,11 +32,13 @@ export const topicRoutes = (context: Context): Route[] => [
         content: strict({ topics: Type.Array(TopicSummary), next: nullable(Type.String()) }),
       },
     },
-    async handle({ query, request }) {
+    async handle({ query, request, reply }) {
       const identity = identityOf(request)
       const visible = (await context.topics.admin.topics()).filter(({ topic }) => sees(identity, 'read', topic))
-      const { items, next } = pageByName(visible, ({ topic }) => topic, query)
-      return { topics: items, next }
+      const nameOf = ({ topic }: (typeof visible)[number]): string => topic
+      const { items, next } = pageByName(visible, nameOf, query)
+      const page = { name: 'topics', items, toText: JSON.stringify, placeOf: nameOf, next }
+      return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
 
@@ -55,15 +58,21 @@ export const topicRoutes = (context: Context): Route[] => [
           config: TopicConfig,
           messagesPublished: Count,
           groups: Type.Array(GroupHealth),
+          next: nullable(Type.String({ description: 'after for the list of its groups, where there are more.' })),
         }),
       },
     },
-    async handle({ params: { topic } }) {
+    async handle({ params: { topic }, reply }) {
       const { admin } = context.topics
       const { messagesPublished } = await admin.describeTopic(topic)
       const found = (await admin.topics()).find(each => each.topic === topic)
       if (found === undefined) throw new NotFoundError(`Topic '${topic}' was deleted just now`)
-      return { ...found, messagesPublished, groups: await admin.groups(topic) }
+      const page = await groupPage(context, topic, {})
+      return await sendList(
+        reply,
+        { ...page, more: { ...found, messagesPublished } },
+        context.settings.limits.answerBytes,
+      )
     },
   }),
 

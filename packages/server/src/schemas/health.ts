@@ -1,7 +1,12 @@
-import { Type } from 'typebox'
-import { REASON_KINDS } from '../health/reasons.ts'
+import { type TSchema, Type } from 'typebox'
+import { MOST_REASONS, REASON_KINDS } from '../health/reasons.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { Failure, GroupHealth } from './groups.ts'
+
+/** Of each list: groups and topics that need attention can be thousands. */
+export const MOST_LISTED = 100
+const listed = <T extends TSchema>(schema: T, about: { description?: string } = {}) =>
+  Type.Array(schema, { ...about, maxItems: MOST_LISTED })
 
 const FailingGroup = strict({
   topic: Type.String(),
@@ -20,6 +25,7 @@ const Reasons = Type.Array(
         'Whether the problem keeps this server from working. Other problems need an operator, not a restart.',
     }),
   }),
+  { maxItems: MOST_REASONS, description: 'Blocking ones first.' },
 )
 
 export const LiveSchema = strict({ alive: Type.Literal(true), uptimeMs: Type.Number() })
@@ -34,19 +40,20 @@ export const HealthSchema = strict({
   healthy: Type.Boolean({ description: 'Whether there are no problems.' }),
   reasons: Reasons,
   checkedAt: Time,
-  nearTimeout: Type.Array(GroupHealth),
-  dead: Type.Array(GroupHealth),
-  lost: Type.Array(GroupHealth, { description: 'Groups with lost messages that nobody has acknowledged.' }),
-  stuck: Type.Array(strict({ topic: Type.String(), since: Time, ageMs: Type.Number() })),
-  inconsistencies: Type.Array(strict({ topic: Type.String(), what: Type.String() })),
+  omitted: Type.Integer({ minimum: 0, description: `Entries left out: each list has ${MOST_LISTED} at most.` }),
+  nearTimeout: listed(GroupHealth),
+  dead: listed(GroupHealth),
+  lost: listed(GroupHealth, { description: 'Groups with lost messages that nobody has acknowledged.' }),
+  stuck: listed(strict({ topic: Type.String(), since: Time, ageMs: Type.Number() })),
+  inconsistencies: listed(strict({ topic: Type.String(), what: Type.String() })),
   cleanUp: strict({
     behind: Type.Boolean(),
     lastRunAt: nullable(Time),
     overdue: Type.Boolean(),
-    removable: Type.Array(strict({ topic: Type.String(), messages: Count })),
+    removable: listed(strict({ topic: Type.String(), messages: Count })),
   }),
   clock: nullable(strict({ ok: Type.Boolean(), offsetMs: Type.Number() })),
-  horizonHolders: Type.Array(
+  horizonHolders: listed(
     strict({
       pid: Type.Integer(),
       ageMs: Type.Number(),
@@ -55,9 +62,9 @@ export const HealthSchema = strict({
       query: Type.String(),
     }),
   ),
-  zombies: Type.Array(strict({ topic: Type.String(), group: Type.String(), movedAt: Time, waiting: Count })),
-  unsubscribed: Type.Array(strict({ topic: Type.String(), messages: Count, oldestAt: Time })),
-  jobs: Type.Array(
+  zombies: listed(strict({ topic: Type.String(), group: Type.String(), movedAt: Time, waiting: Count })),
+  unsubscribed: listed(strict({ topic: Type.String(), messages: Count, oldestAt: Time })),
+  jobs: listed(
     strict({
       name: Type.String(),
       running: Type.Boolean(),
@@ -74,7 +81,7 @@ export const HealthSchema = strict({
     unreachableSince: nullable(Time),
     error: nullable(Failure),
   }),
-  failing: Type.Array(FailingGroup, { description: 'Groups of this process that are unable to claim messages.' }),
+  failing: listed(FailingGroup, { description: 'Groups of this process that are unable to claim messages.' }),
 })
 
 export const ServerHealthSchema = strict({
@@ -84,7 +91,7 @@ export const ServerHealthSchema = strict({
     strict({
       healthy: Type.Boolean({ description: 'The database answers, and the groups of this process can claim.' }),
       unreachableSince: nullable(Time),
-      failing: Type.Array(FailingGroup),
+      failing: listed(FailingGroup),
     }),
   ),
   pipeline: nullable(strict({ healthy: Type.Boolean({ description: 'Every service and resource is healthy.' }) })),

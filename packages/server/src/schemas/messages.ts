@@ -108,6 +108,13 @@ export const Claim = share(
 
 const Failure = { name: Type.String(), message: Type.String() }
 
+/** Of one message, the newest: where a topic allows thousands of attempts, most of them failed alike. */
+export const MOST_FAILURES = 100
+const History = Type.Array(strict({ ...Failure, attempt: Count, at: Time }), {
+  maxItems: MOST_FAILURES,
+  description: 'Newest failed attempts, oldest first.',
+})
+
 export const DeadLetter = share(
   'DeadLetter',
   strict({
@@ -115,7 +122,7 @@ export const DeadLetter = share(
     group: Type.String(),
     attempts: Count,
     error: strict(Failure),
-    history: Type.Array(strict({ ...Failure, attempt: Count, at: Time })),
+    history: History,
     deadAt: Time,
   }),
 )
@@ -131,7 +138,7 @@ export const WaitingRetry = share(
     attempts: Count,
     dueAt: Time,
     error: nullable(strict(Failure)),
-    history: Type.Array(strict({ ...Failure, attempt: Count, at: Time })),
+    history: History,
     suspect: Type.Boolean({
       description: 'Whether its last lease expired, which suggests that it crashed its consumer.',
     }),

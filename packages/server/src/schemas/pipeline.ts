@@ -10,6 +10,7 @@ const Metrics = Type.Record(Type.String(), Type.Number())
 
 const Errors = Type.Array(strict({ at: Time, action: Type.String(), name: Type.String(), message: Type.String() }), {
   description: 'Newest failures that no success of the same action has followed.',
+  maxItems: 120,
 })
 
 export const ServiceStatusSchema = share(

@@ -9,6 +9,8 @@ export const RunId = Type.String({
 export const Tick = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const OrganismId = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })
 const Whole = Type.Integer()
+/** A number for each dimension of the world. */
+const Place = Type.Array(Whole, { maxItems: 16 })
 
 export const RunParams = strict({ runId: RunId })
 export const TickParams = strict({ runId: RunId, tick: Tick })
@@ -39,7 +41,7 @@ export const MetadataSchema = strict({
     topology: Type.Enum(['torus', 'bounded']),
   }),
   settings: Type.String({ description: "The simulation's own settings, as JSON." }),
-  moleculeTypes: Type.Array(Type.String()),
+  moleculeTypes: Type.Array(Type.String(), { maxItems: 10_000 }),
 })
 
 const RangeSchema = strict({ tickStart: Whole, tickEnd: Whole, ticks: Count })
@@ -77,7 +79,7 @@ export const CellsSchema = share('Cells', strict(Columns, columnsSay))
 export const CellsPageSchema = share('CellsPage', strict({ ...Columns, next: NextCells }, columnsSay))
 
 export const CellSchema = strict({
-  coordinates: Type.Array(Whole),
+  coordinates: Place,
   moleculeType: Whole,
   moleculeValue: Whole,
   ownerId: Whole,
@@ -91,8 +93,8 @@ export const OrganismSchema = share(
     birthTick: Whole,
     lineage: Whole,
     energy: Type.Number(),
-    position: Type.Array(Whole),
-    direction: Type.Array(Whole),
+    position: Place,
+    direction: Place,
     genomeBase64: Type.String(),
     isDead: Type.Boolean(),
   }),
@@ -104,7 +106,7 @@ export const OrganismFactsSchema = share(
     id: Whole,
     parentId: nullable(Whole),
     birthTick: Whole,
-    birthPosition: Type.Array(Whole),
+    birthPosition: Place,
     lineage: Whole,
     deathTick: nullable(Whole),
   }),
@@ -117,7 +119,7 @@ export const SeriesPointSchema = strict({
   births: Type.Number(),
   deaths: Type.Number(),
   meanEnergy: Type.Number(),
-  cells: Type.Array(Type.Number(), { description: 'Number of cells by molecule type.' }),
+  cells: Type.Array(Type.Number(), { maxItems: 10_000, description: 'Number of cells by molecule type.' }),
 })
 
 export const TickQuerySchema = { from: Type.Optional(Tick), to: Type.Optional(Tick) }

@@ -88,9 +88,9 @@ const ANCESTORS = `
 const CHILDREN = `
   select ${COLUMNS}
   from run.organism as o
-  where o.parent_id = $1
+  where o.parent_id = $1 and o.id > $2
   order by o.id
-  limit $2`
+  limit $3`
 
 export class StoredOrganismRows implements OrganismRows {
   readonly #connection: IndexConnection
@@ -127,8 +127,8 @@ export class StoredOrganismRows implements OrganismRows {
     return await this.#read(ANCESTORS, id, limit)
   }
 
-  async children(id: number, limit: number): Promise<OrganismRow[]> {
-    return await this.#read(CHILDREN, id, limit)
+  async children(id: number, { after, limit }: { after: number; limit: number }): Promise<OrganismRow[]> {
+    return await this.#read(CHILDREN, id, after, limit)
   }
 
   async #read(sql: string, ...values: number[]): Promise<OrganismRow[]> {
