@@ -1,8 +1,9 @@
 import type { Client } from 'pg'
 import { open } from 'tidemark'
-import type { CleanUpStep } from '../../../packages/topics/src/stores/fan-out-store.ts'
-import { openPostgres } from '../../../packages/topics/src/stores/postgres/postgres-store.ts'
-import type { Store, TopicRecord } from '../../../packages/topics/src/stores/store.ts'
+import type { CleanUpStep } from '../../../packages/topics/src/stores/log.ts'
+import { openPostgres } from '../../../packages/topics/src/stores/postgres/store.ts'
+import type { Store } from '../../../packages/topics/src/stores/store.ts'
+import type { TopicRecord } from '../../../packages/topics/src/stores/topic-record.ts'
 import { type Figure, figure, ratioAtLeast } from '../../figure.ts'
 import type { BenchCase } from '../../topics/bench-case.ts'
 import type { BenchEngine } from '../../topics/engines/engine.ts'
@@ -37,7 +38,7 @@ export const partitionDrop: BenchCase<BenchEngine> = {
     await engine.forgetCaches()
     return await within(engine.url, async ({ client, step, topic, store }) => {
       // So that neither side pays for what a session reads first.
-      await store.describeTopic(topic)
+      await store.inspection.describe(topic)
       const deleted = await measured(client, () => deleteInBatches(client, 'raw_batches'))
       const vacuumed = await measured(client, () => client.query('vacuum raw_batches'))
       const deletedAtOnce = await measured(client, () => deleteAtOnce(client))
@@ -101,9 +102,9 @@ async function within<T>(url: string, work: (place: Place) => Promise<T>): Promi
   const store = await openPostgres({ url, namespace: 'default', rowCacheBytes: 0, logger: quiet })
   const client = await connect(url)
   try {
-    const topic = await store.topic(TOPIC)
+    const topic = await store.topics.find(TOPIC)
     if (topic === undefined) throw new Error('The topic is gone')
-    return await work({ client, store, topic, step: () => store.cleanUp(topic, 10_000) })
+    return await work({ client, store, topic, step: () => store.log.cleanUp(topic, 10_000) })
   } finally {
     await client.end()
     await store.close()

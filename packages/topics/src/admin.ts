@@ -22,8 +22,9 @@ import type { Engine } from './consume/engine.ts'
 import type { From } from './consume/start-position.ts'
 import type { Duration } from './duration.ts'
 import { JOB_NAMES, type JobName, type JobResult } from './maintenance/job.ts'
-import type { Redriven, Resurrected, StoredSize } from './stores/fan-out-store.ts'
-import type { TopicDescription } from './stores/store.ts'
+import type { Redriven } from './stores/dead-letters.ts'
+import type { StoredSize, TopicDescription } from './stores/inspection.ts'
+import type { Resurrected } from './stores/subscription-record.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from './topic-config.ts'
 
 export type JobVerbs = {
@@ -59,7 +60,7 @@ export class Admin {
 
   /** How far each group is. Cheap: it reads positions, leases and retries, not the log. */
   async describeTopic(topic: string): Promise<TopicDescription> {
-    return await this.#engine.store.describeTopic(await findTopic(this.#engine, topic))
+    return await this.#engine.store.inspection.describe(await findTopic(this.#engine, topic))
   }
 
   /** Creates the topic, or changes the settings given of one that exists. */
@@ -233,7 +234,7 @@ export class Admin {
   /** What the namespace takes on the disk, in bytes. Cheap: no message is looked at. */
   async size(): Promise<StoredSize> {
     this.#engine.assertOpen()
-    return await this.#engine.store.size()
+    return await this.#engine.store.inspection.size()
   }
 
   /** All topics, groups and jobs from one statement, at most every 15 s (`maxAge`): for dashboards and monitoring. */

@@ -1,6 +1,6 @@
 import { ClockError } from './errors.ts'
 import type { Instrumentation } from './instrumentation.ts'
-import type { ClockReading } from './stores/fan-out-store.ts'
+import type { ClockReading } from './stores/inspection.ts'
 import type { Store } from './stores/store.ts'
 
 const EVERY_MS = 10_000
@@ -31,7 +31,7 @@ export class ClockWatch {
 
   /** Told once when it begins, and once when it ends. */
   async look(): Promise<ClockReading | null> {
-    const reading = await this.#store.clock()
+    const reading = await this.#store.inspection.clock()
     if (reading === null) {
       this.stop()
       return null

@@ -1,7 +1,7 @@
 import type { Duration } from './duration.ts'
 import { ConfigError } from './errors.ts'
 import type { Options } from './options.ts'
-import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from './stores/fan-out-store.ts'
+import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from './stores/subscription-record.ts'
 
 /** Of a group that exists, what is given replaces what its subscription has. */
 export type HeartbeatOptions = {

@@ -5,8 +5,10 @@ import { HeartbeatError, NamespaceGoneError, SubscriptionGoneError, TooManyGroup
 import { toError } from './failure.ts'
 import type { Instrumentation } from './instrumentation.ts'
 import { presentSecond } from './metrics/meter.ts'
-import type { GroupActivity, Heartbeat, HeartbeatResult } from './stores/fan-out-store.ts'
-import type { Store, SubscriptionRecord, TopicRecord } from './stores/store.ts'
+import type { GroupActivity, Heartbeat, HeartbeatResult } from './stores/heartbeats.ts'
+import type { Store } from './stores/store.ts'
+import type { SubscriptionRecord } from './stores/subscription-record.ts'
+import type { TopicRecord } from './stores/topic-record.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** After this many failures in a row others may count the group as dead: it claims nothing until one succeeds. */
@@ -183,7 +185,7 @@ export class Heartbeats {
     const beats = due.map(pulse => ({ ...takeCounts(pulse), activity: this.#activityOf(pulse) }))
     let results: HeartbeatResult[]
     try {
-      results = await this.#store.heartbeat(beats)
+      results = await this.#store.heartbeats.send(beats)
     } catch (error) {
       // All of them were told to stop.
       if (error instanceof NamespaceGoneError) return

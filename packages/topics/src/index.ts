@@ -96,25 +96,21 @@ export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } fro
 export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
 export type { Schema } from './payload/schema.ts'
 export type { Writer } from './publish/writer.ts'
-export type {
-  HorizonHolder,
-  JobRecord,
-  Redriven,
-  Resurrected,
-  StoredSize,
-  UnsubscribedTopic,
-} from './stores/fan-out-store.ts'
+export type { Redriven } from './stores/dead-letters.ts'
+export type { FailedAttempt, FailureRecord } from './stores/failure-record.ts'
 export type { Finding } from './stores/finding.ts'
+export type {
+  GroupDescription,
+  HorizonHolder,
+  PoolUse,
+  StoredSize,
+  TopicDescription,
+  UnsubscribedTopic,
+} from './stores/inspection.ts'
+export type { JobRecord } from './stores/jobs.ts'
 export type { SchemaVersions } from './stores/operator.ts'
 export type { RepairReport } from './stores/repair-report.ts'
-export type {
-  FailedAttempt,
-  FailureRecord,
-  GroupDescription,
-  PoolUse,
-  SubscriptionStatus,
-  TopicDescription,
-} from './stores/store.ts'
+export type { Resurrected, SubscriptionStatus } from './stores/subscription-record.ts'
 export type { BatchMessage, PublishedRef, Tidemark } from './tidemark.ts'
 export type { Backoff, Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
 export type { Topic } from './topic-handle.ts'

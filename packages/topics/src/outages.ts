@@ -9,7 +9,7 @@ import {
   TidemarkError,
 } from './errors.ts'
 import { describeFailure, toError } from './failure.ts'
-import type { FailureRecord } from './stores/store.ts'
+import type { FailureRecord } from './stores/failure-record.ts'
 
 /** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
 const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const

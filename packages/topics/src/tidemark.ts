@@ -37,7 +37,9 @@ import {
 import { isSchema, type Schema } from './payload/schema.ts'
 import { Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
-import type { OutgoingMessage, PublishedMessage, Store, TopicRecord } from './stores/store.ts'
+import type { OutgoingMessage, PublishedMessage } from './stores/log.ts'
+import type { Store } from './stores/store.ts'
+import type { TopicRecord } from './stores/topic-record.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions } from './topic-config.ts'
 import { Topic } from './topic-handle.ts'
 import { type AutoCreate, TopicRegistry } from './topic-registry.ts'
@@ -122,7 +124,7 @@ export class Tidemark implements AsyncDisposable {
         createJobs(store, instrumentation, backfills, maintenance),
       ),
       clock,
-      readers: new ReaderCounts((...reader) => store.forgetReader(...reader)),
+      readers: new ReaderCounts((...reader) => store.leases.forgetReader(...reader)),
       consumerIds: new ConsumerIds(),
       backfills,
       started: new Set(),
@@ -250,7 +252,7 @@ export class Tidemark implements AsyncDisposable {
     const { instrumentation, vitals } = this.#engine
     const { outages } = instrumentation
     return {
-      ...instrumentation.metrics.snapshot(this.#store.poolUse()),
+      ...instrumentation.metrics.snapshot(this.#store.inspection.poolUse()),
       failures: outages.counts,
       outages: outages.open,
       failing: vitals.failing(),

@@ -1,6 +1,7 @@
 import { TopicNotFoundError } from './errors.ts'
 import { checkName } from './names.ts'
-import type { Store, TopicRecord } from './stores/store.ts'
+import type { Store } from './stores/store.ts'
+import type { TopicRecord } from './stores/topic-record.ts'
 import type { TopicConfig } from './topic-config.ts'
 
 /** A topic's settings may be changed by another process; publishers notice within this time. */
@@ -58,16 +59,16 @@ export class TopicRegistry {
     const cached = this.cached(name)
     if (cached) return cached
     checkName('topic', name)
-    const found = await this.#store.topic(name)
+    const found = await this.#store.topics.find(name)
     if (found) return this.#remember(found)
-    const made = await this.#store.topicIn(tx, name, this.#autoCreate !== 'never')
+    const made = await this.#store.topics.findIn(tx, name, this.#autoCreate !== 'never')
     if (made === undefined) throw new TopicNotFoundError(name)
     return made
   }
 
   async configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
     checkName('topic', name)
-    return this.#remember(await this.#store.configureTopic(name, given))
+    return this.#remember(await this.#store.topics.configure(name, given))
   }
 
   /** It was deleted, or changed otherwise than by `configure`: the next look is at the database. */
@@ -78,12 +79,12 @@ export class TopicRegistry {
   /** Reads it again if the database has a newer configuration than this record. */
   async upToDate(record: TopicRecord, configVersion: number): Promise<TopicRecord> {
     if (record.configVersion >= configVersion) return record
-    const latest = await this.#store.topic(record.name)
+    const latest = await this.#store.topics.find(record.name)
     return latest === undefined ? record : this.#remember(latest)
   }
 
   async #read(name: string, create: boolean): Promise<TopicRecord> {
-    const found = await this.#store.topic(name)
+    const found = await this.#store.topics.find(name)
     if (found) return this.#remember(found)
     if (!create) throw new TopicNotFoundError(name)
     return await this.configure(name, {})
@@ -91,7 +92,7 @@ export class TopicRegistry {
 
   #refreshInBackground(name: string, known: { readAt: number }): void {
     known.readAt = performance.now()
-    this.#store.topic(name).then(
+    this.#store.topics.find(name).then(
       record => (record ? this.#remember(record) : this.forget(name)),
       // The call that really needs the database will report what is wrong with it.
       () => undefined,

@@ -1,69 +1,85 @@
 import { DatabaseUnreachableError } from './errors.ts'
 import { type FailureKind, isFault, type Outages } from './outages.ts'
-import type { ClaimRequest, Store, TopicRecord } from './stores/store.ts'
+import type { ClaimRequest } from './stores/leases.ts'
+import type { Store, StoreConcepts } from './stores/store.ts'
+import type { TopicRecord } from './stores/topic-record.ts'
 
-/** What fails in these is told by whoever calls, or can't fail. */
-const UNWATCHED: ReadonlySet<PropertyKey> = new Set<keyof Store>([
-  'watch',
-  'hint',
-  'forgetReader',
-  'poolUse',
-  'onGone',
-  'dropNamespace',
-  'close',
-])
+/** What a failure of each method counts as. null: it can't fail, or whoever calls reports its failure. */
+type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }
 
-const WRITES: ReadonlySet<PropertyKey> = new Set<keyof Store>([
-  'publish',
-  'configureTopic',
-  'subscribe',
-  'setStatus',
-  'resurrect',
-  'detectDead',
-  'removeSubscription',
-  'lockJob',
-  'renewJob',
-  'unlockJob',
-  'cleanUp',
-  'forceAdvance',
-  'setTracking',
-  'fillTracking',
-  'clearBits',
-  'completeOrphans',
-  'startBackfill',
-  'takeBackfill',
-  'backfillBatch',
-  'setBackfillStatus',
-  'deleteTopic',
-  'resetCursor',
-  'releaseClaim',
-  'acknowledgeLoss',
-  'redrive',
-  'discard',
-  'releaseClaim',
-])
-
-type Method = (...args: unknown[]) => unknown
-
-/** The store, of which every failure is counted and every outage told: one point for whatever is asked of a database. */
-export function watchedStore(store: Store, outages: Outages): Store {
-  const watched = new Map<PropertyKey, Method>()
-  return new Proxy(store, {
-    get(target, name) {
-      const known = watched.get(name)
-      if (known !== undefined) return known
-      const value: unknown = Reflect.get(target, name, target)
-      if (typeof value !== 'function') return value
-      const method = value.bind(target) as Method
-      const watching = UNWATCHED.has(name) ? method : watch(method, name, outages)
-      watched.set(name, watching)
-      return watching
-    },
-  })
+const KINDS: Kinds = {
+  topics: { find: 'read', findIn: 'read', list: 'read', configure: 'write', delete: 'write' },
+  log: { publish: 'write', probe: 'read', find: 'read', browse: 'read', tail: 'read', cleanUp: 'write' },
+  subscriptions: {
+    subscribe: 'write',
+    find: 'read',
+    setStatus: 'write',
+    resurrect: 'write',
+    resetCursor: 'write',
+    forceAdvance: 'write',
+    acknowledgeLoss: 'write',
+    remove: 'write',
+    ended: 'read',
+    zombies: 'read',
+  },
+  heartbeats: { send: 'heartbeat', consumers: 'read', detectDead: 'write' },
+  leases: {
+    claim: 'claim',
+    settle: 'settle',
+    extend: 'settle',
+    size: 'read',
+    list: 'read',
+    release: 'write',
+    retries: 'read',
+    receiptKey: 'read',
+    forgetReader: null,
+  },
+  deadLetters: { list: 'read', find: 'read', redrive: 'write', undeliverable: 'read', discard: 'write' },
+  tracking: { switch: 'write', fill: 'write', clearBits: 'write', completion: 'read', completeOrphans: 'write' },
+  backfills: { start: 'write', take: 'write', runBatch: 'write', setStatus: 'write', find: 'read' },
+  jobs: { lock: 'write', renew: 'write', unlock: 'write', list: 'read' },
+  inspection: {
+    describe: 'read',
+    facts: 'read',
+    stats: 'read',
+    unsubscribedTopics: 'read',
+    size: 'read',
+    clock: 'read',
+    horizonHolders: 'read',
+    poolUse: null,
+  },
 }
 
-function watch(method: Method, name: PropertyKey, outages: Outages): Method {
-  const kind = kindOf(name)
+/** The store, with every failure counted and every outage reported: one point for whatever is asked of a database. */
+export function watchedStore(store: Store, outages: Outages): Store {
+  return {
+    ...watchedConcepts(store, outages),
+    capabilities: store.capabilities,
+    location: store.location,
+    watch: wake => store.watch(wake),
+    hint: topicId => store.hint(topicId),
+    onGone: tell => store.onGone(tell),
+    dropNamespace: () => store.dropNamespace(),
+    close: withinMs => store.close(withinMs),
+  }
+}
+
+type Method = (...args: unknown[]) => unknown
+type Methods = Record<string, Method>
+
+function watchedConcepts(store: StoreConcepts, outages: Outages): StoreConcepts {
+  const concepts = Object.entries(KINDS).map(([concept, kinds]) => {
+    const object = store[concept as keyof StoreConcepts] as unknown as Methods
+    const methods = Object.entries<FailureKind | null>(kinds).map(([name, kind]) => {
+      const method = object[name]?.bind(object) as Method
+      return [name, kind === null ? method : watch(method, `${concept}.${name}`, kind, outages)]
+    })
+    return [concept, Object.fromEntries(methods)]
+  })
+  return Object.fromEntries(concepts) as StoreConcepts
+}
+
+function watch(method: Method, name: string, kind: FailureKind, outages: Outages): Method {
   return async (...args) => {
     const started = performance.now()
     try {
@@ -79,20 +95,14 @@ function watch(method: Method, name: PropertyKey, outages: Outages): Method {
   }
 }
 
-function kindOf(name: PropertyKey): FailureKind {
-  if (name === 'claim' || name === 'heartbeat') return name
-  if (name === 'settle' || name === 'extend') return 'settle'
-  return WRITES.has(name) ? 'write' : 'read'
-}
-
 /** In a caller's own transaction anything may have failed before. */
-const isCallers = (name: PropertyKey, [, , tx]: unknown[], error: unknown): boolean =>
-  name === 'publish' && tx !== undefined && !(error instanceof DatabaseUnreachableError)
+const isCallers = (name: string, [, , tx]: unknown[], error: unknown): boolean =>
+  name === 'log.publish' && tx !== undefined && !(error instanceof DatabaseUnreachableError)
 
-function whereOf(name: PropertyKey, [first]: unknown[]): { topic?: string; group?: string } {
-  if (name === 'claim') {
+function whereOf(name: string, [first]: unknown[]): { topic?: string; group?: string } {
+  if (name === 'leases.claim') {
     const { topic, subscription } = first as ClaimRequest
     return { topic: topic.name, group: subscription.group }
   }
-  return name === 'publish' ? { topic: (first as TopicRecord).name } : {}
+  return name === 'log.publish' ? { topic: (first as TopicRecord).name } : {}
 }

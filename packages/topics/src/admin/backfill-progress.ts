@@ -1,4 +1,4 @@
-import type { BackfillRecord, BackfillScope, BackfillStatus } from '../stores/fan-out-store.ts'
+import type { BackfillRecord, BackfillScope, BackfillStatus } from '../stores/backfills.ts'
 
 export type BackfillProgress = {
   readonly status: BackfillStatus

@@ -3,7 +3,7 @@ import type { Engine } from '../consume/engine.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import { BackfillError } from '../errors.ts'
 import { Options } from '../options.ts'
-import type { BackfillRecord } from '../stores/fan-out-store.ts'
+import type { BackfillRecord } from '../stores/backfills.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 import { findGroup, type GroupRecords } from './scope.ts'
 
@@ -19,27 +19,27 @@ export async function start(
   const { plan } = readBackfill(options)
   options.done()
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
-  const record = await engine.store.startBackfill(topic, subscription, from, plan)
+  const record = await engine.store.backfills.start(topic, subscription, from, plan)
   return await run(engine, { topic, subscription }, record)
 }
 
 /** The group's last backfill; undefined where it never had one. */
 export async function progress(engine: Engine, topic: string, group: string): Promise<BackfillProgress | undefined> {
   const { subscription } = await findGroup(engine, topic, group)
-  const record = await engine.store.backfill(subscription)
+  const record = await engine.store.backfills.find(subscription)
   return record && toProgress(record)
 }
 
 /** What it has made the group's so far stays so, and is delivered. */
 export async function cancel(engine: Engine, topicName: string, group: string): Promise<BackfillProgress> {
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
-  return toProgress(await engine.store.setBackfillStatus(topic, subscription, 'CANCELLED'))
+  return toProgress(await engine.store.backfills.setStatus(topic, subscription, 'CANCELLED'))
 }
 
 /** Goes on at the checkpoint. */
 export async function resume(engine: Engine, topicName: string, group: string): Promise<BackfillProgress> {
   const { topic, subscription } = await findReferenceGroup(engine, topicName, group)
-  const record = await engine.store.setBackfillStatus(topic, subscription, 'RUNNING')
+  const record = await engine.store.backfills.setStatus(topic, subscription, 'RUNNING')
   return await run(engine, { topic, subscription }, record)
 }
 
@@ -50,7 +50,7 @@ async function run(
   record: BackfillRecord,
 ): Promise<BackfillProgress> {
   await engine.backfills.start(topic, subscription)
-  return toProgress((await engine.store.backfill(subscription)) ?? record)
+  return toProgress((await engine.store.backfills.find(subscription)) ?? record)
 }
 
 async function findReferenceGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {

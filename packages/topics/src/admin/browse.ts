@@ -3,7 +3,7 @@ import { ConfigError, MessageNotFoundError } from '../errors.ts'
 import { parseMessageId } from '../message-id.ts'
 import { Options } from '../options.ts'
 import { isStorable } from '../storable.ts'
-import type { TopicRecord } from '../stores/store.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
@@ -48,7 +48,7 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
   const topic = await findTopic(engine, name)
   const after = await placeOf(engine, topic, 'browse.after', places.after)
   const before = await placeOf(engine, topic, 'browse.before', places.before)
-  const { messages, next } = await engine.store.browse(topic, {
+  const { messages, next } = await engine.store.log.browse(topic, {
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
     ...(since !== undefined && { since }),
@@ -75,7 +75,7 @@ async function placeOf(
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   if (typeof value !== 'string' || !isStorable(value)) throw new ConfigError(option, value, 'an id or a messageId')
-  const found = await engine.store.find(topic, value)
+  const found = await engine.store.log.find(topic, value)
   if (found !== undefined) return found
   const id = parseMessageId(topic.uid, value)?.id
   if (id === undefined || (await isTaken(engine, topic, id))) throw new MessageNotFoundError(topic.name, value)
@@ -84,5 +84,5 @@ async function placeOf(
 
 async function isTaken(engine: Engine, topic: TopicRecord, id: number): Promise<boolean> {
   const only = { after: id - 1, before: id + 1, newestFirst: false, limit: 1, maxPayloadBytes: 0 }
-  return (await engine.store.browse(topic, only)).messages.length > 0
+  return (await engine.store.log.browse(topic, only)).messages.length > 0
 }

@@ -3,8 +3,8 @@ import { ClaimNotFoundError, ConfigError } from '../errors.ts'
 import { messageIdIn } from '../message-id.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
-import type { ClaimRecord, ClaimsQuery } from '../stores/fan-out-store.ts'
-import type { TakenMessage, TopicRecord } from '../stores/store.ts'
+import type { ClaimRecord, ClaimsQuery, TakenMessage } from '../stores/leases.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { findGroup, findTopic } from './scope.ts'
 
 export type ClaimsOptions = {
@@ -87,7 +87,7 @@ export async function claims(engine: Engine, name: string, given?: ClaimsOptions
     limit: limit + 1,
     named,
   }
-  const found = await engine.store.claims(topic, query)
+  const found = await engine.store.leases.list(topic, query)
   const page = found.slice(0, limit)
   const last = page.at(-1)
   return {
@@ -103,7 +103,7 @@ export async function claims(engine: Engine, name: string, given?: ClaimsOptions
 export async function releaseClaim(engine: Engine, name: string, id: string): Promise<ReleasedClaim> {
   if (typeof id !== 'string' || !TOKEN.test(id)) throw new ConfigError('releaseClaim.id', id, 'the id of a claim')
   const topic = await findTopic(engine, name)
-  const released = await engine.store.releaseClaim(topic, id.toLowerCase())
+  const released = await engine.store.leases.release(topic, id.toLowerCase())
   if (released === undefined) throw new ClaimNotFoundError(name, id)
   const { group, consumer, count, deadLettered, messages } = released
   engine.isolation.settled(released.token)

@@ -1,7 +1,7 @@
 import type { Engine } from '../consume/engine.ts'
 import { Histogram, type Percentiles } from '../metrics/histogram.ts'
 import { Options } from '../options.ts'
-import type { ConsumerRecord } from '../stores/fan-out-store.ts'
+import type { ConsumerRecord } from '../stores/heartbeats.ts'
 import { findGroup, findTopic } from './scope.ts'
 
 /** One consumer of a group: of this process as it is now, of others as their heartbeats told last. */
@@ -31,7 +31,7 @@ export async function consumers(engine: Engine, name: string, given?: { group?: 
   const topic = await findTopic(engine, name)
   const wanted = group === undefined ? undefined : (await findGroup(engine, name, group)).subscription.group
   const { instance } = engine.heartbeats
-  const others = (await engine.store.consumers(topic)).filter(each => each.instance !== instance)
+  const others = (await engine.store.heartbeats.consumers(topic)).filter(each => each.instance !== instance)
   return [...others.map(record => toHealth(name, record)), ...localConsumers(engine, name)]
     .filter(each => wanted === undefined || each.group === wanted)
     .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))

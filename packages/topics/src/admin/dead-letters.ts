@@ -2,8 +2,9 @@ import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
-import type { DeadLetterSelection, Redriven, RedrivenPage } from '../stores/fan-out-store.ts'
-import type { DeadLetter, FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
+import type { DeadLetter, DeadLetterSelection, Redriven, RedrivenPage } from '../stores/dead-letters.ts'
+import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic, storedName } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
@@ -69,13 +70,13 @@ async function readPage(engine: Engine, name: string, options: Options, bounds: 
   options.done()
   const topic = await findTopic(engine, name)
   const query = { after, limit, ...ofGroup(topic, group) }
-  const letters = await engine.store.deadLetters(topic, { ...query, ...bounds })
+  const letters = await engine.store.deadLetters.list(topic, { ...query, ...bounds })
   const last = letters.at(-1)?.id
   // A short page is the last one, unless bytes have ended it: then one more look says.
   const isCut = async (): Promise<boolean> => {
     if (bounds.maxBytes === undefined || last === undefined) return false
     const others = { ...query, after: last, limit: 1, maxPayloadBytes: 0 }
-    return (await engine.store.deadLetters(topic, others)).length > 0
+    return (await engine.store.deadLetters.list(topic, others)).length > 0
   }
   const isMore = letters.length === limit || (await isCut())
   return { deadLetters: letters.map(letter => toMessage(topic, letter)), next: isMore ? (last ?? null) : null }
@@ -92,7 +93,7 @@ export async function deadLetter(
   options.done()
   if (!Number.isSafeInteger(id)) throw new ConfigError('deadLetter.id', id, 'the id of a dead letter')
   const topic = await findTopic(engine, name)
-  const letter = await engine.store.deadLetter(topic, id, bounds)
+  const letter = await engine.store.deadLetters.find(topic, id, bounds)
   return letter && toMessage(topic, letter)
 }
 
@@ -103,7 +104,7 @@ export async function redrive(engine: Engine, name: string, filter: DeadLetterFi
   let redriven = 0
   for (let after: number | null = 0; after !== null && redriven < most; ) {
     const limit = Math.min(PAGE, most - redriven)
-    const page: RedrivenPage = await engine.store.redrive(topic, {
+    const page: RedrivenPage = await engine.store.deadLetters.redrive(topic, {
       ...selection,
       ...ofGroup(topic, selection.group),
       after,
@@ -113,7 +114,7 @@ export async function redrive(engine: Engine, name: string, filter: DeadLetterFi
     after = page.last
   }
   // Counted once, not with every page: of many that stay, each page would look at all again.
-  const left = await engine.store.undeliverable(topic, { ...selection, limit: 0 })
+  const left = await engine.store.deadLetters.undeliverable(topic, { ...selection, limit: 0 })
   engine.instrumentation.emit('redriven', { topic: name, count: redriven })
   engine.wakeHub.wake(topic.id)
   engine.store.hint(topic.id)
@@ -127,7 +128,11 @@ export async function discard(engine: Engine, name: string, filter: DeadLetterFi
   let discarded = 0
   for (;;) {
     const limit = Math.min(PAGE, most - discarded)
-    const count = await engine.store.discard(topic, { ...selection, ...ofGroup(topic, selection.group), limit })
+    const count = await engine.store.deadLetters.discard(topic, {
+      ...selection,
+      ...ofGroup(topic, selection.group),
+      limit,
+    })
     discarded += count
     if (count === limit && discarded < most) continue
     engine.instrumentation.emit('discarded', { topic: name, count: discarded })

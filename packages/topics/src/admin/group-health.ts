@@ -1,7 +1,9 @@
 import type { GroupVitals, Vitals } from '../consume/vitals.ts'
 import type { Percentiles } from '../metrics/histogram.ts'
 import type { ClaimConflicts } from '../metrics/scope.ts'
-import type { FailureRecord, GroupDescription, SubscriptionStatus, TopicDescription } from '../stores/store.ts'
+import type { FailureRecord } from '../stores/failure-record.ts'
+import type { GroupDescription, TopicDescription } from '../stores/inspection.ts'
+import type { SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { Semantics } from '../topic-config.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 

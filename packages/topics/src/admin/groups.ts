@@ -6,8 +6,7 @@ import { type From, parseFrom } from '../consume/start-position.ts'
 import type { Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
-import type { Resurrected } from '../stores/fan-out-store.ts'
-import type { SubscriptionStatus } from '../stores/store.ts'
+import type { Resurrected, SubscriptionStatus } from '../stores/subscription-record.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 import { findGroup, findTopic, type GroupRecords } from './scope.ts'
 
@@ -20,7 +19,7 @@ const LOOK_AGAIN_MS = 50
 
 export async function groups(engine: Engine, name: string): Promise<GroupHealth[]> {
   const topic = await findTopic(engine, name)
-  return groupsHealth(engine.vitals, topic, await engine.store.describeTopic(topic))
+  return groupsHealth(engine.vitals, topic, await engine.store.inspection.describe(topic))
 }
 
 const EVENTS = { ACTIVE: 'group-resumed', PAUSED: 'group-paused', CANCELLED: 'group-cancelled' } as const
@@ -32,7 +31,7 @@ export async function setStatus(
   status: Exclude<SubscriptionStatus, 'DEAD'>,
 ): Promise<void> {
   const { topic, subscription } = await findGroup(engine, topicName, group)
-  await engine.store.setStatus(topic, subscription, status)
+  await engine.store.subscriptions.setStatus(topic, subscription, status)
   engine.instrumentation.emit(EVENTS[status], { topic: topicName, group: subscription.group })
   wake(engine, topic.id)
 }
@@ -51,7 +50,7 @@ export async function resurrect(
   const { topic, subscription } = await findGroup(engine, topicName, group)
   const mode = backfill === false ? 'skip' : 'continue'
   const resurrected = await withRoom(engine, () =>
-    engine.store.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
+    engine.store.subscriptions.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
   )
   engine.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
   wake(engine, topic.id)
@@ -66,7 +65,7 @@ export async function acknowledgeLoss(
   group: string,
 ): Promise<{ readonly acknowledged: number }> {
   const { topic, subscription } = await findGroup(engine, topicName, group)
-  const acknowledged = await engine.store.acknowledgeLoss(topic, subscription)
+  const acknowledged = await engine.store.subscriptions.acknowledgeLoss(topic, subscription)
   if (acknowledged > 0) {
     const where = { topic: topicName, group: subscription.group }
     engine.instrumentation.emit('loss-acknowledged', { ...where, count: acknowledged })
@@ -87,7 +86,7 @@ export async function reset(
   const { plan } = parsePlan('resetGroup.backfill', options.value('backfill'))
   options.done()
   const { topic, subscription } = await findGroup(engine, topicName, group)
-  await engine.store.resetCursor(topic, subscription, position, plan)
+  await engine.store.subscriptions.resetCursor(topic, subscription, position, plan)
   engine.instrumentation.emit('group-reset', { topic: topicName, group: subscription.group })
   wake(engine, topic.id)
   await engine.backfills.start(topic, subscription)
@@ -119,7 +118,7 @@ export async function remove(
   if (subscription.status !== 'CANCELLED') await setStatus(engine, topicName, group, 'CANCELLED')
   const abandoned = await waitForWork(engine, records, timeoutMs)
   if (topic.config.tracking === 'reference') await clearBits(engine)
-  await engine.store.removeSubscription(topic, subscription)
+  await engine.store.subscriptions.remove(topic, subscription)
   engine.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
   return { abandoned }
 }
@@ -127,7 +126,7 @@ export async function remove(
 async function waitForWork(engine: Engine, records: GroupRecords, timeoutMs: number): Promise<number> {
   const until = performance.now() + timeoutMs
   for (;;) {
-    const { groups: described } = await engine.store.describeTopic(records.topic)
+    const { groups: described } = await engine.store.inspection.describe(records.topic)
     const inFlight = described.find(each => each.group === records.subscription.group)?.inFlight ?? 0
     const left = until - performance.now()
     if (inFlight === 0 || left <= 0) return inFlight

@@ -4,8 +4,10 @@ import type { Duration } from '../duration.ts'
 import { DatabaseLockedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../errors.ts'
 import { describeFailure } from '../failure.ts'
 import { Options } from '../options.ts'
-import type { HorizonHolder, JobRecord, TopicFacts, UnsubscribedTopic } from '../stores/fan-out-store.ts'
-import type { FailureRecord, TopicRecord } from '../stores/store.ts'
+import type { FailureRecord } from '../stores/failure-record.ts'
+import type { HorizonHolder, TopicFacts, UnsubscribedTopic } from '../stores/inspection.ts'
+import type { JobRecord } from '../stores/jobs.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
@@ -159,11 +161,11 @@ function away(engine: Engine, askedAt: Date, message: string): Health {
 async function examineAll(engine: Engine, limits: Limits): Promise<Health> {
   const { store } = engine
   const [records, jobs, zombies, unsubscribed, holders, clock] = await Promise.all([
-    store.topics(),
-    store.jobs(),
-    store.zombies(),
-    store.unsubscribedTopics(),
-    store.horizonHolders(),
+    store.topics.list(),
+    store.jobs.list(),
+    store.subscriptions.zombies(),
+    store.inspection.unsubscribedTopics(),
+    store.inspection.horizonHolders(),
     engine.clock.look(),
   ])
   const topics: Examined[] = []
@@ -210,13 +212,13 @@ export function parseLimits(given: unknown): Limits {
 
 async function examine({ store, vitals }: Engine, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
   try {
-    const { groups, now } = await store.describeTopic(topic)
-    const facts = await store.facts(topic)
+    const { groups, now } = await store.inspection.describe(topic)
+    const facts = await store.inspection.facts(topic)
     const health = groupsHealth(vitals, topic, { groups, now }, limits.nearTimeout)
     return [{ topic, facts, now, groups: health }]
   } catch (error) {
     // Deleted since the list was read.
-    if ((await store.topic(topic.name))?.id !== topic.id) return []
+    if ((await store.topics.find(topic.name))?.id !== topic.id) return []
     throw error
   }
 }

@@ -2,8 +2,9 @@ import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
 import { messageIdIn } from '../message-id.ts'
 import { Options } from '../options.ts'
-import type { RetryRecord } from '../stores/fan-out-store.ts'
-import type { FailedAttempt, FailureRecord, TopicRecord } from '../stores/store.ts'
+import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
+import type { RetryRecord } from '../stores/leases.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { ByteOptions } from './byte-options.ts'
 import { findGroup, findTopic } from './scope.ts'
 
@@ -72,13 +73,13 @@ async function readPage(
   }
   const { topic, subscription } = await findGroup(engine, name, group ?? '')
   const bounds = maxBytes === undefined ? {} : { maxBytes }
-  const records = await engine.store.retries(topic, subscription, { after, limit, ...bounds })
+  const records = await engine.store.leases.retries(topic, subscription, { after, limit, ...bounds })
   const last = records.at(-1)?.id
   // A short page is the last one, unless bytes have ended it: then one more look says.
   const isCut = async (): Promise<boolean> =>
     maxBytes !== undefined &&
     last !== undefined &&
-    (await engine.store.retries(topic, subscription, { after: last, limit: 1 })).length > 0
+    (await engine.store.leases.retries(topic, subscription, { after: last, limit: 1 })).length > 0
   const isMore = records.length === limit || (await isCut())
   return { retries: records.map(record => toRetry(topic, record)), next: isMore ? (last ?? null) : null }
 }

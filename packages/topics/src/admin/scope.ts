@@ -1,14 +1,15 @@
 import type { Engine } from '../consume/engine.ts'
 import { GroupNotFoundError, TopicNotFoundError } from '../errors.ts'
 import { checkName } from '../names.ts'
-import type { SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { SubscriptionRecord } from '../stores/subscription-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 
 export type GroupRecords = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
 
 /** The topic as the database has it now. Never creates one. */
 export async function findTopic(engine: Engine, name: string): Promise<TopicRecord> {
   engine.assertOpen()
-  const record = await engine.store.topic(checkName('topic', name))
+  const record = await engine.store.topics.find(checkName('topic', name))
   if (record === undefined) throw new TopicNotFoundError(name)
   return record
 }
@@ -17,9 +18,9 @@ export async function findTopic(engine: Engine, name: string): Promise<TopicReco
 export async function findGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {
   const topic = await findTopic(engine, topicName)
   const name = storedName(topic, group)
-  const subscription = await engine.store.subscription(topic, name)
+  const subscription = await engine.store.subscriptions.find(topic, name)
   if (subscription !== undefined) return { topic, subscription }
-  const { groups } = await engine.store.describeTopic(topic)
+  const { groups } = await engine.store.inspection.describe(topic)
   throw new GroupNotFoundError(
     topicName,
     name,

@@ -2,7 +2,8 @@ import type { Engine } from '../consume/engine.ts'
 import type { Vitals } from '../consume/vitals.ts'
 import type { Duration } from '../duration.ts'
 import { Options } from '../options.ts'
-import type { JobRecord, StatsRecord } from '../stores/fan-out-store.ts'
+import type { StatsRecord } from '../stores/inspection.ts'
+import type { JobRecord } from '../stores/jobs.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
 export type StatsOptions = {
@@ -65,7 +66,7 @@ export class StatsReader {
 
   async #refresh(): Promise<Stats> {
     const readAt = performance.now()
-    const record = await this.#engine.store.stats(MOST)
+    const record = await this.#engine.store.inspection.stats(MOST)
     const existing = new Map(
       record.topics.map(({ topic, groups }) => [topic, new Set(groups.map(({ group }) => group))]),
     )

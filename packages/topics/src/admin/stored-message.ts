@@ -1,6 +1,6 @@
 import { messageIdOf } from '../message-id.ts'
 import type { RawMessage } from '../raw-message.ts'
-import type { TopicRecord } from '../stores/store.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 
 /** A message as the log has it. */
 export type StoredMessage = {

@@ -2,8 +2,8 @@ import type { Engine } from '../consume/engine.ts'
 import { TopicNotFoundError } from '../errors.ts'
 import { Options } from '../options.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
-import type { TailPage } from '../stores/fan-out-store.ts'
-import type { TopicRecord } from '../stores/store.ts'
+import type { TailPage } from '../stores/log.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, toStoredMessage } from './stored-message.ts'
@@ -26,7 +26,7 @@ export async function tail(
   const bounds = readBounds(options)
   options.done()
   const topic = await findTopic(engine, name)
-  const { place } = await engine.store.tail(topic, null, 0)
+  const { place } = await engine.store.log.tail(topic, null, 0)
   return follow(engine, topic, place, bounds, signal)
 }
 
@@ -68,10 +68,10 @@ async function* follow(
 
 async function read(engine: Engine, topic: TopicRecord, place: string, bounds: ByteBounds): Promise<TailPage> {
   try {
-    return await engine.store.tail(topic, place, PAGE, bounds)
+    return await engine.store.log.tail(topic, place, PAGE, bounds)
   } catch (error) {
     // Without its log there is nothing to read: say why.
-    const now = await engine.store.topic(topic.name)
+    const now = await engine.store.topics.find(topic.name)
     throw now?.uid === topic.uid ? error : new TopicNotFoundError(topic.name)
   }
 }

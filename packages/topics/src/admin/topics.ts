@@ -7,14 +7,14 @@ export type TopicSummary = { readonly topic: string; readonly config: TopicConfi
 /** By name. */
 export async function topics(engine: Engine): Promise<TopicSummary[]> {
   engine.assertOpen()
-  const records = await engine.store.topics()
+  const records = await engine.store.topics.list()
   return records.map(({ name, config }) => ({ topic: name, config }))
 }
 
 /** With its messages, groups and dead letters. Groups that run, in any process, stop with a SubscriptionGoneError. */
 export async function deleteTopic(engine: Engine, name: string): Promise<void> {
   const topic = await findTopic(engine, name)
-  await engine.store.deleteTopic(topic)
+  await engine.store.topics.delete(topic)
   engine.topics.forget(name)
   engine.instrumentation.emit('topic-deleted', { topic: name })
   engine.wakeHub.wake(topic.id)

@@ -3,7 +3,7 @@ import type { Duration } from '../duration.ts'
 import { ConfigError, MessageNotFoundError, TopicConflictError } from '../errors.ts'
 import { messageIdOf } from '../message-id.ts'
 import { Options } from '../options.ts'
-import type { TopicRecord } from '../stores/store.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Tracking } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
 
@@ -40,9 +40,9 @@ export async function setTracking(
   const options = new Options('setTracking', given)
   const onProgress = options.function<(progress: { readonly pages: number }) => void>('onProgress')
   options.done()
-  const switched = await engine.store.setTracking(await findTopic(engine, name), tracking)
+  const switched = await engine.store.tracking.switch(await findTopic(engine, name), tracking)
   engine.topics.forget(name)
-  for (let pages = 1; await engine.store.fillTracking(switched, FILL_PAGE); pages++) {
+  for (let pages = 1; await engine.store.tracking.fill(switched, FILL_PAGE); pages++) {
     engine.instrumentation.guard('onProgress of setTracking', () => onProgress?.({ pages }))
   }
 }
@@ -55,10 +55,10 @@ export async function completion(engine: Engine, name: string, given?: Completio
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
   const topic = await findReferenceTopic(engine, name)
-  const id = messageId === undefined ? undefined : await engine.store.find(topic, messageId)
+  const id = messageId === undefined ? undefined : await engine.store.log.find(topic, messageId)
   if (messageId !== undefined && id === undefined) throw new MessageNotFoundError(name, messageId)
   const query = { after, limit, unfinished, ...(id !== undefined && { id }) }
-  const found = await engine.store.completion(topic, query)
+  const found = await engine.store.tracking.completion(topic, query)
   return found.map(({ salt, ...each }) => ({
     ...each,
     messageId: each.messageId ?? messageIdOf(topic.uid, salt, each.id),
@@ -71,7 +71,7 @@ export async function completeOrphans(engine: Engine, name: string, given: { old
   const olderThanMs = options.duration('olderThan', undefined)
   options.done()
   if (olderThanMs === undefined) throw new ConfigError('completeOrphans.olderThan', undefined, "a duration, '24h'")
-  return await engine.store.completeOrphans(await findReferenceTopic(engine, name), olderThanMs)
+  return await engine.store.tracking.completeOrphans(await findReferenceTopic(engine, name), olderThanMs)
 }
 
 async function findReferenceTopic(engine: Engine, name: string): Promise<TopicRecord> {

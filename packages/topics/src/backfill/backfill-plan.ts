@@ -1,6 +1,6 @@
 import type { Duration } from '../duration.ts'
 import { Options } from '../options.ts'
-import type { BackfillPlan, BackfillScope } from '../stores/fan-out-store.ts'
+import type { BackfillPlan, BackfillScope } from '../stores/backfills.ts'
 
 /** How a group that joins late, or comes back, is brought what was published before (reference tracking). */
 export type BackfillOptions = {

@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError, DatabaseError } from '../errors.ts'
 import { reasonOf, toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
-import type { BackfillRecord } from '../stores/fan-out-store.ts'
-import type { Store, SubscriptionRecord, SubscriptionRef, TopicRecord } from '../stores/store.ts'
+import type { BackfillRecord } from '../stores/backfills.ts'
+import type { Store } from '../stores/store.ts'
+import type { SubscriptionRecord, SubscriptionRef } from '../stores/subscription-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { Pace } from './pace.ts'
 import { Progress } from './progress.ts'
 
@@ -55,7 +57,7 @@ export class Backfills {
     onBatch: () => Promise<void>,
   ): Promise<Ended | undefined> {
     const token = randomUUID()
-    const record = await this.#parts.store.takeBackfill(token, LEASE_MS)
+    const record = await this.#parts.store.backfills.take(token, LEASE_MS)
     const topic = topics.find(({ id }) => id === record?.topicId)
     if (record === null || topic === undefined) return undefined
     const either = AbortSignal.any([signal, this.#stopping.signal])
@@ -72,7 +74,7 @@ export class Backfills {
   /** Where it can't be had now, another process will take it; the group itself is started. */
   async #take(topic: TopicRecord, subscription: SubscriptionRecord, token: string): Promise<BackfillRecord | null> {
     try {
-      return await this.#parts.store.takeBackfill(token, LEASE_MS, subscription)
+      return await this.#parts.store.backfills.take(token, LEASE_MS, subscription)
     } catch (error) {
       const where = { topic: topic.name, group: subscription.group }
       this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: toError(error) })
@@ -118,8 +120,8 @@ export class Backfills {
       const limit = pace.batch
       // Together: a probe that fails beside a batch that does would be a rejection nobody handles.
       const [probe, batch] = await Promise.all([
-        timed(store.probe()),
-        timed(store.backfillBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS })),
+        timed(store.log.probe()),
+        timed(store.backfills.runBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS })),
       ])
       if (batch.value === 'lost') return await this.#lost(at)
       const messages = batch.value.checkpointId - at.checkpointId
@@ -132,7 +134,7 @@ export class Backfills {
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) {
         // An empty batch whose lease is over: nobody need wait for it to run out.
-        await store.backfillBatch(record.subscriptionId, { token, limit: 0, ttlMs: 0 })
+        await store.backfills.runBatch(record.subscriptionId, { token, limit: 0, ttlMs: 0 })
         break
       }
     }
@@ -142,7 +144,7 @@ export class Backfills {
   /** Somebody cancelled it, or runs it now. */
   async #lost(record: BackfillRecord): Promise<{ status: Ended; processed: number }> {
     const { processed } = record
-    const now = await this.#parts.store.backfill(ownerOf(record))
+    const now = await this.#parts.store.backfills.find(ownerOf(record))
     if (now === undefined || now.status === 'RUNNING') return { status: 'LOST', processed }
     return now
   }
@@ -151,7 +153,7 @@ export class Backfills {
     const { store, instrumentation } = this.#parts
     const { group, processed } = record
     try {
-      await store.setBackfillStatus(topic, ownerOf(record), 'FAILED', reasonOf(error))
+      await store.backfills.setStatus(topic, ownerOf(record), 'FAILED', reasonOf(error))
       instrumentation.emit('backfill-ended', { topic: topic.name, group, status: 'FAILED', processed })
       return 'FAILED'
     } catch {

@@ -1,4 +1,4 @@
-import type { BackfillPlan } from '../stores/fan-out-store.ts'
+import type { BackfillPlan } from '../stores/backfills.ts'
 
 const FIRST_BATCH = 1_000
 const SMALLEST_BATCH = 100

@@ -1,5 +1,5 @@
 import type { Instrumentation } from '../instrumentation.ts'
-import type { BackfillRecord } from '../stores/fan-out-store.ts'
+import type { BackfillRecord } from '../stores/backfills.ts'
 
 const EVERY_MS = 1_000
 

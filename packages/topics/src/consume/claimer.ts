@@ -3,15 +3,9 @@ import { toError } from '../failure.ts'
 import type { Events } from '../instrumentation.ts'
 import { messageIdIn } from '../message-id.ts'
 import { isFault } from '../outages.ts'
-import type {
-  ClaimResult,
-  Lease,
-  SubscriptionRecord,
-  SubscriptionStatus,
-  Suspects,
-  TakeOver,
-  TopicRecord,
-} from '../stores/store.ts'
+import type { ClaimResult, Lease, Suspects, TakeOver } from '../stores/leases.ts'
+import type { SubscriptionRecord, SubscriptionStatus } from '../stores/subscription-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Waker } from '../wake-hub.ts'
 import type { Engine } from './engine.ts'
 import { HeldLease, type LeaseOwner } from './held-lease.ts'
@@ -214,7 +208,7 @@ export class Claimer implements LeaseOwner {
     const vital = this.#engine.vitals.claiming(this.subscription.id)
     let result: ClaimResult
     try {
-      result = await this.#engine.store.claim({
+      result = await this.#engine.store.leases.claim({
         topic: this.#topic,
         subscription: this.subscription,
         consumer: this.consumer,

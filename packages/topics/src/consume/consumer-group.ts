@@ -14,8 +14,8 @@ import type { Beating } from '../heartbeats.ts'
 import { checkName } from '../names.ts'
 import { Options } from '../options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
-import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
-import type { StartPosition, SubscriptionStatus } from '../stores/store.ts'
+import type { StartPosition, SubscriptionStatus } from '../stores/subscription-record.ts'
+import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -185,7 +185,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   /** ACTIVE → PAUSED, for all processes: nothing new is claimed, what is being handled is finished. */
   async pause(): Promise<void> {
     const { claimer } = this.#running('pause')
-    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
+    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
     this.#dispatcher.releaseQueued()
     this.#engine.instrumentation.emit('group-paused', this.#where())
   }
@@ -193,7 +193,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   /** PAUSED → ACTIVE. */
   async resume(): Promise<void> {
     const { claimer } = this.#running('resume')
-    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
+    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
     this.#engine.instrumentation.emit('group-resumed', this.#where())
     this.#engine.wakeHub.wake(claimer.topic.id)
   }
@@ -214,7 +214,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async cancel(given?: StopOptions): Promise<void> {
     const { claimer } = this.#running('cancel')
     await this.stop(given)
-    await this.#engine.store.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
+    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
     this.#engine.instrumentation.emit('group-cancelled', this.#where())
   }
 
@@ -230,7 +230,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
     const subscription = await withRoom(this.#engine, () =>
-      this.#engine.store.subscribe(topic, this.#group, from, settings),
+      this.#engine.store.subscriptions.subscribe(topic, this.#group, from, settings),
     )
     // A close() that has begun meanwhile does not know of this group, and would not stop it.
     this.#engine.assertOpen()

@@ -123,7 +123,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     const ms = duration === undefined ? this.lease.termMs : parseDuration('extend', duration, { min: 1 })
     if (ms === 0) return
     const started = performance.now()
-    const live = !this.lease.lost && (await this.#engine.store.extend(this.lease.lease.token, ms))
+    const live = !this.lease.lost && (await this.#engine.store.leases.extend(this.lease.lease.token, ms))
     if (live) return this.lease.extendTo(started + ms)
     const error = this.#staleError()
     // Settled by its own consumer while this was on its way: the lease ended with its work done, and nobody took it.

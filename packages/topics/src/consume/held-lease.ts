@@ -2,7 +2,9 @@ import { StaleDeliveryError } from '../errors.ts'
 import { type Failure, toFailure } from '../failure.ts'
 import { messageIdOf } from '../message-id.ts'
 import type { RawMessage } from '../raw-message.ts'
-import type { Lease, Nack, Settlement, SettleResult, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { Lease, Nack, Settlement, SettleResult } from '../stores/leases.ts'
+import type { SubscriptionRecord } from '../stores/subscription-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 
 /** What a lease's owner hears when a settlement has reached the database. */
 export type LeaseOwner = {

@@ -1,4 +1,4 @@
-import type { Suspects } from '../stores/store.ts'
+import type { Suspects } from '../stores/leases.ts'
 import type { HeldLease } from './held-lease.ts'
 
 /** What has been in hand for this long is not waited for: a handler that hangs must not stop the others. */

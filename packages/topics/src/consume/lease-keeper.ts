@@ -60,7 +60,7 @@ export class LeaseKeeper {
   #extend(lease: HeldLease): void {
     const started = performance.now()
     const ms = lease.termMs
-    this.#engine.store.extend(lease.lease.token, ms).then(
+    this.#engine.store.leases.extend(lease.lease.token, ms).then(
       live => (live ? lease.extendTo(started + ms) : lease.lose()),
       // The next look tries again; if none succeeds, the lease runs out as it should.
       error =>

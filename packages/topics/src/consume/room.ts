@@ -30,6 +30,6 @@ export async function clearBits({ store }: Engine): Promise<boolean> {
 
 async function clearAll(store: Store): Promise<boolean> {
   let steps = 0
-  while ((await store.clearBits(CLEAR_PAGE)).more) steps++
+  while ((await store.tracking.clearBits(CLEAR_PAGE)).more) steps++
   return steps > 0
 }

@@ -12,7 +12,8 @@ import { toError } from '../failure.ts'
 import type { Heartbeats } from '../heartbeats.ts'
 import type { Events, Instrumentation } from '../instrumentation.ts'
 import { messageIdOf } from '../message-id.ts'
-import type { SettleResult, Store } from '../stores/store.ts'
+import type { SettleResult } from '../stores/leases.ts'
+import type { Store } from '../stores/store.ts'
 import type { WakeHub } from '../wake-hub.ts'
 import type { HeldLease } from './held-lease.ts'
 
@@ -122,7 +123,7 @@ export class Settler {
     const started = performance.now()
     let results: SettleResult[]
     try {
-      results = await this.#store.settle(pending.map(({ settlement }) => settlement))
+      results = await this.#store.leases.settle(pending.map(({ settlement }) => settlement))
     } catch (error) {
       if (error instanceof NamespaceGoneError) return this.#giveUp(pending, error)
       if (isAway(error)) return this.#putBack(pending, error)

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import { isStorable, toTime } from '../storable.ts'
-import type { StartPosition } from '../stores/store.ts'
+import type { StartPosition } from '../stores/subscription-record.ts'
 
 /** Where a new group begins. A group that exists goes on at its cursor; a queue always begins at the beginning. */
 export type From = 'now' | 'beginning' | { timestamp: Date | number } | { messageId: string }

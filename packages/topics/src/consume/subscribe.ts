@@ -1,6 +1,7 @@
 import { MembershipError } from '../errors.ts'
-import type { SubscriptionSettings } from '../stores/fan-out-store.ts'
-import type { StartPosition, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { StartPosition, SubscriptionRecord } from '../stores/subscription-record.ts'
+import type { SubscriptionSettings } from '../stores/subscriptions.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Engine } from './engine.ts'
 import { withRoom } from './room.ts'
 
@@ -20,7 +21,7 @@ export async function subscribe(
     throw new MembershipError(`Topic '${name}' is pub-sub: give the reader a group`)
   }
   const group = isQueue ? '' : label
-  const subscription = await withRoom(engine, () => engine.store.subscribe(topic, group, from, settings))
+  const subscription = await withRoom(engine, () => engine.store.subscriptions.subscribe(topic, group, from, settings))
   await engine.backfills.start(topic, subscription)
   if (subscription.resurrected) {
     engine.instrumentation.resurrected({ topic: topic.name, group }, subscription.resurrected)

@@ -1,5 +1,6 @@
 import { describeFailure } from '../failure.ts'
-import type { FailureRecord, SubscriptionRecord } from '../stores/store.ts'
+import type { FailureRecord } from '../stores/failure-record.ts'
+import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 
 /** What a group could really do last, as this process knows: its subscription may say ACTIVE all the while. */
 export type GroupVitals = {

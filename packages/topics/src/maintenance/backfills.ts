@@ -20,10 +20,10 @@ export class BackfillTakeOver implements Job {
   }
 
   async run({ renew, signal }: JobContext): Promise<Record<string, number>> {
-    const topics = (await this.#store.topics()).filter(({ config }) => config.tracking === 'reference')
+    const topics = (await this.#store.topics.list()).filter(({ config }) => config.tracking === 'reference')
     const result = { filledPages: 0, takenOver: 0, completed: 0 }
     for (const topic of topics) {
-      while (!signal.aborted && (await this.#store.fillTracking(topic, FILL_PAGE))) {
+      while (!signal.aborted && (await this.#store.tracking.fill(topic, FILL_PAGE))) {
         result.filledPages++
         await renew()
       }

@@ -29,7 +29,7 @@ export class DeadGroups implements Job {
   }
 
   async #detect(): Promise<{ missed: number; dead: number }> {
-    const { missed, dead } = await this.#store.detectDead()
+    const { missed, dead } = await this.#store.heartbeats.detectDead()
     for (const { topic, subscription, misses, of } of missed) {
       this.#instrumentation.emit('group-missed', { topic: topic.name, group: subscription.group, misses, of })
     }
@@ -41,7 +41,7 @@ export class DeadGroups implements Job {
 
   /** Once for each time that a topic is left alone. */
   async #reportUnsubscribed(): Promise<number> {
-    const topics = await this.#store.unsubscribedTopics()
+    const topics = await this.#store.inspection.unsubscribedTopics()
     for (const { topic, messages, oldestAt } of topics) {
       if (this.#unsubscribed.has(topic)) continue
       this.#instrumentation.emit('topic-unsubscribed', { topic, messages, oldestAt: new Date(oldestAt) })
@@ -54,7 +54,7 @@ export class DeadGroups implements Job {
   async #clearBits({ renew, signal }: JobContext): Promise<number> {
     let total = 0
     for (let more = true; more && !signal.aborted; ) {
-      const page = await this.#store.clearBits(PAGE)
+      const page = await this.#store.tracking.clearBits(PAGE)
       total += page.cleared
       more = page.more
       await renew()

@@ -89,20 +89,20 @@ export class Maintenance {
       // Told once by the clock's event, not at every turn.
       if (refusal && everyMs !== undefined) return undefined
       if (refusal) throw refusal
-      if (!(await this.#store.lockJob(job.name, lock))) return undefined
+      if (!(await this.#store.jobs.lock(job.name, lock))) return undefined
     } catch (error) {
       this.#report(job, started, {}, error)
       throw error
     }
     try {
       const result = await job.run(this.#contextOf(job, token))
-      await this.#store.unlockJob(job.name, token, result)
+      await this.#store.jobs.unlock(job.name, token, result)
       this.#report(job, started, result)
       return result
     } catch (error) {
       const { name, message } = describeFailure(error)
       // Where even that fails, the lock runs out.
-      await this.#store.unlockJob(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
+      await this.#store.jobs.unlock(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
       this.#report(job, started, {}, error)
       throw error
     }
@@ -112,7 +112,7 @@ export class Maintenance {
     let renewedAt = performance.now()
     const renew = async (): Promise<void> => {
       if (performance.now() - renewedAt < this.#lockMs / RENEWALS) return
-      if (!(await this.#store.renewJob(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)
+      if (!(await this.#store.jobs.renew(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)
       renewedAt = performance.now()
     }
     return { renew, signal: this.#stopping.signal }

@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NamespaceGoneError, TopicNotFoundError } from '../errors.ts'
 import { toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
-import type { CleanUpStep, CleanUpStore } from '../stores/fan-out-store.ts'
-import type { TopicRecord } from '../stores/store.ts'
+import type { CleanUpStep, Log } from '../stores/log.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
+import type { Topics } from '../stores/topics.ts'
 import type { Job, JobContext } from './job.ts'
 
 export type MessageCleanUpOptions = { readonly everyMs: number; readonly batchSize: number }
 
-type Store = Pick<CleanUpStore, 'topics' | 'cleanUp'>
+type CleaningStore = { readonly topics: Pick<Topics, 'list'>; readonly log: Pick<Log, 'cleanUp'> }
 
 /** Removes what is past its retention, topic after topic, in short steps: others get their turn between two. */
 export class MessageCleanUp implements Job {
@@ -16,10 +17,10 @@ export class MessageCleanUp implements Job {
   readonly goesByAge = true
   readonly everyMs: number
   readonly #batchSize: number
-  readonly #store: Store
+  readonly #store: CleaningStore
   readonly #instrumentation: Instrumentation
 
-  constructor(store: Store, instrumentation: Instrumentation, { everyMs, batchSize }: MessageCleanUpOptions) {
+  constructor(store: CleaningStore, instrumentation: Instrumentation, { everyMs, batchSize }: MessageCleanUpOptions) {
     this.#store = store
     this.#instrumentation = instrumentation
     this.everyMs = everyMs
@@ -28,7 +29,7 @@ export class MessageCleanUp implements Job {
 
   async run(context: JobContext): Promise<Record<string, number>> {
     const total = { removed: 0, partitionsDropped: 0, lost: 0, failed: 0 }
-    for (const topic of await this.#store.topics()) {
+    for (const topic of await this.#store.topics.list()) {
       if (context.signal.aborted) break
       try {
         const { removed, partitionsDropped, lost } = await this.#cleanUp(topic, context)
@@ -54,7 +55,7 @@ export class MessageCleanUp implements Job {
       for (let more = true; more && !context.signal.aborted; ) {
         // SQLite answers at once: without this, all the steps together would hold up the event loop.
         await nextTurn()
-        const step = await this.#store.cleanUp(topic, this.#batchSize)
+        const step = await this.#store.log.cleanUp(topic, this.#batchSize)
         totals.removed += step.removed
         totals.partitionsDropped += step.partitionsDropped
         totals.lost += this.#tellLost(topic, step)

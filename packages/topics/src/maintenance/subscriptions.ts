@@ -1,7 +1,9 @@
 import { InvalidTransitionError } from '../errors.ts'
 import type { Instrumentation } from '../instrumentation.ts'
-import type { Zombie } from '../stores/fan-out-store.ts'
-import type { Store, SubscriptionRecord, TopicRecord } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import type { SubscriptionRecord } from '../stores/subscription-record.ts'
+import type { Zombie } from '../stores/subscriptions.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Job, JobContext } from './job.ts'
 
 const EVERY_MS = 3_600_000
@@ -29,7 +31,7 @@ export class Subscriptions implements Job {
 
   async #removeEnded({ renew, signal }: JobContext): Promise<number> {
     let removed = 0
-    for (const { topic, subscription } of await this.#store.endedSubscriptions(this.#retentionMs)) {
+    for (const { topic, subscription } of await this.#store.subscriptions.ended(this.#retentionMs)) {
       if (signal.aborted) break
       if (await this.#remove(topic, subscription)) removed++
       await renew()
@@ -40,7 +42,7 @@ export class Subscriptions implements Job {
   /** False where it has come back to life since it was listed. */
   async #remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<boolean> {
     try {
-      await this.#store.removeSubscription(topic, subscription)
+      await this.#store.subscriptions.remove(topic, subscription)
       return true
     } catch (error) {
       if (error instanceof InvalidTransitionError) return false
@@ -49,7 +51,7 @@ export class Subscriptions implements Job {
   }
 
   async #handleZombies({ renew, signal }: JobContext): Promise<{ zombies: number; lost: number }> {
-    const zombies = await this.#store.zombies()
+    const zombies = await this.#store.subscriptions.zombies()
     let lost = 0
     for (const zombie of zombies) {
       if (signal.aborted) break
@@ -64,7 +66,7 @@ export class Subscriptions implements Job {
     const where = { topic: topic.name, group: subscription.group }
     this.#instrumentation.emit('zombie', { ...where, movedAt: new Date(movedAt), waiting })
     if (!topic.config.advanceZombies) return 0
-    const count = await this.#store.forceAdvance(topic, subscription)
+    const count = await this.#store.subscriptions.forceAdvance(topic, subscription)
     if (count > 0) this.#instrumentation.emit('messages-lost', { ...where, count, reason: 'zombie-advanced' })
     return count
   }

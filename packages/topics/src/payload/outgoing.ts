@@ -2,7 +2,8 @@ import { BatchTooLargeError, ConfigError, PayloadError, PayloadTooLargeError } f
 import { reasonOf, toError } from '../failure.ts'
 import { Options } from '../options.ts'
 import { isStorable, STORABLE_TEXT } from '../storable.ts'
-import type { OutgoingMessage, TopicRecord } from '../stores/store.ts'
+import type { OutgoingMessage } from '../stores/log.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Codec } from './codec.ts'
 
 export type MessageOptions = {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MessageIdPendingError } from '../errors.ts'
-import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../stores/store.ts'
+import type { OutgoingMessage, PublishedMessage } from '../stores/log.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 
 /** A publish that waits for its answer. */
 export type Entry = {

@@ -8,7 +8,9 @@ import {
 import { toError } from '../failure.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { isFault } from '../outages.ts'
-import type { OutgoingMessage, PublishedMessage, Store, TopicRecord } from '../stores/store.ts'
+import type { OutgoingMessage, PublishedMessage } from '../stores/log.ts'
+import type { Store } from '../stores/store.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { CommitHints } from './commit-hints.ts'
 import { type Entry, PendingPublishes, type StoreBatch } from './pending-publishes.ts'
 
@@ -51,7 +53,7 @@ export class Publisher {
   /** Inside the caller's transaction: no grouping, and nothing to be seen before it commits. */
   async publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const before = this.#highest.get(topic.uid) ?? 0
-    const published = await this.#told(topic, this.#store.publish(topic, messages, tx))
+    const published = await this.#told(topic, this.#store.log.publish(topic, messages, tx))
     this.#compare(topic, published, before)
     this.#count(topic, published)
     this.#hints.published(topic.id)
@@ -67,7 +69,7 @@ export class Publisher {
   async #storeBatch(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const started = performance.now()
     const before = this.#highest.get(topic.uid) ?? 0
-    const published = await this.#told(topic, this.#store.publish(topic, messages))
+    const published = await this.#told(topic, this.#store.log.publish(topic, messages))
     this.#highest.set(topic.uid, this.#compare(topic, published, before))
     this.#instrumentation.metrics.publish.record(performance.now() - started)
     this.#count(topic, published)

@@ -1,7 +1,9 @@
 import { DEFAULT_BACKFILL } from '../backfill/backfill-plan.ts'
 import { ConfigError } from '../errors.ts'
-import type { BackfillPlan, SubscriptionSettings } from './fan-out-store.ts'
-import type { StartPosition, TopicRecord } from './store.ts'
+import type { BackfillPlan } from './backfills.ts'
+import type { StartPosition } from './subscription-record.ts'
+import type { SubscriptionSettings } from './subscriptions.ts'
+import type { TopicRecord } from './topic-record.ts'
 
 /** Where a new group begins, and what it is brought. What a queue holds is there to be done, whoever comes first. */
 export function startOf(

@@ -112,13 +112,13 @@ for (const engine of SECLUDED_STORES) {
       await tm.close()
 
       await using store = await openStore(database)
-      const topic = await store.topic('events')
+      const topic = await store.topics.find('events')
       assert.ok(topic)
-      const subscription = await store.subscribe(topic, 'late', 'now')
-      const left = await store.backfill(subscription)
+      const subscription = await store.subscriptions.subscribe(topic, 'late', 'now')
+      const left = await store.backfills.find(subscription)
       assert.equal(left?.status, 'RUNNING')
       assert.ok((left?.checkpointId ?? 0) < 100_100)
-      Object.assign(store, { topics: async () => [topic] })
+      Object.assign(store.topics, { list: async () => [topic] })
       const instrumentation = new Instrumentation(SILENT)
       const job = new BackfillTakeOver(store, new Backfills({ store, instrumentation, wake() {} }), 60_000)
       const context = { renew: async () => {}, signal: new AbortController().signal }
@@ -130,7 +130,7 @@ for (const engine of SECLUDED_STORES) {
         { what: 'the lease to be free' },
       )
       assert.deepEqual(result, { filledPages: 0, takenOver: 1, completed: 1 })
-      const finished = await store.backfill(subscription)
+      const finished = await store.backfills.find(subscription)
       assert.equal(finished?.processed, 100_100)
     })
   })

@@ -4,9 +4,10 @@ import { until } from '../../../../testing/until.ts'
 import { Instrumentation } from '../../src/instrumentation.ts'
 import type { JobContext } from '../../src/maintenance/job.ts'
 import { MessageCleanUp } from '../../src/maintenance/messages.ts'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
-import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
-import type { Store, TopicRecord } from '../../src/stores/store.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
+import { openSqlite } from '../../src/stores/sqlite/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import { SILENT, type TestDatabase } from './stores.ts'
 
 export const HOUR = 3_600_000
@@ -49,7 +50,7 @@ export async function cleanerOf(database: TestDatabase, batchSize = 10_000): Pro
   const job = new MessageCleanUp(store, instrumentation, { everyMs: 300_000, batchSize })
   const context: JobContext = { renew: async () => {}, signal: new AbortController().signal }
   const topic = async (name: string): Promise<TopicRecord> => {
-    const record = await store.topic(name)
+    const record = await store.topics.find(name)
     if (record === undefined) throw new Error(`There is no topic ${name}`)
     return record
   }

@@ -88,7 +88,9 @@ for (const store of SECLUDED_STORES) {
         try {
           for (let miss = 1; miss <= MISSES; miss++) {
             await database.passTime(TIMEOUT_MS + 1_000)
-            const found = await Promise.all(stores.flatMap(each => [each.detectDead(), each.detectDead()]))
+            const found = await Promise.all(
+              stores.flatMap(each => [each.heartbeats.detectDead(), each.heartbeats.detectDead()]),
+            )
             const isLast = miss === MISSES
             assert.equal(found.flatMap(each => each.missed).length, isLast ? 0 : 1)
             assert.equal(found.flatMap(each => each.dead).length, isLast ? 1 : 0)
@@ -180,34 +182,46 @@ for (const store of SECLUDED_STORES) {
         try {
           const plan = { scope: 'retained', maxMessages: null, batchSize: 1, maxPerSecond: 1, targetMs: 1 } as const
           await tm.configureTopic('events', { semantics: 'pub-sub' })
-          const topic = await direct.topic('events')
+          const topic = await direct.topics.find('events')
           assert.ok(topic)
           const readers = ['all', 'some', 'none'].map(group => tm.reader('events', { group, batchSize: 2 }))
           for (const reader of readers) await reader.ready()
           await tm.publishBatch('events', range(1, 10))
           for (const reader of readers) await receive(reader)
           const of = async (group: string) => {
-            const subscription = await direct.subscription(topic, group)
+            const subscription = await direct.subscriptions.find(topic, group)
             assert.ok(subscription)
             return subscription
           }
-          await assert.rejects(direct.resurrect(topic, await of('all'), { mode: 'continue', limit: null, plan }), {
-            code: 'TIDEMARK_INVALID_TRANSITION',
-          })
+          await assert.rejects(
+            direct.subscriptions.resurrect(topic, await of('all'), { mode: 'continue', limit: null, plan }),
+            {
+              code: 'TIDEMARK_INVALID_TRANSITION',
+            },
+          )
           await letDie(tm, database)
           const back = { epoch: 2, lost: 0, backfill: false }
-          assert.deepEqual(await direct.resurrect(topic, await of('all'), { mode: 'continue', limit: null, plan }), {
-            ...back,
-            skipped: 0,
-          })
-          assert.deepEqual(await direct.resurrect(topic, await of('some'), { mode: 'continue', limit: 3, plan }), {
-            ...back,
-            skipped: 5,
-          })
-          assert.deepEqual(await direct.resurrect(topic, await of('none'), { mode: 'skip', limit: null, plan }), {
-            ...back,
-            skipped: 10,
-          })
+          assert.deepEqual(
+            await direct.subscriptions.resurrect(topic, await of('all'), { mode: 'continue', limit: null, plan }),
+            {
+              ...back,
+              skipped: 0,
+            },
+          )
+          assert.deepEqual(
+            await direct.subscriptions.resurrect(topic, await of('some'), { mode: 'continue', limit: 3, plan }),
+            {
+              ...back,
+              skipped: 5,
+            },
+          )
+          assert.deepEqual(
+            await direct.subscriptions.resurrect(topic, await of('none'), { mode: 'skip', limit: null, plan }),
+            {
+              ...back,
+              skipped: 10,
+            },
+          )
           assert.deepEqual((await drained(tm, 'all', 10)).sort(byNumber), range(1, 10))
           assert.deepEqual((await drained(tm, 'some', 5)).sort(byNumber), [1, 2, 8, 9, 10])
           const present = tm.reader('events', { group: 'none' })

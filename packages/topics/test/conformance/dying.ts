@@ -1,6 +1,6 @@
 import type { Tidemark } from 'tidemark'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
-import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
+import { openSqlite } from '../../src/stores/sqlite/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { SILENT, type TestDatabase } from './stores.ts'
 

@@ -4,7 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from 'tidemark'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
-import type { Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type { Store, StoreConcepts } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import { openStore } from './reference.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
@@ -15,7 +17,9 @@ type Known = {
   readonly token: string
   readonly place: string
 }
-type Verb = Exclude<keyof Store, 'capabilities' | 'location'>
+type Verb =
+  | { [C in keyof StoreConcepts]: `${C}.${keyof StoreConcepts[C] & string}` }[keyof StoreConcepts]
+  | Exclude<keyof Store, keyof StoreConcepts | 'capabilities' | 'location'>
 /** What the records of another incarnation, in a namespace that is still the same, are answered with. */
 type Answer = 'topic' | 'group' | 'nothing'
 type Call = { readonly call: (store: Store, known: Known) => unknown; readonly answer: Answer }
@@ -36,129 +40,151 @@ const LOOK = { after: 0, limit: 10, unfinished: false }
 
 /** All of them: a verb that is added has to be added here. */
 const VERBS: { readonly [verb in Verb]: Call | null } = {
-  topic: { call: store => store.topic('events'), answer: 'nothing' },
+  'topics.find': { call: store => store.topics.find('events'), answer: 'nothing' },
   // Looks on the connection of a caller's own transaction.
-  topicIn: null,
-  configureTopic: { call: store => store.configureTopic('another', {}), answer: 'nothing' },
-  describeTopic: { call: (store, { topic }) => store.describeTopic(topic), answer: 'topic' },
-  publish: { call: (store, { topic }) => store.publish(topic, [MESSAGE, MESSAGE]), answer: 'topic' },
-  subscribe: { call: (store, { topic }) => store.subscribe(topic, 'another', 'beginning'), answer: 'topic' },
-  setStatus: { call: (store, known) => store.setStatus(known.topic, known.subscription, 'PAUSED'), answer: 'group' },
-  claim: {
+  'topics.findIn': null,
+  'topics.configure': { call: store => store.topics.configure('another', {}), answer: 'nothing' },
+  'inspection.describe': { call: (store, { topic }) => store.inspection.describe(topic), answer: 'topic' },
+  'log.publish': { call: (store, { topic }) => store.log.publish(topic, [MESSAGE, MESSAGE]), answer: 'topic' },
+  'subscriptions.subscribe': {
+    call: (store, { topic }) => store.subscriptions.subscribe(topic, 'another', 'beginning'),
+    answer: 'topic',
+  },
+  'subscriptions.setStatus': {
+    call: (store, known) => store.subscriptions.setStatus(known.topic, known.subscription, 'PAUSED'),
+    answer: 'group',
+  },
+  'leases.claim': {
     call: async (store, { topic, subscription }) => {
-      const { status } = await store.claim({ topic, subscription, ...REQUEST })
+      const { status } = await store.leases.claim({ topic, subscription, ...REQUEST })
       if (status === 'GONE') throw new SubscriptionGoneError('events', 'g')
     },
     answer: 'group',
   },
-  settle: {
+  'leases.settle': {
     call: async (store, { token }) => {
       const settlement = { size: 1, maxAttempts: 1, acks: 'all', nacks: [], releases: [] } as const
-      const [result] = await store.settle([{ token, ...settlement }])
+      const [result] = await store.leases.settle([{ token, ...settlement }])
       assert.deepEqual(result?.stale, [0])
     },
     answer: 'nothing',
   },
-  extend: {
-    call: async (store, { token }) => assert.equal(await store.extend(token, 60_000), false),
+  'leases.extend': {
+    call: async (store, { token }) => assert.equal(await store.leases.extend(token, 60_000), false),
     answer: 'nothing',
   },
-  leaseSize: {
-    call: async (store, { token }) => assert.equal(await store.leaseSize(token), undefined),
+  'leases.size': {
+    call: async (store, { token }) => assert.equal(await store.leases.size(token), undefined),
     answer: 'nothing',
   },
-  receiptKey: { call: store => store.receiptKey(), answer: 'nothing' },
-  deadLetters: { call: (store, { topic }) => store.deadLetters(topic, { limit: 10 }), answer: 'topic' },
-  subscription: { call: (store, { topic }) => store.subscription(topic, 'g'), answer: 'topic' },
-  heartbeat: {
+  'leases.receiptKey': { call: store => store.leases.receiptKey(), answer: 'nothing' },
+  'deadLetters.list': { call: (store, { topic }) => store.deadLetters.list(topic, { limit: 10 }), answer: 'topic' },
+  'subscriptions.find': { call: (store, { topic }) => store.subscriptions.find(topic, 'g'), answer: 'topic' },
+  'heartbeats.send': {
     call: async (store, { subscription: { id, uid } }) => {
-      const [beat] = await store.heartbeat([{ subscriptionId: id, subscriptionUid: uid, ...BEAT }])
+      const [beat] = await store.heartbeats.send([{ subscriptionId: id, subscriptionUid: uid, ...BEAT }])
       if (beat?.status === 'GONE') throw new SubscriptionGoneError('events', 'g')
     },
     answer: 'group',
   },
-  consumers: { call: (store, { topic }) => store.consumers(topic), answer: 'topic' },
-  resurrect: {
+  'heartbeats.consumers': { call: (store, { topic }) => store.heartbeats.consumers(topic), answer: 'topic' },
+  'subscriptions.resurrect': {
     call: (store, { topic, subscription }) =>
-      store.resurrect(topic, subscription, { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL }),
+      store.subscriptions.resurrect(topic, subscription, { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL }),
     answer: 'group',
   },
-  detectDead: { call: store => store.detectDead(), answer: 'nothing' },
-  unsubscribedTopics: { call: store => store.unsubscribedTopics(), answer: 'nothing' },
-  endedSubscriptions: { call: store => store.endedSubscriptions(0), answer: 'nothing' },
-  acknowledgeLoss: {
-    call: (store, { topic, subscription }) => store.acknowledgeLoss(topic, subscription),
+  'heartbeats.detectDead': { call: store => store.heartbeats.detectDead(), answer: 'nothing' },
+  'inspection.unsubscribedTopics': { call: store => store.inspection.unsubscribedTopics(), answer: 'nothing' },
+  'subscriptions.ended': { call: store => store.subscriptions.ended(0), answer: 'nothing' },
+  'subscriptions.acknowledgeLoss': {
+    call: (store, { topic, subscription }) => store.subscriptions.acknowledgeLoss(topic, subscription),
     answer: 'group',
   },
-  removeSubscription: {
-    call: (store, { topic, subscription }) => store.removeSubscription(topic, subscription),
+  'subscriptions.remove': {
+    call: (store, { topic, subscription }) => store.subscriptions.remove(topic, subscription),
     // What is not there is removed.
     answer: 'nothing',
   },
-  lockJob: { call: store => store.lockJob('messages', lock()), answer: 'nothing' },
-  renewJob: { call: store => store.renewJob('messages', lock()), answer: 'nothing' },
-  unlockJob: { call: store => store.unlockJob('messages', randomUUID(), null), answer: 'nothing' },
-  jobs: { call: store => store.jobs(), answer: 'nothing' },
-  topics: { call: store => store.topics(), answer: 'nothing' },
-  cleanUp: { call: (store, { topic }) => store.cleanUp(topic, 10), answer: 'topic' },
-  zombies: { call: store => store.zombies(), answer: 'nothing' },
-  forceAdvance: { call: (store, { topic, subscription }) => store.forceAdvance(topic, subscription), answer: 'group' },
-  setTracking: { call: (store, { topic }) => store.setTracking(topic, 'offset'), answer: 'topic' },
-  fillTracking: { call: (store, { topic }) => store.fillTracking(topic, 10), answer: 'topic' },
-  clearBits: { call: store => store.clearBits(10), answer: 'nothing' },
-  completion: { call: (store, { topic }) => store.completion(topic, LOOK), answer: 'topic' },
-  completeOrphans: { call: (store, { topic }) => store.completeOrphans(topic, 0), answer: 'topic' },
-  startBackfill: {
-    call: (store, { topic, subscription }) => store.startBackfill(topic, subscription, 'beginning', DEFAULT_BACKFILL),
+  'jobs.lock': { call: store => store.jobs.lock('messages', lock()), answer: 'nothing' },
+  'jobs.renew': { call: store => store.jobs.renew('messages', lock()), answer: 'nothing' },
+  'jobs.unlock': { call: store => store.jobs.unlock('messages', randomUUID(), null), answer: 'nothing' },
+  'jobs.list': { call: store => store.jobs.list(), answer: 'nothing' },
+  'topics.list': { call: store => store.topics.list(), answer: 'nothing' },
+  'log.cleanUp': { call: (store, { topic }) => store.log.cleanUp(topic, 10), answer: 'topic' },
+  'subscriptions.zombies': { call: store => store.subscriptions.zombies(), answer: 'nothing' },
+  'subscriptions.forceAdvance': {
+    call: (store, { topic, subscription }) => store.subscriptions.forceAdvance(topic, subscription),
     answer: 'group',
   },
-  takeBackfill: {
-    call: (store, { subscription }) => store.takeBackfill(randomUUID(), 60_000, subscription),
+  'tracking.switch': { call: (store, { topic }) => store.tracking.switch(topic, 'offset'), answer: 'topic' },
+  'tracking.fill': { call: (store, { topic }) => store.tracking.fill(topic, 10), answer: 'topic' },
+  'tracking.clearBits': { call: store => store.tracking.clearBits(10), answer: 'nothing' },
+  'tracking.completion': { call: (store, { topic }) => store.tracking.completion(topic, LOOK), answer: 'topic' },
+  'tracking.completeOrphans': { call: (store, { topic }) => store.tracking.completeOrphans(topic, 0), answer: 'topic' },
+  'backfills.start': {
+    call: (store, { topic, subscription }) => store.backfills.start(topic, subscription, 'beginning', DEFAULT_BACKFILL),
     answer: 'group',
   },
-  backfillBatch: {
+  'backfills.take': {
+    call: (store, { subscription }) => store.backfills.take(randomUUID(), 60_000, subscription),
+    answer: 'group',
+  },
+  'backfills.runBatch': {
     call: async (store, { subscription }) => {
       const batch = { token: randomUUID(), limit: 10, ttlMs: 60_000 }
-      assert.equal(await store.backfillBatch(subscription.id, batch), 'lost')
+      assert.equal(await store.backfills.runBatch(subscription.id, batch), 'lost')
     },
     answer: 'nothing',
   },
-  setBackfillStatus: {
-    call: (store, { topic, subscription }) => store.setBackfillStatus(topic, subscription, 'CANCELLED'),
+  'backfills.setStatus': {
+    call: (store, { topic, subscription }) => store.backfills.setStatus(topic, subscription, 'CANCELLED'),
     answer: 'group',
   },
-  backfill: { call: (store, { subscription }) => store.backfill(subscription), answer: 'group' },
+  'backfills.find': { call: (store, { subscription }) => store.backfills.find(subscription), answer: 'group' },
   // Times a write that is nobody's.
-  probe: null,
-  claims: { call: (store, { topic }) => store.claims(topic, { limit: 10, named: 10 }), answer: 'topic' },
-  releaseClaim: { call: (store, { topic, token }) => store.releaseClaim(topic, token), answer: 'topic' },
-  deleteTopic: { call: (store, { topic }) => store.deleteTopic(topic), answer: 'topic' },
-  resetCursor: {
-    call: (store, { topic, subscription }) => store.resetCursor(topic, subscription, 'now', DEFAULT_BACKFILL),
+  'log.probe': null,
+  'leases.list': { call: (store, { topic }) => store.leases.list(topic, { limit: 10, named: 10 }), answer: 'topic' },
+  'leases.release': { call: (store, { topic, token }) => store.leases.release(topic, token), answer: 'topic' },
+  'topics.delete': { call: (store, { topic }) => store.topics.delete(topic), answer: 'topic' },
+  'subscriptions.resetCursor': {
+    call: (store, { topic, subscription }) =>
+      store.subscriptions.resetCursor(topic, subscription, 'now', DEFAULT_BACKFILL),
     answer: 'group',
   },
-  find: { call: (store, { topic }) => store.find(topic, 'm'), answer: 'topic' },
-  browse: { call: (store, { topic }) => store.browse(topic, { newestFirst: false, limit: 10 }), answer: 'topic' },
-  tail: { call: (store, { topic, place }) => store.tail(topic, place, 10), answer: 'topic' },
-  retries: {
-    call: (store, { topic, subscription }) => store.retries(topic, subscription, { after: 0, limit: 10 }),
+  'log.find': { call: (store, { topic }) => store.log.find(topic, 'm'), answer: 'topic' },
+  'log.browse': {
+    call: (store, { topic }) => store.log.browse(topic, { newestFirst: false, limit: 10 }),
+    answer: 'topic',
+  },
+  'log.tail': { call: (store, { topic, place }) => store.log.tail(topic, place, 10), answer: 'topic' },
+  'leases.retries': {
+    call: (store, { topic, subscription }) => store.leases.retries(topic, subscription, { after: 0, limit: 10 }),
     answer: 'group',
   },
-  deadLetter: { call: (store, { topic }) => store.deadLetter(topic, 1), answer: 'topic' },
-  redrive: { call: (store, { topic }) => store.redrive(topic, { limit: 10 }), answer: 'topic' },
-  undeliverable: { call: (store, { topic }) => store.undeliverable(topic, { limit: 0 }), answer: 'topic' },
-  discard: { call: (store, { topic }) => store.discard(topic, { limit: 10 }), answer: 'topic' },
-  facts: { call: (store, { topic }) => store.facts(topic), answer: 'topic' },
-  stats: { call: store => store.stats(10), answer: 'nothing' },
-  size: { call: store => store.size(), answer: 'nothing' },
+  'deadLetters.find': { call: (store, { topic }) => store.deadLetters.find(topic, 1), answer: 'topic' },
+  'deadLetters.redrive': {
+    call: (store, { topic }) => store.deadLetters.redrive(topic, { limit: 10 }),
+    answer: 'topic',
+  },
+  'deadLetters.undeliverable': {
+    call: (store, { topic }) => store.deadLetters.undeliverable(topic, { limit: 0 }),
+    answer: 'topic',
+  },
+  'deadLetters.discard': {
+    call: (store, { topic }) => store.deadLetters.discard(topic, { limit: 10 }),
+    answer: 'topic',
+  },
+  'inspection.facts': { call: (store, { topic }) => store.inspection.facts(topic), answer: 'topic' },
+  'inspection.stats': { call: store => store.inspection.stats(10), answer: 'nothing' },
+  'inspection.size': { call: store => store.inspection.size(), answer: 'nothing' },
   // A server's own clock is not asked for.
-  clock: null,
+  'inspection.clock': null,
   // Of the whole server, and of this process.
-  horizonHolders: null,
+  'inspection.horizonHolders': null,
   watch: null,
   hint: null,
-  forgetReader: null,
-  poolUse: null,
+  'leases.forgetReader': null,
+  'inspection.poolUse': null,
   onGone: null,
   dropNamespace: { call: store => store.dropNamespace(), answer: 'nothing' },
   close: null,
@@ -166,13 +192,13 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
 
 /** The same names in the same order give the same ids. */
 async function begin(store: Store): Promise<Known> {
-  const topic = await store.configureTopic('events', { semantics: 'pub-sub', tracking: 'reference' })
-  const subscription = await store.subscribe(topic, 'g', 'now')
-  await store.publish(topic, [MESSAGE])
-  const { lease } = await store.claim({ topic, subscription, ...REQUEST })
+  const topic = await store.topics.configure('events', { semantics: 'pub-sub', tracking: 'reference' })
+  const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')
+  await store.log.publish(topic, [MESSAGE])
+  const { lease } = await store.leases.claim({ topic, subscription, ...REQUEST })
   assert.ok(lease)
-  const { place } = await store.tail(topic, null, 0)
-  await store.publish(topic, [MESSAGE, MESSAGE])
+  const { place } = await store.log.tail(topic, null, 0)
+  await store.log.publish(topic, [MESSAGE, MESSAGE])
   return { topic, subscription, token: lease.token, place }
 }
 
@@ -217,7 +243,7 @@ for (const store of SHARED_STORES) {
           const told: unknown[] = []
           process.onGone(error => told.push(error))
           await assert.rejects(async () => await call(process, known), NamespaceGoneError, verb)
-          await assert.rejects(process.topics(), NamespaceGoneError, verb)
+          await assert.rejects(process.topics.list(), NamespaceGoneError, verb)
           assert.equal(told.length, 1, verb)
           assert.deepEqual(await contents(database), before, verb)
         }

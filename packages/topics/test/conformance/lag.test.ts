@@ -103,9 +103,9 @@ for (const store of SHARED_STORES) {
         await work.publish(20)
         await work.subscribe('late', 'beginning', { scope: 'retained' })
         await work.backfill('late', 5, 1)
-        await opened.setBackfillStatus(work.topic, work.group('late'), 'CANCELLED')
+        await opened.backfills.setStatus(work.topic, work.group('late'), 'CANCELLED')
         assert.equal(await backlog(work, 'late'), 5)
-        await opened.setBackfillStatus(work.topic, work.group('late'), 'RUNNING')
+        await opened.backfills.setStatus(work.topic, work.group('late'), 'RUNNING')
         assert.equal(await backlog(work, 'late'), 20)
       })
 
@@ -142,7 +142,7 @@ async function lagOf(tm: Tidemark) {
 }
 
 async function described(work: Work, name: string) {
-  const { groups } = await work.store.describeTopic(work.topic)
+  const { groups } = await work.store.inspection.describe(work.topic)
   const group = groups.find(each => each.group === name)
   if (group === undefined) throw new Error(`There is no group '${name}'`)
   return group

@@ -62,7 +62,7 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await running, { done: 1 })
         second.gate.open()
         assert.deepEqual(await second.maintenance.runOnce('dead-groups'), { done: 1 })
-        const [record] = await bench.stores[0].jobs()
+        const [record] = await bench.stores[0].jobs.list()
         assert.deepEqual(
           [record?.name, record?.running, record?.runs, record?.result],
           ['dead-groups', false, 2, { done: 1 }],
@@ -72,7 +72,7 @@ for (const store of SHARED_STORES) {
       it('of a process that was killed in it is taken over when its lock has run out', async () => {
         await using database = await store.fresh()
         const [tm, killed] = [await database.open(), await openStore(database)]
-        assert.equal(await killed.lockJob('dead-groups', { token: TOKEN, ttlMs: 60_000 }), true)
+        assert.equal(await killed.jobs.lock('dead-groups', { token: TOKEN, ttlMs: 60_000 }), true)
         await killed.close()
         await assert.rejects(tm.admin.jobs['dead-groups'].runOnce(), JobBusyError)
         await database.execute({
@@ -82,9 +82,9 @@ for (const store of SHARED_STORES) {
         assert.equal((await tm.admin.jobs['dead-groups'].runOnce()).dead, 0)
         // The one that comes back has lost it: it may neither renew nor end what is another's.
         const late = await openStore(database)
-        assert.equal(await late.renewJob('dead-groups', { token: TOKEN, ttlMs: 60_000 }), false)
-        await late.unlockJob('dead-groups', TOKEN, { late: 1 })
-        const [record] = await late.jobs()
+        assert.equal(await late.jobs.renew('dead-groups', { token: TOKEN, ttlMs: 60_000 }), false)
+        await late.jobs.unlock('dead-groups', TOKEN, { late: 1 })
+        const [record] = await late.jobs.list()
         assert.equal(record?.runs, 1)
         assert.notDeepEqual(record.result, { late: 1 })
         await late.close()
@@ -141,7 +141,7 @@ for (const store of SHARED_STORES) {
         await until(() => ended.flat().length >= 6, { what: 'six runs' })
         await Promise.all(instances.map(tm => tm.close()))
         const direct = await openStore(database)
-        const runs = (await direct.jobs()).reduce((sum, job) => sum + job.runs, 0)
+        const runs = (await direct.jobs.list()).reduce((sum, job) => sum + job.runs, 0)
         assert.equal(runs, ended.flat().length)
         await direct.close()
       })

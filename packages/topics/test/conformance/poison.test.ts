@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ClaimRequest, Lease, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type { ClaimRequest, Lease } from '../../src/stores/leases.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import { range } from './consuming.ts'
 import { openStore } from './reference.ts'
 import { SHARED_STORES, type TestDatabase, type TestStore } from './stores.ts'
@@ -80,16 +83,16 @@ async function suffer(testStore: TestStore, { batchSize = 200, ...given }: Case)
   await using database = await testStore.fresh()
   await using store = await openStore(database)
   const { messages, maxAttempts, tracking = 'offset' } = given
-  const topic = await store.configureTopic('work', { semantics: 'pub-sub', maxAttempts, tracking })
-  const group = await store.subscribe(topic, 'workers', 'now')
+  const topic = await store.topics.configure('work', { semantics: 'pub-sub', maxAttempts, tracking })
+  const group = await store.subscriptions.subscribe(topic, 'workers', 'now')
   const message = { type: null, key: null, headers: null, messageId: null }
-  await store.publish(
+  await store.log.publish(
     topic,
     range(1, messages).map(n => ({ ...message, payload: String(n) })),
   )
   const story = new Story(database, store, topic, group, { batchSize, ...given })
   while (await story.live());
-  const letters = await store.deadLetters(topic, { limit: 1_000 })
+  const letters = await store.deadLetters.list(topic, { limit: 1_000 })
   assert.ok(letters.every(({ attempts }) => attempts === maxAttempts))
   const dead = letters.map(letter => Number(letter.message.payload)).sort(byValue)
   return { dead, acked: [...story.acked].sort(byValue), deaths: story.deaths, claims: story.claims }
@@ -135,7 +138,7 @@ class Story {
   }
 
   async #claim(suspects: ClaimRequest['suspects']): Promise<Lease | null> {
-    const { lease } = await this.#store.claim({ ...this.#request, suspects, limit: this.#case.batchSize })
+    const { lease } = await this.#store.leases.claim({ ...this.#request, suspects, limit: this.#case.batchSize })
     if (lease !== null) this.claims++
     return lease
   }
@@ -153,7 +156,7 @@ class Story {
     })
     const nacked = new Set(nacks.map(({ slot }) => slot))
     const acks = messages.map((_, slot) => slot).filter(slot => !nacked.has(slot))
-    await this.#store.settle([{ token, size, maxAttempts: this.#case.maxAttempts, acks, nacks, releases: [] }])
+    await this.#store.leases.settle([{ token, size, maxAttempts: this.#case.maxAttempts, acks, nacks, releases: [] }])
     for (const slot of acks) this.acked.add(Number(messages[slot]?.payload))
   }
 }

@@ -16,7 +16,7 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('a')
         await work.publish(1)
         await work.subscribe('b')
-        await store.setStatus(work.topic, work.group('b'), 'PAUSED')
+        await store.subscriptions.setStatus(work.topic, work.group('b'), 'PAUSED')
         await work.publish(1)
         assert.deepEqual(
           await work.completion(),
@@ -68,9 +68,9 @@ for (const engine of SECLUDED_STORES) {
         const { token, size } = lease
         const error = { name: 'Error', message: 'later' }
         const part = { token, size, maxAttempts: 5, releases: [] }
-        await store.settle([{ ...part, acks: [1], nacks: [{ slot: 2, delayMs: 60_000, error }] }])
+        await store.leases.settle([{ ...part, acks: [1], nacks: [{ slot: 2, delayMs: 60_000, error }] }])
         assert.deepEqual(completedIds(await work.completion()), [2])
-        await store.settle([{ ...part, acks: 'all', nacks: [] }])
+        await store.leases.settle([{ ...part, acks: 'all', nacks: [] }])
         assert.deepEqual(completedIds(await work.completion()), [1, 2, 4])
       })
 
@@ -143,7 +143,7 @@ for (const engine of SECLUDED_STORES) {
         for (const number of range(1, 64)) await work.subscribe(`g${number}`)
         await work.publish(5)
         await work.drain('g1')
-        await store.setStatus(work.topic, work.group('g1'), 'CANCELLED')
+        await store.subscriptions.setStatus(work.topic, work.group('g1'), 'CANCELLED')
         await remove(work, 'g1')
         await assert.rejects(work.subscribe('new'), TooManyGroupsError)
         assert.equal(await until(() => work.clearAll(2), { what: 'the wipe' }), 5)
@@ -178,7 +178,7 @@ for (const engine of SECLUDED_STORES) {
           [...(await work.completion()).values()].map(({ required }) => required),
           ['a,b', 'a,b', 'b', 'b', 'b', 'b'],
         )
-        assert.deepEqual(await store.clearBits(10), { cleared: 0, more: false })
+        assert.deepEqual(await store.tracking.clearBits(10), { cleared: 0, more: false })
       })
     })
 
@@ -236,13 +236,13 @@ for (const engine of SECLUDED_STORES) {
         const before = await work.publish(10)
         await work.subscribe('late', 'beginning')
         const { id } = work.group('late')
-        assert.ok(await store.takeBackfill('00000000-0000-4000-8000-000000000001', 60_000, work.group('late')))
+        assert.ok(await store.backfills.take('00000000-0000-4000-8000-000000000001', 60_000, work.group('late')))
         const killed = { token: '00000000-0000-4000-8000-000000000001', limit: 4, ttlMs: 60_000 }
-        await store.backfillBatch(id, killed)
+        await store.backfills.runBatch(id, killed)
         assert.equal(await work.backfill('late'), 'lost')
         await orphanBackfills(database)
         await work.backfill('late', 3, 1)
-        assert.equal(await store.backfillBatch(id, killed), 'lost')
+        assert.equal(await store.backfills.runBatch(id, killed), 'lost')
         assert.deepEqual(await work.drain('late'), before.slice(0, 7))
         await orphanBackfills(database)
         await work.backfill('late')
@@ -257,11 +257,11 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('late', 'beginning')
         await work.backfill('late', 4, 1)
         const group = work.group('late')
-        await store.setBackfillStatus(work.topic, group, 'CANCELLED')
-        await assert.rejects(store.setBackfillStatus(work.topic, group, 'CANCELLED'), BackfillError)
+        await store.backfills.setStatus(work.topic, group, 'CANCELLED')
+        await assert.rejects(store.backfills.setStatus(work.topic, group, 'CANCELLED'), BackfillError)
         assert.equal(await work.backfill('late'), 'lost')
         assert.deepEqual(await work.drain('late'), before.slice(0, 4))
-        await store.setBackfillStatus(work.topic, group, 'RUNNING')
+        await store.backfills.setStatus(work.topic, group, 'RUNNING')
         await work.backfill('late')
         assert.deepEqual(await work.drain('late'), before.slice(4))
       })
@@ -279,8 +279,8 @@ for (const engine of SECLUDED_STORES) {
         await work.drain('a')
         const waiting = await work.publish(2)
         const plan = { scope: 'retained', maxMessages: null, batchSize: 10, maxPerSecond: 1_000, targetMs: 10 } as const
-        await store.startBackfill(work.topic, work.group('a'), 'beginning', plan)
-        await assert.rejects(store.startBackfill(work.topic, work.group('a'), 'beginning', plan), BackfillError)
+        await store.backfills.start(work.topic, work.group('a'), 'beginning', plan)
+        await assert.rejects(store.backfills.start(work.topic, work.group('a'), 'beginning', plan), BackfillError)
         await work.backfill('a')
         // What a lease holds will be delivered by its holder.
         assert.deepEqual(await work.drain('a'), [...ids.slice(2), ...waiting])
@@ -295,7 +295,7 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('a')
         const ids = await work.publish(6)
         const plan = { scope: 'pending', maxMessages: 1, batchSize: 10, maxPerSecond: 1_000, targetMs: 10 } as const
-        await store.startBackfill(work.topic, work.group('a'), { timestamp: Date.now() + 60_000 }, plan)
+        await store.backfills.start(work.topic, work.group('a'), { timestamp: Date.now() + 60_000 }, plan)
         await work.backfill('a')
         assert.deepEqual(await work.drain('a'), ids)
       })
@@ -306,13 +306,13 @@ for (const engine of SECLUDED_STORES) {
         const work = await Work.on(store)
         const plan = { scope: 'pending', maxMessages: 1, batchSize: 10, maxPerSecond: 1_000, targetMs: 10 } as const
         await work.subscribe('a')
-        const start = (): Promise<unknown> => store.startBackfill(work.topic, work.group('a'), 'beginning', plan)
-        await store.setStatus(work.topic, work.group('a'), 'CANCELLED')
+        const start = (): Promise<unknown> => store.backfills.start(work.topic, work.group('a'), 'beginning', plan)
+        await store.subscriptions.setStatus(work.topic, work.group('a'), 'CANCELLED')
         await assert.rejects(start, InvalidTransitionError)
         await work.switchTo('offset')
         await work.subscribe('b')
         await assert.rejects(
-          store.startBackfill(work.topic, work.group('b'), 'beginning', plan),
+          store.backfills.start(work.topic, work.group('b'), 'beginning', plan),
           (error: Error) => error instanceof BackfillError && /tracked by offset/.test(error.message),
         )
       })
@@ -328,8 +328,8 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('live')
         await work.publish(1)
         await die(database, work, 'dead')
-        assert.equal(await store.completeOrphans(work.topic, 60_000), 0)
-        assert.equal(await until(() => store.completeOrphans(work.topic, 0), { what: 'time to pass' }), 2)
+        assert.equal(await store.tracking.completeOrphans(work.topic, 60_000), 0)
+        assert.equal(await until(() => store.tracking.completeOrphans(work.topic, 0), { what: 'time to pass' }), 2)
         const required = [...(await work.completion()).values()].map(each => each.required)
         assert.deepEqual(required, ['', '', 'dead,live'])
       })
@@ -347,7 +347,7 @@ for (const engine of SECLUDED_STORES) {
         await work.drain('later', 1)
         const held = await work.claim('slow', 3)
         assert.ok(held)
-        await store.settle([{ token: held.token, size: 3, maxAttempts: 5, acks: [1], nacks: [], releases: [0] }])
+        await store.leases.settle([{ token: held.token, size: 3, maxAttempts: 5, acks: [1], nacks: [], releases: [0] }])
         await work.switchTo('reference')
         const [next] = await work.publish(1)
         await fill(work, 3)
@@ -364,7 +364,7 @@ for (const engine of SECLUDED_STORES) {
         assert.deepEqual(await work.drain('slow', 2), [1, ...range(4, 9)])
         assert.deepEqual(await work.drain('later'), [9])
         const unfinished = { after: 0, limit: 10, unfinished: true }
-        assert.deepEqual(await store.completion(work.topic, unfinished), [])
+        assert.deepEqual(await store.tracking.completion(work.topic, unfinished), [])
       })
 
       it('is refused with more than 64 groups, and nothing is changed', async () => {
@@ -373,7 +373,7 @@ for (const engine of SECLUDED_STORES) {
         const work = await Work.on(store, { tracking: 'offset' })
         for (const number of range(1, 65)) await work.subscribe(`g${number}`)
         await assert.rejects(work.switchTo('reference'), TooManyGroupsError)
-        assert.equal((await store.topic('events'))?.config.tracking, 'offset')
+        assert.equal((await store.topics.find('events'))?.config.tracking, 'offset')
         await work.publish(1)
         assert.deepEqual(await work.drain('g65'), [1])
       })
@@ -388,7 +388,7 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('late', 'beginning')
         await work.backfill('late', 2, 1)
         await assert.rejects(work.switchTo('offset'), BackfillError)
-        assert.equal((await store.topic('events'))?.config.tracking, 'reference')
+        assert.equal((await store.topics.find('events'))?.config.tracking, 'reference')
         await orphanBackfills(database)
         await work.backfill('late')
         assert.deepEqual(await work.drain('late'), before)
@@ -411,14 +411,14 @@ for (const engine of SECLUDED_STORES) {
         await work.switchTo('reference')
         await fill(work, 100)
         assert.deepEqual(await work.drain('late'), [])
-        assert.deepEqual(await store.completion(work.topic, { after: 0, limit: 10, unfinished: true }), [])
+        assert.deepEqual(await store.tracking.completion(work.topic, { after: 0, limit: 10, unfinished: true }), [])
       })
     })
   })
 }
 
 async function fill(work: Work, limit: number): Promise<void> {
-  while (await work.store.fillTracking(work.topic, limit));
+  while (await work.store.tracking.fill(work.topic, limit));
 }
 
 const completedIds = (completion: Map<number, { completed: string }>): number[] =>

@@ -1,17 +1,13 @@
 /** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
-import type { BackfillPlan, BackfillRecord } from '../../src/stores/fan-out-store.ts'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
-import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
-import type {
-  ClaimRequest,
-  Lease,
-  StartPosition,
-  Store,
-  SubscriptionRecord,
-  TopicRecord,
-} from '../../src/stores/store.ts'
+import type { BackfillPlan, BackfillRecord } from '../../src/stores/backfills.ts'
+import type { ClaimRequest, Lease } from '../../src/stores/leases.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
+import { openSqlite } from '../../src/stores/sqlite/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { StartPosition, SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
 import { SILENT, type TestDatabase } from './stores.ts'
 
@@ -49,18 +45,18 @@ export class Work {
 
   static async on(store: Store, given: Partial<TopicConfig> = {}): Promise<Work> {
     const config = { semantics: 'pub-sub', tracking: 'reference', ...given } as const
-    return new Work(store, await store.configureTopic('events', config))
+    return new Work(store, await store.topics.configure('events', config))
   }
 
   async publish(count: number): Promise<number[]> {
     const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
-    const published = await this.store.publish(this.topic, new Array(count).fill(message))
+    const published = await this.store.log.publish(this.topic, new Array(count).fill(message))
     return published.map(({ id }) => id)
   }
 
   async subscribe(group: string, from: StartPosition = 'now', plan: Partial<BackfillPlan> = {}): Promise<void> {
     const backfill = { ...DEFAULT_BACKFILL, ...plan }
-    this.groups.set(group, await this.store.subscribe(this.topic, group, from, { backfill }))
+    this.groups.set(group, await this.store.subscriptions.subscribe(this.topic, group, from, { backfill }))
   }
 
   group(name: string): SubscriptionRecord {
@@ -83,19 +79,19 @@ export class Work {
       forget: [],
       shared: false,
     }
-    return (await this.store.claim(request)).lease
+    return (await this.store.leases.claim(request)).lease
   }
 
   async ack(lease: Lease): Promise<void> {
     const { token, size } = lease
-    await this.store.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
+    await this.store.leases.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
   }
 
   /** Straight to the dead letters. */
   async bury({ token, size, messages, slots }: Lease): Promise<void> {
     const error = { name: 'Error', message: 'refused' }
     const nacks = messages.map((_, index) => ({ slot: slots?.[index] ?? index, delayMs: 0, error }))
-    await this.store.settle([{ token, size, maxAttempts: 1, acks: [], nacks, releases: [] }])
+    await this.store.leases.settle([{ token, size, maxAttempts: 1, acks: [], nacks, releases: [] }])
   }
 
   /** Claims and acks until there is nothing; gives the ids in the order they came. */
@@ -112,23 +108,23 @@ export class Work {
   /** Runs the group's backfill to its end, or so many batches of it as a process that is then killed. */
   async backfill(group: string, limit = 1_000, batches = Number.POSITIVE_INFINITY): Promise<BackfillRecord | 'lost'> {
     const token = randomUUID()
-    const taken = await this.store.takeBackfill(token, TTL_MS, this.group(group))
+    const taken = await this.store.backfills.take(token, TTL_MS, this.group(group))
     if (taken === null) return 'lost'
     let record: BackfillRecord | 'lost' = taken
     for (let batch = 0; batch < batches && record !== 'lost' && record.status === 'RUNNING'; batch++) {
-      record = await this.store.backfillBatch(this.group(group).id, { token, limit, ttlMs: TTL_MS })
+      record = await this.store.backfills.runBatch(this.group(group).id, { token, limit, ttlMs: TTL_MS })
     }
     return record
   }
 
   async switchTo(tracking: 'offset' | 'reference'): Promise<void> {
-    this.topic = await this.store.setTracking(this.topic, tracking)
+    this.topic = await this.store.tracking.switch(this.topic, tracking)
   }
 
   /** By message: who must process it, and who has. */
   async completion(): Promise<Map<number, { required: string; completed: string }>> {
     const query = { after: 0, limit: 1_000_000, unfinished: false }
-    const rows = await this.store.completion(this.topic, query)
+    const rows = await this.store.tracking.completion(this.topic, query)
     return new Map(
       rows.map(({ id, required, completed }) => [id, { required: required.join(), completed: completed.join() }]),
     )
@@ -137,7 +133,7 @@ export class Work {
   async clearAll(limit = 1_000): Promise<number> {
     let sum = 0
     for (;;) {
-      const { cleared, more } = await this.store.clearBits(limit)
+      const { cleared, more } = await this.store.tracking.clearBits(limit)
       sum += cleared
       if (!more) return sum
     }
@@ -153,7 +149,7 @@ export async function die(database: TestDatabase, work: Work, group: string): Pr
       update tidemark.subscription set last_heartbeat_at = 'epoch', missed_at = null, misses = dead_after_misses - 1
       where id = ${id}`,
   })
-  const { dead } = await work.store.detectDead()
+  const { dead } = await work.store.heartbeats.detectDead()
   if (!dead.some(({ subscription }) => subscription.id === id)) throw new Error(`Group '${group}' did not die`)
 }
 
@@ -168,18 +164,22 @@ export async function orphanBackfills(database: TestDatabase): Promise<void> {
 
 /** As the subscriptions' clean-up does. */
 export async function remove(work: Work, group: string): Promise<void> {
-  await work.store.removeSubscription(work.topic, work.group(group))
+  await work.store.subscriptions.remove(work.topic, work.group(group))
 }
 
 /** Its heartbeat brings it back or, given a limit, an operator. */
 export async function resurrect(work: Work, group: string, limit?: number): Promise<void> {
   const subscription = work.group(group)
   if (limit !== undefined) {
-    await work.store.resurrect(work.topic, subscription, { mode: 'continue', limit, plan: DEFAULT_BACKFILL })
+    await work.store.subscriptions.resurrect(work.topic, subscription, {
+      mode: 'continue',
+      limit,
+      plan: DEFAULT_BACKFILL,
+    })
     return
   }
   const { id: subscriptionId, uid: subscriptionUid } = subscription
   const beat = { subscriptionId, subscriptionUid, processed: 0, failed: 0, filtered: 0 }
-  const [result] = await work.store.heartbeat([beat])
+  const [result] = await work.store.heartbeats.send([beat])
   if (!result?.resurrected) throw new Error(`Group '${group}' did not come back`)
 }

@@ -117,7 +117,7 @@ for (const store of SHARED_STORES) {
         await using direct = await openStore(database)
         const token = store.name === 'SQLite' ? 't' : '00000000-0000-4000-8000-000000000000'
         assert.equal((await tm.admin.stats({ maxAge: 0 })).jobs.messages?.running, true)
-        await direct.unlockJob('messages', token, failure)
+        await direct.jobs.unlock('messages', token, failure)
         await until(async () => (await tm.admin.stats({ maxAge: 0 })).jobs.messages?.runs === 2, {
           what: 'the failed run',
         })

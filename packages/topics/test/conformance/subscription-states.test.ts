@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidTransitionError, SubscriptionGoneError, type SubscriptionStatus } from 'tidemark'
-import type { Store, TopicRecord } from '../../src/stores/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import { openStore } from './dying.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
@@ -22,17 +23,17 @@ for (const store of SHARED_STORES) {
         it(`${from} → ${to} is ${isAllowed ? 'allowed' : 'refused, and changes nothing'}`, async () => {
           await using bench = await benchOf(await store.fresh(), from)
           const { direct, topic, row } = bench
-          const subscription = await direct.subscription(topic, 'g')
+          const subscription = await direct.subscriptions.find(topic, 'g')
           assert.ok(subscription)
           const before = await row()
           if (isAllowed) {
-            await direct.setStatus(topic, subscription, to)
+            await direct.subscriptions.setStatus(topic, subscription, to)
             const after = await row()
             if (from === to) assert.deepEqual(after, before)
             assert.equal(after.status, to)
             assert.equal(Number(after.epoch), Number(before.epoch) + (to === 'ACTIVE' ? 1 : 0))
           } else {
-            await assert.rejects(direct.setStatus(topic, subscription, to), (error: unknown) => {
+            await assert.rejects(direct.subscriptions.setStatus(topic, subscription, to), (error: unknown) => {
               assert.ok(error instanceof InvalidTransitionError)
               assert.deepEqual([error.from, error.to], [from, to])
               return true
@@ -45,25 +46,25 @@ for (const store of SHARED_STORES) {
       it(`${from} is ${['DEAD', 'CANCELLED'].includes(from) ? '' : 'not '}removed`, async () => {
         await using bench = await benchOf(await store.fresh(), from)
         const { direct, topic } = bench
-        const subscription = await direct.subscription(topic, 'g')
+        const subscription = await direct.subscriptions.find(topic, 'g')
         assert.ok(subscription)
         if (from === 'DEAD' || from === 'CANCELLED') {
-          await direct.removeSubscription(topic, subscription)
-          assert.equal(await direct.subscription(topic, 'g'), undefined)
-          await direct.removeSubscription(topic, subscription)
-          await assert.rejects(direct.setStatus(topic, subscription, 'CANCELLED'), SubscriptionGoneError)
+          await direct.subscriptions.remove(topic, subscription)
+          assert.equal(await direct.subscriptions.find(topic, 'g'), undefined)
+          await direct.subscriptions.remove(topic, subscription)
+          await assert.rejects(direct.subscriptions.setStatus(topic, subscription, 'CANCELLED'), SubscriptionGoneError)
         } else {
-          await assert.rejects(direct.removeSubscription(topic, subscription), InvalidTransitionError)
-          assert.equal((await direct.subscription(topic, 'g'))?.status, from)
+          await assert.rejects(direct.subscriptions.remove(topic, subscription), InvalidTransitionError)
+          assert.equal((await direct.subscriptions.find(topic, 'g'))?.status, from)
         }
       })
 
       it(`a heartbeat finds ${from} ${from === 'DEAD' ? 'and resurrects it' : 'and leaves it so'}`, async () => {
         await using bench = await benchOf(await store.fresh(), from)
         const { direct, topic, row } = bench
-        const subscription = await direct.subscription(topic, 'g')
+        const subscription = await direct.subscriptions.find(topic, 'g')
         const ref = { subscriptionId: subscription?.id ?? 0, subscriptionUid: subscription?.uid ?? 0 }
-        const [result, gone] = await direct.heartbeat([
+        const [result, gone] = await direct.heartbeats.send([
           { ...ref, processed: 1, failed: 2, filtered: 3 },
           { subscriptionId: 4711, subscriptionUid: 1, processed: 0, failed: 0, filtered: 0 },
         ])
@@ -84,10 +85,10 @@ for (const store of SHARED_STORES) {
         await using bench = await benchOf(await store.fresh(), from)
         const { direct, topic } = bench
         if (from === 'CANCELLED') {
-          await assert.rejects(direct.subscribe(topic, 'g', 'now'), InvalidTransitionError)
+          await assert.rejects(direct.subscriptions.subscribe(topic, 'g', 'now'), InvalidTransitionError)
           return
         }
-        const subscription = await direct.subscribe(topic, 'g', 'now')
+        const subscription = await direct.subscriptions.subscribe(topic, 'g', 'now')
         assert.equal(subscription.created, false)
         assert.equal(subscription.status, from === 'DEAD' ? 'ACTIVE' : from)
         assert.equal(subscription.epoch, from === 'DEAD' ? 2 : 1)
@@ -102,14 +103,14 @@ type Bench = AsyncDisposable & { direct: Store; topic: TopicRecord; row(): Promi
 /** A group 'g' in this state, by the ways there are. */
 async function benchOf(database: TestDatabase, status: SubscriptionStatus): Promise<Bench> {
   const direct = await openStore(database)
-  const topic = await direct.configureTopic('events', { semantics: 'pub-sub' })
+  const topic = await direct.topics.configure('events', { semantics: 'pub-sub' })
   const heartbeat = { intervalMs: 1, timeoutMs: 2, deadAfterMisses: 1 }
-  const subscription = await direct.subscribe(topic, 'g', 'now', { heartbeat })
+  const subscription = await direct.subscriptions.subscribe(topic, 'g', 'now', { heartbeat })
   if (status === 'DEAD') {
     await database.passTime(1_000)
-    assert.equal((await direct.detectDead()).dead.length, 1)
+    assert.equal((await direct.heartbeats.detectDead()).dead.length, 1)
   } else if (status !== 'ACTIVE') {
-    await direct.setStatus(topic, subscription, status)
+    await direct.subscriptions.setStatus(topic, subscription, status)
   }
   return {
     direct,

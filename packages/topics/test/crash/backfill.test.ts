@@ -55,11 +55,11 @@ async function isGone(database: TestDatabase): Promise<boolean> {
 }
 
 async function checkpoint(work: Work): Promise<number> {
-  const topic = await work.store.topic('events')
+  const topic = await work.store.topics.find('events')
   if (topic === undefined) return 0
   // The process subscribes; from then on this finds its group.
-  const { groups } = await work.store.describeTopic(topic)
+  const { groups } = await work.store.inspection.describe(topic)
   if (!groups.some(({ group }) => group === 'late')) return 0
-  work.groups.set('late', await work.store.subscribe(topic, 'late', 'now'))
-  return (await work.store.backfill(work.group('late')))?.checkpointId ?? 0
+  work.groups.set('late', await work.store.subscriptions.subscribe(topic, 'late', 'now'))
+  return (await work.store.backfills.find(work.group('late')))?.checkpointId ?? 0
 }

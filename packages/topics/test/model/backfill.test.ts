@@ -127,21 +127,21 @@ class Run implements AsyncDisposable {
     }
     const { token, size } = lease
     const releases = Array.from({ length: size }, (_, slot) => slot)
-    await this.#store.settle([{ token, size, maxAttempts: 1_000, acks: [], nacks: [], releases }])
+    await this.#store.leases.settle([{ token, size, maxAttempts: 1_000, acks: [], nacks: [], releases }])
   }
 
   async #take(): Promise<void> {
     this.#token++
-    await this.#store.takeBackfill(this.#uuid(), 60_000, this.#work.group('late'))
+    await this.#store.backfills.take(this.#uuid(), 60_000, this.#work.group('late'))
   }
 
   async #batch(limit: number): Promise<void> {
-    await this.#store.backfillBatch(this.#work.group('late').id, { token: this.#uuid(), limit, ttlMs: 60_000 })
+    await this.#store.backfills.runBatch(this.#work.group('late').id, { token: this.#uuid(), limit, ttlMs: 60_000 })
   }
 
   async #status(status: 'RUNNING' | 'CANCELLED'): Promise<void> {
-    await this.#store
-      .setBackfillStatus(this.#work.topic, this.#work.group('late'), status)
+    await this.#store.backfills
+      .setStatus(this.#work.topic, this.#work.group('late'), status)
       // It is in that state, or at its end.
       .catch(() => undefined)
     if (status === 'RUNNING') await this.#take()
@@ -162,7 +162,7 @@ class Run implements AsyncDisposable {
       this.#writers.set(number, writer)
     }
     const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
-    const [published] = await this.#store.publish(this.#work.topic, [message], writer.client)
+    const [published] = await this.#store.log.publish(this.#work.topic, [message], writer.client)
     if (published) writer.ids.push(published.id)
   }
 

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { until } from '../../../../testing/until.ts'
-import type { Lease, Store, SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type { Lease } from '../../src/stores/leases.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import type { TestStore } from './test-store.ts'
 
 export type CleanUpCommand =
@@ -45,7 +48,7 @@ export class CleanUpRun {
   readonly #held: Held[] = []
 
   static async create(testStore: TestStore, name: string): Promise<CleanUpRun> {
-    const topic = await testStore.store.configureTopic(name, {
+    const topic = await testStore.store.topics.configure(name, {
       semantics: 'pub-sub',
       retentionMs: RETENTION_HOURS * HOUR,
       zeroSubscriptionRetentionMs: RETENTION_HOURS * HOUR,
@@ -56,7 +59,7 @@ export class CleanUpRun {
     })
     const groups: Group[] = []
     for (const group of ['a', 'b', 'c']) {
-      const subscription = await testStore.store.subscribe(topic, group, 'beginning')
+      const subscription = await testStore.store.subscriptions.subscribe(topic, group, 'beginning')
       groups.push({ subscription, status: 'ACTIVE', needs: new Set(), watermark: -1n, lost: 0 })
     }
     return new CleanUpRun(testStore, topic, groups)
@@ -105,7 +108,7 @@ export class CleanUpRun {
 
   async #publish(count: number): Promise<void> {
     const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
-    const published = await this.#store.publish(this.#topic, new Array(count).fill(message))
+    const published = await this.#store.log.publish(this.#topic, new Array(count).fill(message))
     for (const { id } of published) {
       this.#ages.set(id, 0)
       for (const { needs } of this.#groups) needs.add(id)
@@ -114,7 +117,7 @@ export class CleanUpRun {
 
   async #claim(group: Group, limit: number): Promise<boolean> {
     await this.#testStore.makeDue(group.subscription.id)
-    const { lease, status } = await this.#store.claim({
+    const { lease, status } = await this.#store.leases.claim({
       topic: this.#topic,
       subscription: group.subscription,
       consumer: 'one',
@@ -140,7 +143,7 @@ export class CleanUpRun {
     const all = Array.from({ length: lease.size }, (_, slot) => slot)
     const wanted = slots === 'all' ? all : [...new Set(slots.map(slot => slot % lease.size))]
     const error = { name: 'Error', message: 'no' }
-    const [result] = await this.#store.settle([
+    const [result] = await this.#store.leases.settle([
       {
         token: lease.token,
         size: lease.size,
@@ -163,7 +166,7 @@ export class CleanUpRun {
     const { from, to } = CHANGES[how]
     if (group.status !== from) return
     if (from === 'DEAD' || to === 'DEAD') await this.#testStore.setStatus(subscription.id, to, from)
-    else await this.#store.setStatus(this.#topic, subscription, to)
+    else await this.#store.subscriptions.setStatus(this.#topic, subscription, to)
     group.status = to
   }
 
@@ -176,7 +179,7 @@ export class CleanUpRun {
     const reported = new Map<string, number>()
     let removed = 0
     for (let more = true; more; ) {
-      const step = await this.#store.cleanUp(this.#topic, 5)
+      const step = await this.#store.log.cleanUp(this.#topic, 5)
       removed += step.removed
       for (const { group, count } of step.lost) reported.set(group, (reported.get(group) ?? 0) + count)
       more = step.more
@@ -212,7 +215,7 @@ export class CleanUpRun {
   }
 
   async #checkWatermarks(): Promise<void> {
-    const { groups } = await this.#store.describeTopic(this.#topic)
+    const { groups } = await this.#store.inspection.describe(this.#topic)
     for (const group of this.#groups) {
       const { group: name } = group.subscription
       const watermark = groups.find(each => each.group === name)?.watermark ?? -1n

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Suspects } from '../../src/stores/store.ts'
+import type { Suspects } from '../../src/stores/leases.ts'
 
 /** Plain data, so that a counterexample can be read. What a number points at is taken modulo what there is. */
 export type Command =

@@ -84,7 +84,7 @@ class Run {
     if (step.do === 'publish') await this.#publish(step.count)
     else if (step.do === 'switch') await this.#switch()
     else if (step.do === 'compare') await this.compare()
-    else if (step.do === 'clear') await this.#work.store.clearBits(step.limit)
+    else if (step.do === 'clear') await this.#work.store.tracking.clearBits(step.limit)
     else if (step.do === 'now' || step.do === 'beginning') await this.#subscribe(step.name, step.do)
     else if ('name' in step) await this.#inGroup(step)
   }
@@ -162,7 +162,7 @@ class Run {
 
   async #end(name: Name, group: Group, status: 'dead' | 'cancelled'): Promise<void> {
     if (status === 'dead') await die(this.#database, this.#work, name)
-    else await this.#work.store.setStatus(this.#work.topic, this.#work.group(name), 'CANCELLED')
+    else await this.#work.store.subscriptions.setStatus(this.#work.topic, this.#work.group(name), 'CANCELLED')
     group.status = status
     for (const id of group.required) {
       if (group.done.has(id)) continue
@@ -193,7 +193,7 @@ class Run {
     }
     this.#isTracked = !this.#isTracked
     if (!this.#isTracked) return
-    while (await this.#work.store.fillTracking(this.#work.topic, 3));
+    while (await this.#work.store.tracking.fill(this.#work.topic, 3));
     this.#before = this.#ids.at(-1) ?? 0
     for (const group of this.#groups.values()) if (group.status !== 'live') group.required.clear()
   }
@@ -206,7 +206,7 @@ class Run {
   }
 
   async #isRunning(name: Name): Promise<boolean> {
-    return (await this.#work.store.backfill(this.#work.group(name)))?.status === 'RUNNING'
+    return (await this.#work.store.backfills.find(this.#work.group(name)))?.status === 'RUNNING'
   }
 
   async #free(): Promise<void> {

@@ -1,5 +1,5 @@
+import type { Suspects } from '../../src/stores/leases.ts'
 import { pieceAt, pieceCount } from '../../src/stores/pieces.ts'
-import type { Suspects } from '../../src/stores/store.ts'
 
 /**
  * What a store must do, in plain data: one topic, its log and its groups. Messages are known by their number in the log,

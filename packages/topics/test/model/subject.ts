@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import { InvalidTransitionError } from '../../src/errors.ts'
-import type {
-  ClaimResult,
-  Lease,
-  PublishedMessage,
-  Settlement,
-  SubscriptionRecord,
-  SubscriptionStatus,
-  TopicRecord,
-} from '../../src/stores/store.ts'
+import type { ClaimResult, Lease, Settlement } from '../../src/stores/leases.ts'
+import type { PublishedMessage } from '../../src/stores/log.ts'
+import type { SubscriptionRecord, SubscriptionStatus } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import type { Scenario } from './commands.ts'
 import { Ledger } from './ledger.ts'
 import {
@@ -39,7 +34,12 @@ export class Subject {
 
   static async create(testStore: TestStore, topic: string, scenario: Scenario): Promise<Subject> {
     const { semantics, maxAttempts, partitionRows } = scenario
-    const record = await testStore.store.configureTopic(topic, { semantics, maxAttempts, partitionRows, leaseMs: HOUR })
+    const record = await testStore.store.topics.configure(topic, {
+      semantics,
+      maxAttempts,
+      partitionRows,
+      leaseMs: HOUR,
+    })
     return new Subject(testStore, record)
   }
 
@@ -61,7 +61,7 @@ export class Subject {
       const messageId = callerId === null ? null : `caller-${callerId}`
       return { payload: JSON.stringify({ n }), type: null, key: null, headers: null, messageId }
     })
-    const published = await this.#store.publish(this.#topic, messages)
+    const published = await this.#store.log.publish(this.#topic, messages)
     this.#remember(numbers, published)
     return published.map(({ id, duplicate }) => ({ n: this.#ids.indexOf(id), duplicate }))
   }
@@ -71,7 +71,7 @@ export class Subject {
     from: 'beginning' | 'now',
     first: number,
   ): Promise<{ created: boolean; status: string }> {
-    const subscription = await this.#store.subscribe(this.#topic, group, from)
+    const subscription = await this.#store.subscriptions.subscribe(this.#topic, group, from)
     this.#subscriptions.set(group, subscription)
     this.ledger.subscribed(group, first)
     return { created: subscription.created, status: subscription.status }
@@ -79,7 +79,7 @@ export class Subject {
 
   async setStatus(group: string, status: SubscriptionStatus): Promise<string> {
     try {
-      await this.#store.setStatus(this.#topic, this.#subscription(group), status)
+      await this.#store.subscriptions.setStatus(this.#topic, this.#subscription(group), status)
       return 'done'
     } catch (error) {
       if (error instanceof InvalidTransitionError) return error.code
@@ -95,7 +95,7 @@ export class Subject {
   ): Promise<Claimed> {
     const subscription = this.#subscription(group)
     if (isLate) await this.#testStore.levelDueTimes(subscription.id)
-    const result = await this.#store.claim({
+    const result = await this.#store.leases.claim({
       ...plan,
       leaseMs: null,
       topic: this.#topic,
@@ -111,7 +111,7 @@ export class Subject {
 
   async settle(plans: readonly { readonly lease: number; readonly plan: Plan }[]): Promise<Settled[]> {
     const settlements = plans.map(({ lease, plan }) => this.#settlement(lease, plan))
-    const results = await this.#store.settle(settlements)
+    const results = await this.#store.leases.settle(settlements)
     return results.map(({ stale, deadLettered, finished }, index) => {
       const plan = plans[index]
       if (plan) this.#note(plan.lease, plan.plan, stale, deadLettered)
@@ -120,7 +120,7 @@ export class Subject {
   }
 
   async extend(lease: number): Promise<boolean> {
-    return await this.#store.extend(this.#lease(lease).token, HOUR)
+    return await this.#store.leases.extend(this.#lease(lease).token, HOUR)
   }
 
   async runOut(lease: number): Promise<void> {
@@ -142,7 +142,7 @@ export class Subject {
 
   /** `needed`: the messages each group has not settled yet. No watermark may be above one of them. */
   async describe(needed: ReadonlyMap<string, readonly number[]>): Promise<Described> {
-    const { messagesPublished, groups } = await this.#store.describeTopic(this.#topic)
+    const { messagesPublished, groups } = await this.#store.inspection.describe(this.#topic)
     for (const { group, watermark } of groups) {
       this.ledger.watermark(group, watermark)
       for (const n of needed.get(group) ?? []) {
@@ -151,7 +151,7 @@ export class Subject {
       }
     }
     // Concurrent writers draw ids that may come to nothing, and PostgreSQL counts those: never too few.
-    const published = this.#store.capabilities.concurrentWriters ? this.#ids.length : messagesPublished
+    const published = this.#testStore.hasConcurrentWriters ? this.#ids.length : messagesPublished
     assert.ok(messagesPublished >= published, `${messagesPublished} of ${published} messages were published`)
     return {
       published,
@@ -167,7 +167,7 @@ export class Subject {
   }
 
   async deadLetters(group: string): Promise<DeadLetter[]> {
-    const letters = await this.#store.deadLetters(this.#topic, { group, limit: 10_000 })
+    const letters = await this.#store.deadLetters.list(this.#topic, { group, limit: 10_000 })
     const found = letters.map(({ message, attempts, history, error }) => {
       assert.equal(error.name, history.at(-1)?.name)
       assert.equal(this.#ids[numberOf(message.payload)], message.id)
@@ -190,7 +190,7 @@ export class Subject {
   }
 
   async groupsBelow(goal: bigint): Promise<string[]> {
-    const { groups } = await this.#store.describeTopic(this.#topic)
+    const { groups } = await this.#store.inspection.describe(this.#topic)
     return groups
       .filter(({ watermark }) => watermark < goal)
       .map(({ group, watermark }) => `${this.name} ${group}: ${watermark}, below ${goal}`)

@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
-import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
+import { openSqlite } from '../../src/stores/sqlite/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 
 /** How the tests reach into an engine's tables, to let time pass there. */
@@ -46,6 +46,11 @@ export class TestStore implements AsyncDisposable {
   get store(): Store {
     if (this.#store === undefined) throw new Error(`${this.name} is not open`)
     return this.#store
+  }
+
+  /** Writers commit in any order, and an id that was drawn may come to nothing. */
+  get hasConcurrentWriters(): boolean {
+    return this.#sql.horizon !== null
   }
 
   async restart(): Promise<this> {

@@ -76,15 +76,19 @@ describe('looking at a topic of millions of messages', () => {
   it('reads no more of the log than a few rows a group, by index', async () => {
     await using bench = await open({ partitionRows: PARTITION_ROWS })
     const { store, functions, topic } = bench
-    const early = await store.subscribe(topic, 'group-00', 'beginning')
+    const early = await store.subscriptions.subscribe(topic, 'group-00', 'beginning')
     await fillLog(bench, MANY)
     for (let n = 1; n < 64; n++) {
-      await store.subscribe(topic, `group-${String(n).padStart(2, '0')}`, n % 2 === 0 ? 'beginning' : 'now')
+      await store.subscriptions.subscribe(
+        topic,
+        `group-${String(n).padStart(2, '0')}`,
+        n % 2 === 0 ? 'beginning' : 'now',
+      )
     }
-    await store.publish(topic, messages(10))
+    await store.log.publish(topic, messages(10))
     assert.ok(early.id > 0)
 
-    const { groups } = await store.describeTopic(topic)
+    const { groups } = await store.inspection.describe(topic)
     assert.equal(groups.length, 64)
     for (const [n, group] of groups.entries()) {
       if (n % 2 === 1) assert.equal(group.backlog, 10)
@@ -111,9 +115,9 @@ describe('looking at a topic of millions of messages', () => {
       [],
     )
     assert.ok(rowsRead(facts) <= 1_000, `${rowsRead(facts)} rows of the log`)
-    assert.deepEqual((await store.facts(topic)).inconsistencies, [])
+    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [])
 
-    const page = await store.browse(topic, { after: MIDDLE, newestFirst: false, limit: 10 })
+    const page = await store.log.browse(topic, { after: MIDDLE, newestFirst: false, limit: 10 })
     assert.deepEqual(
       page.messages.map(({ id }) => id),
       Array.from({ length: 10 }, (_, n) => MIDDLE + 1 + n),
@@ -139,14 +143,14 @@ describe('a tail', () => {
     })()
     const slow = await admin.connect()
     await slow.query('begin')
-    await bench.store.publish(bench.topic, [message('slow')], slow)
+    await bench.store.log.publish(bench.topic, [message('slow')], slow)
     const committed: string[] = ['slow']
     for (let round = 0; round < 20; round++) {
       const [first, second] = [await admin.connect(), await admin.connect()]
       await first.query('begin')
       await second.query('begin')
-      await bench.store.publish(bench.topic, [message(`first-${round}`)], first)
-      await bench.store.publish(bench.topic, [message(`second-${round}`)], second)
+      await bench.store.log.publish(bench.topic, [message(`first-${round}`)], first)
+      await bench.store.log.publish(bench.topic, [message(`second-${round}`)], second)
       await second.query('commit')
       committed.push(`second-${round}`)
       await until(() => seen.some(({ payload }) => payload === `"second-${round}"`), { what: 'the later id' })
@@ -158,7 +162,7 @@ describe('a tail', () => {
     await slow.query('commit')
     slow.release()
     await until(() => seen.length >= committed.length, { what: 'all that committed' })
-    await bench.store.publish(bench.topic, [message('end')])
+    await bench.store.log.publish(bench.topic, [message('end')])
     await until(() => seen.some(({ payload }) => payload === '"end"'), { what: 'the end' })
     assert.deepEqual(
       seen.map(({ payload }) => String(payload)).sort(),
@@ -178,14 +182,14 @@ describe('what holds the horizon back', () => {
       await client.query('begin')
       await client.query("select pg_current_xact_id(), 'a secret', 'it''s another' as b")
       const pid = Number((await client.query("select pg_backend_pid() as pid, 'a secret' as s")).rows[0]?.pid)
-      const holder = (await bench.store.horizonHolders()).find(each => each.pid === pid)
+      const holder = (await bench.store.inspection.horizonHolders()).find(each => each.pid === pid)
       assert.ok(holder)
       assert.deepEqual([holder.application, holder.state], ['forgetful', 'idle in transaction'])
       assert.ok(holder.ageMs >= 0)
       assert.equal(holder.query, 'select pg_backend_pid() as pid, ? as s')
       await client.query('rollback')
       assert.equal(
-        (await bench.store.horizonHolders()).find(each => each.pid === pid),
+        (await bench.store.inspection.horizonHolders()).find(each => each.pid === pid),
         undefined,
       )
     } finally {
@@ -198,10 +202,10 @@ describe('deleting a topic', () => {
   it('removes all its tables, and those that a killed process left', async () => {
     await using bench = await open({ partitionRows: 10 })
     const { store, schema, topic } = bench
-    for (let n = 0; n < 5; n++) await store.publish(topic, messages(10))
+    for (let n = 0; n < 5; n++) await store.log.publish(topic, messages(10))
     await admin.query(`create table ${schema}.log_77 (id bigint) partition by range (id)`)
     await admin.query(`create table ${schema}.log_77_p0 partition of ${schema}.log_77 for values from (0) to (10)`)
-    await store.deleteTopic(topic)
+    await store.topics.delete(topic)
     const { rows } = await admin.query(
       `select relname from pg_class where relnamespace = '${schema}'::regnamespace and relname ~ '^(log|track|messages)_[0-9]'`,
     )
@@ -213,9 +217,9 @@ describe('an inconsistency', () => {
   it('is told: a lease and retries of no group, a retry held by a lease that ended', async () => {
     await using bench = await open()
     const { store, schema, topic } = bench
-    const subscription = await store.subscribe(topic, 'g', 'now')
-    await store.publish(topic, messages(3))
-    assert.deepEqual((await store.facts(topic)).inconsistencies, [])
+    const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')
+    await store.log.publish(topic, messages(3))
+    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [])
     await admin.query(`
       insert into ${schema}.lease (token, subscription_id, consumer, kind, size)
       values (gen_random_uuid(), 999, 'nobody', 'page', 1)`)
@@ -225,7 +229,7 @@ describe('an inconsistency', () => {
         (${subscription.id}, 1, '1', 1, 1, now(), gen_random_uuid(), 0, false, '[]'),
         (${subscription.id}, 5000, '1', 1, 1, now(), null, null, false, '[]')`)
     await admin.query(`update ${schema}.subscription set to_id = 4000`)
-    assert.deepEqual((await store.facts(topic)).inconsistencies, [
+    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [
       "group 'g' has a cursor beyond the last message",
       "group 'g' has a retry of message 5000, which was never published",
       "message 1 of group 'g' is held by a lease that has ended",

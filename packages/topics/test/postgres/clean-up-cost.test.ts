@@ -10,11 +10,11 @@ describe('Concern 5: Cleanup Job Performance at Scale', () => {
   it('reads a partition once, when it is sealed; after that a run reads next to no row of the log', async () => {
     await using bench = await open({ retentionMs: HOUR, leaseMs: HOUR, partitionRows: ROWS })
     const { store, topic } = bench
-    const fast = await store.subscribe(topic, 'fast', 'now')
-    await store.subscribe(topic, 'slow', 'now')
-    for (let n = 0; n < 6 * ROWS; n += 500) await store.publish(topic, messages(500, n))
+    const fast = await store.subscriptions.subscribe(topic, 'fast', 'now')
+    await store.subscriptions.subscribe(topic, 'slow', 'now')
+    for (let n = 0; n < 6 * ROWS; n += 500) await store.log.publish(topic, messages(500, n))
     await drain(bench, fast, { limit: 1_000 })
-    await until(async () => !(await store.cleanUp(topic, 10_000)).more && (await unsealed(bench)) === 0, {
+    await until(async () => !(await store.log.cleanUp(topic, 10_000)).more && (await unsealed(bench)) === 0, {
       what: 'all to be sealed',
     })
     // Past its retention and held by one group; then done, and to be dropped.

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLong } from '../../../../testing/long.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
-import type { SubscriptionRecord } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import {
   ackAll,
   admin,
@@ -60,7 +60,9 @@ describe('the snapshot cursor', () => {
     const random = new SeededRandom()
     t.diagnostic(`TIDEMARK_TEST_SEED=${random.seed}`)
     await using bench = await open({ partitionRows: 200 })
-    const groups = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    const groups = await Promise.all(
+      ['a', 'b'].map(name => bench.store.subscriptions.subscribe(bench.topic, name, 'now')),
+    )
     const committed = new Set<number>()
     let next = 0
     let isWriting = true
@@ -73,7 +75,7 @@ describe('the snapshot cursor', () => {
           const batch = messages(1 + Math.floor(random.next() * 4), next)
           next += batch.length
           mine.push(...batch.map(({ payload }) => Number(payload)))
-          await bench.store.publish(bench.topic, batch, client)
+          await bench.store.log.publish(bench.topic, batch, client)
           if (random.next() < 0.3) await delay(random.next() * 20)
         }
         const keep = random.next() < 0.75
@@ -94,10 +96,12 @@ describe('the snapshot cursor', () => {
       for (;;) {
         const wasWriting = isWriting
         const limit = 1 + Math.floor(random.next() * 30)
-        const { lease } = await bench.store.claim(request(bench, subscription, { limit, shared: random.next() < 0.7 }))
+        const { lease } = await bench.store.leases.claim(
+          request(bench, subscription, { limit, shared: random.next() < 0.7 }),
+        )
         if (lease) {
           seen.push(...payloads(lease))
-          await bench.store.settle([ackAll(lease)])
+          await bench.store.leases.settle([ackAll(lease)])
         } else if (!wasWriting) return seen
       }
     }
@@ -120,14 +124,14 @@ describe('the snapshot cursor', () => {
 
   it('lets a forgotten transaction delay only its own messages', async () => {
     await using bench = await open({ partitionRows: 50 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const client = await admin.connect()
     await client.query('begin')
-    await bench.store.publish(bench.topic, [message('held')], client)
+    await bench.store.log.publish(bench.topic, [message('held')], client)
     const seen: unknown[] = []
     let watermark = 0n
     for (let n = 0; n < 10; n++) {
-      await bench.store.publish(bench.topic, messages(40, n * 40))
+      await bench.store.log.publish(bench.topic, messages(40, n * 40))
       seen.push(...(await drain(bench, subscription)))
       const now = (await group(bench))?.watermark ?? 0n
       assert.ok(now >= watermark)
@@ -137,19 +141,19 @@ describe('the snapshot cursor', () => {
     await client.query('commit')
     client.release()
     assert.deepEqual(await drain(bench, subscription), ['held'])
-    await bench.store.publish(bench.topic, [message('after')])
+    await bench.store.log.publish(bench.topic, [message('after')])
     assert.deepEqual(await drain(bench, subscription), ['after'])
     assert.ok(((await group(bench))?.watermark ?? 0n) > watermark)
   })
 
   it('Concern 3: consumer group query performance: reads at most two partitions of ten when it follows the tail', async () => {
     await using bench = await open({ partitionRows: 50 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
     for (let n = 0; n < 50; n++) {
-      await bench.store.publish(bench.topic, messages(10, n * 10))
-      await bench.store.settle([ackAll(await claimLease(bench, subscription))])
+      await bench.store.log.publish(bench.topic, messages(10, n * 10))
+      await bench.store.leases.settle([ackAll(await claimLease(bench, subscription))])
     }
-    await bench.store.publish(bench.topic, messages(10))
+    await bench.store.log.publish(bench.topic, messages(10))
     const { schema, topic } = bench
     const partitions = `select from pg_inherits where inhparent = '${schema}.log_${topic.id}'::regclass`
     assert.ok((await admin.query(partitions)).rows.length >= 10)
@@ -160,16 +164,16 @@ describe('the snapshot cursor', () => {
 
   it('Concern 3: … and also while one transaction is held open and others end late', async () => {
     await using bench = await open({ partitionRows: 50 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
     const [held, late] = [await admin.connect(), await admin.connect()]
     try {
       await held.query('begin')
-      await bench.store.publish(bench.topic, [message('held')], held)
+      await bench.store.log.publish(bench.topic, [message('held')], held)
       for (let n = 0; n < 50; n++) {
         await late.query('begin')
-        await bench.store.publish(bench.topic, [message(`late ${n}`)], late)
-        await bench.store.publish(bench.topic, messages(9, n * 9))
-        await bench.store.settle([ackAll(await claimLease(bench, subscription))])
+        await bench.store.log.publish(bench.topic, [message(`late ${n}`)], late)
+        await bench.store.log.publish(bench.topic, messages(9, n * 9))
+        await bench.store.leases.settle([ackAll(await claimLease(bench, subscription))])
         await late.query('commit')
         const plans = await windowPlans(bench, subscription.id)
         assert.match(plans.at(-1)?.text ?? '', /union all/, 'the late one is looked for')
@@ -186,8 +190,8 @@ describe('the snapshot cursor', () => {
 
   it('Concern 3: consumer group query performance: reads a long window by its index, whatever the statistics say', async () => {
     await using bench = await open({ partitionRows: 5_000 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
-    for (let n = 0; n < 6; n++) await bench.store.publish(bench.topic, messages(2_000))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
+    for (let n = 0; n < 6; n++) await bench.store.log.publish(bench.topic, messages(2_000))
     await claimLease(bench, subscription)
     const { schema, functions } = bench
     const { rows } = await admin.query<{ text: string }>(
@@ -198,20 +202,20 @@ describe('the snapshot cursor', () => {
 
   it('costs an idle group no transaction', async () => {
     await using bench = await open()
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const next = async () => BigInt((await admin.query('select pg_current_xact_id()::text as x')).rows[0].x)
     const before = await next()
-    for (let n = 0; n < 20; n++) await bench.store.claim(request(bench, subscription))
+    for (let n = 0; n < 20; n++) await bench.store.leases.claim(request(bench, subscription))
     assert.equal((await next()) - before, 1n)
   })
 
   it('shares rows among the groups of a process', async () => {
     await using bench = await open()
     const names = ['a', 'b', 'c']
-    const groups = await Promise.all(names.map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    const groups = await Promise.all(names.map(name => bench.store.subscriptions.subscribe(bench.topic, name, 'now')))
     const seen: Record<string, unknown[]> = { a: [], b: [], c: [] }
     for (let n = 0; n < 10; n++) {
-      await bench.store.publish(bench.topic, messages(20, n * 20))
+      await bench.store.log.publish(bench.topic, messages(20, n * 20))
       const leases = []
       for (const subscription of groups) {
         const lease = await claimLease(bench, subscription, { shared: true })
@@ -229,8 +233,10 @@ describe('the snapshot cursor', () => {
 
   it('fetches what has left the cache', async () => {
     await using bench = await open({}, { rowCacheBytes: 2_000 })
-    const groups = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
-    await bench.store.publish(bench.topic, messages(300))
+    const groups = await Promise.all(
+      ['a', 'b'].map(name => bench.store.subscriptions.subscribe(bench.topic, name, 'now')),
+    )
+    await bench.store.log.publish(bench.topic, messages(300))
     const everything = Array.from({ length: 300 }, (_, index) => index)
     for (const subscription of groups) {
       assert.deepEqual(await drain(bench, subscription, { shared: true, limit: 50 }), everything)

@@ -5,7 +5,7 @@ import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import { messageIdOf } from '../../src/message-id.ts'
 import type { RawMessage } from '../../src/raw-message.ts'
-import type { StartPosition, SubscriptionRecord } from '../../src/stores/store.ts'
+import type { StartPosition, SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import {
   ackAll,
   admin,
@@ -26,7 +26,7 @@ const TOGETHER = { shared: true, limit: LIMIT }
 const ONE = { shared: true, limit: 1 }
 
 const subscribed = (bench: Bench, ...groups: string[]): Promise<SubscriptionRecord[]> =>
-  Promise.all(groups.map(group => bench.store.subscribe(bench.topic, group, 'beginning')))
+  Promise.all(groups.map(group => bench.store.subscriptions.subscribe(bench.topic, group, 'beginning')))
 
 async function transaction(): Promise<AsyncDisposable & { client: pg.PoolClient }> {
   const client = await admin.connect()
@@ -38,14 +38,14 @@ describe('a page that another group has read', () => {
   it('is claimed without being read again, and settled, failed and read again like any other', async () => {
     await using bench = await open({ leaseMs: 60_000 })
     const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
-    await bench.store.publish(bench.topic, messages(30))
+    await bench.store.log.publish(bench.topic, messages(30))
     await claimLease(bench, first, TOGETHER)
     await claimLease(bench, second, TOGETHER)
     const read = await claimLease(bench, first, TOGETHER)
     const known = await claimLease(bench, second, TOGETHER)
     assert.equal(known.messages, read.messages)
     assert.deepEqual(payloads(known), [5, 6, 7, 8, 9])
-    await bench.store.settle([
+    await bench.store.leases.settle([
       settlement(known.token, { size: LIMIT, acks: [0, 4], nacks: [nack(1)], releases: [2, 3] }),
     ])
     assert.deepEqual(payloads(await claimLease(bench, second)), [6, 7, 8])
@@ -57,25 +57,25 @@ describe('a page that another group has read', () => {
 
   it('is not claimed by a group that asks for less, stands elsewhere or begins later', async () => {
     await using bench = await open()
-    const published = await bench.store.publish(bench.topic, messages(30))
+    const published = await bench.store.log.publish(bench.topic, messages(30))
     const eighth = messageIdOf(bench.topic.uid, published[7]?.salt ?? 0, published[7]?.id ?? 0)
     const [reader, other] = (await subscribed(bench, 'reader', 'other')) as [SubscriptionRecord, SubscriptionRecord]
     for (let n = 0; n < 6; n++) await claimLease(bench, reader, TOGETHER)
     assert.deepEqual(payloads(await claimLease(bench, other, TOGETHER)), [0, 1, 2, 3, 4])
     assert.deepEqual(payloads(await claimLease(bench, other, { shared: true, limit: 3 })), [5, 6, 7])
     assert.deepEqual(payloads(await claimLease(bench, other, TOGETHER)), [8, 9, 10, 11, 12])
-    const later = await bench.store.subscribe(bench.topic, 'later', { messageId: eighth })
+    const later = await bench.store.subscriptions.subscribe(bench.topic, 'later', { messageId: eighth })
     assert.deepEqual((await drain(bench, later, TOGETHER)).at(0), 7)
   })
 
   it('is claimed in parts, uncounted, where its rows turn out to be too large to be read at once', async () => {
     await using bench = await open()
     const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
-    await bench.store.publish(bench.topic, messages(4))
+    await bench.store.log.publish(bench.topic, messages(4))
     const payload = JSON.stringify('x'.repeat(46 * 1024 ** 2))
     const [large] = messages(1)
     assert.ok(large)
-    for (let number = 0; number < 3; number++) await bench.store.publish(bench.topic, [{ ...large, payload }])
+    for (let number = 0; number < 3; number++) await bench.store.log.publish(bench.topic, [{ ...large, payload }])
     for (const limit of [2, 2]) await claimLease(bench, first, { shared: true, limit })
     await claimLease(bench, second, { shared: true, limit: 3 })
     const leases = []
@@ -95,22 +95,22 @@ describe('a page that another group has read', () => {
 
   it('is not claimed where another process has moved the group on', async () => {
     await using bench = await open()
-    await bench.store.publish(bench.topic, messages(30))
+    await bench.store.log.publish(bench.topic, messages(30))
     const [reader, other] = (await subscribed(bench, 'reader', 'other')) as [SubscriptionRecord, SubscriptionRecord]
     for (let n = 0; n < 6; n++) await claimLease(bench, reader, TOGETHER)
     await claimLease(bench, other, TOGETHER)
     const elsewhere = await openStore(bench.namespace)
-    await elsewhere.claim(request(bench, other, TOGETHER))
+    await elsewhere.leases.claim(request(bench, other, TOGETHER))
     await elsewhere.close()
     assert.deepEqual(payloads(await claimLease(bench, other, TOGETHER)), [10, 11, 12, 13, 14])
   })
 
   it('is not claimed by a group to which a transaction in it was still in progress', async () => {
     await using bench = await open()
-    await bench.store.publish(bench.topic, messages(1, 1))
+    await bench.store.log.publish(bench.topic, messages(1, 1))
     await using writer = await transaction()
-    await bench.store.publish(bench.topic, messages(1, 2), writer.client)
-    await bench.store.publish(bench.topic, messages(2, 3))
+    await bench.store.log.publish(bench.topic, messages(1, 2), writer.client)
+    await bench.store.log.publish(bench.topic, messages(2, 3))
     const [early] = (await subscribed(bench, 'early')) as [SubscriptionRecord]
     assert.deepEqual(payloads(await claimLease(bench, early, ONE)), [1])
     await writer.client.query('commit')
@@ -122,8 +122,8 @@ describe('a page that another group has read', () => {
   it('is not claimed by a group that has had it, and goes back for a transaction that was late', async () => {
     await using bench = await open()
     await using writer = await transaction()
-    await bench.store.publish(bench.topic, messages(2, 1), writer.client)
-    await bench.store.publish(bench.topic, messages(2, 3))
+    await bench.store.log.publish(bench.topic, messages(2, 1), writer.client)
+    await bench.store.log.publish(bench.topic, messages(2, 3))
     const [early] = (await subscribed(bench, 'early')) as [SubscriptionRecord]
     assert.deepEqual(await drain(bench, early, ONE), [3, 4])
     await writer.client.query('commit')
@@ -135,14 +135,14 @@ describe('a page that another group has read', () => {
   it('is not claimed by a group that begins at a message, or a time, after what it holds', async () => {
     await using bench = await open()
     await using writer = await transaction()
-    await bench.store.publish(bench.topic, messages(1, 1), writer.client)
-    await bench.store.publish(bench.topic, messages(1, 2))
+    await bench.store.log.publish(bench.topic, messages(1, 1), writer.client)
+    await bench.store.log.publish(bench.topic, messages(1, 2))
     // Rounded up to the next millisecond, and waited for.
     const { rows } = await admin.query<{ now: string }>(
       `select ceil(extract(epoch from clock_timestamp()) * 1000) as now, pg_sleep(0.002)`,
     )
     const now = Number(rows[0]?.now)
-    const [third] = await bench.store.publish(bench.topic, messages(2, 3), writer.client)
+    const [third] = await bench.store.log.publish(bench.topic, messages(2, 3), writer.client)
     await writer.client.query('commit')
     const [all] = (await subscribed(bench, 'all')) as [SubscriptionRecord]
     assert.deepEqual(await drain(bench, all, ONE), [1, 2, 3, 4])
@@ -151,8 +151,8 @@ describe('a page that another group has read', () => {
       { timestamp: now },
     ]) {
       const name = Object.keys(from)[0]
-      const later = await bench.store.subscribe(bench.topic, `later-${name}`, from)
-      const alone = await bench.store.subscribe(bench.topic, `alone-${name}`, from)
+      const later = await bench.store.subscriptions.subscribe(bench.topic, `later-${name}`, from)
+      const alone = await bench.store.subscriptions.subscribe(bench.topic, `alone-${name}`, from)
       const expected = await drain(bench, alone)
       assert.deepEqual(expected.slice(0, 2), [3, 4])
       assert.deepEqual(await drain(bench, later, ONE), expected)
@@ -161,7 +161,7 @@ describe('a page that another group has read', () => {
 
   it('is read once by groups that come to it at the same time', async () => {
     await using bench = await open()
-    await bench.store.publish(bench.topic, messages(30))
+    await bench.store.log.publish(bench.topic, messages(30))
     const groups = await subscribed(bench, 'a', 'b', 'c', 'd')
     for (const subscription of groups) await claimLease(bench, subscription, TOGETHER)
     const leases = await Promise.all(groups.map(subscription => claimLease(bench, subscription, TOGETHER)))
@@ -216,10 +216,10 @@ class Writers {
     if (this.#open.length < 4 && this.#random.chance(0.3)) {
       const client = await admin.connect()
       await client.query('begin')
-      await this.#bench.store.publish(this.#bench.topic, values, client)
+      await this.#bench.store.log.publish(this.#bench.topic, values, client)
       this.#open.push({ client, values: numbers })
     } else {
-      await this.#bench.store.publish(this.#bench.topic, values)
+      await this.#bench.store.log.publish(this.#bench.topic, values)
       this.committed.push(...numbers)
     }
   }
@@ -253,7 +253,7 @@ class Group {
   /** From the beginning, told in one way or another. */
   static async subscribe(bench: Bench, name: string, random: SeededRandom): Promise<Group> {
     const from: StartPosition = random.chance(0.8) ? 'beginning' : { timestamp: 0 }
-    return new Group(bench, name, await bench.store.subscribe(bench.topic, name, from))
+    return new Group(bench, name, await bench.store.subscriptions.subscribe(bench.topic, name, from))
   }
 
   constructor(bench: Bench, name: string, subscription: SubscriptionRecord) {
@@ -263,19 +263,19 @@ class Group {
   }
 
   async claim(): Promise<boolean> {
-    const { lease } = await this.#bench.store.claim(request(this.#bench, this.#subscription, TOGETHER))
+    const { lease } = await this.#bench.store.leases.claim(request(this.#bench, this.#subscription, TOGETHER))
     if (lease === null) return false
     this.seen.push(...payloads(lease))
     this.pages++
     if ((readBy.get(lease.messages) ?? this.name) !== this.name) this.known++
     else readBy.set(lease.messages, this.name)
-    await this.#bench.store.settle([ackAll(lease)])
+    await this.#bench.store.leases.settle([ackAll(lease)])
     return true
   }
 
   async goBack(): Promise<void> {
     const { store, topic } = this.#bench
-    await store.resetCursor(topic, this.#subscription, 'beginning', DEFAULT_BACKFILL)
+    await store.subscriptions.resetCursor(topic, this.#subscription, 'beginning', DEFAULT_BACKFILL)
     this.seen = []
   }
 }

@@ -16,11 +16,14 @@ describe('the lag of groups', () => {
       await random.named(async () => {
         await using bench = await open({ partitionRows })
         const { store, topic } = bench
-        await store.publish(topic, messages(3))
+        await store.log.publish(topic, messages(3))
         const groups = [
-          { subscription: await store.subscribe(topic, 'all', 'beginning'), waiting: 3 },
-          { subscription: await store.subscribe(topic, 'new', 'now'), waiting: 0 },
-          { subscription: await store.subscribe(topic, 'since', { timestamp: Date.now() - 60_000 }), waiting: 3 },
+          { subscription: await store.subscriptions.subscribe(topic, 'all', 'beginning'), waiting: 3 },
+          { subscription: await store.subscriptions.subscribe(topic, 'new', 'now'), waiting: 0 },
+          {
+            subscription: await store.subscriptions.subscribe(topic, 'since', { timestamp: Date.now() - 60_000 }),
+            waiting: 3,
+          },
         ]
         const writers = await Promise.all(
           [1, 2, 3, 4].map(async (): Promise<Writer> => ({ client: await admin.connect(), open: 0 })),
@@ -28,7 +31,7 @@ describe('the lag of groups', () => {
         const write = async (writer: Writer): Promise<void> => {
           if (writer.open === 0) await writer.client.query('begin')
           const count = 1 + random.below(5)
-          await store.publish(topic, messages(count), writer.client)
+          await store.log.publish(topic, messages(count), writer.client)
           writer.open += count
         }
         const end = async (writer: Writer, how: 'commit' | 'rollback'): Promise<void> => {
@@ -42,11 +45,13 @@ describe('the lag of groups', () => {
             if (random.chance(0.4)) await write(writer)
             else if (random.chance(0.6)) await end(writer, random.chance(0.7) ? 'commit' : 'rollback')
             else {
-              const { lease } = await store.claim(request(bench, group.subscription, { limit: 1 + random.below(9) }))
+              const { lease } = await store.leases.claim(
+                request(bench, group.subscription, { limit: 1 + random.below(9) }),
+              )
               group.waiting -= lease === null || lease === undefined ? 0 : payloads(lease).length
-              if (lease) await store.settle([ackAll(lease)])
+              if (lease) await store.leases.settle([ackAll(lease)])
             }
-            const told = (await store.describeTopic(topic)).groups.map(({ group, backlog, oldestWaitingAt }) => [
+            const told = (await store.inspection.describe(topic)).groups.map(({ group, backlog, oldestWaitingAt }) => [
               ...[group, backlog, oldestWaitingAt !== null],
             ])
             assert.deepEqual(
@@ -64,14 +69,14 @@ describe('the lag of groups', () => {
   it('is told while the partition that a dead group stands in is dropped', async () => {
     await using bench = await open({ partitionRows: 1_000 })
     const { store, topic, schema } = bench
-    await store.subscribe(topic, 'dead', 'now')
-    await store.publish(topic, messages(10))
+    await store.subscriptions.subscribe(topic, 'dead', 'now')
+    await store.log.publish(topic, messages(10))
     const dropping = await admin.connect()
     try {
       await dropping.query('begin')
       await dropping.query(`alter table ${schema}.log_${topic.id} detach partition ${schema}.log_${topic.id}_p0`)
       await dropping.query(`drop table ${schema}.log_${topic.id}_p0`)
-      const told = store.describeTopic(topic)
+      const told = store.inspection.describe(topic)
       const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%${schema}%'`
       await until(async () => (await admin.query(waiting)).rowCount === 1, { what: 'the look to wait' })
       await dropping.query('commit')

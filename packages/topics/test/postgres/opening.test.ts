@@ -16,7 +16,7 @@ describe('opening a PostgreSQL store', () => {
   it('creates the namespace once, whoever starts at the same time', async () => {
     const namespace = freshNamespace()
     const stores = await Promise.all(Array.from({ length: 8 }, () => openStore(namespace)))
-    const topics = await Promise.all(stores.map(store => store.configureTopic('same', {})))
+    const topics = await Promise.all(stores.map(store => store.topics.configure('same', {})))
     assert.equal(new Set(topics.map(({ id }) => id)).size, 1)
     await Promise.all(stores.map(store => store.close()))
   })
@@ -51,8 +51,8 @@ describe('opening a PostgreSQL store', () => {
     assert.notEqual(schemaName(long), schemaName(`${long}n`))
     await using one = await open({}, { namespace: long })
     await using two = await open({}, { namespace: `${long}n` })
-    await one.store.publish(one.topic, messages(3))
-    assert.equal((await two.store.describeTopic(two.topic)).messagesPublished, 0)
+    await one.store.log.publish(one.topic, messages(3))
+    assert.equal((await two.store.inspection.describe(two.topic)).messagesPublished, 0)
     await one.store.dropNamespace()
     await two.store.dropNamespace()
     assert.deepEqual((await admin.query('select from pg_namespace where nspname = $1', [schemaName(long)])).rows, [])
@@ -70,10 +70,10 @@ describe('opening a PostgreSQL store', () => {
 describe('closing', () => {
   it('waits for what runs, and for what waits for a connection', async () => {
     const bench = await open({}, { poolSize: 1 })
-    const published = Array.from({ length: 20 }, (_, index) => bench.store.publish(bench.topic, [message(index)]))
+    const published = Array.from({ length: 20 }, (_, index) => bench.store.log.publish(bench.topic, [message(index)]))
     await bench.store.close()
     assert.equal((await Promise.all(published)).length, 20)
-    await assert.rejects(bench.store.publish(bench.topic, messages(1)), ClosedError)
+    await assert.rejects(bench.store.log.publish(bench.topic, messages(1)), ClosedError)
   })
 })
 
@@ -84,7 +84,7 @@ describe('a read-only server', () => {
     await admin.query(`alter database "${rows[0]?.name}" set default_transaction_read_only = on`)
     try {
       await using other = { store: await openStore(bench.namespace), [Symbol.asyncDispose]: async () => {} }
-      await assert.rejects(other.store.publish(bench.topic, messages(1)), DatabaseReadOnlyError)
+      await assert.rejects(other.store.log.publish(bench.topic, messages(1)), DatabaseReadOnlyError)
       await other.store.close()
     } finally {
       const client = new pg.Client({ connectionString: server.url, options: '-c default_transaction_read_only=off' })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import type { CleanUpStep } from '../../src/stores/fan-out-store.ts'
-import type { SubscriptionRecord } from '../../src/stores/store.ts'
+import type { CleanUpStep } from '../../src/stores/log.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import {
   ackAll,
   admin,
@@ -23,9 +23,9 @@ const SHORT = { retentionMs: HOUR, leaseMs: HOUR, partitionRows: 10 }
 describe('a partition', () => {
   it('is dropped when it is full, old and done, and the log goes on when all are gone', async () => {
     await using bench = await open(SHORT)
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     for (let round = 0; round < 3; round++) {
-      await bench.store.publish(bench.topic, messages(25))
+      await bench.store.log.publish(bench.topic, messages(25))
       await drain(bench, subscription)
       await age(bench, 2 * HOUR)
       assert.equal(await cleanUp(bench), 25)
@@ -33,7 +33,7 @@ describe('a partition', () => {
     }
     // As if nobody had made the next one ahead.
     for (const name of await partitions(bench)) await admin.query(`drop table ${bench.schema}.${name}`)
-    await bench.store.publish(bench.topic, messages(3))
+    await bench.store.log.publish(bench.topic, messages(3))
     assert.equal((await partitions(bench)).length <= 3, true)
     assert.deepEqual(await drain(bench, subscription), [0, 1, 2])
   })
@@ -43,12 +43,12 @@ describe('a partition', () => {
     const writer = await admin.connect()
     try {
       await writer.query('begin')
-      await bench.store.publish(bench.topic, messages(1, 100), writer)
-      await bench.store.publish(bench.topic, messages(25))
+      await bench.store.log.publish(bench.topic, messages(1, 100), writer)
+      await bench.store.log.publish(bench.topic, messages(25))
       await age(bench, 100 * 24 * HOUR)
       for (let run = 0; run < 3; run++) assert.equal((await step(bench)).partitionsDropped, 0)
       assert.equal((await sealed(bench)).length, 0)
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
       assert.equal((await drain(bench, subscription)).length, 25)
       await writer.query('commit')
       assert.deepEqual(await drain(bench, subscription), [100])
@@ -61,8 +61,8 @@ describe('a partition', () => {
 
   it('is dropped behind a group that has read all and waits', async () => {
     await using bench = await open(SHORT)
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
-    await bench.store.publish(bench.topic, messages(15))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    await bench.store.log.publish(bench.topic, messages(15))
     await drain(bench, subscription)
     const before = await group(bench)
     await age(bench, 2 * HOUR)
@@ -73,15 +73,15 @@ describe('a partition', () => {
 
   it('of a slow topic is filled up with ids, so that it can go in time; they are not counted as messages', async () => {
     await using bench = await open({ ...SHORT, partitionRows: 100_000 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
-    await bench.store.publish(bench.topic, messages(5))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    await bench.store.log.publish(bench.topic, messages(5))
     await age(bench, HOUR / 5)
     assert.deepEqual(await step(bench), NOTHING)
     await age(bench, HOUR / 10)
     assert.deepEqual(await step(bench), { ...NOTHING, more: true })
-    await bench.store.publish(bench.topic, messages(20_000, 5))
+    await bench.store.log.publish(bench.topic, messages(20_000, 5))
     assert.equal(await cleanUp(bench), 0)
-    const { messagesPublished, groups } = await bench.store.describeTopic(bench.topic)
+    const { messagesPublished, groups } = await bench.store.inspection.describe(bench.topic)
     assert.equal(messagesPublished, 20_005)
     // More than are counted one by one: told by the ids.
     assert.equal(groups[0]?.backlog, 20_005)
@@ -91,14 +91,14 @@ describe('a partition', () => {
   it('is filled up once, by however many at once', async () => {
     await using bench = await open({ ...SHORT, partitionRows: 10_000 })
     await using other = await open({}, { namespace: bench.namespace })
-    await bench.store.publish(bench.topic, messages(5))
+    await bench.store.log.publish(bench.topic, messages(5))
     await age(bench, HOUR / 2)
     const publishing = Promise.all(
-      Array.from({ length: 20 }, (_, n) => bench.store.publish(bench.topic, messages(1, n))),
+      Array.from({ length: 20 }, (_, n) => bench.store.log.publish(bench.topic, messages(1, n))),
     )
     await Promise.all([step(bench), step(other), step(bench), step(other)])
     await publishing
-    await bench.store.publish(bench.topic, messages(1))
+    await bench.store.log.publish(bench.topic, messages(1))
     const { rows } = await admin.query(`select max(id)::int as id from ${bench.schema}.log_${bench.topic.id}`)
     assert.ok(rows[0].id >= 10_000 && rows[0].id < 10_050, `the last id is ${rows[0].id}`)
   })
@@ -107,7 +107,7 @@ describe('a partition', () => {
 describe('dropping a partition', () => {
   it('waits for a reader of the log, and nobody waits for it: it is finished later', async () => {
     await using bench = await open(SHORT)
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await fill(bench, 25)
     await drain(bench, subscription)
     await age(bench, 2 * HOUR)
@@ -122,8 +122,8 @@ describe('dropping a partition', () => {
       await until(async () => await isWaiting(bench), { what: 'the drop to wait for the reader' })
       const started = performance.now()
       for (let n = 0; n < 30; n++) {
-        await bench.store.publish(bench.topic, messages(5, n * 5))
-        await bench.store.settle([ackAll(await claimLease(bench, subscription))])
+        await bench.store.log.publish(bench.topic, messages(5, n * 5))
+        await bench.store.leases.settle([ackAll(await claimLease(bench, subscription))])
       }
       assert.ok(
         await isWaiting(bench),
@@ -148,7 +148,7 @@ describe('dropping a partition', () => {
   ]) {
     it(`goes on where a run was killed: ${killed}`, async () => {
       await using bench = await open(SHORT)
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       await fill(bench, 25)
       await drain(bench, subscription)
       await age(bench, 2 * HOUR)
@@ -165,7 +165,7 @@ describe('dropping a partition', () => {
       }
       if (killed === 'after the drop') await admin.query(`drop table ${log}_p0`)
       // The log goes on all the while.
-      await bench.store.publish(bench.topic, messages(15, 25))
+      await bench.store.log.publish(bench.topic, messages(15, 25))
       assert.equal((await drain(bench, subscription)).length, 15)
       assert.equal(await cleanUp(bench), 19)
       assert.deepEqual(
@@ -180,8 +180,8 @@ describe('dropping a partition', () => {
   it('by two at once removes each partition once', async () => {
     await using bench = await open(SHORT)
     await using other = await open({}, { namespace: bench.namespace })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
-    await bench.store.publish(bench.topic, messages(95))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    await bench.store.log.publish(bench.topic, messages(95))
     await drain(bench, subscription)
     await age(bench, 2 * HOUR)
     const removed = await Promise.all([cleanUp(bench), cleanUp(other), cleanUp(bench)])
@@ -197,12 +197,12 @@ describe('dropping a partition', () => {
     await age(bench, 2 * HOUR)
     await until(async () => (await step(bench, { sealOnly: true })).sealed >= 1, { what: 'a partition to be sealed' })
     await admin.query(`select from ${bench.functions}.begin_drop(${bench.topic.id})`)
-    const subscription = await bench.store.subscribe(bench.topic, 'late', 'beginning')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'late', 'beginning')
     const lease = await claimLease(bench, subscription)
     assert.deepEqual(payloads(lease), [9, 10, 11])
     await cleanUp(bench)
-    await bench.store.settle([ackAll(lease)])
-    assert.equal((await bench.store.claim(request(bench, subscription))).lease, null)
+    await bench.store.leases.settle([ackAll(lease)])
+    assert.equal((await bench.store.leases.claim(request(bench, subscription))).lease, null)
   })
 })
 
@@ -210,7 +210,9 @@ describe('partitions under load', () => {
   it('are made ahead and dropped behind, never while needed, and nobody waits beyond the lock timeout', async t => {
     await using bench = await open({ retentionMs: 0, leaseMs: 0, partitionRows: 50 })
     await using cleaner = await openCleaner(bench)
-    const subscriptions = await Promise.all(['a', 'b'].map(name => bench.store.subscribe(bench.topic, name, 'now')))
+    const subscriptions = await Promise.all(
+      ['a', 'b'].map(name => bench.store.subscriptions.subscribe(bench.topic, name, 'now')),
+    )
     let total = 0
     let removed = 0
     let isPublishing = true
@@ -226,17 +228,17 @@ describe('partitions under load', () => {
     const publisher = async (): Promise<void> => {
       // On a busy machine it takes longer until the first partition is dropped.
       for (; total < 3_000 || (removed === 0 && total < 60_000); total += 20) {
-        await timed(() => bench.store.publish(bench.topic, messages(20, total)))
+        await timed(() => bench.store.log.publish(bench.topic, messages(20, total)))
       }
     }
     const consumer = async (subscription: SubscriptionRecord): Promise<unknown[]> => {
       const seen: unknown[] = []
       for (;;) {
         const wasPublishing = isPublishing
-        const { lease } = await timed(() => bench.store.claim(request(bench, subscription, { limit: 64 })))
+        const { lease } = await timed(() => bench.store.leases.claim(request(bench, subscription, { limit: 64 })))
         if (lease) {
           seen.push(...payloads(lease))
-          await bench.store.settle([ackAll(lease)])
+          await bench.store.leases.settle([ackAll(lease)])
         } else if (!wasPublishing) return seen
       }
     }
@@ -272,7 +274,7 @@ const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more:
 async function step(bench: Bench): Promise<CleanUpStep>
 async function step(bench: Bench, how: { sealOnly: true }): Promise<{ sealed: number }>
 async function step(bench: Bench, how?: { sealOnly: true }): Promise<CleanUpStep | { sealed: number }> {
-  if (!how) return await bench.store.cleanUp(bench.topic, 10_000)
+  if (!how) return await bench.store.log.cleanUp(bench.topic, 10_000)
   await admin.query(`select ${bench.functions}.note_full(${bench.topic.id})`)
   await admin.query(`select ${bench.functions}.seal_next(${bench.topic.id})`)
   return { sealed: (await sealed(bench)).length }
@@ -282,7 +284,7 @@ async function step(bench: Bench, how?: { sealOnly: true }): Promise<CleanUpStep
 async function fill(bench: Bench, count: number): Promise<void> {
   const { functions, topic } = bench
   await admin.query(`select ${functions}.add_partitions($1, $2, $3)`, [topic.id, topic.config.partitionRows, 2 * count])
-  await bench.store.publish(topic, messages(count))
+  await bench.store.log.publish(topic, messages(count))
 }
 
 async function stepUntilIdle(bench: Bench): Promise<CleanUpStep> {
@@ -311,7 +313,7 @@ async function cleanUp(bench: Bench): Promise<number> {
 async function openCleaner(bench: Bench) {
   const store = await openStore(bench.namespace)
   return {
-    cleanUp: store.cleanUp.bind(store),
+    cleanUp: store.log.cleanUp.bind(store),
     [Symbol.asyncDispose]: () => store.close(),
   }
 }

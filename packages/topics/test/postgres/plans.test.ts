@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { it } from 'node:test'
 import pg from 'pg'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
 import { SILENT } from '../conformance/stores.ts'
 import { ROWS, runScenario } from '../plans/scenario.ts'
 

@@ -10,22 +10,22 @@ import { admin, claimLease, drain, message, messages, open, request, server } fr
 describe('a topic', () => {
   it('keeps what was configured and counts versions', async () => {
     await using bench = await open({ maxAttempts: 3 })
-    const same = await bench.store.configureTopic('topic', { maxAttempts: 3 })
+    const same = await bench.store.topics.configure('topic', { maxAttempts: 3 })
     assert.equal(same.configVersion, 1)
-    const changed = await bench.store.configureTopic('topic', { leaseMs: 7 })
+    const changed = await bench.store.topics.configure('topic', { leaseMs: 7 })
     assert.deepEqual([changed.configVersion, changed.config.maxAttempts, changed.config.leaseMs], [2, 3, 7])
-    assert.deepEqual(await bench.store.topic('topic'), changed)
-    assert.equal(await bench.store.topic('other'), undefined)
-    await assert.rejects(bench.store.configureTopic('topic', { partitionRows: 5 }), TopicConflictError)
-    await bench.store.publish(bench.topic, messages(1))
-    await assert.rejects(bench.store.configureTopic('topic', { semantics: 'queue' }), TopicConflictError)
+    assert.deepEqual(await bench.store.topics.find('topic'), changed)
+    assert.equal(await bench.store.topics.find('other'), undefined)
+    await assert.rejects(bench.store.topics.configure('topic', { partitionRows: 5 }), TopicConflictError)
+    await bench.store.log.publish(bench.topic, messages(1))
+    await assert.rejects(bench.store.topics.configure('topic', { semantics: 'queue' }), TopicConflictError)
   })
 })
 
 describe('publishing', () => {
   it('returns ids in order and gives back every field', async () => {
     await using bench = await open()
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
     const sent = [
       message({ text: 'ünïcode € 𝄞 "quoted" \u0000' }, { key: 'k', headers: '{"a":"b"}' }),
@@ -34,7 +34,7 @@ describe('publishing', () => {
       message('', { messageId: 'given' }),
       message([], { payload: new Uint8Array(0), type: 'type.example/x', key: '' }),
     ]
-    const published = await bench.store.publish(bench.topic, sent)
+    const published = await bench.store.log.publish(bench.topic, sent)
     assert.deepEqual(
       published.map(({ id }) => id),
       published.map(({ id }) => id).toSorted((a, b) => a - b),
@@ -49,8 +49,8 @@ describe('publishing', () => {
 
   it('stores a large batch in the order given', async () => {
     await using bench = await open()
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
-    await bench.store.publish(bench.topic, messages(5_000))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
+    await bench.store.log.publish(bench.topic, messages(5_000))
     assert.deepEqual(
       await drain(bench, subscription, { limit: 999 }),
       Array.from({ length: 5_000 }, (_, index) => index),
@@ -59,9 +59,9 @@ describe('publishing', () => {
 
   it('gives a payload that is no text all the same', async () => {
     await using bench = await open()
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const odd = ['a\u001eb', 'c']
-    await bench.store.publish(
+    await bench.store.log.publish(
       bench.topic,
       odd.map(payload => message(0, { payload })),
     )
@@ -76,17 +76,17 @@ describe('publishing', () => {
 
   it('refuses a NUL in a key with a clear error', async () => {
     await using bench = await open()
-    await assert.rejects(bench.store.publish(bench.topic, [message(1, { key: 'a\0' })]), PayloadError)
+    await assert.rejects(bench.store.log.publish(bench.topic, [message(1, { key: 'a\0' })]), PayloadError)
   })
 
   it('makes partitions ahead while eight publishers fill them', async () => {
     await using bench = await open({ partitionRows: 50 })
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'beginning')
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
     const publisher = async (index: number) => {
-      for (let n = 0; n < 20; n++) await bench.store.publish(bench.topic, messages(17, index * 10_000 + n * 17))
+      for (let n = 0; n < 20; n++) await bench.store.log.publish(bench.topic, messages(17, index * 10_000 + n * 17))
     }
     await Promise.all(Array.from({ length: 8 }, (_, index) => publisher(index)))
-    await bench.store.publish(bench.topic, messages(1_000, 900_000))
+    await bench.store.log.publish(bench.topic, messages(1_000, 900_000))
     const seen = await drain(bench, subscription, { limit: 500 })
     assert.equal(seen.length, 8 * 20 * 17 + 1_000)
     assert.equal(new Set(seen).size, seen.length)
@@ -95,15 +95,15 @@ describe('publishing', () => {
   describe('with a messageId', () => {
     it('stores it once', async () => {
       await using bench = await open()
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
-      const [first, plain, again] = await bench.store.publish(bench.topic, [
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+      const [first, plain, again] = await bench.store.log.publish(bench.topic, [
         message(1, { messageId: 'a' }),
         message(2),
         message(3, { messageId: 'a' }),
       ])
       assert.deepEqual([again?.id, again?.duplicate], [first?.id, true])
       assert.equal(plain?.duplicate, false)
-      const later = await bench.store.publish(bench.topic, [
+      const later = await bench.store.log.publish(bench.topic, [
         message(4, { messageId: 'a' }),
         message(5, { messageId: 'b' }),
       ])
@@ -113,10 +113,10 @@ describe('publishing', () => {
 
     it('stores it once when many publish it at the same time, in any order', async () => {
       await using bench = await open()
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       const ids = ['a', 'b', 'c', 'd', 'e']
       const publish = (shift: number) =>
-        bench.store.publish(
+        bench.store.log.publish(
           bench.topic,
           ids.map((_, index) => message(ids[(index + shift) % 5], { messageId: ids[(index + shift) % 5] ?? '' })),
         )
@@ -127,18 +127,21 @@ describe('publishing', () => {
 
     it('forgets it after the window', async () => {
       await using bench = await open({ dedupeWindowMs: 20 })
-      const [first] = await bench.store.publish(bench.topic, [message(1, { messageId: 'a' })])
+      const [first] = await bench.store.log.publish(bench.topic, [message(1, { messageId: 'a' })])
       await delay(40)
-      const [second] = await bench.store.publish(bench.topic, [message(2, { messageId: 'a' })])
+      const [second] = await bench.store.log.publish(bench.topic, [message(2, { messageId: 'a' })])
       assert.equal(second?.duplicate, false)
       assert.notEqual(second?.id, first?.id)
     })
 
     it('knows the ids it made itself', async () => {
       await using bench = await open()
-      const [first] = await bench.store.publish(bench.topic, [message(1)])
+      const [first] = await bench.store.log.publish(bench.topic, [message(1)])
       const derived = messageIdOf(bench.topic.uid, first?.salt ?? 0, first?.id ?? 0)
-      const [other, again] = await bench.store.publish(bench.topic, [message(2), message(3, { messageId: derived })])
+      const [other, again] = await bench.store.log.publish(bench.topic, [
+        message(2),
+        message(3, { messageId: derived }),
+      ])
       assert.deepEqual([other?.duplicate, again?.id, again?.duplicate], [false, first?.id, true])
     })
   })
@@ -146,15 +149,23 @@ describe('publishing', () => {
   describe('in a transaction of the caller', () => {
     it('is seen if and only if that commits: pg', async () => {
       await using bench = await open({ partitionRows: 10 })
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       const client = await admin.connect()
       await client.query('begin')
-      await bench.store.publish(bench.topic, messages(100), client)
+      await bench.store.log.publish(bench.topic, messages(100), client)
       await client.query('rollback')
       await client.query('begin')
-      const [one] = await bench.store.publish(bench.topic, [message('kept', { messageId: 'k', key: "it's" })], client)
-      await bench.store.publish(bench.topic, [message(0, { payload: Uint8Array.of(0, 200), type: 'bytes' })], client)
-      assert.equal((await bench.store.claim(request(bench, subscription))).lease, null)
+      const [one] = await bench.store.log.publish(
+        bench.topic,
+        [message('kept', { messageId: 'k', key: "it's" })],
+        client,
+      )
+      await bench.store.log.publish(
+        bench.topic,
+        [message(0, { payload: Uint8Array.of(0, 200), type: 'bytes' })],
+        client,
+      )
+      assert.equal((await bench.store.leases.claim(request(bench, subscription))).lease, null)
       await client.query('commit')
       const lease = await claimLease(bench, subscription)
       assert.deepEqual(
@@ -164,24 +175,24 @@ describe('publishing', () => {
           [(one?.id ?? 0) + 1, Uint8Array.of(0, 200), null],
         ],
       )
-      await assert.rejects(bench.store.publish(bench.topic, messages(1), client), TransactionError)
+      await assert.rejects(bench.store.log.publish(bench.topic, messages(1), client), TransactionError)
       client.release()
-      await assert.rejects(bench.store.publish(bench.topic, messages(1), admin), TransactionError)
-      await assert.rejects(bench.store.publish(bench.topic, messages(1), {}), TransactionError)
+      await assert.rejects(bench.store.log.publish(bench.topic, messages(1), admin), TransactionError)
+      await assert.rejects(bench.store.log.publish(bench.topic, messages(1), {}), TransactionError)
     })
 
     it('works with Kysely and postgres.js', async () => {
       await using bench = await open()
-      const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       const kysely = new Kysely({ dialect: new PostgresDialect({ pool: admin }) })
       await kysely.transaction().execute(async trx => {
-        const [published] = await bench.store.publish(bench.topic, [message('kysely')], trx)
+        const [published] = await bench.store.log.publish(bench.topic, [message('kysely')], trx)
         assert.ok(published && published.id > 0)
       })
-      await assert.rejects(bench.store.publish(bench.topic, messages(1), kysely), TransactionError)
+      await assert.rejects(bench.store.log.publish(bench.topic, messages(1), kysely), TransactionError)
       const sql = postgres(server.url, { max: 1 })
       await sql.begin(async trx => {
-        await bench.store.publish(bench.topic, [message('postgres.js', { messageId: 'm' })], trx)
+        await bench.store.log.publish(bench.topic, [message('postgres.js', { messageId: 'm' })], trx)
       })
       await sql.end()
       assert.deepEqual(await drain(bench, subscription), ['kysely', 'postgres.js'])

@@ -148,23 +148,23 @@ describe('a namespace restored into another cluster', () => {
   it('takes settlements of leases from before, and gives the rest again when they run out', async () => {
     const namespace = freshNamespace()
     const before = await openStore(namespace, { url: old.url })
-    const topic = await before.configureTopic('topic', { semantics: 'pub-sub', leaseMs: 1_000 })
-    const subscription = await before.subscribe(topic, 'group', 'beginning')
-    await before.publish(topic, messages(5))
-    const { lease } = await before.claim(request({ topic }, subscription))
+    const topic = await before.topics.configure('topic', { semantics: 'pub-sub', leaseMs: 1_000 })
+    const subscription = await before.subscriptions.subscribe(topic, 'group', 'beginning')
+    await before.log.publish(topic, messages(5))
+    const { lease } = await before.leases.claim(request({ topic }, subscription))
     const token = lease?.token ?? ''
     const ack = (...acks: number[]) => [{ token, size: 5, maxAttempts: 5, acks, nacks: [], releases: [] }]
-    await before.settle(ack(0, 1))
+    await before.leases.settle(ack(0, 1))
     await copyNamespace(old.url, lower.url, namespace)
     await before.close()
     await repair(lower.url, { namespace })
 
     const here = await openStore(namespace, { url: lower.url })
-    assert.deepEqual(await here.settle(ack(2)), [{ stale: [], deadLettered: [], finished: false }])
+    assert.deepEqual(await here.leases.settle(ack(2)), [{ stale: [], deadLettered: [], finished: false }])
     const got: { id: number; attempt: number | undefined }[] = []
     await until(
       async () => {
-        const { lease: next } = await here.claim(request({ topic }, subscription))
+        const { lease: next } = await here.leases.claim(request({ topic }, subscription))
         for (const [at, { id }] of (next?.messages ?? []).entries()) got.push({ id, attempt: next?.attempts?.[at] })
         return got.length === 2
       },
@@ -174,7 +174,7 @@ describe('a namespace restored into another cluster', () => {
       { id: 4, attempt: 2 },
       { id: 5, attempt: 2 },
     ])
-    assert.deepEqual((await here.settle(ack(3)))[0]?.stale, [3])
+    assert.deepEqual((await here.leases.settle(ack(3)))[0]?.stale, [3])
     await here.close()
   })
 

@@ -3,17 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import pg from 'pg'
 import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts'
-import { openPostgres, type PostgresOptions } from '../../src/stores/postgres/postgres-store.ts'
+import type { ClaimRequest, Lease, Settlement } from '../../src/stores/leases.ts'
+import type { OutgoingMessage } from '../../src/stores/log.ts'
 import { schemaName } from '../../src/stores/postgres/schema-name.ts'
-import type {
-  ClaimRequest,
-  Lease,
-  OutgoingMessage,
-  Settlement,
-  Store,
-  SubscriptionRecord,
-  TopicRecord,
-} from '../../src/stores/store.ts'
+import { openPostgres, type PostgresOptions } from '../../src/stores/postgres/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import type { TopicConfig } from '../../src/topic-config.ts'
 import { functionsSchema } from './functions-schema.ts'
 
@@ -46,7 +42,7 @@ export type Bench = AsyncDisposable & {
 export async function open(config: Partial<TopicConfig> = {}, options: Partial<PostgresOptions> = {}): Promise<Bench> {
   const namespace = options.namespace ?? freshNamespace()
   const store = await openStore(namespace, options)
-  const topic = await store.configureTopic('topic', { semantics: 'pub-sub', ...config })
+  const topic = await store.topics.configure('topic', { semantics: 'pub-sub', ...config })
   return {
     store,
     namespace,
@@ -93,7 +89,7 @@ export async function claimLease(
   subscription: SubscriptionRecord,
   extra: Partial<ClaimRequest> = {},
 ): Promise<Lease> {
-  const { lease } = await bench.store.claim(request(bench, subscription, extra))
+  const { lease } = await bench.store.leases.claim(request(bench, subscription, extra))
   assert.ok(lease, 'nothing to claim')
   return lease
 }
@@ -124,12 +120,12 @@ export async function drain(
 ): Promise<unknown[]> {
   const seen: unknown[] = []
   for (;;) {
-    const { lease } = await bench.store.claim(request(bench, subscription, extra))
+    const { lease } = await bench.store.leases.claim(request(bench, subscription, extra))
     if (!lease) return seen
     seen.push(...payloads(lease))
-    await bench.store.settle([ackAll(lease)])
+    await bench.store.leases.settle([ackAll(lease)])
   }
 }
 
 export const group = async (bench: Bench, name = 'g') =>
-  (await bench.store.describeTopic(bench.topic)).groups.find(({ group }) => group === name)
+  (await bench.store.inspection.describe(bench.topic)).groups.find(({ group }) => group === name)

@@ -3,18 +3,18 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { InvalidTransitionError, MessageNotFoundError } from '../../src/errors.ts'
 import { messageIdOf } from '../../src/message-id.ts'
-import type { SubscriptionRecord } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import { admin, drain, message, messages, open, request } from './store-bench.ts'
 
 describe('subscribing', () => {
   it('starts where it is told', async () => {
     await using bench = await open()
-    const [first] = await bench.store.publish(bench.topic, [message(1)])
-    await bench.store.publish(bench.topic, [message(2, { messageId: 'two' })])
+    const [first] = await bench.store.log.publish(bench.topic, [message(1)])
+    await bench.store.log.publish(bench.topic, [message(2, { messageId: 'two' })])
     await delay(5)
     const timestamp = Date.now()
     await delay(5)
-    await bench.store.publish(bench.topic, [message(3)])
+    await bench.store.log.publish(bench.topic, [message(3)])
     const starts = {
       now: 'now',
       beginning: 'beginning',
@@ -25,9 +25,9 @@ describe('subscribing', () => {
     } as const
     const subscriptions = new Map<string, SubscriptionRecord>()
     for (const [name, from] of Object.entries(starts)) {
-      subscriptions.set(name, await bench.store.subscribe(bench.topic, name, from))
+      subscriptions.set(name, await bench.store.subscriptions.subscribe(bench.topic, name, from))
     }
-    await bench.store.publish(bench.topic, [message(4)])
+    await bench.store.log.publish(bench.topic, [message(4)])
     const expected = {
       now: [4],
       beginning: [1, 2, 3, 4],
@@ -39,15 +39,18 @@ describe('subscribing', () => {
     for (const [name, subscription] of subscriptions) {
       assert.deepEqual(await drain(bench, subscription), expected[name as keyof typeof expected], name)
     }
-    const unknown = bench.store.subscribe(bench.topic, 'x', { messageId: 'nowhere' })
+    const unknown = bench.store.subscriptions.subscribe(bench.topic, 'x', { messageId: 'nowhere' })
     await assert.rejects(unknown, MessageNotFoundError)
   })
 
   it('finds a message that the dedupe table has forgotten', async () => {
     await using bench = await open()
-    await bench.store.publish(bench.topic, [message(1), message(2, { messageId: 'two' }), message(3)])
+    await bench.store.log.publish(bench.topic, [message(1), message(2, { messageId: 'two' }), message(3)])
     await admin.query(`delete from "${bench.schema}".dedupe`)
-    assert.deepEqual(await drain(bench, await bench.store.subscribe(bench.topic, 'g', { messageId: 'two' })), [2, 3])
+    assert.deepEqual(
+      await drain(bench, await bench.store.subscriptions.subscribe(bench.topic, 'g', { messageId: 'two' })),
+      [2, 3],
+    )
   })
 
   it('never skips, at a start in time, what commits later', async () => {
@@ -55,9 +58,9 @@ describe('subscribing', () => {
     const client = await admin.connect()
     const timestamp = Date.now() - 1_000
     await client.query('begin')
-    await bench.store.publish(bench.topic, [message('late')], client)
-    await bench.store.publish(bench.topic, [message('early')])
-    const subscription = await bench.store.subscribe(bench.topic, 'g', { timestamp })
+    await bench.store.log.publish(bench.topic, [message('late')], client)
+    await bench.store.log.publish(bench.topic, [message('early')])
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', { timestamp })
     await client.query('commit')
     client.release()
     assert.deepEqual((await drain(bench, subscription)).toSorted(), ['early', 'late'])
@@ -65,32 +68,38 @@ describe('subscribing', () => {
 
   it('begins a queue at the beginning, whatever is asked', async () => {
     await using bench = await open({ semantics: 'queue' })
-    await bench.store.publish(bench.topic, messages(2))
-    assert.deepEqual(await drain(bench, await bench.store.subscribe(bench.topic, '', 'now')), [0, 1])
+    await bench.store.log.publish(bench.topic, messages(2))
+    assert.deepEqual(await drain(bench, await bench.store.subscriptions.subscribe(bench.topic, '', 'now')), [0, 1])
   })
 
   it('makes one subscription of many calls', async () => {
     await using bench = await open()
     await using other = await open({}, { namespace: bench.namespace })
     const stores = [bench.store, other.store, bench.store, other.store]
-    const made = await Promise.all(stores.map(store => store.subscribe(bench.topic, 'g', 'now')))
+    const made = await Promise.all(stores.map(store => store.subscriptions.subscribe(bench.topic, 'g', 'now')))
     assert.equal(new Set(made.map(({ id }) => id)).size, 1)
     assert.equal(made.filter(({ created }) => created).length, 1)
   })
 
   it('changes status only as allowed', async () => {
     await using bench = await open()
-    const subscription = await bench.store.subscribe(bench.topic, 'g', 'now')
-    await bench.store.publish(bench.topic, messages(1))
-    await bench.store.setStatus(bench.topic, subscription, 'PAUSED')
-    const paused = await bench.store.claim(request(bench, subscription))
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    await bench.store.log.publish(bench.topic, messages(1))
+    await bench.store.subscriptions.setStatus(bench.topic, subscription, 'PAUSED')
+    const paused = await bench.store.leases.claim(request(bench, subscription))
     assert.deepEqual([paused.status, paused.lease], ['PAUSED', null])
-    await bench.store.setStatus(bench.topic, subscription, 'ACTIVE')
-    await assert.rejects(bench.store.setStatus(bench.topic, subscription, 'ACTIVE'), InvalidTransitionError)
-    await bench.store.setStatus(bench.topic, subscription, 'CANCELLED')
-    await assert.rejects(bench.store.setStatus(bench.topic, subscription, 'PAUSED'), InvalidTransitionError)
-    await assert.rejects(bench.store.subscribe(bench.topic, 'g', 'now'), InvalidTransitionError)
-    const gone = await bench.store.claim(request(bench, { ...subscription, id: 999_999 }))
+    await bench.store.subscriptions.setStatus(bench.topic, subscription, 'ACTIVE')
+    await assert.rejects(
+      bench.store.subscriptions.setStatus(bench.topic, subscription, 'ACTIVE'),
+      InvalidTransitionError,
+    )
+    await bench.store.subscriptions.setStatus(bench.topic, subscription, 'CANCELLED')
+    await assert.rejects(
+      bench.store.subscriptions.setStatus(bench.topic, subscription, 'PAUSED'),
+      InvalidTransitionError,
+    )
+    await assert.rejects(bench.store.subscriptions.subscribe(bench.topic, 'g', 'now'), InvalidTransitionError)
+    const gone = await bench.store.leases.claim(request(bench, { ...subscription, id: 999_999 }))
     assert.equal(gone.status, 'GONE')
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
 import { DatabaseUnreachableError, OutcomeUnknownError } from '../../src/errors.ts'
-import { openPostgres } from '../../src/stores/postgres/postgres-store.ts'
+import { openPostgres } from '../../src/stores/postgres/store.ts'
 import { functionsSchema } from './functions-schema.ts'
 import { ackAll, admin, claimLease, messages, open, payloads, quiet, request } from './store-bench.ts'
 
@@ -16,8 +16,7 @@ describe('wake-ups', () => {
     bench.store.watch(() => heard.push('self'))
     other.store.watch(topicId => heard.push(topicId))
     stranger.store.watch(() => heard.push('stranger'))
-    assert.ok(bench.store.capabilities.notifies)
-    for (let n = 0; n < 50; n++) await bench.store.publish(bench.topic, messages(1))
+    for (let n = 0; n < 50; n++) await bench.store.log.publish(bench.topic, messages(1))
     await until(() => heard.includes(bench.topic.id), { what: 'the wake-up' })
     await bench.store.close()
     assert.deepEqual([...new Set(heard)], [bench.topic.id])
@@ -30,7 +29,7 @@ describe('wake-ups', () => {
     bench.store.watch(topicId => heard.push(topicId))
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lost-listener'")
     await until(() => heard.includes(null), { what: 'the hint that something may be missed' })
-    await other.store.publish(bench.topic, messages(1))
+    await other.store.log.publish(bench.topic, messages(1))
     await until(() => heard.includes(bench.topic.id), { what: 'the wake-up' })
   })
 })
@@ -39,7 +38,7 @@ describe('when the server restarts', () => {
   it('goes on by itself, and loses nothing that was acknowledged', async () => {
     await using own = await startPostgres({ durable: true })
     const store = await openPostgres({ url: own.url, namespace: 'default', rowCacheBytes: 1_000, logger: quiet })
-    const topic = await store.configureTopic('topic', { leaseMs: 200 })
+    const topic = await store.topics.configure('topic', { leaseMs: 200 })
     const bench = {
       store,
       topic,
@@ -48,28 +47,28 @@ describe('when the server restarts', () => {
       functions: functionsSchema(),
       [Symbol.asyncDispose]: () => store.close(),
     }
-    const subscription = await store.subscribe(topic, '', 'beginning')
-    await store.publish(topic, messages(10))
+    const subscription = await store.subscriptions.subscribe(topic, '', 'beginning')
+    await store.log.publish(topic, messages(10))
     await claimLease(bench, subscription, { limit: 5 })
     await own.kill()
     await assert.rejects(
-      store.publish(topic, messages(1, 100)),
+      store.log.publish(topic, messages(1, 100)),
       // The second where the connection was still thought to be there.
       error => error instanceof DatabaseUnreachableError || error instanceof OutcomeUnknownError,
     )
     await own.start()
     const works = () =>
-      store.publish(topic, messages(1, 200)).then(
+      store.log.publish(topic, messages(1, 200)).then(
         () => true,
         () => false,
       )
     await until(works, { what: 'a publish to work again' })
     const seen = new Set<unknown>()
     const step = async () => {
-      const { lease } = await store.claim(request(bench, subscription))
+      const { lease } = await store.leases.claim(request(bench, subscription))
       if (lease) {
         for (const value of payloads(lease)) seen.add(value)
-        await store.settle([ackAll(lease)])
+        await store.leases.settle([ackAll(lease)])
       }
       return seen.size === 11
     }

@@ -9,7 +9,7 @@ import { isLong } from '../../../../testing/long.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { describeTopic } from '../../src/stores/sqlite/describe.ts'
 import { topicFacts } from '../../src/stores/sqlite/facts.ts'
-import { findTopic } from '../../src/stores/sqlite/topics.ts'
+import { findTopic } from '../../src/stores/sqlite/topic-rows.ts'
 
 /** Notes what is asked of the database. */
 class ListeningConnection extends Connection {
@@ -51,7 +51,7 @@ describe('looking at a topic of millions of messages', () => {
 
       const connection = new ListeningConnection({ path, durability: 'process', busyTimeoutMs: 5_000 })
       await connection.prepareForUse()
-      const topic = await findTopic(connection, 'events')
+      const topic = findTopic(connection, 'events')
       assert.ok(topic)
       connection.statements.clear()
       describeTopic(connection, topic)
@@ -84,7 +84,7 @@ describe('an inconsistency', () => {
     await tm.publishBatch('events', [1, 2, 3])
     const connection = new Connection({ path, durability: 'process', busyTimeoutMs: 5_000 })
     await connection.prepareForUse()
-    const topic = await findTopic(connection, 'events')
+    const topic = findTopic(connection, 'events')
     assert.ok(topic)
     assert.deepEqual(topicFacts(connection, topic).inconsistencies, [])
     connection.exec(`

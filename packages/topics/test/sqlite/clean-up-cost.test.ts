@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { cleanUp } from '../../src/stores/sqlite/clean-up.ts'
-import { insertMessages } from '../../src/stores/sqlite/publish.ts'
-import { subscribe } from '../../src/stores/sqlite/subscriptions.ts'
-import { configureTopic } from '../../src/stores/sqlite/topics.ts'
 import { listening } from './listening.ts'
 
 const message = { payload: '1', type: null, key: null, headers: null, messageId: null }
@@ -11,19 +7,18 @@ const message = { payload: '1', type: null, key: null, headers: null, messageId:
 describe('Concern 5: Cleanup Job Performance at Scale', () => {
   it('no statement of a run scans the log: each finds its rows by their ids', async () => {
     await using connection = await listening()
-    const topic = await configureTopic(connection, 'events', {
+    const { store } = connection
+    const topic = await store.topics.configure('events', {
       semantics: 'pub-sub',
       leaseMs: 0,
       retentionMs: 1_000,
       maxRetentionMs: 2_000,
     })
-    await subscribe(connection, topic, 'g', 'beginning')
-    await connection.write(false, () =>
-      insertMessages(sql => connection.prepare(sql), topic, new Array(2_000).fill(message)),
-    )
+    await store.subscriptions.subscribe(topic, 'g', 'beginning')
+    await store.log.publish(topic, new Array(2_000).fill(message))
     connection.exec(`update tidemark_log_${topic.id} set created_at = created_at - 5000`)
     connection.texts.clear()
-    const { removed, lost } = await cleanUp(connection, topic, 10_000)
+    const { removed, lost } = await store.log.cleanUp(topic, 10_000)
     assert.deepEqual([removed, lost], [2_000, [{ group: 'g', count: 2_000 }]])
     const onLog = [...connection.texts].filter(text => text.includes(`tidemark_log_${topic.id}`))
     assert.equal(onLog.length, 2, onLog.join('\n'))

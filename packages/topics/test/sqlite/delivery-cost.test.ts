@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { claim } from '../../src/stores/sqlite/claim.ts'
-import { requiredRow } from '../../src/stores/sqlite/connection.ts'
-import { insertMessages } from '../../src/stores/sqlite/publish.ts'
-import { settleLease } from '../../src/stores/sqlite/settle.ts'
-import { subscribe } from '../../src/stores/sqlite/subscriptions.ts'
-import { configureTopic } from '../../src/stores/sqlite/topics.ts'
-import type { SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import { requiredRow } from '../../src/stores/sqlite/rows.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 import { type Listening, listening } from './listening.ts'
 
 const plain = { payload: '1', type: null, key: null, headers: null, messageId: null }
@@ -15,12 +12,13 @@ const PAGE = 200
 describe('Concern 3: consumer group query performance', () => {
   it('a claim finds its rows by their ids, and reads no other table from end to end', async () => {
     await using connection = await listening()
-    const topic = await configureTopic(connection, 'events', { semantics: 'pub-sub' })
-    const subscription = await subscribe(connection, topic, 'g', 'beginning')
-    await publish(connection, topic, 5_000)
-    await page(connection, topic, subscription)
+    const { store } = connection
+    const topic = await store.topics.configure('events', { semantics: 'pub-sub' })
+    const subscription = await store.subscriptions.subscribe(topic, 'g', 'beginning')
+    await publish(store, topic, 5_000)
+    await page(store, topic, subscription)
     connection.texts.clear()
-    assert.equal((await page(connection, topic, subscription)).messages.length, PAGE)
+    assert.equal((await page(store, topic, subscription)).messages.length, PAGE)
     const reads = [...connection.texts].filter(text => /\bfrom tidemark_|\bjoin tidemark_|update tidemark_/.test(text))
     assert.ok(reads.some(text => text.includes(`tidemark_log_${topic.id}`)))
     for (const text of reads)
@@ -31,31 +29,30 @@ describe('Concern 3: consumer group query performance', () => {
 describe('Concern 4: message completion write amplification', () => {
   it('writes a lease and, by reference, a bit a message; by offset, nothing a message; again, nothing', async () => {
     await using connection = await listening()
+    const { store } = connection
     for (const [tracking, perMessage] of [
       ['offset', 0],
       ['reference', 1],
     ] as const) {
-      const topic = await configureTopic(connection, tracking, { semantics: 'pub-sub', tracking })
-      const subscription = await subscribe(connection, topic, 'g', 'now')
-      await publish(connection, topic, PAGE)
-      const { token } = await page(connection, topic, subscription)
+      const topic = await store.topics.configure(tracking, { semantics: 'pub-sub', tracking })
+      const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')
+      await publish(store, topic, PAGE)
+      const { token } = await page(store, topic, subscription)
       const acks = { token, size: PAGE, maxAttempts: 5, acks: 'all', nacks: [], releases: [] } as const
-      assert.equal(await changes(connection, () => settleLease(connection, acks)), 1 + perMessage * PAGE)
-      assert.equal(await changes(connection, () => settleLease(connection, acks)), 0)
+      assert.equal(await changes(connection, () => store.leases.settle([acks])), 1 + perMessage * PAGE)
+      assert.equal(await changes(connection, () => store.leases.settle([acks])), 0)
     }
   })
 })
 
-async function publish(connection: Listening, topic: TopicRecord, count: number): Promise<void> {
-  await connection.write(false, () =>
-    insertMessages(sql => connection.prepare(sql), topic, new Array(count).fill(plain)),
-  )
+async function publish(store: Store, topic: TopicRecord, count: number): Promise<void> {
+  await store.log.publish(topic, new Array(count).fill(plain))
 }
 
-async function page(connection: Listening, topic: TopicRecord, subscription: SubscriptionRecord) {
+async function page(store: Store, topic: TopicRecord, subscription: SubscriptionRecord) {
   const options = { suspects: 'alone', leaseMs: null, sweep: true, forget: [], shared: false } as const
   const request = { topic, subscription, consumer: 'c', limit: PAGE, ...options }
-  const { lease } = await claim(connection, request, { cache: undefined, lookFirst: true })
+  const { lease } = await store.leases.claim(request)
   assert.ok(lease)
   return lease
 }
@@ -63,6 +60,6 @@ async function page(connection: Listening, topic: TopicRecord, subscription: Sub
 async function changes(connection: Listening, work: () => unknown): Promise<number> {
   const total = () => requiredRow<{ n: number }>(connection.prepare('select total_changes() as n')).n
   const before = total()
-  await connection.write(false, work)
+  await work()
   return total() - before
 }

@@ -1,7 +1,10 @@
 import type { StatementSync } from 'node:sqlite'
 import { temporaryFolder } from '../../../../testing/databases.ts'
-import { Connection, rowsOf } from '../../src/stores/sqlite/connection.ts'
+import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { migrate } from '../../src/stores/sqlite/migrate.ts'
+import { rowsOf } from '../../src/stores/sqlite/rows.ts'
+import { assemble } from '../../src/stores/sqlite/store.ts'
+import type { Store } from '../../src/stores/store.ts'
 
 /** A connection that keeps the text of every statement that was prepared. */
 export class Listening extends Connection {
@@ -17,13 +20,15 @@ export class Listening extends Connection {
   }
 }
 
-export async function listening(): Promise<Listening & AsyncDisposable> {
+export async function listening(): Promise<Listening & AsyncDisposable & { readonly store: Store }> {
   const folder = temporaryFolder()
-  const connection = new Listening({ path: `${folder.path}/app.db`, durability: 'process', busyTimeoutMs: 1_000 })
+  const path = `${folder.path}/app.db`
+  const connection = new Listening({ path, durability: 'process', busyTimeoutMs: 1_000 })
   await connection.prepareForUse()
   await migrate(connection)
   await connection.startClock()
   return Object.assign(connection, {
+    store: assemble(connection, { path, ownFile: true, rowCacheBytes: 0 }),
     async [Symbol.asyncDispose]() {
       await connection.close()
       folder[Symbol.dispose]()

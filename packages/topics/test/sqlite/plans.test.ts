@@ -5,7 +5,7 @@ import { it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { forgetOldLeases } from '../../src/stores/sqlite/expire.ts'
-import { openSqlite } from '../../src/stores/sqlite/sqlite-store.ts'
+import { openSqlite } from '../../src/stores/sqlite/store.ts'
 import { PAGE, ROWS, runScenario } from '../plans/scenario.ts'
 
 /** These have a row for each message, or for each page. */

@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { DatabaseLockedError } from '../../src/errors.ts'
-import { Connection, requiredRow } from '../../src/stores/sqlite/connection.ts'
+import { Connection } from '../../src/stores/sqlite/connection.ts'
+import { requiredRow } from '../../src/stores/sqlite/rows.ts'
 
 async function connect(path: string, busyTimeoutMs = 5_000): Promise<Connection> {
   const connection = new Connection({ path, durability: 'process', busyTimeoutMs })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { toProgress } from '../../src/admin/backfill-progress.ts'
-import type { BackfillRecord } from '../../src/stores/fan-out-store.ts'
+import type { BackfillRecord } from '../../src/stores/backfills.ts'
 
 const RECORD: BackfillRecord = {
   topicId: 1,

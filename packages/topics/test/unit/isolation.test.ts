@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { HeldLease } from '../../src/consume/held-lease.ts'
 import { type Claimant, type Holding, Isolation } from '../../src/consume/isolation.ts'
-import type { Suspects } from '../../src/stores/store.ts'
+import type { Suspects } from '../../src/stores/leases.ts'
 
 const A = 1
 const B = 2

@@ -6,7 +6,8 @@ import type { Engine } from '../../src/consume/engine.ts'
 import { HeldLease } from '../../src/consume/held-lease.ts'
 import { Member } from '../../src/consume/member.ts'
 import type { RawMessage } from '../../src/raw-message.ts'
-import type { SubscriptionRecord, TopicRecord } from '../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
+import type { TopicRecord } from '../../src/stores/topic-record.ts'
 
 const MESSAGES = 40
 const SLOW = 20

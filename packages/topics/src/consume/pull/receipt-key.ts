@@ -18,7 +18,7 @@ export class ReceiptKey {
   }
 
   async read(): Promise<Uint8Array> {
-    this.#key ??= this.#store.receiptKey().catch(error => {
+    this.#key ??= this.#store.leases.receiptKey().catch(error => {
       this.#key = undefined
       throw error
     })

@@ -1,6 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { InvalidReceiptError } from '../../errors.ts'
-import type { Lease, SubscriptionRecord, TopicRecord } from '../../stores/store.ts'
+import type { Lease } from '../../stores/leases.ts'
+import type { SubscriptionRecord } from '../../stores/subscription-record.ts'
+import type { TopicRecord } from '../../stores/topic-record.ts'
 
 /**
  * All that a settlement needs to know of a lease, in the hands of whoever pulled it: no process has to remember it, so

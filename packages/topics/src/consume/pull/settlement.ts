@@ -4,7 +4,8 @@ import { ConfigError, StaleDeliveryError } from '../../errors.ts'
 import { messageIdOf } from '../../message-id.ts'
 import { Options } from '../../options.ts'
 import type { RawMessage } from '../../raw-message.ts'
-import type { SubscriptionRecord, TopicRecord } from '../../stores/store.ts'
+import type { SubscriptionRecord } from '../../stores/subscription-record.ts'
+import type { TopicRecord } from '../../stores/topic-record.ts'
 import { LeasedDelivery } from '../delivery.ts'
 import type { Engine } from '../engine.ts'
 import { HeldLease } from '../held-lease.ts'
@@ -96,7 +97,7 @@ async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
 /** Looked up before anything is made of the receipt: most that are stale are of leases that the database has forgotten. */
 async function requireLease(engine: Engine, receipt: Receipt): Promise<void> {
   const { topic, topicUid, group, token, size, ids, salts, messageIds, versions } = receipt
-  if ((await engine.store.leaseSize(token)) === size) return
+  if ((await engine.store.leases.size(token)) === size) return
   const messageId = messageIds?.[0] ?? messageIdOf(topicUid, salts[0] ?? 0, ids[0] ?? 0)
   const version = versions?.[0] ?? 1
   engine.instrumentation.emit('stale', { topic, group, messageId, version, count: ids.length })

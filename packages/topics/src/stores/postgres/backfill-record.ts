@@ -1,5 +1,5 @@
-import type { BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
-import type { SubscriptionRef } from '../store.ts'
+import type { BackfillRecord, BackfillScope, BackfillStatus } from '../backfills.ts'
+import type { SubscriptionRef } from '../subscription-record.ts'
 
 /** A row of `backfill` as `to_jsonb` gives it. */
 export type BackfillRow = {

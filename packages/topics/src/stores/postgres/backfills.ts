@@ -1,10 +1,34 @@
 import { BackfillError, InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
-import type { BackfillBatch, BackfillPlan, BackfillRecord } from '../fan-out-store.ts'
-import type { StartPosition, SubscriptionRecord, SubscriptionRef, TopicRecord } from '../store.ts'
+import type { BackfillBatch, BackfillPlan, BackfillRecord, Backfills } from '../backfills.ts'
+import type { StartPosition, SubscriptionRecord, SubscriptionRef } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { resolvePosition } from './subscribe.ts'
+import type { WakeUps } from './wake-ups.ts'
+
+/** The backfills of one schema. */
+export function postgresBackfills(database: Database, wakeUps: WakeUps): Backfills {
+  return {
+    start: (topic, subscription, from, plan) =>
+      database.expecting({ topic, subscription }, () => startBackfill(database, topic, subscription, from, plan)),
+    take: (token, ttlMs, subscription) =>
+      database.expecting(subscription ? { subscription } : {}, () =>
+        takeBackfill(database, token, ttlMs, subscription?.id),
+      ),
+    runBatch: async (subscriptionId, batch) => {
+      const record = await database.expecting({}, () => backfillBatch(database, subscriptionId, batch))
+      if (record !== 'lost') wakeUps.send(record.topicId)
+      return record
+    },
+    setStatus: (topic, subscription, status, error) =>
+      database.expecting({ topic, subscription }, () =>
+        setBackfillStatus(database, topic, subscription, status, error),
+      ),
+    find: subscription => database.expecting({ subscription }, () => findBackfill(database, subscription.id)),
+  }
+}
 
 /** Raised by backfill_batch where another process has the backfill now. */
 const TAKEN_OVER = 'TMLST'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DatabaseError, DatabaseRewoundError, LeaseExpiredError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
-import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects } from '../store.ts'
+import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects } from '../leases.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf, mayHaveHappened } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
@@ -29,7 +29,7 @@ const PATIENCE_MS = 50
 /** What a claim need not read: rows of which it needs only the keys, or a page that another group has read. */
 type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined; readonly era: number }
 
-export class Claimer {
+export class SharedClaims {
   readonly #database: Database
   readonly #rows: SharedRows
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */

@@ -1,6 +1,7 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../fan-out-store.ts'
-import { MOST_NAMED, type TakenMessage, type TopicRecord } from '../store.ts'
+import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../leases.ts'
+import { MOST_NAMED, type TakenMessage } from '../leases.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const CLAIMS = 'select tidemark_fn.claims($1, $2, $3, $4, $5, $6, $7) as claim'

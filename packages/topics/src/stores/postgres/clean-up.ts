@@ -1,5 +1,5 @@
-import type { CleanUpStep } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
+import type { CleanUpStep } from '../log.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { finishDrop } from './partition-drops.ts'
 

@@ -1,5 +1,5 @@
-import type { CompletionQuery, MessageCompletion } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import type { CompletionQuery, MessageCompletion } from '../tracking.ts'
 import type { Database } from './database.ts'
 
 const ORPHANS_PER_STEP = 10_000

@@ -1,6 +1,6 @@
 import type { SparseHistogram } from '../../metrics/histogram.ts'
-import type { ConsumerRecord, Heartbeat } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
+import type { ConsumerRecord, Heartbeat } from '../heartbeats.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from c.${time}) * 1000) as ${time}`

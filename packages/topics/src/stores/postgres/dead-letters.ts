@@ -1,7 +1,21 @@
 import type { ByteBounds } from '../byte-bounds.ts'
-import type { DeadLetter, DeadLetterQuery, FailedAttempt, FailureRecord, TopicRecord } from '../store.ts'
+import type { DeadLetter, DeadLetterQuery, DeadLetters } from '../dead-letters.ts'
+import type { FailedAttempt, FailureRecord } from '../failure-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { fromHex } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
+import { discard, redrive, undeliverable } from './redrive.ts'
+
+/** The dead letters of one schema. */
+export function postgresDeadLetters(database: Database): DeadLetters {
+  return {
+    list: (topic, query) => database.expecting({ topic }, () => listDeadLetters(database, topic, query)),
+    find: (topic, id, bounds = {}) => database.expecting({ topic }, () => findDeadLetter(database, topic, id, bounds)),
+    redrive: (topic, selection) => database.expecting({ topic }, () => redrive(database, topic, selection)),
+    undeliverable: (topic, selection) => database.expecting({ topic }, () => undeliverable(database, topic, selection)),
+    discard: (topic, selection) => database.expecting({ topic }, () => discard(database, topic, selection)),
+  }
+}
 
 const BYTES = 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
 

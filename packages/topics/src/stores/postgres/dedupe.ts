@@ -1,4 +1,4 @@
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const PRUNE_EVERY_MS = 60_000

@@ -1,4 +1,4 @@
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'

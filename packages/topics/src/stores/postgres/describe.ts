@@ -1,6 +1,8 @@
 import { type ReportedActivity, sumActivity } from '../group-activity.ts'
+import type { GroupDescription, TopicDescription } from '../inspection.ts'
 import { ratePerSecond } from '../rate.ts'
-import type { GroupDescription, SubscriptionStatus, TopicDescription, TopicRecord } from '../store.ts'
+import type { SubscriptionStatus } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database } from './database.ts'
 

@@ -1,5 +1,5 @@
-import type { TopicFacts } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
+import type { TopicFacts } from '../inspection.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) as ${time}`

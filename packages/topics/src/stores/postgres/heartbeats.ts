@@ -1,10 +1,20 @@
 import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import { ClosedError } from '../../errors.ts'
-import type { Heartbeat, HeartbeatResult } from '../fan-out-store.ts'
-import { toReports } from './consumers.ts'
+import type { Heartbeat, HeartbeatResult, Heartbeats } from '../heartbeats.ts'
+import { listConsumers, toReports } from './consumers.ts'
 import type { Database, Row } from './database.ts'
+import { detectDead } from './dead-groups.ts'
 import { backfillSettings, toResurrected } from './resurrect.ts'
 import type { Session } from './session.ts'
+
+/** The heartbeats of one schema's groups. */
+export function postgresHeartbeats(database: Database, beating: HeartbeatConnection): Heartbeats {
+  return {
+    send: beats => beating.heartbeat(beats),
+    consumers: topic => database.expecting({ topic }, () => listConsumers(database, topic)),
+    detectDead: () => database.expecting({}, () => detectDead(database)),
+  }
+}
 
 const HEARTBEAT = 'select * from tidemark_fn.heartbeat($1, $2, $3, $4, $5, $6, $7, $8)'
 /** A heartbeat that takes longer has failed: the next attempt is worth more than its answer. */

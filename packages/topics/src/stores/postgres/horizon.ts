@@ -1,4 +1,4 @@
-import type { HorizonHolder } from '../fan-out-store.ts'
+import type { HorizonHolder } from '../inspection.ts'
 import type { Database } from './database.ts'
 import { normalisedQuery } from './normalised-query.ts'
 

@@ -1,5 +1,5 @@
 import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '../../errors.ts'
-import type { Expected } from '../store.ts'
+import type { Expected } from '../expected.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
 

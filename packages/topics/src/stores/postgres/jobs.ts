@@ -1,5 +1,15 @@
-import type { JobLock, JobRecord } from '../fan-out-store.ts'
+import type { JobLock, JobRecord, Jobs } from '../jobs.ts'
 import type { Database } from './database.ts'
+
+/** The job locks of one schema. */
+export function postgresJobs(database: Database): Jobs {
+  return {
+    lock: (name, lock) => database.expecting({}, () => lockJob(database, name, lock)),
+    renew: (name, lock) => database.expecting({}, () => renewJob(database, name, lock)),
+    unlock: (name, token, result) => database.expecting({}, () => unlockJob(database, name, token, result)),
+    list: () => database.expecting({}, () => listJobs(database)),
+  }
+}
 
 const LOCK = `
   insert into tidemark.job as j (name, token, locked_until, started_at)

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 

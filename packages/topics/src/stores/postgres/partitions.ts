@@ -1,5 +1,5 @@
 import { ClosedError, NamespaceGoneError } from '../../errors.ts'
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 

@@ -13,7 +13,8 @@ import {
 import { type DerivedId, parseMessageId } from '../../message-id.ts'
 import { checkSize, isPlain } from '../../payload/outgoing.ts'
 import { random52 } from '../../random-bits.ts'
-import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import type { OutgoingMessage, PublishedMessage } from '../log.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { byteaArray, textArray } from './binary-array.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf, isAnswerLost, mapError } from './database-errors.ts'
@@ -70,7 +71,7 @@ const PARTITION_ATTEMPTS = 20
 /** How often a topic may be configured anew under one publish. */
 const CONFIG_ATTEMPTS = 200
 
-export class Publisher {
+export class LogWriter {
   readonly #database: Database
   readonly #partitions: Partitions
   readonly #plainTexts = new Map<number, { version: number; text: string }>()

@@ -1,5 +1,5 @@
-import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
+import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const LIVE_GROUP = `exists (

@@ -1,6 +1,8 @@
 import { InvalidTransitionError, SubscriptionGoneError, TooManyGroupsError } from '../../errors.ts'
-import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
-import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { BackfillPlan } from '../backfills.ts'
+import type { Resurrected, SubscriptionRecord } from '../subscription-record.ts'
+import type { Resurrection } from '../subscriptions.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 

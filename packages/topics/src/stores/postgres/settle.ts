@@ -1,4 +1,4 @@
-import type { Settlement, SettleResult } from '../store.ts'
+import type { Settlement, SettleResult } from '../leases.ts'
 import type { Database } from './database.ts'
 
 const SETTLE = 'select tidemark_fn.settle($1, $2) as results'

@@ -1,4 +1,4 @@
-import type { StoredSize } from '../fan-out-store.ts'
+import type { StoredSize } from '../inspection.ts'
 import type { Database } from './database.ts'
 import { quoteIdentifier } from './schema-name.ts'
 

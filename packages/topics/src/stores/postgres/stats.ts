@@ -1,4 +1,4 @@
-import type { StatsRecord, TopicStats } from '../fan-out-store.ts'
+import type { StatsRecord, TopicStats } from '../inspection.ts'
 import type { Database } from './database.ts'
 import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
 import { toJob } from './jobs.ts'

@@ -7,9 +7,11 @@ import {
   TopicConflictError,
 } from '../../errors.ts'
 import { parseMessageId } from '../../message-id.ts'
-import { DEFAULT_HEARTBEAT, type SubscriptionSettings } from '../fan-out-store.ts'
 import { startOf } from '../start.ts'
-import type { StartPosition, SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
+import type { StartPosition, SubscriptionRecord, SubscriptionStatus } from '../subscription-record.ts'
+import { DEFAULT_HEARTBEAT } from '../subscription-record.ts'
+import type { SubscriptionSettings } from '../subscriptions.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
 import type { Database, Row } from './database.ts'
 import { resurrect } from './resurrect.ts'

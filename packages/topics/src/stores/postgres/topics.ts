@@ -2,9 +2,25 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
 import { random52 } from '../../random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import type { Topics } from '../topics.ts'
 import type { Database } from './database.ts'
+import { deleteTopic } from './delete-topic.ts'
 import { lockKey } from './schema-name.ts'
+
+/** The topics of one schema. */
+export function postgresTopics(database: Database): Topics {
+  const topics: Topics = {
+    find: name => database.expecting({}, () => findTopic(database, name)),
+    // On a connection of our own: nobody waits for the caller's transaction.
+    findIn: async (_tx, name, create) =>
+      (await topics.find(name)) ?? (create ? await topics.configure(name, {}) : undefined),
+    list: () => database.expecting({}, () => listTopics(database)),
+    configure: (name, given) => database.expecting({}, () => configureTopic(database, name, given)),
+    delete: topic => deleteTopic(database, topic),
+  }
+  return topics
+}
 
 export const TOPIC_COLUMNS = 'id, name, uid::text as uid, config, config_version'
 

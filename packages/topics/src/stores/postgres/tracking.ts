@@ -1,9 +1,24 @@
 import { BackfillError, TooManyGroupsError, TopicNotFoundError } from '../../errors.ts'
 import type { Tracking } from '../../topic-config.ts'
-import type { TopicRecord } from '../store.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import type { ReferenceTracking } from '../tracking.ts'
+import { clearBits } from './bits.ts'
+import { completeOrphans, completion } from './completion.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { findTopic } from './topics.ts'
+
+/** The bitmaps of one schema's reference topics. */
+export function postgresTracking(database: Database): ReferenceTracking {
+  return {
+    switch: (topic, tracking) => database.expecting({ topic }, () => setTracking(database, topic, tracking)),
+    fill: (topic, limit) => database.expecting({ topic }, () => fillTracking(database, topic, limit)),
+    clearBits: limit => database.expecting({}, () => clearBits(database, limit)),
+    completion: (topic, query) => database.expecting({ topic }, () => completion(database, topic, query)),
+    completeOrphans: (topic, olderThanMs) =>
+      database.expecting({ topic }, () => completeOrphans(database, topic, olderThanMs)),
+  }
+}
 
 const RELEASED_PER_STEP = 5_000
 

@@ -1,5 +1,7 @@
-import type { RetryQuery, RetryRecord } from '../fan-out-store.ts'
-import type { FailedAttempt, SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { FailedAttempt } from '../failure-record.ts'
+import type { RetryQuery, RetryRecord } from '../leases.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`

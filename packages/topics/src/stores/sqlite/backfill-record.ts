@@ -1,5 +1,9 @@
-import type { BackfillRecord, BackfillScope, BackfillStatus } from '../fan-out-store.ts'
-import type { SubscriptionRef } from '../store.ts'
+import { SubscriptionGoneError } from '../../errors.ts'
+import type { BackfillRecord, BackfillScope, BackfillStatus } from '../backfills.ts'
+import type { SubscriptionRef } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { rowOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 export type BackfillRow = {
   subscription_id: number
@@ -45,4 +49,22 @@ export const toBackfillRecord = (row: BackfillRow, { uid, group }: Owner): Backf
 function settingsOf({ settings }: BackfillRow): BackfillRecord['settings'] {
   const { batchSize, maxPerSecond, targetMs } = JSON.parse(settings) as BackfillRecord['settings']
   return { batchSize, maxPerSecond, targetMs }
+}
+
+export function findBackfill(tx: Transaction, subscriptionId: number): BackfillRecord | undefined {
+  const row = rowOf<BackfillRow & { uid: number; group_name: string }>(
+    tx.prepare(`
+      select b.*, s.uid, s.group_name
+      from tidemark_backfill b
+      join tidemark_subscription s on s.id = b.subscription_id
+      where b.subscription_id = ?`),
+    subscriptionId,
+  )
+  return row && toBackfillRecord(row, { uid: row.uid, group: row.group_name })
+}
+
+export function requiredBackfill(tx: Transaction, topic: TopicRecord, { id, group }: SubscriptionRef): BackfillRecord {
+  const found = findBackfill(tx, id)
+  if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
+  return found
 }

@@ -1,7 +1,8 @@
-import type { TopicRecord } from '../store.ts'
-import { type Connection, rowsOf } from './connection.ts'
-import { hasTable, trackTable } from './topics.ts'
-import { lowestNeeded } from './tracking.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { lowestNeeded } from './held-ids.ts'
+import { rowsOf } from './rows.ts'
+import { hasTable, trackTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Rows of each part that is looked at, and sentences of each kind. */
 const LOOKED_AT = 1_000
@@ -11,14 +12,14 @@ const TOLD = 10
  * What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
  * furthest behind.
  */
-export function bitInconsistencies(connection: Connection, topic: TopicRecord): string[] {
-  if (!hasTable(connection, trackTable(topic.id))) return []
+export function bitInconsistencies(tx: Transaction, topic: TopicRecord): string[] {
+  if (!hasTable(tx, trackTable(topic.id))) return []
   const live = rowsOf<{ id: number }>(
-    connection.prepare("select id from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED')"),
+    tx.prepare("select id from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED')"),
     topic.id,
   )
-  const next = Math.min(Number.MAX_SAFE_INTEGER, ...live.map(({ id }) => lowestNeeded(connection, id)))
-  const found = rowsOf<{ what: string }>(connection.prepare(statement(trackTable(topic.id))), topic.id, next)
+  const next = Math.min(Number.MAX_SAFE_INTEGER, ...live.map(({ id }) => lowestNeeded(tx, id)))
+  const found = rowsOf<{ what: string }>(tx.prepare(statement(trackTable(topic.id))), topic.id, next)
   return found.map(({ what }) => what)
 }
 

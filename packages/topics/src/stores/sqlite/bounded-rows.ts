@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import type { RawMessage } from '../../raw-message.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
-import type { SqlValue } from './connection.ts'
+import type { SqlValue } from './rows.ts'
 
 /** What a row counts. `octet_length` reads it from the row's header, not from the pages that overflow. */
 const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`

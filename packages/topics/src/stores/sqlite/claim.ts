@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { RowCache } from '../../row-cache.ts'
-import type { ClaimRequest, ClaimResult, Lease, SubscriptionStatus, Suspects } from '../store.ts'
-import { hasBackfilled, takeBackfilled } from './backfills.ts'
-import { type Connection, rowOf } from './connection.ts'
+import type { ClaimRequest, ClaimResult, Lease, Suspects } from '../leases.ts'
+import type { SubscriptionStatus } from '../subscription-record.ts'
 import { expireLeases } from './expire.ts'
-import { readOne, readRange } from './log.ts'
+import { readOne, readRange } from './log-rows.ts'
 import { countFitting, lastFitting } from './page-bytes.ts'
 import { chooseRetries, nextDueAt, type RetryRow } from './retries.ts'
+import { rowOf } from './rows.ts'
+import { hasBackfilled, takeBackfilled } from './take-backfilled.ts'
+import type { Transaction } from './transaction.ts'
 
 type Place = {
   status: SubscriptionStatus
@@ -21,65 +23,41 @@ type Place = {
 }
 
 /** What the transaction decided; the rows themselves are read after it, without the write lock. */
-type Claimed =
+export type Claimed =
   | { kind: 'page'; token: string; first: number; last: number; lastExtraId: number }
   | { kind: 'retry'; token: string; rows: RetryRow[]; suspects: Suspects }
   | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
-/**
- * One short transaction: expired leases first, then retries that are due, then the next page of the log. It commits
- * without waiting for the disk: losing a claim to a power failure only costs a redelivery.
- */
-export async function claim(
-  connection: Connection,
-  request: ClaimRequest,
-  { cache, lookFirst }: { cache: RowCache | undefined; lookFirst: boolean },
-): Promise<ClaimResult> {
-  if (lookFirst) {
-    const looked = await connection.retryWhileBusy(() => connection.read(() => look(connection, request)))
-    if (!looked.work) return looked.result
-  }
-  const busyBefore = connection.busyCount
-  const { result, claimed } = await connection.write(false, () => claimInTransaction(connection, request))
-  return {
-    ...result,
-    conflict: connection.busyCount > busyBefore,
-    lease: claimed && connection.read(() => toLease(connection, request, claimed, cache)),
-  }
-}
-
 /** Reads only: an idle group costs no write. */
-function look(connection: Connection, request: ClaimRequest): { work: boolean; result: ClaimResult } {
-  const place = placeOf(connection, request)
+export function look(tx: Transaction, request: ClaimRequest): { work: boolean; result: ClaimResult } {
+  const place = placeOf(tx, request)
   if (place?.status !== 'ACTIVE') return { work: false, result: emptyResult(place, null) }
   if (isAhead(place)) return { work: false, result: aheadResult(place) }
-  const now = connection.now()
-  const due = nextDueAt(connection, request)
+  const now = tx.now()
+  const due = nextDueAt(tx, request)
   const log = place.next_id - 1 > place.cursor
-  const isBackfilled = place.backfilling === 1 && hasBackfilled(connection, request.subscription.id)
+  const isBackfilled = place.backfilling === 1 && hasBackfilled(tx, request.subscription.id)
   if (log || isBackfilled || (due !== null && due <= now)) return { work: true, result: emptyResult(place, null) }
-  const { waiting } = chooseRetries(connection, request, now)
+  const { waiting } = chooseRetries(tx, request, now)
   return { work: false, result: { ...emptyResult(place, due === null ? null : due - now), waiting } }
 }
 
-function claimInTransaction(
-  connection: Connection,
-  request: ClaimRequest,
-): { result: ClaimResult; claimed: Claimed | null } {
-  const place = placeOf(connection, request)
+/** Expired leases first, then retries that are due, then the next page of the log. */
+export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimResult; claimed: Claimed | null } {
+  const place = placeOf(tx, request)
   if (place?.status === 'ACTIVE' && isAhead(place)) return { result: aheadResult(place), claimed: null }
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
-  const now = connection.now()
-  for (const token of request.forget) connection.prepare('delete from tidemark_lease where token = ?').run(token)
-  const expired = request.sweep ? expireLeases(connection, request, now) : { takeOvers: [], deadLettered: 0 }
+  const now = tx.now()
+  for (const token of request.forget) tx.prepare('delete from tidemark_lease where token = ?').run(token)
+  const expired = request.sweep ? expireLeases(tx, request, now) : { takeOvers: [], deadLettered: 0 }
   let more = false
-  const { rows, suspects, waiting } = chooseRetries(connection, request, now)
-  const fits = (ids: readonly number[]): number => countThatFit(connection, request, place, ids)
+  const { rows, suspects, waiting } = chooseRetries(tx, request, now)
+  const fits = (ids: readonly number[]): number => countThatFit(tx, request, place, ids)
   const fitting = rows.slice(0, fits(rows.map(({ id }) => id)))
-  let claimed = fitting.length > 0 ? leaseRetries(connection, request, fitting, suspects, now) : null
-  if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(connection, request, fits, now))
-  claimed ??= claimPage(connection, request, place, now)
-  const due = claimed !== null ? null : more ? now : nextDueAt(connection, request)
+  let claimed = fitting.length > 0 ? leaseRetries(tx, request, fitting, suspects, now) : null
+  if (claimed === null && place.backfilling === 1) ({ claimed, more } = claimBackfilled(tx, request, fits, now))
+  claimed ??= claimPage(tx, request, place, now)
+  const due = claimed !== null ? null : more ? now : nextDueAt(tx, request)
   const moves = { before: place.moves, after: place.moves + (claimed?.kind === 'page' ? 1 : 0) }
   const result = { ...emptyResult(place, due === null ? null : Math.max(0, due - now)), ...expired, waiting, moves }
   return { result, claimed }
@@ -87,17 +65,17 @@ function claimInTransaction(
 
 /** Ids that are all above the last large message need not be measured. */
 function countThatFit(
-  connection: Connection,
+  tx: Transaction,
   { topic, maxBytes }: ClaimRequest,
   { last_large_id }: Place,
   ids: readonly number[],
 ): number {
-  return ids.some(id => id <= last_large_id) ? countFitting(connection, topic.id, ids, maxBytes) : ids.length
+  return ids.some(id => id <= last_large_id) ? countFitting(tx, topic.id, ids, maxBytes) : ids.length
 }
 
-function placeOf(connection: Connection, { topic, subscription }: ClaimRequest): Place | undefined {
+function placeOf(tx: Transaction, { topic, subscription }: ClaimRequest): Place | undefined {
   return rowOf<Place>(
-    connection.prepare(`
+    tx.prepare(`
       select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.last_large_id, t.config_version, s.moves
       from tidemark_subscription s
       join tidemark_topic t on t.id = s.topic_id
@@ -109,14 +87,14 @@ function placeOf(connection: Connection, { topic, subscription }: ClaimRequest):
 }
 
 function leaseRetries(
-  connection: Connection,
+  tx: Transaction,
   request: ClaimRequest,
   rows: RetryRow[],
   suspects: Suspects,
   now: number,
 ): Claimed {
-  const token = insertLease(connection, request, { kind: 'retry', first: null, size: rows.length, now })
-  const hold = connection.prepare(`
+  const token = insertLease(tx, request, { kind: 'retry', first: null, size: rows.length, now })
+  const hold = tx.prepare(`
     update tidemark_retry
     set attempts = ?, version = ?, token = ?, slot = ?
     where subscription_id = ? and id = ?`)
@@ -128,56 +106,65 @@ function leaseRetries(
 
 /** `more`: there are ids that this claim did not look at. */
 function claimBackfilled(
-  connection: Connection,
+  tx: Transaction,
   request: ClaimRequest,
   fits: (ids: readonly number[]) => number,
   now: number,
 ): { claimed: Claimed | null; more: boolean } {
   const token = randomUUID()
-  const { ids, more } = takeBackfilled(connection, request.subscription.id, { token, limit: request.limit, fits, now })
+  const { ids, more } = takeBackfilled(tx, request.subscription.id, { token, limit: request.limit, fits, now })
   if (ids.length === 0) return { claimed: null, more }
-  insertLease(connection, request, { token, kind: 'retry', first: null, size: ids.length, now })
+  insertLease(tx, request, { token, kind: 'retry', first: null, size: ids.length, now })
   return { claimed: { kind: 'backfilled', token, ids }, more }
 }
 
-function claimPage(connection: Connection, request: ClaimRequest, place: Place, now: number): Claimed | null {
+function claimPage(tx: Transaction, request: ClaimRequest, place: Place, now: number): Claimed | null {
   const first = Math.max(place.cursor + 1, place.first_id)
   const end = Math.min(first + request.limit - 1, place.next_id - 1)
   if (end < first) return null
   const { topic, maxBytes } = request
-  const last = first <= place.last_large_id ? lastFitting(connection, topic.id, { first, last: end, maxBytes }) : end
-  const token = insertLease(connection, request, { kind: 'page', first, size: last - first + 1, now })
-  connection
-    .prepare('update tidemark_subscription set cursor = ?, moved_at = ?, moves = moves + 1 where id = ?')
-    .run(last, now, request.subscription.id)
+  const last = first <= place.last_large_id ? lastFitting(tx, topic.id, { first, last: end, maxBytes }) : end
+  const token = insertLease(tx, request, { kind: 'page', first, size: last - first + 1, now })
+  tx.prepare('update tidemark_subscription set cursor = ?, moved_at = ?, moves = moves + 1 where id = ?').run(
+    last,
+    now,
+    request.subscription.id,
+  )
   return { kind: 'page', token, first, last, lastExtraId: place.last_extra_id }
 }
 
 function insertLease(
-  connection: Connection,
+  tx: Transaction,
   { subscription, consumer, topic, leaseMs }: ClaimRequest,
   lease: { token?: string; kind: 'page' | 'retry'; first: number | null; size: number; now: number },
 ): string {
   const token = lease.token ?? randomUUID()
   const termMs = leaseMs ?? topic.config.leaseMs
   const deadline = termMs === 0 ? null : lease.now + termMs
-  connection
-    .prepare(`
+  tx.prepare(`
       insert into tidemark_lease (token, subscription_id, consumer, kind, first_id, size, deadline, claimed_at)
-      values (?, ?, ?, ?, ?, ?, ?, ?)`)
-    .run(token, subscription.id, consumer, lease.kind, lease.first, lease.size, deadline, lease.now)
+      values (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    token,
+    subscription.id,
+    consumer,
+    lease.kind,
+    lease.first,
+    lease.size,
+    deadline,
+    lease.now,
+  )
   return token
 }
 
-function toLease(
-  connection: Connection,
+export function toLease(
+  tx: Transaction,
   { topic }: ClaimRequest,
   claimed: Claimed,
   cache: RowCache | undefined,
 ): Lease {
   if (claimed.kind === 'page') {
     const { token, first, last } = claimed
-    const messages = readRange(connection, topic.id, claimed, cache)
+    const messages = readRange(tx, topic.id, claimed, cache)
     const size = last - first + 1
     const slots = messages.length === size ? null : messages.map(message => message.id - first)
     return { token, size, messages, slots, versions: null, attempts: null, suspects: 'none' }
@@ -185,7 +172,7 @@ function toLease(
   if (claimed.kind === 'backfilled') {
     const { token, ids } = claimed
     const found = ids.flatMap((id, slot) => {
-      const message = readOne(connection, topic.id, id)
+      const message = readOne(tx, topic.id, id)
       return message === undefined ? [] : [{ slot, message }]
     })
     const slots = found.length === ids.length ? null : found.map(({ slot }) => slot)
@@ -193,7 +180,7 @@ function toLease(
     return { token, size: ids.length, messages, slots, versions: null, attempts: null, suspects: 'none' }
   }
   const { token, rows, suspects } = claimed
-  const messages = rows.map(row => readOne(connection, topic.id, row.id))
+  const messages = rows.map(row => readOne(tx, topic.id, row.id))
   const found = rows.flatMap((row, slot) => {
     const message = messages[slot]
     return message === undefined ? [] : [{ ...row, slot, message }]

@@ -1,8 +1,10 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../fan-out-store.ts'
-import type { SubscriptionRecord, TopicRecord } from '../store.ts'
-import { type Connection, rowOf, rowsOf } from './connection.ts'
+import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../leases.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { endLease, type LiveLease, named, unsettledOf } from './end-lease.ts'
+import { rowOf, rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type ClaimRow = LiveLease & {
   group_name: string
@@ -14,12 +16,12 @@ const COLUMNS = 'l.token, l.consumer, l.kind, l.first_id, l.size, l.settled, l.c
 
 /** The live leases, oldest first. Few are live, so their order costs a sort and no index. */
 export function listClaims(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   { subscriptionId, consumer, after, limit, named: most }: ClaimsQuery,
 ): ClaimRecord[] {
   return rowsOf<ClaimRow>(
-    connection.prepare(`
+    tx.prepare(`
       select ${COLUMNS}
       from tidemark_subscription s
       join tidemark_lease l on l.subscription_id = s.id and l.done_at is null and l.expired_at is null
@@ -33,13 +35,13 @@ export function listClaims(
     after?.place ?? null,
     after?.token ?? null,
     limit,
-  ).map(row => toClaim(connection, topic, row, most))
+  ).map(row => toClaim(tx, topic, row, most))
 }
 
 /** To be called inside a durable transaction. */
-export function releaseClaim(connection: Connection, topic: TopicRecord, token: string): ReleasedClaim | undefined {
+export function releaseClaim(tx: Transaction, topic: TopicRecord, token: string): ReleasedClaim | undefined {
   const lease = rowOf<LiveLease & { id: number; group_name: string }>(
-    connection.prepare(`
+    tx.prepare(`
       select ${COLUMNS}, s.id
       from tidemark_lease l
       join tidemark_subscription s on s.id = l.subscription_id
@@ -48,15 +50,15 @@ export function releaseClaim(connection: Connection, topic: TopicRecord, token: 
     topic.id,
   )
   if (lease === undefined) return undefined
-  const now = connection.now()
+  const now = tx.now()
   const subscription: Pick<SubscriptionRecord, 'id' | 'group'> = { id: lease.id, group: lease.group_name }
   const error = new ClaimReleasedError(lease.consumer)
-  const { taken, dead } = endLease(connection, topic, subscription, lease, { now, dueAt: now, error })
+  const { taken, dead } = endLease(tx, topic, subscription, lease, { now, dueAt: now, error })
   return { ...taken, group: lease.group_name, deadLettered: dead }
 }
 
-function toClaim(connection: Connection, topic: TopicRecord, row: ClaimRow, most: number): ClaimRecord {
-  const unsettled = unsettledOf(connection, row)
+function toClaim(tx: Transaction, topic: TopicRecord, row: ClaimRow, most: number): ClaimRecord {
+  const unsettled = unsettledOf(tx, row)
   const first = unsettled.slice(0, most)
   const ids = unsettled.map(({ id }) => id)
   return {
@@ -70,7 +72,7 @@ function toClaim(connection: Connection, topic: TopicRecord, row: ClaimRow, most
     unsettled: unsettled.length,
     firstId: ids.reduce<number | null>((lowest, id) => Math.min(lowest ?? id, id), null),
     lastId: ids.reduce<number | null>((highest, id) => Math.max(highest ?? id, id), null),
-    messages: named(connection, topic, first).map((message, index) => ({
+    messages: named(tx, topic, first).map((message, index) => ({
       ...message,
       attempt: first[index]?.attempts ?? 1,
     })),

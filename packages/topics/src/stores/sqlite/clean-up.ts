@@ -1,10 +1,12 @@
-import { readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
-import type { CleanUpStep } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
-import { type Connection, rowOf, rowsOf } from './connection.ts'
-import { type Bounds, firstIdSince } from './log.ts'
+import type { TopicConfig } from '../../index.ts'
+import { readTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
+import type { CleanUpStep } from '../log.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { type Bounds, firstIdSince } from './log-rows.ts'
 import { takeFromGroups } from './loss.ts'
-import { hasTable, logTable, trackTable } from './topics.ts'
+import { rowOf, rowsOf } from './rows.ts'
+import { hasTable, logTable, trackTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 import { watermarkOf } from './watermark.ts'
 
 /**
@@ -12,38 +14,36 @@ import { watermarkOf } from './watermark.ts'
  * a busy machine: 10 000 rows of 200 bytes take 48 ms, 100 rows of 100 kB 33 ms.
  */
 const STEP_MS = 25
+
 const CHUNK = 100
 
-const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
+export const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
 
 type LiveGroup = { id: number; cursor: number; bit: number | null }
+
 type Range = { readonly first: number; readonly upTo: number }
 
-/** Removes from the low end: ids that are kept have no gaps. A run that is killed has removed whole steps. */
-export async function cleanUp(connection: Connection, topic: TopicRecord, batchSize: number): Promise<CleanUpStep> {
-  // Looks without writing first, so that a topic with nothing to remove costs no write.
-  const range = await connection.retryWhileBusy(() => removable(connection, topic, batchSize))
-  if (range === null) return NOTHING
-  // Lost to a power failure, it is simply done again.
-  return await connection.write(false, () => removeSome(connection, topic, batchSize))
-}
+/** There is something to remove. */
+export const hasRemovable = (tx: Transaction, topic: TopicRecord, batchSize: number): boolean =>
+  removable(tx, topic, batchSize) !== null
 
-function removeSome(connection: Connection, topic: TopicRecord, batchSize: number): CleanUpStep {
-  const range = removable(connection, topic, batchSize)
+/** Removes from the low end: ids that are kept have no gaps. A run that is killed has removed whole steps. */
+export function removeSome(tx: Transaction, topic: TopicRecord, batchSize: number): CleanUpStep {
+  const range = removable(tx, topic, batchSize)
   if (range === null) return NOTHING
-  const last = deleteMessages(connection, topic, range)
-  const lost = takeFromGroups(connection, topic, range.first, last)
-  if (hasTable(connection, trackTable(topic.id))) {
-    connection.prepare(`delete from ${trackTable(topic.id)} where id <= ?`).run(last)
+  const last = deleteMessages(tx, topic, range)
+  const lost = takeFromGroups(tx, topic, range.first, last)
+  if (hasTable(tx, trackTable(topic.id))) {
+    tx.prepare(`delete from ${trackTable(topic.id)} where id <= ?`).run(last)
   }
-  connection.prepare('update tidemark_topic set first_id = ? where id = ?').run(last + 1, topic.id)
+  tx.prepare('update tidemark_topic set first_id = ? where id = ?').run(last + 1, topic.id)
   const removed = last - range.first + 1
   return { removed, partitionsDropped: 0, lost, more: last < range.upTo || removed === batchSize }
 }
 
 /** Gives the last id that was removed. */
-function deleteMessages(connection: Connection, topic: TopicRecord, { first, upTo }: Range): number {
-  const remove = connection.prepare(`delete from ${logTable(topic.id)} where id between ? and ?`)
+function deleteMessages(tx: Transaction, topic: TopicRecord, { first, upTo }: Range): number {
+  const remove = tx.prepare(`delete from ${logTable(topic.id)} where id between ? and ?`)
   const started = performance.now()
   let last = first - 1
   do {
@@ -55,20 +55,19 @@ function deleteMessages(connection: Connection, topic: TopicRecord, { first, upT
 }
 
 /** What may go now, at most a batch of it; null where that is nothing. */
-function removable(connection: Connection, topic: TopicRecord, batchSize: number): Range | null {
+function removable(tx: Transaction, topic: TopicRecord, batchSize: number): Range | null {
   const place = rowOf<Bounds & { config: string }>(
-    connection.prepare('select first_id, next_id, config from tidemark_topic where id = ?'),
+    tx.prepare('select first_id, next_id, config from tidemark_topic where id = ?'),
     topic.id,
   )
   if (place === undefined || place.first_id === place.next_id) return null
   const config = readTopicConfig(JSON.parse(place.config) as StoredTopicConfig)
   const first = place.first_id
   /** The last id created longer ago than this; null: none is. */
-  const olderThan = (ms: number | null): number =>
-    ms === null ? 0 : firstIdSince(connection, topic, place, connection.ago(ms)) - 1
+  const olderThan = (ms: number | null): number => (ms === null ? 0 : firstIdSince(tx, topic, place, tx.ago(ms)) - 1)
   const batchEnd = first + batchSize - 1
   const capped = olderThan(config.maxRetentionMs)
-  const done = capped >= batchEnd ? 0 : doneUpTo(connection, topic, config, { first, batchEnd, olderThan })
+  const done = capped >= batchEnd ? 0 : doneUpTo(tx, topic, config, { first, batchEnd, olderThan })
   const upTo = Math.min(Math.max(capped, done), batchEnd)
   return upTo < first ? null : { first, upTo }
 }
@@ -76,20 +75,20 @@ function removable(connection: Connection, topic: TopicRecord, batchSize: number
 type Window = { readonly first: number; readonly batchEnd: number; readonly olderThan: (ms: number | null) => number }
 
 /** Up to which id messages are past their retention and nobody needs them. */
-function doneUpTo(connection: Connection, topic: TopicRecord, config: TopicConfig, window: Window): number {
-  const groups = liveGroups(connection, topic)
+function doneUpTo(tx: Transaction, topic: TopicRecord, config: TopicConfig, window: Window): number {
+  const groups = liveGroups(tx, topic)
   // What a queue holds is there to be done, whoever comes.
   const keepMs = groups.length === 0 ? config.zeroSubscriptionRetentionMs : config.retentionMs
   if (keepMs === null || (config.semantics === 'queue' && groups.length === 0)) return 0
-  const watermarks = groups.map(group => watermarkOf(connection, group))
+  const watermarks = groups.map(group => watermarkOf(tx, group))
   const upTo = Math.min(window.olderThan(keepMs), window.batchEnd, ...watermarks)
   if (config.tracking !== 'reference' || upTo < window.first) return upTo
-  return Math.min(upTo, completeUpTo(connection, topic, config, groups, { ...window, batchEnd: upTo }))
+  return Math.min(upTo, completeUpTo(tx, topic, config, groups, { ...window, batchEnd: upTo }))
 }
 
 /** By the bitmaps: nobody live has it to do, and what nobody was there for keeps its own time. */
 function completeUpTo(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   config: TopicConfig,
   groups: readonly LiveGroup[],
@@ -97,7 +96,7 @@ function completeUpTo(
 ): number {
   const live = groups.reduce((bits, { bit }) => (bit === null ? bits : bits | (1n << BigInt(bit))), 0n)
   const row = rowOf<{ id: number | null }>(
-    connection.prepare(`
+    tx.prepare(`
       select min(id) as id from ${trackTable(topic.id)}
       where id between ?1 and ?2 and (required & ~completed & ?3 <> 0 or required = 0 and id > ?4)`),
     first,
@@ -108,9 +107,9 @@ function completeUpTo(
   return row?.id == null ? batchEnd : row.id - 1
 }
 
-function liveGroups(connection: Connection, topic: TopicRecord): LiveGroup[] {
+function liveGroups(tx: Transaction, topic: TopicRecord): LiveGroup[] {
   return rowsOf<LiveGroup>(
-    connection.prepare(`
+    tx.prepare(`
       select id, cursor, bit from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED')`),
     topic.id,
   )

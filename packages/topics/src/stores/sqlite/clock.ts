@@ -1,5 +1,5 @@
-import type { StatementSync } from 'node:sqlite'
-import type { ClockReading } from '../fan-out-store.ts'
+import type { ClockReading } from '../inspection.ts'
+import type { Prepare } from './transaction.ts'
 import { BOOT_ID, uptimeMs } from './uptime.ts'
 
 /**
@@ -11,7 +11,6 @@ import { BOOT_ID, uptimeMs } from './uptime.ts'
  *
  * A process whose wall clock is far off uses the file's time too, and removes nothing.
  */
-export type Prepare = (sql: string) => StatementSync
 
 /** A wall clock this far from the file's is off. */
 const TOLERANCE_MS = 60_000

@@ -1,10 +1,8 @@
-import type { CompletionQuery, MessageCompletion } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
-import { type Connection, requiredRow, rowsOf } from './connection.ts'
-import { firstIdSince } from './log.ts'
-import { logTable, trackTable } from './topics.ts'
-
-const ORPHANS_PER_STEP = 10_000
+import type { TopicRecord } from '../topic-record.ts'
+import type { CompletionQuery, MessageCompletion } from '../tracking.ts'
+import { rowsOf } from './rows.ts'
+import { logTable, trackTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type Row = { id: number; salt: number; message_id: string | null; required: string; completed: string }
 
@@ -14,13 +12,13 @@ const groups = (bitmap: string): string => `
 
 /** Who has each message still to process, and who has done so. */
 export function completion(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   { after, limit, unfinished, id }: CompletionQuery,
 ): MessageCompletion[] {
   if (topic.config.tracking !== 'reference') return []
   return rowsOf<Row>(
-    connection.prepare(`
+    tx.prepare(`
       select t.id, l.salt, l.message_id, ${groups('required')}, ${groups('completed')}
       from ${trackTable(topic.id)} t
       join ${logTable(topic.id)} l on l.id = t.id
@@ -39,36 +37,4 @@ export function completion(
     required: JSON.parse(row.required),
     completed: JSON.parse(row.completed),
   }))
-}
-
-/** Step by step, so that nobody waits for it for long. */
-export async function completeOrphans(
-  connection: Connection,
-  topic: TopicRecord,
-  olderThanMs: number,
-): Promise<number> {
-  const bounds = await connection.retryWhileBusy(() => {
-    const kept = requiredRow<{ first_id: number; next_id: number }>(
-      connection.prepare('select first_id, next_id from tidemark_topic where id = ?'),
-      topic.id,
-    )
-    return { first: kept.first_id, end: firstIdSince(connection, topic, kept, connection.ago(olderThanMs)) }
-  })
-  let count = 0
-  for (let from = bounds.first; from < bounds.end; from += ORPHANS_PER_STEP) {
-    const to = Math.min(from + ORPHANS_PER_STEP, bounds.end) - 1
-    count += await connection.write(true, () => completePage(connection, topic, from, to))
-  }
-  return count
-}
-
-function completePage(connection: Connection, topic: TopicRecord, from: number, to: number): number {
-  const { changes } = connection
-    .prepare(`
-      update ${trackTable(topic.id)} set required = required & completed
-      where id between ?2 and ?3 and required & ~completed <> 0 and required & ~completed & (
-        select coalesce(sum(1 << bit), 0) from tidemark_subscription where topic_id = ?1 and status in ('ACTIVE', 'PAUSED')
-      ) = 0`)
-    .run(topic.id, from, to)
-  return Number(changes)
 }

@@ -1,23 +1,19 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  DatabaseError,
   DatabaseFullError,
   DatabaseMovedError,
   DatabaseReadOnlyError,
-  DatabaseVersionError,
   NamespaceGoneError,
   OutcomeUnknownError,
   SyncError,
   TidemarkError,
   TransactionError,
 } from '../../errors.ts'
-import type { ClockReading } from '../fan-out-store.ts'
+import type { Expected } from '../expected.ts'
+import type { ClockReading } from '../inspection.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
-import type { Expected } from '../store.ts'
 import {
   agoBy,
   asOfNow,
@@ -31,13 +27,13 @@ import {
 } from './clock.ts'
 import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
-import { createPrivateFile } from './private-file.ts'
+import { createPrivateFile, foldersOf } from './private-file.ts'
+import { requiredRow, rowOf } from './rows.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
+import { requireVersion } from './sqlite-version.ts'
+import type { Transaction } from './transaction.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
-
-/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
-export const OLDEST_SQLITE = [3, 51, 3] as const
 
 /** How long a call waits for a transaction of its own process. */
 const OWN_PATIENCE_MS = 500
@@ -55,7 +51,7 @@ export type ConnectionOptions = {
  * One connection, used from one thread: a transaction runs from begin to commit without giving way, so statements of two
  * callers never mix. A database that another process writes to is tried again later; the event loop is never blocked on it.
  */
-export class Connection {
+export class Connection implements Transaction {
   readonly path: string
   /** Where `path` leads: SQLite keeps the log beside the file itself, not beside a link to it. */
   readonly realPath: string
@@ -68,7 +64,6 @@ export class Connection {
   /** Of callers, given to publish. */
   readonly #transactions = new Set<WeakRef<DatabaseSync>>()
   readonly guard = new NamespaceGuard()
-  readonly #expected = new AsyncLocalStorage<Expected>()
   readonly #file: FileIdentity | undefined
   #incarnation: number | undefined
   #syncsItself = false
@@ -98,18 +93,11 @@ export class Connection {
   }
 
   async prepareForUse(): Promise<void> {
-    const { version } = await this.retryWhileBusy(() =>
+    const { version } = await this.read(() =>
       requiredRow<{ version: string }>(this.prepare('select sqlite_version() as version')),
     )
-    if (!isAtLeast(version, OLDEST_SQLITE)) {
-      throw new DatabaseVersionError(
-        `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
-          `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
-      )
-    }
-    const mode = await this.retryWhileBusy(() =>
-      rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode = wal')),
-    )
+    requireVersion(version)
+    const mode = await this.read(() => rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode = wal')))
     const wal = mode?.journal_mode === 'wal'
     // Where there is no WAL (a memory database, some file systems) SQLite itself syncs.
     this.#db.exec(`pragma synchronous = ${wal || this.#options.durability === 'process' ? 'normal' : 'full'}`)
@@ -124,7 +112,7 @@ export class Connection {
       try {
         statement = this.#db.prepare(sql)
       } catch (error) {
-        // A busy database is left to retryWhileBusy, which knows it by SQLite's own error.
+        // A busy database is left to read, which knows it by SQLite's own error.
         throw isBusy(error) ? error : mapError(error, this.path)
       }
       this.#statements.set(sql, statement)
@@ -159,20 +147,21 @@ export class Connection {
 
   /** How far this process's own clock is from the file's. */
   async clock(): Promise<ClockReading> {
-    if (await this.retryWhileBusy(() => needsJudgement(this.#prepare))) {
+    if (await this.read(() => needsJudgement(this.#prepare))) {
       await this.write(true, () => judgeClock(this.#prepare))
     }
-    return await this.retryWhileBusy(() => readClock(this.#prepare))
+    return await this.read(() => readClock(this.#prepare))
   }
 
   /**
    * Runs `body` in a write transaction, with the bodies of others that come meanwhile. `durable`: on the disk before this
-   * resolves; otherwise a power failure may undo it, as it may undo the claims that nobody depends on.
+   * resolves; otherwise a power failure may undo it, as it may undo the claims that nobody depends on. `expected`: records
+   * of another incarnation are refused, and nothing is changed.
    */
-  async write<T>(durable: boolean, body: () => T): Promise<T> {
+  async write<T>(durable: boolean, body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
     const syncs = durable && this.#syncsItself
     if (syncs && this.#wal.isSuspect) await this.#regainTrust()
-    const result = await this.#writes.add(this.#checked(body))
+    const result = await this.#writes.add(this.#checked(body, expected))
     if (syncs) await this.#sync()
     if (durable) this.#requireStored(this.#file?.logChange())
     return result
@@ -182,13 +171,13 @@ export class Connection {
    * A durable write, unless a transaction of this process holds the lock: one that was given to publish, and whose caller
    * may be waiting for this very call. That would wait for itself until the busy timeout.
    */
-  async writeUnlessHeld<T>(body: () => T): Promise<T> {
+  async writeUnlessHeld<T>(body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
     const started = performance.now()
     while (this.#isHeldHere()) {
       if (performance.now() - started > OWN_PATIENCE_MS) throw TransactionError.holdsTheLock(this.path)
       await delay(OWN_PATIENCE_MS / 100)
     }
-    return await this.write(true, body)
+    return await this.write(true, body, expected)
   }
 
   /** A caller's own connection, with a transaction open that has written. */
@@ -200,13 +189,8 @@ export class Connection {
 
   /** The namespace is open: from now on every transaction makes sure that it is still this one. */
   async bind(): Promise<void> {
-    this.#incarnation = await this.retryWhileBusy(() => findIncarnation(this.#prepare))
+    this.#incarnation = await this.read(() => findIncarnation(this.#prepare))
     if (this.#incarnation === undefined) throw goneError(this.path, undefined)
-  }
-
-  /** Runs a verb whose transactions, and looks, rely on the records that it was given: others are refused. */
-  expecting<T>(expected: Expected, verb: () => T): T {
-    return this.#expected.run(expected, verb)
   }
 
   /** Of a caller's own connection, inside the transaction that is open on it. */
@@ -216,25 +200,28 @@ export class Connection {
   }
 
   /** Runs `body` as one reader: the file is locked and unlocked once, not for each statement. */
-  read<T>(body: () => T): T {
-    if (this.#db.isTransaction) return body()
+  readSync<T>(body: (tx: Transaction) => T): T {
+    if (this.#db.isTransaction) return body(this)
     this.guard.assertThere()
     this.#run('begin')
     try {
       this.#requireIncarnation(this.#prepare)
-      return body()
+      return body(this)
     } finally {
       if (this.#db.isTransaction) this.#run('commit')
     }
   }
 
-  /** A look. Of an open namespace it is one reader's, and makes sure that it still is this one. */
-  async retryWhileBusy<T>(step: () => T): Promise<T> {
-    if (this.#incarnation === undefined) return await this.#retry(step)
-    const checked = this.#checked(step)
+  /**
+   * Runs `body` as one reader, again while the database is busy. In an open namespace it makes sure that this still is the
+   * same one.
+   */
+  async read<T>(body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
+    const checked = this.#checked(body, expected)
+    if (this.#incarnation === undefined) return await this.#retry(checked)
     return await this.#retry(() => {
       this.#requireThere(this.#file?.change())
-      return this.read(checked)
+      return this.readSync(checked)
     })
   }
 
@@ -354,13 +341,12 @@ export class Connection {
     this.#touchedAt = performance.now()
   }
 
-  /** Read where the verb is called: several verbs share a transaction. */
-  #checked<T>(body: () => T): () => T {
-    const expected = this.#expected.getStore()
-    if (expected === undefined) return body
+  /** `expected`: the records that the body relies on; of another incarnation they are refused before it runs. */
+  #checked<T>(body: (tx: Transaction) => T, expected: Expected | undefined): () => T {
+    if (expected === undefined) return () => body(this)
     return () => {
       requireRecords(this.#prepare, expected)
-      return body()
+      return body(this)
     }
   }
 
@@ -392,39 +378,4 @@ export class Connection {
   #run(sql: string): void {
     this.prepare(sql).run()
   }
-}
-
-/** The database's folder, and those above whose entries are new with it. */
-function foldersOf(realPath: string, firstMade: string | undefined): string[] {
-  const folders = [dirname(realPath)]
-  if (firstMade === undefined) return folders
-  const last = dirname(realpathSync(firstMade))
-  for (let folder = folders[0] ?? last; folder !== last; ) {
-    folder = dirname(folder)
-    folders.push(folder)
-  }
-  return folders
-}
-
-/** The rows of a statement, as the type its `select` list has. */
-export const rowsOf = <T>(statement: StatementSync, ...values: SqlValue[]): T[] => statement.all(...values) as T[]
-export const rowOf = <T>(statement: StatementSync, ...values: SqlValue[]): T | undefined =>
-  statement.get(...values) as T | undefined
-
-export type SqlValue = string | number | bigint | null | Uint8Array
-
-/** A row that must be there. */
-export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]): T {
-  const row = statement.get(...values)
-  if (row === undefined) throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL})`)
-  return row as T
-}
-
-export function isAtLeast(version: string, oldest: readonly number[]): boolean {
-  const parts = version.split('.').map(Number)
-  for (const [index, least] of oldest.entries()) {
-    const part = parts[index] ?? 0
-    if (part !== least) return part > least
-  }
-  return true
 }

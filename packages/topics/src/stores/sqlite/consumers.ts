@@ -1,7 +1,8 @@
 import type { SparseHistogram } from '../../metrics/histogram.ts'
-import type { ConsumerRecord, GroupActivity } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
-import { type Connection, rowsOf } from './connection.ts'
+import type { ConsumerRecord, GroupActivity } from '../heartbeats.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 const REPORT = `
   insert into tidemark_consumer (
@@ -23,14 +24,14 @@ const FORGET = `
 
 /** To be called inside a write transaction. */
 export function reportConsumers(
-  connection: Connection,
+  tx: Transaction,
   subscriptionId: number,
   { instance, group, consumers }: GroupActivity,
   now: number,
 ): void {
   const names = [...(group === null ? [] : ['']), ...consumers.map(({ consumer }) => consumer)]
-  connection.prepare(FORGET).run(subscriptionId, instance, JSON.stringify(names), now)
-  const report = connection.prepare(REPORT)
+  tx.prepare(FORGET).run(subscriptionId, instance, JSON.stringify(names), now)
+  const report = tx.prepare(REPORT)
   if (group !== null) {
     const { claims, claimConflicts, handler } = group
     report.run(subscriptionId, instance, '', now, now, null, 0, 0, claims, claimConflicts, JSON.stringify(handler))
@@ -56,16 +57,16 @@ type Row = {
   handler: string
 }
 
-export function listConsumers(connection: Connection, topic: TopicRecord): ConsumerRecord[] {
+export function listConsumers(tx: Transaction, topic: TopicRecord): ConsumerRecord[] {
   return rowsOf<Row>(
-    connection.prepare(`
+    tx.prepare(`
       select s.group_name, c.*
       from tidemark_subscription s
       join tidemark_consumer c on c.subscription_id = s.id
       where s.topic_id = ? and c.consumer <> '' and c.reported_at >= ? - s.heartbeat_timeout_ms
       order by s.group_name, c.consumer, c.instance`),
     topic.id,
-    connection.now(),
+    tx.now(),
   ).map(row => ({
     group: row.group_name,
     instance: row.instance,

@@ -1,4 +1,5 @@
-import { type Connection, requiredRow } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { requiredRow } from './rows.ts'
 
 /** Between two looks at the file: short while things happen, longer when nothing does. One look takes about 3 µs. */
 const BUSY_MS = 4

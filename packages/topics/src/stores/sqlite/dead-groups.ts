@@ -1,18 +1,21 @@
 import { InvalidTransitionError } from '../../errors.ts'
-import type { Detection, SubscriptionOfTopic, UnsubscribedTopic } from '../fan-out-store.ts'
-import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { Detection } from '../heartbeats.ts'
+import type { UnsubscribedTopic } from '../inspection.ts'
+import type { SubscriptionOfTopic, SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { wipeBitOf } from './bits.ts'
-import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { SUBSCRIPTION_COLUMNS, type SubscriptionRow, toSubscription } from './subscriptions.ts'
-import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
+import { requiredRow, rowOf, rowsOf } from './rows.ts'
+import { SUBSCRIPTION_COLUMNS, type SubscriptionRow, toSubscription } from './subscription-rows.ts'
+import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type Silent = SubscriptionRow & { topic_id: number; misses: number; last_heartbeat_at: number }
 
 /** Counts a miss for each whole timeout of silence; to be called inside a write transaction. */
-export function detectDead(connection: Connection): Detection {
-  const now = connection.now()
+export function detectDead(tx: Transaction): Detection {
+  const now = tx.now()
   const silent = rowsOf<Silent>(
-    connection.prepare(`
+    tx.prepare(`
       select ${SUBSCRIPTION_COLUMNS}, topic_id, misses + 1 as misses, last_heartbeat_at
       from tidemark_subscription
       where status = 'ACTIVE'
@@ -25,14 +28,12 @@ export function detectDead(connection: Connection): Detection {
   const missed: Detection['missed'][number][] = []
   const dead: Detection['dead'][number][] = []
   for (const row of silent) {
-    const topic = topicOf(connection, row.topic_id)
+    const topic = topicOf(tx, row.topic_id)
     const subscription = toSubscription(row.topic_id, row)
     const isDead = row.misses >= row.dead_after_misses
-    connection
-      .prepare('update tidemark_subscription set misses = ?, missed_at = ? where id = ?')
-      .run(row.misses, now, row.id)
+    tx.prepare('update tidemark_subscription set misses = ?, missed_at = ? where id = ?').run(row.misses, now, row.id)
     if (isDead) {
-      bury(connection, row.id, now)
+      bury(tx, row.id, now)
       dead.push({ topic, subscription: { ...subscription, status: 'DEAD' }, silentMs: now - row.last_heartbeat_at })
     } else {
       missed.push({ topic, subscription, misses: row.misses, of: row.dead_after_misses })
@@ -42,18 +43,19 @@ export function detectDead(connection: Connection): Detection {
 }
 
 /** Its leases run out with it, those without a term too: whoever comes after takes them over as any expired one. */
-function bury(connection: Connection, id: number, now: number): void {
-  connection.prepare("update tidemark_subscription set status = 'DEAD', status_at = ? where id = ?").run(now, id)
-  connection
-    .prepare(`
+function bury(tx: Transaction, id: number, now: number): void {
+  tx.prepare("update tidemark_subscription set status = 'DEAD', status_at = ? where id = ?").run(now, id)
+  tx.prepare(`
       update tidemark_lease set deadline = ?2 - 1
-      where subscription_id = ?1 and done_at is null and expired_at is null and (deadline is null or deadline >= ?2)`)
-    .run(id, now)
+      where subscription_id = ?1 and done_at is null and expired_at is null and (deadline is null or deadline >= ?2)`).run(
+    id,
+    now,
+  )
 }
 
-export function unsubscribedTopics(connection: Connection): UnsubscribedTopic[] {
+export function unsubscribedTopics(tx: Transaction): UnsubscribedTopic[] {
   const topics = rowsOf<{ id: number; name: string; first_id: number; next_id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select t.id, t.name, t.first_id, t.next_id
       from tidemark_topic t
       where json_extract(t.config, '$.semantics') = 'pub-sub' and t.next_id > t.first_id
@@ -64,44 +66,40 @@ export function unsubscribedTopics(connection: Connection): UnsubscribedTopic[] 
   )
   return topics.flatMap(({ id, name, first_id, next_id }) => {
     const oldest = rowOf<{ created_at: number }>(
-      connection.prepare(`select created_at from ${logTable(id)} order by id limit 1`),
+      tx.prepare(`select created_at from ${logTable(id)} order by id limit 1`),
     )
     return oldest ? [{ topic: name, messages: next_id - first_id, oldestAt: oldest.created_at }] : []
   })
 }
 
-export function endedSubscriptions(connection: Connection, olderThanMs: number): SubscriptionOfTopic[] {
+export function endedSubscriptions(tx: Transaction, olderThanMs: number): SubscriptionOfTopic[] {
   const rows = rowsOf<SubscriptionRow & { topic_id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select ${SUBSCRIPTION_COLUMNS}, topic_id
       from tidemark_subscription
       where status in ('DEAD', 'CANCELLED') and status_at <= ?
         and (bit is null or cleared_epoch = epoch)
       order by id`),
-    connection.now() - olderThanMs,
+    tx.now() - olderThanMs,
   )
   return rows.map(row => ({
-    topic: topicOf(connection, row.topic_id),
+    topic: topicOf(tx, row.topic_id),
     subscription: toSubscription(row.topic_id, row),
   }))
 }
 
 /** Its leases and retries go with it. To be called inside a write transaction; again is fine. */
-export function removeSubscription(
-  connection: Connection,
-  topic: TopicRecord,
-  { id, group }: SubscriptionRecord,
-): void {
-  const row = rowOf<{ status: string }>(connection.prepare('select status from tidemark_subscription where id = ?'), id)
+export function removeSubscription(tx: Transaction, topic: TopicRecord, { id, group }: SubscriptionRecord): void {
+  const row = rowOf<{ status: string }>(tx.prepare('select status from tidemark_subscription where id = ?'), id)
   if (row === undefined) return
   if (row.status !== 'DEAD' && row.status !== 'CANCELLED') {
     throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
   }
-  wipeBitOf(connection, id)
+  wipeBitOf(tx, id)
   // All leases are read for it: an index that also knows the ended ones would cost every claim and every settlement.
-  connection.prepare('delete from tidemark_lease where subscription_id = ?').run(id)
-  connection.prepare('delete from tidemark_subscription where id = ?').run(id)
+  tx.prepare('delete from tidemark_lease where subscription_id = ?').run(id)
+  tx.prepare('delete from tidemark_subscription where id = ?').run(id)
 }
 
-const topicOf = (connection: Connection, id: number): TopicRecord =>
-  toRecord(requiredRow<TopicRow>(connection.prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ?`), id))
+const topicOf = (tx: Transaction, id: number): TopicRecord =>
+  toRecord(requiredRow<TopicRow>(tx.prepare(`select ${TOPIC_COLUMNS} from tidemark_topic where id = ?`), id))

@@ -1,44 +1,21 @@
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
-import type { DeadLetter, DeadLetterQuery, FailedAttempt, SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { DeadLetter, DeadLetterQuery, DeadLetters } from '../dead-letters.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { BOUNDED_COLUMNS, type BoundedRow, messageBytes, rowsWithin, toRawMessage } from './bounded-rows.ts'
-import { type Connection, rowOf } from './connection.ts'
-import { logTable } from './topics.ts'
+import type { Connection } from './connection.ts'
+import { discard, redrive, undeliverable } from './redrive.ts'
+import { rowOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
-/** Moves a message out of delivery, with its payload and its history; to be called in the settling transaction. */
-export function buryMessage(
-  connection: Connection,
-  topicId: number,
-  subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
-  {
-    id,
-    attempts,
-    version,
-    history,
-  }: { id: number; attempts: number; version: number; history: readonly FailedAttempt[] },
-): void {
-  const last = history.at(-1)
-  const error = { name: last?.name ?? 'Error', message: last?.message ?? '' }
-  connection
-    .prepare(`
-      insert into tidemark_dead_letter (
-        topic_id, subscription_id, group_name, log_id, salt, message_id, key, type, headers, payload, created_at,
-        attempts, version, error, history, dead_at
-      )
-      select ?, ?, ?, id, salt, message_id, key, type, headers, payload, created_at, ?, ?, ?, ?, ?
-      from ${logTable(topicId)}
-      where id = ?`)
-    .run(
-      topicId,
-      subscription.id,
-      subscription.group,
-      attempts,
-      version,
-      JSON.stringify(error),
-      JSON.stringify(history),
-      connection.now(),
-      id,
-    )
-  connection.prepare('delete from tidemark_retry where subscription_id = ? and id = ?').run(subscription.id, id)
+/** The dead letters of one file. */
+export function sqliteDeadLetters(connection: Connection): DeadLetters {
+  return {
+    list: (topic, query) => connection.read(tx => listDeadLetters(tx, topic, query), { topic }),
+    find: (topic, id, bounds = {}) => connection.read(tx => findDeadLetter(tx, topic, id, bounds), { topic }),
+    redrive: (topic, selection) => connection.write(true, tx => redrive(tx, topic, selection), { topic }),
+    undeliverable: (topic, selection) => connection.read(tx => undeliverable(tx, topic, selection), { topic }),
+    discard: (topic, selection) => connection.write(true, tx => discard(tx, topic, selection), { topic }),
+  }
 }
 
 type Row = BoundedRow & {
@@ -51,26 +28,27 @@ type Row = BoundedRow & {
 }
 
 const COLUMNS = `id, group_name, log_id, attempts, error, history, dead_at, ${BOUNDED_COLUMNS}`
+
 const letterBytes = (row: Row): number => messageBytes(row) + row.history.length
 
-export function listDeadLetters(connection: Connection, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
+export function listDeadLetters(tx: Transaction, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
   const { group, after = 0, limit, maxPayloadBytes = UNBOUNDED } = query
   // An index of its own for each: with one statement for both, all letters of the topic were sorted.
   const ofGroup = group === undefined ? '' : 'and group_name = ?'
-  const statement = connection.prepare(`
+  const statement = tx.prepare(`
     select ${COLUMNS} from tidemark_dead_letter where topic_id = ? ${ofGroup} and id > ? order by id limit ?`)
   const values = [maxPayloadBytes, topic.id, ...(group === undefined ? [] : [group]), after, limit]
   return rowsWithin<Row>(statement, values, query, letterBytes).rows.map(toDeadLetter)
 }
 
 export function findDeadLetter(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   id: number,
   { maxPayloadBytes = UNBOUNDED }: ByteBounds,
 ): DeadLetter | undefined {
   const row = rowOf<Row>(
-    connection.prepare(`select ${COLUMNS} from tidemark_dead_letter where topic_id = ? and id = ?`),
+    tx.prepare(`select ${COLUMNS} from tidemark_dead_letter where topic_id = ? and id = ?`),
     maxPayloadBytes,
     topic.id,
     id,

@@ -1,5 +1,5 @@
-import type { TopicRecord } from '../store.ts'
-import { logTable } from './topics.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { logTable } from './topic-rows.ts'
 
 /** The message of an id, if it is the one with that salt. */
 export const saltedText = ({ id }: TopicRecord): string =>

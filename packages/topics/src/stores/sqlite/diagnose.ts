@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
-import { isAtLeast, OLDEST_SQLITE } from './connection.ts'
 import { integrityProblems } from './integrity.ts'
 import { appliedMigrations, isOfPreRelease, newestVersion } from './migrate.ts'
 import { mapError } from './sqlite-errors.ts'
+import { isAtLeast, OLDEST_SQLITE } from './sqlite-version.ts'
 
 const MB = 1e6
 const LOW_DISK = 1_000 * MB

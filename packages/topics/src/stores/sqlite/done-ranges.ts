@@ -1,6 +1,7 @@
-import { type Connection, requiredRow, rowsOf } from './connection.ts'
-import { trackTable } from './topics.ts'
-import { heldIds } from './tracking.ts'
+import { heldIds } from './held-ids.ts'
+import { requiredRow, rowsOf } from './rows.ts'
+import { trackTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type Group = { readonly id: number; readonly bit: number | null }
 
@@ -23,82 +24,64 @@ const undone = (topicId: number, what: string, limit = ''): string => `
   where ${UNDONE} ${limit}`
 
 /** Messages after `after`, up to `last`, that the group has neither done nor holds. Ids have no gaps. */
-export function countUndone(
-  connection: Connection,
-  topicId: number,
-  group: Group,
-  after: number,
-  last: number,
-): number {
+export function countUndone(tx: Transaction, topicId: number, group: Group, after: number, last: number): number {
   if (after >= last) return 0
-  const held = JSON.stringify(heldIds(connection, group.id, after + 1, last))
-  const count = connection.prepare(undone(topicId, 'count(*) as count'))
+  const held = JSON.stringify(heldIds(tx, group.id, after + 1, last))
+  const count = tx.prepare(undone(topicId, 'count(*) as count'))
   return requiredRow<{ count: number }>(count, group.bit, group.id, after, last, held).count
 }
 
 export function undoneIds(
-  connection: Connection,
+  tx: Transaction,
   topicId: number,
   group: Group,
   { after, last, limit }: { after: number; last: number; limit: number },
 ): number[] {
-  const held = JSON.stringify(heldIds(connection, group.id, after + 1, last))
-  const ids = connection.prepare(undone(topicId, 'm.id', 'order by m.id limit ?6'))
+  const held = JSON.stringify(heldIds(tx, group.id, after + 1, last))
+  const ids = tx.prepare(undone(topicId, 'm.id', 'order by m.id limit ?6'))
   return rowsOf<{ id: number }>(ids, group.bit, group.id, after, last, held, limit).map(({ id }) => id)
 }
 
 /** Notes what the group has done of these ids, as the bitmaps know it. */
-export function noteDone(
-  connection: Connection,
-  topicId: number,
-  { id, bit }: Group,
-  after: number,
-  last: number,
-): void {
-  connection
-    .prepare(`
+export function noteDone(tx: Transaction, topicId: number, { id, bit }: Group, after: number, last: number): void {
+  tx.prepare(`
       insert or ignore into tidemark_done_range (subscription_id, first_id, last_id)
       select ?1, min(id), max(id) from (
         select id, done, row_number() over (order by id) - row_number() over (partition by done order by id) as island
         from (select id, (completed >> ?2) & 1 as done from ${trackTable(topicId)} where id > ?3 and id <= ?4)
       )
       where done
-      group by island`)
-    .run(id, bit, after, last)
+      group by island`).run(id, bit, after, last)
 }
 
 /** Whoever holds them delivers them. */
-export function noteHeld(connection: Connection, { id }: Group, after: number): void {
-  const held = heldIds(connection, id, after + 1, Number.MAX_SAFE_INTEGER)
-  connection
-    .prepare(`
+export function noteHeld(tx: Transaction, { id }: Group, after: number): void {
+  const held = heldIds(tx, id, after + 1, Number.MAX_SAFE_INTEGER)
+  tx.prepare(`
       insert or ignore into tidemark_done_range (subscription_id, first_id, last_id)
       select ?1, min(id), max(id)
       from (select value as id, value - row_number() over (order by value) as island from json_each(?2))
-      group by island`)
-    .run(id, JSON.stringify(held))
+      group by island`).run(id, JSON.stringify(held))
 }
 
 /** What a group that came back had done before goes into its new bits. */
-export function markDone(
-  connection: Connection,
-  topicId: number,
-  { id, bit }: Group,
-  after: number,
-  last: number,
-): void {
-  const [noted] = rowsOf(connection.prepare('select 1 from tidemark_done_range where subscription_id = ? limit 1'), id)
+export function markDone(tx: Transaction, topicId: number, { id, bit }: Group, after: number, last: number): void {
+  const [noted] = rowsOf(tx.prepare('select 1 from tidemark_done_range where subscription_id = ? limit 1'), id)
   if (noted === undefined) return
-  connection
-    .prepare(`
+  tx.prepare(`
       with recursive message(id) as (select ?3 + 1 where ?3 < ?4 union all select id + 1 from message where id < ?4)
       insert into ${trackTable(topicId)} as kept (id, required, completed)
       select m.id, 1 << ?1, 1 << ?1 from message m
       where ${isInDoneRange('?2', 'm.id')} and m.id not in (select value from json_each(?5))
-      on conflict do update set required = required | (1 << ?1), completed = completed | (1 << ?1)`)
-    .run(bit, id, after, last, JSON.stringify(heldIds(connection, id, after + 1, last)))
+      on conflict do update set required = required | (1 << ?1), completed = completed | (1 << ?1)`).run(
+    bit,
+    id,
+    after,
+    last,
+    JSON.stringify(heldIds(tx, id, after + 1, last)),
+  )
 }
 
-export function forgetDone(connection: Connection, subscriptionId: number): void {
-  connection.prepare('delete from tidemark_done_range where subscription_id = ?').run(subscriptionId)
+export function forgetDone(tx: Transaction, subscriptionId: number): void {
+  tx.prepare('delete from tidemark_done_range where subscription_id = ?').run(subscriptionId)
 }

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import type { FailedAttempt, FailureRecord } from '../failure-record.ts'
+import { MOST_NAMED, type TakenMessage, type TakeOver } from '../leases.ts'
 import { pieceAt, pieceCount } from '../pieces.ts'
-import {
-  type FailedAttempt,
-  type FailureRecord,
-  MOST_NAMED,
-  type SubscriptionRecord,
-  type TakenMessage,
-  type TakeOver,
-  type TopicRecord,
-} from '../store.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { type Bitmap, hasBit } from './bitmap.ts'
 import { completeIds, type Place } from './bits.ts'
-import { type Connection, requiredRow, rowOf, rowsOf } from './connection.ts'
-import { buryMessage } from './dead-letters.ts'
-import { logTable } from './topics.ts'
+import { buryMessage } from './bury-message.ts'
+import { requiredRow, rowOf, rowsOf } from './rows.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 export type LiveLease = {
   token: string
@@ -34,29 +30,29 @@ type End = { readonly now: number; readonly dueAt: number; readonly error: Failu
  * maxAttempts it becomes a dead letter. The lease stays, to tell a late settlement that it is late.
  */
 export function endLease(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: Pick<SubscriptionRecord, 'id' | 'group'>,
   lease: LiveLease,
   { now, dueAt, error: { name, message } }: End,
 ): { taken: TakeOver; dead: number } {
-  connection.prepare('update tidemark_lease set expired_at = ? where token = ?').run(now, lease.token)
-  const unsettled = unsettledOf(connection, lease)
+  tx.prepare('update tidemark_lease set expired_at = ? where token = ?').run(now, lease.token)
+  const unsettled = unsettledOf(tx, lease)
   const failed = unsettled.map(each => ({
     ...each,
     history: [...each.history, { attempt: each.attempts, at: now, name, message }],
   }))
   const { maxAttempts } = topic.config
   const dead = failed.filter(({ attempts }) => attempts >= maxAttempts)
-  for (const each of dead) buryMessage(connection, topic.id, subscription, each)
+  for (const each of dead) buryMessage(tx, topic.id, subscription, each)
   completeIds(
-    connection,
-    placeOf(connection, subscription),
+    tx,
+    placeOf(tx, subscription),
     dead.map(({ id }) => id),
   )
   const taken = failed.filter(({ attempts }) => attempts < maxAttempts)
   const pieces = piecesOf(taken, maxAttempts)
-  const suspect = connection.prepare(`
+  const suspect = tx.prepare(`
     insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, piece, history)
     values (?, ?, ?, ?, ?, 1, ?, ?)
     on conflict do update set
@@ -64,15 +60,15 @@ export function endLease(
   for (const [index, { id, attempts, version, history }] of taken.entries()) {
     suspect.run(subscription.id, id, attempts, version, dueAt, pieces[index] ?? null, JSON.stringify(history))
   }
-  const messages = named(connection, topic, taken.slice(0, MOST_NAMED))
+  const messages = named(tx, topic, taken.slice(0, MOST_NAMED))
   return { taken: { token: lease.token, consumer: lease.consumer, count: taken.length, messages }, dead: dead.length }
 }
 
 /** The messages of a live lease that nobody has settled, in the order of their slots. */
-export function unsettledOf(connection: Connection, { token, kind, first_id, size, settled }: LiveLease): Unsettled[] {
+export function unsettledOf(tx: Transaction, { token, kind, first_id, size, settled }: LiveLease): Unsettled[] {
   if (kind === 'retry') {
     return rowsOf<Omit<Unsettled, 'history'> & { history: string }>(
-      connection.prepare('select id, attempts, version, history from tidemark_retry where token = ? order by slot'),
+      tx.prepare('select id, attempts, version, history from tidemark_retry where token = ? order by slot'),
       token,
     ).map(row => ({ ...row, history: JSON.parse(row.history) as FailedAttempt[] }))
   }
@@ -99,16 +95,16 @@ function piecesOf(taken: readonly Unsettled[], maxAttempts: number): (string | n
 
 /** For people: the messages with what their messageIds are made of. */
 export function named<T extends { readonly id: number; readonly version: number }>(
-  connection: Connection,
+  tx: Transaction,
   { id: topicId }: TopicRecord,
   messages: readonly T[],
 ): TakenMessage[] {
-  const given = connection.prepare(`select salt, message_id from ${logTable(topicId)} where id = ?`)
+  const given = tx.prepare(`select salt, message_id from ${logTable(topicId)} where id = ?`)
   return messages.map(({ id, version }) => {
     const row = rowOf<{ salt: number; message_id: string | null }>(given, id)
     return { id, salt: row?.salt ?? null, messageId: row?.message_id ?? null, version }
   })
 }
 
-const placeOf = (connection: Connection, { id }: Pick<SubscriptionRecord, 'id'>): Place =>
-  requiredRow<Place>(connection.prepare('select topic_id, bit from tidemark_subscription where id = ?'), id)
+const placeOf = (tx: Transaction, { id }: Pick<SubscriptionRecord, 'id'>): Place =>
+  requiredRow<Place>(tx.prepare('select topic_id, bit from tidemark_subscription where id = ?'), id)

@@ -1,47 +1,47 @@
-import type { TopicFacts } from '../fan-out-store.ts'
-import type { GroupDescription, TopicRecord } from '../store.ts'
+import type { GroupDescription, TopicFacts } from '../inspection.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { bitInconsistencies } from './bit-inconsistencies.ts'
-import { type Connection, requiredRow, rowsOf } from './connection.ts'
 import { describeGroups } from './group-rows.ts'
-import { boundsOf, createdAt, firstIdSince, waitingSince } from './log.ts'
-import { logTable } from './topics.ts'
+import { boundsOf, createdAt, firstIdSince, waitingSince } from './log-rows.ts'
+import { requiredRow, rowsOf } from './rows.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
-export function topicFacts(connection: Connection, topic: TopicRecord): TopicFacts {
-  const { first_id, next_id } = boundsOf(connection, topic)
-  const groups = describeGroups(connection, { topicId: topic.id, most: 1 }, connection.now())
+export function topicFacts(tx: Transaction, topic: TopicRecord): TopicFacts {
+  const { first_id, next_id } = boundsOf(tx, topic)
+  const groups = describeGroups(tx, { topicId: topic.id, most: 1 }, tx.now())
   const unprocessed = groups
     .filter(({ description }) => isLive(description))
     .flatMap(({ description, lowestHeld }) => {
-      const heldAt = lowestHeld === undefined ? null : waitingSince(connection, topic.id, lowestHeld)
+      const heldAt = lowestHeld === undefined ? null : waitingSince(tx, topic.id, lowestHeld)
       return [description.oldestWaitingAt, heldAt].filter(at => at !== null)
     })
   return {
-    createdAt: connection.asOfNow(madeAt(connection, topic)),
-    oldestAt: createdAt(connection, topic.id, first_id) ?? null,
-    newestAt: createdAt(connection, topic.id, next_id - 1) ?? null,
+    createdAt: tx.asOfNow(madeAt(tx, topic)),
+    oldestAt: createdAt(tx, topic.id, first_id) ?? null,
+    newestAt: createdAt(tx, topic.id, next_id - 1) ?? null,
     retained: next_id - first_id,
     oldestUnprocessedAt: unprocessed.length === 0 ? null : Math.min(...unprocessed),
     removable: removable(
-      connection,
+      tx,
       topic,
       groups.map(({ description }) => description),
     ),
-    inconsistencies: inconsistencies(connection, topic),
+    inconsistencies: inconsistencies(tx, topic),
   }
 }
 
-const madeAt = (connection: Connection, topic: TopicRecord): number =>
-  requiredRow<{ at: number }>(connection.prepare('select created_at as at from tidemark_topic where id = ?'), topic.id)
-    .at
+const madeAt = (tx: Transaction, topic: TopicRecord): number =>
+  requiredRow<{ at: number }>(tx.prepare('select created_at as at from tidemark_topic where id = ?'), topic.id).at
 
 /** By the clock and the watermarks. What the bitmaps of a reference topic still hold back is not looked at. */
-export function removable(connection: Connection, topic: TopicRecord, groups: readonly GroupDescription[]): number {
+export function removable(tx: Transaction, topic: TopicRecord, groups: readonly GroupDescription[]): number {
   const live = groups.filter(isLive)
   const { semantics, retentionMs, zeroSubscriptionRetentionMs } = topic.config
   const keepMs = live.length === 0 ? zeroSubscriptionRetentionMs : retentionMs
   if (keepMs === null || (live.length === 0 && semantics === 'queue')) return 0
-  const bounds = boundsOf(connection, topic)
-  const young = firstIdSince(connection, topic, bounds, connection.ago(keepMs))
+  const bounds = boundsOf(tx, topic)
+  const young = firstIdSince(tx, topic, bounds, tx.ago(keepMs))
   const needed = live.map(({ watermark }) => Number(watermark) + 1)
   return Math.max(0, Math.min(young, ...needed) - bounds.first_id)
 }
@@ -49,10 +49,10 @@ export function removable(connection: Connection, topic: TopicRecord, groups: re
 const isLive = ({ status }: GroupDescription): boolean => status === 'ACTIVE' || status === 'PAUSED'
 
 /** What must never be. Each look is an index's. */
-function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
-  const { first_id, next_id } = boundsOf(connection, topic)
+function inconsistencies(tx: Transaction, topic: TopicRecord): string[] {
+  const { first_id, next_id } = boundsOf(tx, topic)
   const { low, high } = requiredRow<{ low: number | null; high: number | null }>(
-    connection.prepare(
+    tx.prepare(
       `select (select min(id) from ${logTable(topic.id)}) as low, (select max(id) from ${logTable(topic.id)}) as high`,
     ),
   )
@@ -61,13 +61,13 @@ function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
     found.push(`the log has messages ${low} to ${high}, and should have ${first_id} to ${next_id - 1}`)
   }
   const ahead = rowsOf<{ name: string }>(
-    connection.prepare('select group_name as name from tidemark_subscription where topic_id = ? and cursor >= ?'),
+    tx.prepare('select group_name as name from tidemark_subscription where topic_id = ? and cursor >= ?'),
     topic.id,
     next_id,
   )
   for (const { name } of ahead) found.push(`group '${name}' has a cursor beyond the last message`)
   const retries = rowsOf<{ name: string; id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select name, highest as id from (
         select s.group_name as name, (select max(r.id) from tidemark_retry r where r.subscription_id = s.id) as highest
         from tidemark_subscription s
@@ -80,7 +80,7 @@ function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
   for (const { name, id } of retries)
     found.push(`group '${name}' has a retry of message ${id}, which was never published`)
   const held = rowsOf<{ name: string; id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select s.group_name as name, r.id
       -- what is in flight, not all that waits to be tried again
       from tidemark_retry r indexed by tidemark_retry_leased
@@ -91,5 +91,5 @@ function inconsistencies(connection: Connection, topic: TopicRecord): string[] {
     topic.id,
   )
   for (const { name, id } of held) found.push(`message ${id} of group '${name}' is held by a lease that has ended`)
-  return [...found, ...bitInconsistencies(connection, topic)]
+  return [...found, ...bitInconsistencies(tx, topic)]
 }

@@ -1,10 +1,11 @@
 import { type SummedActivity, sumActivity } from '../group-activity.ts'
+import type { GroupDescription } from '../inspection.ts'
 import { ratePerSecond } from '../rate.ts'
-import type { GroupDescription } from '../store.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import { type Bitmap, countBits } from './bitmap.ts'
-import { type Connection, rowsOf } from './connection.ts'
-import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './subscriptions.ts'
+import { rowsOf } from './rows.ts'
+import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './subscription-rows.ts'
+import type { Transaction } from './transaction.ts'
 import { waitingFor } from './waiting.ts'
 import { firstUnsettled } from './watermark.ts'
 
@@ -85,16 +86,16 @@ const ACTIVITY = `
  * A handful of statements, however many groups there are: positions, leases, retries, backfills and what consumers have
  * told. Of the log, one row a group, and what a backfill brings next.
  */
-export function describeGroups(connection: Connection, { topicId, most }: Wanted, now: number): DescribedGroup[] {
-  const groups = rowsOf<GroupRow>(connection.prepare(GROUPS), topicId, most, now)
-  const leases = bySubscription(rowsOf<LeaseRow>(connection.prepare(LEASES), topicId))
-  const backfills = bySubscription(rowsOf<BackfillRow>(connection.prepare(BACKFILLS), topicId))
-  const activity = bySubscription(rowsOf<ActivityRow>(connection.prepare(ACTIVITY), topicId, now))
+export function describeGroups(tx: Transaction, { topicId, most }: Wanted, now: number): DescribedGroup[] {
+  const groups = rowsOf<GroupRow>(tx.prepare(GROUPS), topicId, most, now)
+  const leases = bySubscription(rowsOf<LeaseRow>(tx.prepare(LEASES), topicId))
+  const backfills = bySubscription(rowsOf<BackfillRow>(tx.prepare(BACKFILLS), topicId))
+  const activity = bySubscription(rowsOf<ActivityRow>(tx.prepare(ACTIVITY), topicId, now))
   return groups.map(group => {
     const held = leases.get(group.id) ?? []
     const [backfill] = backfills.get(group.id) ?? []
     const reported = activityOf(activity.get(group.id) ?? [])
-    return describe(connection, group, { held, backfill, reported }, now)
+    return describe(tx, group, { held, backfill, reported }, now)
   })
 }
 
@@ -104,13 +105,8 @@ type Parts = {
   readonly reported: SummedActivity
 }
 
-function describe(
-  connection: Connection,
-  group: GroupRow,
-  { held, backfill, reported }: Parts,
-  now: number,
-): DescribedGroup {
-  const waiting = waitingFor(connection, { ...group, topicId: group.topic_id }, group, backfill)
+function describe(tx: Transaction, group: GroupRow, { held, backfill, reported }: Parts, now: number): DescribedGroup {
+  const waiting = waitingFor(tx, { ...group, topicId: group.topic_id }, group, backfill)
   const pages = held.filter(({ kind }) => kind === 'page').map(firstUnsettled)
   const lowestHeld = lowest([group.lowest_retry ?? undefined, ...pages])
   const isBackfilling =

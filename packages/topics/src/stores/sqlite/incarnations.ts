@@ -1,10 +1,8 @@
-import type { StatementSync } from 'node:sqlite'
 import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '../../errors.ts'
-import type { Expected } from '../store.ts'
-import { rowOf } from './connection.ts'
+import type { Expected } from '../expected.ts'
+import { rowOf } from './rows.ts'
 import { isBusy } from './sqlite-errors.ts'
-
-type Prepare = (sql: string) => StatementSync
+import type { Prepare } from './transaction.ts'
 
 /** undefined where there is no such namespace now. */
 export function findIncarnation(prepare: Prepare): number | undefined {

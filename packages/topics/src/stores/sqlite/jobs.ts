@@ -1,5 +1,17 @@
-import type { JobLock, JobRecord } from '../fan-out-store.ts'
-import { type Connection, rowsOf } from './connection.ts'
+import type { JobLock, JobRecord, Jobs } from '../jobs.ts'
+import type { Connection } from './connection.ts'
+import { rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
+
+/** The job locks of one file. */
+export function sqliteJobs(connection: Connection): Jobs {
+  return {
+    lock: (name, lock) => connection.write(false, tx => lockJob(tx, name, lock)),
+    renew: (name, lock) => connection.write(false, tx => renewJob(tx, name, lock)),
+    unlock: (name, token, result) => connection.write(false, tx => unlockJob(tx, name, token, result)),
+    list: () => connection.read(listJobs),
+  }
+}
 
 type JobRow = {
   name: string
@@ -13,9 +25,9 @@ type JobRow = {
   took_ms: number | null
 }
 
-export function lockJob(connection: Connection, name: string, { token, ttlMs, everyMs }: JobLock): boolean {
-  const now = connection.now()
-  const { changes } = connection
+export function lockJob(tx: Transaction, name: string, { token, ttlMs, everyMs }: JobLock): boolean {
+  const now = tx.now()
+  const { changes } = tx
     .prepare(`
       insert into tidemark_job (name, token, locked_until, started_at) values (?1, ?2, ?3 + ?4, ?3)
       on conflict (name) do update
@@ -25,28 +37,26 @@ export function lockJob(connection: Connection, name: string, { token, ttlMs, ev
   return changes === 1
 }
 
-export function renewJob(connection: Connection, name: string, { token, ttlMs }: JobLock): boolean {
-  const { changes } = connection
+export function renewJob(tx: Transaction, name: string, { token, ttlMs }: JobLock): boolean {
+  const { changes } = tx
     .prepare('update tidemark_job set locked_until = ? where name = ? and token = ?')
-    .run(connection.now() + ttlMs, name, token)
+    .run(tx.now() + ttlMs, name, token)
   return changes === 1
 }
 
-export function unlockJob(connection: Connection, name: string, token: string, result: unknown): void {
-  connection
-    .prepare(`
+export function unlockJob(tx: Transaction, name: string, token: string, result: unknown): void {
+  tx.prepare(`
       update tidemark_job
       set token = null, locked_until = null, finished_at = ?1, runs = runs + 1, result = ?2, took_ms = ?1 - started_at,
         succeeded_at = case
           when json_extract(?2, '$.error') is null and coalesce(json_extract(?2, '$.failed'), 0) = 0 then ?1
           else succeeded_at end
-      where name = ?3 and token = ?4`)
-    .run(connection.now(), JSON.stringify(result ?? null), name, token)
+      where name = ?3 and token = ?4`).run(tx.now(), JSON.stringify(result ?? null), name, token)
 }
 
-export function listJobs(connection: Connection): JobRecord[] {
-  const now = connection.now()
-  return rowsOf<JobRow>(connection.prepare('select * from tidemark_job order by name')).map(row => ({
+export function listJobs(tx: Transaction): JobRecord[] {
+  const now = tx.now()
+  return rowsOf<JobRow>(tx.prepare('select * from tidemark_job order by name')).map(row => ({
     name: row.name,
     running: row.token !== null && (row.locked_until ?? 0) >= now,
     startedAt: row.started_at,

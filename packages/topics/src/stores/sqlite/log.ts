@@ -1,171 +1,74 @@
-import type { StatementSync } from 'node:sqlite'
-import { isSameRow, type RawMessage } from '../../raw-message.ts'
-import type { RowCache } from '../../row-cache.ts'
-import { type Connection, requiredRow, rowOf } from './connection.ts'
-import { logTable } from './topics.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RawMessage } from '../../raw-message.ts'
+import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
+import { UNBOUNDED } from '../byte-bounds.ts'
+import type { BrowsePage, BrowseQuery, Log } from '../log.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { toRawMessage } from './bounded-rows.ts'
+import { find, rangeOf, readMatching, tail } from './browse.ts'
+import { inCallersTransaction } from './caller-transaction.ts'
+import { hasRemovable, NOTHING, removeSome } from './clean-up.ts'
+import type { Connection } from './connection.ts'
+import { insertMessages } from './publish.ts'
+import type { Transaction } from './transaction.ts'
 
-type LogRow = [createdAt: number, salt: number, payload: string | Uint8Array, extras?: string | null, id?: number]
-type Extras = [key: string | null, type: string | null, headers: string | null, messageId: string | null]
-
-// What few messages have travels in one column: a column less is a tenth of the time to read a page.
-const PLAIN_COLUMNS = 'created_at, salt, payload'
-const COLUMNS = `
-  ${PLAIN_COLUMNS},
-  case when coalesce(key, type, headers, message_id) is not null then json_array(key, type, headers, message_id) end`
-
-/**
- * The messages from `first` to `last`, in order; from the cache where it has them all. `lastExtraId`: those above are
- * known to have a payload and nothing else. To be called as one reader: what is checked is what is read.
- */
-export function readRange(
-  connection: Connection,
-  topicId: number,
-  { first, last, lastExtraId = last }: { first: number; last: number; lastExtraId?: number },
-  cache?: RowCache,
-): RawMessage[] {
-  if (cache && !isStillThere(connection, topicId, cache.newest)) cache.clear()
-  const cached = cache?.range(first, last)
-  if (cached) return cached
-  const rows =
-    first > lastExtraId ? readPlainPage(connection, topicId, first, last) : readPage(connection, topicId, first, last)
-  return cache ? rows.map(row => cache.put(row)) : rows
-}
-
-/**
- * A file that was restored under this process gives ids out again. But ids follow the commits: where the log has the newest
- * row that was cached, as it was read, it also has all that were cached before it.
- */
-function isStillThere(connection: Connection, topicId: number, newest: RawMessage | undefined): boolean {
-  if (newest === undefined) return true
-  const row = readOne(connection, topicId, newest.id)
-  return row !== undefined && isSameRow(row, newest)
-}
-
-/**
- * Messages that have a payload and nothing else. Every column costs, and those of one publish stand side by side with one
- * time and one salt: of a page of one or two publishes only the payloads are read.
- */
-function readPlainPage(connection: Connection, topicId: number, first: number, last: number): RawMessage[] {
-  const [start, end] = [stampOf(connection, topicId, first), stampOf(connection, topicId, last)]
-  const turn = start && end && turnOf(connection, topicId, { first, last, start, end })
-  if (start === undefined || end === undefined || turn === undefined)
-    return readPage(connection, topicId, first, last, PLAIN_COLUMNS)
-  const where = `from ${logTable(topicId)} where id between ? and ? order by id`
-  const rows = arrays(connection.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[2]][]
-  if (rows.length !== last - first + 1) return readPage(connection, topicId, first, last, PLAIN_COLUMNS)
-  return rows.map((row, index) => {
-    const id = first + index
-    const { createdAt, salt } = id < turn ? start : end
-    return new PlainMessage(id, createdAt, salt, row[0])
-  })
-}
-
-/** What all messages of one publish have. */
-type Stamp = { readonly createdAt: number; readonly salt: number }
-
-const stampOf = (connection: Connection, topicId: number, id: number): Stamp | undefined =>
-  rowOf<Stamp>(connection.prepare(`select created_at as createdAt, salt from ${logTable(topicId)} where id = ?`), id)
-
-type Page = { readonly first: number; readonly last: number; readonly start: Stamp; readonly end: Stamp }
-
-/** The first id of the publish that the page ends with; undefined where there is another between the two. */
-function turnOf(connection: Connection, topicId: number, { first, last, start, end }: Page): number | undefined {
-  if (start.salt === end.salt) return first
-  let low = first + 1
-  let high = last
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (stampOf(connection, topicId, middle)?.salt === start.salt) low = middle + 1
-    else high = middle
-  }
-  return stampOf(connection, topicId, low)?.salt === end.salt ? low : undefined
-}
-
-/** Nearly every message: what it has not is told by its class, and takes no room in a page of them. */
-class PlainMessage implements RawMessage {
-  declare readonly key: null
-  declare readonly type: null
-  declare readonly headers: null
-  declare readonly messageId: null
-  decoded: RawMessage['decoded']
-  readonly id: number
-  readonly createdAt: number
-  readonly salt: number
-  readonly payload: string | Uint8Array
-
-  constructor(id: number, createdAt: number, salt: number, payload: string | Uint8Array) {
-    this.id = id
-    this.createdAt = createdAt
-    this.salt = salt
-    this.payload = payload
-    this.decoded = undefined
+/** The logs of one file. */
+export function sqliteLog(connection: Connection): Log {
+  return {
+    publish: async (topic, messages, tx) => {
+      if (tx !== undefined) {
+        return inCallersTransaction(connection, tx, prepare => insertMessages(prepare, topic, messages))
+      }
+      return await connection.write(true, tx => insertMessages(sql => tx.prepare(sql), topic, messages))
+    },
+    probe: () => connection.write(true, probe),
+    find: (topic, messageId) => connection.read(tx => find(tx, topic, messageId), { topic }),
+    browse: (topic, query) => browse(connection, topic, query),
+    tail: (topic, place, limit, bounds = {}) => connection.read(tx => tail(tx, topic, place, limit, bounds), { topic }),
+    cleanUp: async (topic, batchSize) => {
+      // Looks without writing first, so that a topic with nothing to remove costs no write.
+      const found = await connection.read(tx => hasRemovable(tx, topic, batchSize), { topic })
+      if (!found) return NOTHING
+      // Lost to a power failure, it is simply done again.
+      return await connection.write(false, tx => removeSome(tx, topic, batchSize), { topic })
+    },
   }
 }
 
-Object.assign(PlainMessage.prototype, { key: null, type: null, headers: null, messageId: null })
-
-export const createdAt = (connection: Connection, topicId: number, id: number): number | undefined =>
-  rowOf<{ created_at: number }>(connection.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)
-    ?.created_at
-
-/** Since when the message has been there, by the clock as it is now; null where it is not there. */
-export function waitingSince(connection: Connection, topicId: number, id: number): number | null {
-  const at = createdAt(connection, topicId, id)
-  return at === undefined ? null : connection.asOfNow(at)
+/** What a publish waits for: the one writer's turn, a changed page of the topics, and the sync. */
+function probe(tx: Transaction): void {
+  tx.prepare('update tidemark_topic set next_id = next_id where id = (select min(id) from tidemark_topic)').run()
 }
 
-/** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
-function readPage(
-  connection: Connection,
-  topicId: number,
-  first: number,
-  last: number,
-  columns = COLUMNS,
-): RawMessage[] {
-  const where = `from ${logTable(topicId)} where id between ? and ? order by id`
-  const rows = arrays(connection.prepare(`select ${columns} ${where}`)).all(first, last) as unknown as LogRow[]
-  if (rows.length === last - first + 1) return rows.map((row, index) => toMessage(row, first + index))
-  const withIds = arrays(connection.prepare(`select ${COLUMNS}, id ${where}`)).all(first, last) as unknown as LogRow[]
-  return withIds.map(row => toMessage(row, row[4] ?? first))
-}
-
-export function readOne(connection: Connection, topicId: number, id: number): RawMessage | undefined {
-  return readPage(connection, topicId, id, id)[0]
-}
-
-/** Ids from the first that is kept to the next that will be given. */
-export type Bounds = { first_id: number; next_id: number }
-
-export const boundsOf = (connection: Connection, topic: { readonly id: number }): Bounds =>
-  requiredRow<Bounds>(connection.prepare('select first_id, next_id from tidemark_topic where id = ?'), topic.id)
-
-/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
-export function firstIdSince(
-  connection: Connection,
-  topic: { readonly id: number },
-  bounds: Bounds,
-  timestamp: number,
-): number {
-  const createdAt = connection.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
-  let low = bounds.first_id
-  let high = bounds.next_id
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const row = rowOf<{ created_at: number }>(createdAt, middle)
-    if (row !== undefined && row.created_at >= timestamp) high = middle
-    else low = middle + 1
+/** Reads by id, in steps; key and type are compared row by row. */
+async function browse(connection: Connection, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+  const { newestFirst, limit, maxBytes = UNBOUNDED } = query
+  const messages: RawMessage[] = []
+  let bytes = 0
+  let isCut = false
+  let left = await connection.read(tx => rangeOf(tx, topic, query), { topic })
+  for (
+    let read = 0;
+    read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
+    read += BROWSE_STEP
+  ) {
+    if (read > 0) await nextTurn()
+    const step = newestFirst
+      ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
+      : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
+    const room = limit - messages.length
+    const within = { maxBytes: maxBytes - bytes, taken: messages.length }
+    const found = await connection.read(tx => readMatching(tx, topic, query, step, room, within), { topic })
+    messages.push(...found.rows.map(toRawMessage))
+    bytes += found.bytes
+    isCut = found.isCut
+    const last = found.rows.length === room || isCut ? found.rows.at(-1)?.id : undefined
+    // Not even the first of this step: it is where the next page begins.
+    if (isCut && last === undefined) break
+    left = newestFirst
+      ? { low: left.low, high: (last ?? step.low) - 1 }
+      : { low: (last ?? step.high) + 1, high: left.high }
   }
-  return low
-}
-
-/** Rows as arrays are read about twice as fast as rows as objects. */
-function arrays(statement: StatementSync): StatementSync {
-  statement.setReturnArrays(true)
-  return statement
-}
-
-function toMessage([createdAt, salt, payload, extras]: LogRow, id: number): RawMessage {
-  if (extras === null || extras === undefined) return new PlainMessage(id, createdAt, salt, payload)
-  const [key, type, headers, messageId] = JSON.parse(extras) as Extras
-  return { id, createdAt, salt, key, type, headers, messageId, payload }
+  const isDone = left.high < left.low
+  return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
 }

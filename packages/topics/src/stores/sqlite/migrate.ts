@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
-import { type Connection, rowsOf } from './connection.ts'
-import { createLogText } from './topics.ts'
+import { createLogText } from './configure-topic.ts'
+import type { Connection } from './connection.ts'
+import { rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 const FOLDER = new URL('./schema/', import.meta.url)
 
@@ -83,14 +85,14 @@ function readMigrations(): Migration[] {
 }
 
 /** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */
-export function dropTables(connection: Connection): void {
+export function dropTables(tx: Transaction): void {
   // The newest first: a table can't be emptied for the drop once the one it refers to is gone.
   const made = rowsOf<{ type: string; name: string }>(
-    connection.prepare(`
+    tx.prepare(`
       select type, name from sqlite_schema
       where type in ('table', 'view') and name like 'tidemark\\_%' escape '\\'
       order by rowid desc`),
   )
-  connection.exec('pragma defer_foreign_keys = on')
-  for (const { type, name } of made) connection.exec(`drop ${type} "${name}"`)
+  tx.exec('pragma defer_foreign_keys = on')
+  for (const { type, name } of made) tx.exec(`drop ${type} "${name}"`)
 }

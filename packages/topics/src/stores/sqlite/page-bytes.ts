@@ -1,5 +1,6 @@
-import { type Connection, rowOf, rowsOf } from './connection.ts'
-import { logTable } from './topics.ts'
+import { rowOf, rowsOf } from './rows.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Of the payloads of one claim: a page of messages of many megabytes each would take more memory than there is. */
 const MOST_BYTES = 64 * 1024 ** 2
@@ -9,12 +10,12 @@ export const LARGE_BYTES = 16 * 1024
 
 /** The last id up to which the payloads from `first` on fit into a page; the first always does. */
 export function lastFitting(
-  connection: Connection,
+  tx: Transaction,
   topicId: number,
   { first, last, maxBytes = MOST_BYTES }: { first: number; last: number; maxBytes?: number | undefined },
 ): number {
   const measured = rowOf<{ last: number | null }>(
-    connection.prepare(`
+    tx.prepare(`
       select max(id) as last
       from (
         select id, sum(octet_length(payload)) over (order by id) as total
@@ -30,15 +31,10 @@ export function lastFitting(
 }
 
 /** How many of the messages fit, from the first on. Those that are gone take no room. */
-export function countFitting(
-  connection: Connection,
-  topicId: number,
-  ids: readonly number[],
-  maxBytes = MOST_BYTES,
-): number {
+export function countFitting(tx: Transaction, topicId: number, ids: readonly number[], maxBytes = MOST_BYTES): number {
   const sizes = new Map(
     rowsOf<{ id: number; size: number }>(
-      connection.prepare(`
+      tx.prepare(`
         select l.id, octet_length(l.payload) as size
         from json_each(?) j
         join ${logTable(topicId)} l on l.id = j.value`),

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 const ONLY_OWNER = { folder: 0o700, file: 0o600 } as const
@@ -27,3 +27,15 @@ function endOfLinks(path: string): string {
 }
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+
+/** The database's folder, and those above whose entries are new with it. */
+export function foldersOf(realPath: string, firstMade: string | undefined): string[] {
+  const folders = [dirname(realPath)]
+  if (firstMade === undefined) return folders
+  const last = dirname(realpathSync(firstMade))
+  for (let folder = folders[0] ?? last; folder !== last; ) {
+    folder = dirname(folder)
+    folders.push(folder)
+  }
+  return folders
+}

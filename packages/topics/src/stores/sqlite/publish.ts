@@ -1,17 +1,16 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { NoSubscriptionsError, TopicNotFoundError, TransactionError } from '../../errors.ts'
+import { NoSubscriptionsError, TopicNotFoundError } from '../../errors.ts'
 import { parseMessageId } from '../../message-id.ts'
 import { checkSize, isPlain } from '../../payload/outgoing.ts'
 import { random52 } from '../../random-bits.ts'
-import type { OutgoingMessage, PublishedMessage, TopicRecord } from '../store.ts'
+import type { OutgoingMessage, PublishedMessage } from '../log.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { requireBits } from './bits.ts'
 import { agoBy, nowBy } from './clock.ts'
-import { rowOf, type SqlValue } from './connection.ts'
 import { rememberedText, saltedText } from './dedupe.ts'
 import { LARGE_BYTES } from './page-bytes.ts'
-import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
-
-export type Prepare = (sql: string) => StatementSync
+import { rowOf, type SqlValue } from './rows.ts'
+import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topic-rows.ts'
+import type { Prepare } from './transaction.ts'
 
 /** Dedupe rows to remove with each publish that adds some: twice what it adds, so the table can only shrink to its window. */
 const PRUNE_FACTOR = 2
@@ -194,33 +193,4 @@ function prune(prepare: Prepare, topic: TopicRecord, oldest: number, limit: numb
     where topic_id = ?1 and message_id in (
       select message_id from tidemark_dedupe where topic_id = ?1 and created_at < ?2 order by created_at limit ?3
     )`).run(topic.id, oldest, limit)
-}
-
-const statementsOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
-
-/** The caller's own connection, checked: the same file, with a transaction open. */
-export function prepareOn(tx: unknown, realPath: string): { readonly db: DatabaseSync; readonly prepare: Prepare } {
-  if (!(tx instanceof DatabaseSync)) {
-    throw new TransactionError(
-      'On SQLite, tx must be a DatabaseSync of node:sqlite with a transaction open on the same file',
-    )
-  }
-  if (!tx.isOpen || !tx.isTransaction) {
-    throw new TransactionError(
-      "The DatabaseSync given as tx has no transaction open. Call exec('begin immediate') on it first",
-    )
-  }
-  if (realPath === ':memory:' || tx.location() !== realPath) {
-    throw new TransactionError(
-      `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${realPath}`,
-    )
-  }
-  const statements = statementsOf.get(tx) ?? new Map<string, StatementSync>()
-  statementsOf.set(tx, statements)
-  const prepare: Prepare = sql => {
-    const statement = statements.get(sql) ?? tx.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
-  return { db: tx, prepare }
 }

@@ -1,12 +1,13 @@
-import { type Connection, requiredRow, rowOf } from './connection.ts'
+import { requiredRow, rowOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
-export function readReceiptKey(connection: Connection): Uint8Array {
+export function readReceiptKey(tx: Transaction): Uint8Array {
   const { receipt_key } = requiredRow<{ receipt_key: Uint8Array }>(
-    connection.prepare('select receipt_key from tidemark_namespace'),
+    tx.prepare('select receipt_key from tidemark_namespace'),
   )
   return receipt_key
 }
 
-export function leaseSize(connection: Connection, token: string): number | undefined {
-  return rowOf<{ size: number }>(connection.prepare('select size from tidemark_lease where token = ?'), token)?.size
+export function leaseSize(tx: Transaction, token: string): number | undefined {
+  return rowOf<{ size: number }>(tx.prepare('select size from tidemark_lease where token = ?'), token)?.size
 }

@@ -1,7 +1,8 @@
-import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../fan-out-store.ts'
-import type { TopicRecord } from '../store.ts'
-import { type Connection, requiredRow, rowOf, rowsOf, type SqlValue } from './connection.ts'
-import { logTable } from './topics.ts'
+import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { requiredRow, rowOf, rowsOf, type SqlValue } from './rows.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type Letter = {
   id: number
@@ -16,10 +17,10 @@ type Letter = {
  * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
  * counted. So is one whose group is not live, since nothing would hold its message back. Inside a write transaction.
  */
-export function redrive(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): RedrivenPage {
+export function redrive(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): RedrivenPage {
   const { where, values } = matching(topic, selection)
   const letters = rowsOf<Letter>(
-    connection.prepare(`
+    tx.prepare(`
       select d.id, d.log_id, d.version, d.history, s.id as subscription_id, s.bit
       from tidemark_dead_letter d
       join tidemark_subscription s on s.topic_id = d.topic_id and s.group_name = d.group_name
@@ -29,19 +30,15 @@ export function redrive(connection: Connection, topic: TopicRecord, selection: D
     ...values,
     selection.limit,
   )
-  for (const letter of letters) bringBack(connection, topic, letter)
+  for (const letter of letters) bringBack(tx, topic, letter)
   const isLast = letters.length < selection.limit
   return { redriven: letters.length, last: isLast ? null : (letters.at(-1)?.id ?? null) }
 }
 
-export function undeliverable(
-  connection: Connection,
-  topic: TopicRecord,
-  selection: DeadLetterSelection,
-): Undeliverable {
+export function undeliverable(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): Undeliverable {
   const { where, values } = matching(topic, selection)
   return requiredRow<Undeliverable>(
-    connection.prepare(`
+    tx.prepare(`
       select count(*) filter (where s.id is not null and not ${isKept(topic)}) as gone,
         count(*) filter (where s.id is null) as orphaned
       from tidemark_dead_letter d
@@ -56,32 +53,29 @@ export function undeliverable(
 const isKept = (topic: TopicRecord): string =>
   `exists (select 1 from ${logTable(topic.id)} l where l.id = d.log_id and l.salt = d.salt)`
 
-function bringBack(connection: Connection, topic: TopicRecord, letter: Letter): void {
+function bringBack(tx: Transaction, topic: TopicRecord, letter: Letter): void {
   // One that is in delivery already, after a reset, is so once.
-  connection
-    .prepare(`
+  tx.prepare(`
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
       values (?, ?, 0, ?, ?, 0, ?)
-      on conflict do nothing`)
-    .run(letter.subscription_id, letter.log_id, letter.version, connection.now(), letter.history)
-  if (letter.bit !== null && hasTracking(connection, topic)) {
-    connection
-      .prepare(`update tidemark_track_${topic.id} set completed = completed & ~(1 << ?) where id = ?`)
-      .run(letter.bit, letter.log_id)
+      on conflict do nothing`).run(letter.subscription_id, letter.log_id, letter.version, tx.now(), letter.history)
+  if (letter.bit !== null && hasTracking(tx, topic)) {
+    tx.prepare(`update tidemark_track_${topic.id} set completed = completed & ~(1 << ?) where id = ?`).run(
+      letter.bit,
+      letter.log_id,
+    )
   }
-  connection.prepare('delete from tidemark_dead_letter where id = ?').run(letter.id)
+  tx.prepare('delete from tidemark_dead_letter where id = ?').run(letter.id)
 }
 
-const hasTracking = (connection: Connection, topic: TopicRecord): boolean =>
-  rowOf(
-    connection.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"),
-    `tidemark_track_${topic.id}`,
-  ) !== undefined
+const hasTracking = (tx: Transaction, topic: TopicRecord): boolean =>
+  rowOf(tx.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), `tidemark_track_${topic.id}`) !==
+  undefined
 
 /** Inside a write transaction. */
-export function discard(connection: Connection, topic: TopicRecord, selection: DeadLetterSelection): number {
+export function discard(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): number {
   const { where, values } = matching(topic, selection)
-  const { changes } = connection
+  const { changes } = tx
     .prepare(`
       delete from tidemark_dead_letter
       where id in (select d.id from tidemark_dead_letter d where ${where} order by d.id limit ?)`)

@@ -5,7 +5,7 @@ import { integrityProblems } from './integrity.ts'
 /** A restored file is a whole one: there is only its integrity to look at, and indexes to be built anew. */
 export async function repair(connection: Connection): Promise<RepairReport> {
   const look = (): Promise<string[]> =>
-    connection.retryWhileBusy(() => integrityProblems(sql => connection.prepare(sql), 'integrity_check'))
+    connection.read(tx => integrityProblems(sql => tx.prepare(sql), 'integrity_check'))
   const location = connection.path
   const problems = await look()
   if (problems.length === 0) return { location, problems, changes: [], mended: true }

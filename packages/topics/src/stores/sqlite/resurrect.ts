@@ -1,11 +1,14 @@
 import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import { InvalidTransitionError, SubscriptionGoneError } from '../../errors.ts'
-import type { BackfillPlan, Resurrected, Resurrection } from '../fan-out-store.ts'
-import type { SubscriptionRecord, SubscriptionStatus, TopicRecord } from '../store.ts'
-import { beginBackfill } from './backfills.ts'
+import type { BackfillPlan } from '../backfills.ts'
+import type { Resurrected, SubscriptionRecord, SubscriptionStatus } from '../subscription-record.ts'
+import type { Resurrection } from '../subscriptions.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { beginBackfill } from './begin-backfill.ts'
 import { takeBit, unrequire } from './bits.ts'
-import { type Connection, requiredRow, rowOf } from './connection.ts'
 import { countLost, openBackfill, tellLost } from './loss.ts'
+import { requiredRow, rowOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 import { forceAdvance } from './zombies.ts'
 
 type Place = {
@@ -20,53 +23,47 @@ type Place = {
   backfill_limit: number | null
 }
 
-export async function resurrectDead(
-  connection: Connection,
+export function resurrectDead(
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   resurrection: Resurrection,
-): Promise<Resurrected> {
+): Resurrected {
   const { id, group } = subscription
-  return await connection.writeUnlessHeld(() => {
-    const row = rowOf<{ status: SubscriptionStatus; epoch: number }>(
-      connection.prepare('select status, epoch from tidemark_subscription where id = ?'),
-      id,
-    )
-    if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
-    if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
-    if (resurrection.mode === 'continue') return resurrect(connection, id, resurrection)
-    requireBit(connection, placeOf(connection, id), id)
-    // Before it is live: what its cleared bits no longer say is counted otherwise.
-    const skipped = forceAdvance(connection, topic, subscription)
-    activate(connection, id)
-    return { epoch: row.epoch + 1, skipped, lost: tellLost(connection, id), backfill: false }
-  })
+  const row = rowOf<{ status: SubscriptionStatus; epoch: number }>(
+    tx.prepare('select status, epoch from tidemark_subscription where id = ?'),
+    id,
+  )
+  if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
+  if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
+  if (resurrection.mode === 'continue') return resurrect(tx, id, resurrection)
+  requireBit(tx, placeOf(tx, id), id)
+  // Before it is live: what its cleared bits no longer say is counted otherwise.
+  const skipped = forceAdvance(tx, topic, subscription)
+  activate(tx, id)
+  return { epoch: row.epoch + 1, skipped, lost: tellLost(tx, id), backfill: false }
 }
 
 /**
  * DEAD → ACTIVE, to be called inside a write transaction on one that is DEAD. The group goes on where it stopped, but for
  * what is beyond its limit: that is lost to it, and counted so.
  */
-export function resurrect(
-  connection: Connection,
-  id: number,
-  { limit, plan }: Partial<Resurrection> = {},
-): Resurrected {
-  const place = placeOf(connection, id)
-  const isTracked = requireBit(connection, place, id)
+export function resurrect(tx: Transaction, id: number, { limit, plan }: Partial<Resurrection> = {}): Resurrected {
+  const place = placeOf(tx, id)
+  const isTracked = requireBit(tx, place, id)
   const bound = limit ?? place.backfill_limit
-  activate(connection, id)
+  activate(tx, id)
   const skipped = isTracked
-    ? bringBack(connection, id, place, { ...(plan ?? DEFAULT_BACKFILL), maxMessages: bound })
-    : passOver(connection, id, place, bound)
-  if (skipped > 0) countLost(connection, id, skipped)
-  const backfill = isTracked && openBackfill(connection, id) !== undefined
-  return { epoch: place.epoch + 1, skipped, lost: tellLost(connection, id), backfill }
+    ? bringBack(tx, id, place, { ...(plan ?? DEFAULT_BACKFILL), maxMessages: bound })
+    : passOver(tx, id, place, bound)
+  if (skipped > 0) countLost(tx, id, skipped)
+  const backfill = isTracked && openBackfill(tx, id) !== undefined
+  return { epoch: place.epoch + 1, skipped, lost: tellLost(tx, id), backfill }
 }
 
-const placeOf = (connection: Connection, id: number): Place =>
+const placeOf = (tx: Transaction, id: number): Place =>
   requiredRow<Place>(
-    connection.prepare(`
+    tx.prepare(`
       select s.epoch, s.cursor, s.bit, s.backfill_limit, s.topic_id, t.name, t.first_id, t.next_id,
         t.config ->> '$.tracking' as tracking
       from tidemark_subscription s
@@ -76,37 +73,37 @@ const placeOf = (connection: Connection, id: number): Place =>
   )
 
 /** One whose bit was taken away while it was dead gets another, before anything is changed. False: it needs none. */
-function requireBit(connection: Connection, place: Place, id: number): boolean {
+function requireBit(tx: Transaction, place: Place, id: number): boolean {
   if (place.tracking !== 'reference') return false
-  if (place.bit === null) takeBit(connection, place, id)
+  if (place.bit === null) takeBit(tx, place, id)
   return true
 }
 
-function activate(connection: Connection, id: number): void {
-  connection
-    .prepare(`
+function activate(tx: Transaction, id: number): void {
+  tx.prepare(`
       update tidemark_subscription
       set status = 'ACTIVE', status_at = ?2, epoch = epoch + 1, misses = 0, missed_at = null, last_heartbeat_at = ?2,
         live_id = (select next_id - 1 from tidemark_topic t where t.id = topic_id)
-      where id = ?1`)
-    .run(id, connection.now())
+      where id = ?1`).run(id, tx.now())
 }
 
 /** By offset: the cursor stays, or is raised so far that no more than `bound` messages wait. */
-function passOver(connection: Connection, id: number, place: Place, bound: number | null): number {
+function passOver(tx: Transaction, id: number, place: Place, bound: number | null): number {
   const cursor = Math.max(place.cursor, place.first_id - 1)
   const skipped = bound === null ? 0 : Math.max(0, place.next_id - 1 - cursor - bound)
   if (skipped > 0) {
-    connection
-      .prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?')
-      .run(cursor + skipped, connection.now(), id)
+    tx.prepare('update tidemark_subscription set cursor = ?, moved_at = ? where id = ?').run(
+      cursor + skipped,
+      tx.now(),
+      id,
+    )
   }
   return skipped
 }
 
 /** By reference: what it missed is brought by a backfill; what the limit leaves out is no longer required of it. */
-function bringBack(connection: Connection, id: number, place: Place, plan: BackfillPlan): number {
-  const skipped = beginBackfill(connection, id, { lowerId: place.cursor, plan, again: false })
-  if (skipped > 0) unrequire(connection, place, place.next_id - 1 - (plan.maxMessages ?? 0))
+function bringBack(tx: Transaction, id: number, place: Place, plan: BackfillPlan): number {
+  const skipped = beginBackfill(tx, id, { lowerId: place.cursor, plan, again: false })
+  if (skipped > 0) unrequire(tx, place, place.next_id - 1 - (plan.maxMessages ?? 0))
   return skipped
 }

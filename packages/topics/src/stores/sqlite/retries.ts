@@ -1,5 +1,6 @@
-import type { ClaimRequest, Suspects } from '../store.ts'
-import { type Connection, rowOf, rowsOf } from './connection.ts'
+import type { ClaimRequest, Suspects } from '../leases.ts'
+import { rowOf, rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 /** As the claim would have it. */
 export type RetryRow = { id: number; attempts: number; version: number }
@@ -12,20 +13,20 @@ const NOTHING: Chosen = { rows: [], suspects: 'none', waiting: 'none' }
  * What of the retries that are due a claim takes: suspects on their last attempt, where it has nothing else in hand; all
  * that failed by themselves, together; then one piece of an expired lease.
  */
-export function chooseRetries(connection: Connection, request: ClaimRequest, now: number): Chosen {
-  if (!hasDue(connection, request, now)) return NOTHING
+export function chooseRetries(tx: Transaction, request: ClaimRequest, now: number): Chosen {
+  if (!hasDue(tx, request, now)) return NOTHING
   const { maxAttempts } = request.topic.config
-  const [piece] = dueRows<RetryRow & { piece: string }>(connection, request, IN_PIECES, now, 1)
+  const [piece] = dueRows<RetryRow & { piece: string }>(tx, request, IN_PIECES, now, 1)
   // Its piece is from a time when it had more attempts.
   const isLast = piece !== undefined && piece.attempts >= maxAttempts
-  const alone = isLast ? [piece] : dueRows(connection, request, ALONE, now, 1)
+  const alone = isLast ? [piece] : dueRows(tx, request, ALONE, now, 1)
   if (alone.length > 0 && request.suspects === 'alone') return { ...NOTHING, rows: alone, suspects: 'alone' }
 
   const mayShare = piece !== undefined && !isLast
   const waiting = alone.length > 0 ? 'alone' : mayShare && request.suspects === 'none' ? 'shared' : 'none'
-  const failed = dueRows(connection, request, FAILED, now, request.limit)
+  const failed = dueRows(tx, request, FAILED, now, request.limit)
   if (failed.length > 0 || !mayShare || request.suspects === 'none') return { rows: failed, suspects: 'none', waiting }
-  return { rows: rowsOfPiece(connection, request, piece.piece, now), suspects: 'shared', waiting }
+  return { rows: rowsOfPiece(tx, request, piece.piece, now), suspects: 'shared', waiting }
 }
 
 // Left to choose, SQLite reads all of a group's retries, or all suspects to find those that are alone.
@@ -34,29 +35,25 @@ const IN_PIECES = { index: 'tidemark_retry_suspect', which: 'piece is not null' 
 const ALONE = { index: 'tidemark_retry_alone', which: 'suspect = 1 and piece is null' }
 
 /** One statement says for nearly every claim that there are none. */
-function hasDue(connection: Connection, { subscription }: ClaimRequest, now: number): boolean {
+function hasDue(tx: Transaction, { subscription }: ClaimRequest, now: number): boolean {
   const isDue = (suspect: number): string => `
     exists (
       select 1 from tidemark_retry indexed by tidemark_retry_due
       where subscription_id = ?1 and suspect = ${suspect} and token is null and due_at <= ?2
     )`
-  const row = rowOf<{ due: number }>(
-    connection.prepare(`select ${isDue(0)} or ${isDue(1)} as due`),
-    subscription.id,
-    now,
-  )
+  const row = rowOf<{ due: number }>(tx.prepare(`select ${isDue(0)} or ${isDue(1)} as due`), subscription.id, now)
   return row?.due === 1
 }
 
 function dueRows<T = RetryRow>(
-  connection: Connection,
+  tx: Transaction,
   { subscription }: ClaimRequest,
   { index, which }: typeof FAILED,
   now: number,
   limit: number,
 ): T[] {
   return rowsOf<T>(
-    connection.prepare(`
+    tx.prepare(`
       select id, attempts + 1 as attempts, version + 1 as version, piece
       from tidemark_retry indexed by ${index}
       where subscription_id = ? and ${which} and token is null and due_at <= ?
@@ -68,14 +65,9 @@ function dueRows<T = RetryRow>(
   )
 }
 
-function rowsOfPiece(
-  connection: Connection,
-  { subscription, limit }: ClaimRequest,
-  piece: string,
-  now: number,
-): RetryRow[] {
+function rowsOfPiece(tx: Transaction, { subscription, limit }: ClaimRequest, piece: string, now: number): RetryRow[] {
   return rowsOf<RetryRow>(
-    connection.prepare(`
+    tx.prepare(`
       select id, attempts + 1 as attempts, version + 1 as version
       from tidemark_retry indexed by tidemark_retry_piece
       where piece = ? and subscription_id = ? and token is null and due_at <= ?
@@ -89,9 +81,9 @@ function rowsOfPiece(
 }
 
 /** When the group's next retry is due or its next lease runs out, of what this claim may take at all. */
-export function nextDueAt(connection: Connection, { subscription, suspects, sweep }: ClaimRequest): number | null {
+export function nextDueAt(tx: Transaction, { subscription, suspects, sweep }: ClaimRequest): number | null {
   const row = rowOf<{ due: number | null }>(
-    connection.prepare(`
+    tx.prepare(`
       select min(due) as due from (
         select min(due_at) as due from tidemark_retry where subscription_id = ?1 and suspect = 0 and token is null
         union all

@@ -1,8 +1,10 @@
-import type { FailedAttempt, Settlement, SettleResult } from '../store.ts'
+import type { FailedAttempt } from '../failure-record.ts'
+import type { Settlement, SettleResult } from '../leases.ts'
 import { type Bitmap, countBits, emptyBitmap, hasBit, setBit } from './bitmap.ts'
 import { completeIds, completeRange } from './bits.ts'
-import { type Connection, requiredRow, rowOf } from './connection.ts'
-import { buryMessage } from './dead-letters.ts'
+import { buryMessage } from './bury-message.ts'
+import { requiredRow, rowOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type LeaseRow = {
   subscription_id: number
@@ -20,10 +22,10 @@ type LeaseRow = {
 type Held = { id: number; attempts: number; version: number; history: FailedAttempt[] }
 
 /** To be called inside a durable transaction. */
-export function settleLease(connection: Connection, settlement: Settlement): SettleResult {
+export function settleLease(tx: Transaction, settlement: Settlement): SettleResult {
   const { token, acks, nacks, releases } = settlement
   const lease = rowOf<LeaseRow>(
-    connection.prepare(`
+    tx.prepare(`
       select l.subscription_id, l.kind, l.first_id, l.size, l.settled, l.done_at, l.expired_at, s.topic_id, s.bit
       from tidemark_lease l
       join tidemark_subscription s on s.id = l.subscription_id
@@ -33,8 +35,8 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
   if (lease === undefined || lease.expired_at !== null) return staleResult(lease, settlement)
   if (lease.done_at !== null) return { stale: [], deadLettered: [], finished: true }
   if (acks === 'all' && lease.kind === 'page') {
-    completePage(connection, lease)
-    close(connection, token)
+    completePage(tx, lease)
+    close(tx, token)
     return { stale: [], deadLettered: [], finished: true }
   }
 
@@ -49,55 +51,55 @@ export function settleLease(connection: Connection, settlement: Settlement): Set
   const completed: number[] = []
   for (const slot of acks === 'all' ? everySlot(lease) : acks) {
     if (!take(slot)) continue
-    if (lease.bit !== null) completed.push(idOfSlot(connection, lease, token, slot))
-    if (lease.kind === 'retry') deleteRetry(connection, token, slot)
+    if (lease.bit !== null) completed.push(idOfSlot(tx, lease, token, slot))
+    if (lease.kind === 'retry') deleteRetry(tx, token, slot)
   }
   for (const { slot, delayMs, error } of nacks) {
     if (!take(slot)) continue
-    const held = heldMessage(connection, lease, token, slot)
-    const history = [...held.history, { attempt: held.attempts, at: connection.now(), ...error }]
+    const held = heldMessage(tx, lease, token, slot)
+    const history = [...held.history, { attempt: held.attempts, at: tx.now(), ...error }]
     if (held.attempts >= settlement.maxAttempts) {
-      bury(connection, lease, { ...held, history })
+      bury(tx, lease, { ...held, history })
       deadLettered.push(slot)
       completed.push(held.id)
     } else {
-      putBack(connection, lease, { ...held, history }, connection.now() + delayMs)
+      putBack(tx, lease, { ...held, history }, tx.now() + delayMs)
     }
   }
   for (const slot of releases) {
     if (!take(slot)) continue
-    const held = heldMessage(connection, lease, token, slot)
-    putBack(connection, lease, { ...held, attempts: held.attempts - 1 }, connection.now())
+    const held = heldMessage(tx, lease, token, slot)
+    putBack(tx, lease, { ...held, attempts: held.attempts - 1 }, tx.now())
   }
-  completeIds(connection, lease, completed)
+  completeIds(tx, lease, completed)
   const finished = countBits(settled) === lease.size
-  if (finished) close(connection, token)
-  else connection.prepare('update tidemark_lease set settled = ? where token = ?').run(settled, token)
+  if (finished) close(tx, token)
+  else tx.prepare('update tidemark_lease set settled = ? where token = ?').run(settled, token)
   return { stale: [], deadLettered, finished }
 }
 
 /** What was not settled before: a nack of an earlier settlement stays one. */
-function completePage(connection: Connection, lease: LeaseRow): void {
+function completePage(tx: Transaction, lease: LeaseRow): void {
   const { first_id, size, settled } = lease
-  if (settled === null) completeRange(connection, lease, first_id, first_id + size - 1)
+  if (settled === null) completeRange(tx, lease, first_id, first_id + size - 1)
   else {
     const open = everySlot(lease).filter(slot => !hasBit(settled, slot))
     completeIds(
-      connection,
+      tx,
       lease,
       open.map(slot => first_id + slot),
     )
   }
 }
 
-function idOfSlot(connection: Connection, lease: LeaseRow, token: string, slot: number): number {
-  return lease.kind === 'page' ? lease.first_id + slot : heldMessage(connection, lease, token, slot).id
+function idOfSlot(tx: Transaction, lease: LeaseRow, token: string, slot: number): number {
+  return lease.kind === 'page' ? lease.first_id + slot : heldMessage(tx, lease, token, slot).id
 }
 
-export function extendLease(connection: Connection, token: string, ms: number): boolean {
-  const { changes } = connection
+export function extendLease(tx: Transaction, token: string, ms: number): boolean {
+  const { changes } = tx
     .prepare('update tidemark_lease set deadline = ? where token = ? and done_at is null and expired_at is null')
-    .run(connection.now() + ms, token)
+    .run(tx.now() + ms, token)
   return changes === 1
 }
 
@@ -110,29 +112,26 @@ function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases 
 
 const everySlot = ({ size }: { size: number }): number[] => Array.from({ length: size }, (_, slot) => slot)
 
-function close(connection: Connection, token: string): void {
-  connection
-    .prepare('update tidemark_lease set done_at = ?, settled = null where token = ?')
-    .run(connection.now(), token)
+function close(tx: Transaction, token: string): void {
+  tx.prepare('update tidemark_lease set done_at = ?, settled = null where token = ?').run(tx.now(), token)
 }
 
-function deleteRetry(connection: Connection, token: string, slot: number): void {
-  connection.prepare('delete from tidemark_retry where token = ? and slot = ?').run(token, slot)
+function deleteRetry(tx: Transaction, token: string, slot: number): void {
+  tx.prepare('delete from tidemark_retry where token = ? and slot = ?').run(token, slot)
 }
 
-function heldMessage(connection: Connection, lease: LeaseRow, token: string, slot: number): Held {
+function heldMessage(tx: Transaction, lease: LeaseRow, token: string, slot: number): Held {
   if (lease.kind === 'page') return { id: lease.first_id + slot, attempts: 1, version: 1, history: [] }
   const row = requiredRow<Omit<Held, 'history'> & { history: string }>(
-    connection.prepare('select id, attempts, version, history from tidemark_retry where token = ? and slot = ?'),
+    tx.prepare('select id, attempts, version, history from tidemark_retry where token = ? and slot = ?'),
     token,
     slot,
   )
   return { ...row, history: JSON.parse(row.history) as FailedAttempt[] }
 }
 
-function putBack(connection: Connection, lease: LeaseRow, held: Held, dueAt: number): void {
-  connection
-    .prepare(`
+function putBack(tx: Transaction, lease: LeaseRow, held: Held, dueAt: number): void {
+  tx.prepare(`
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
       values (?, ?, ?, ?, ?, 0, ?)
       on conflict do update set
@@ -140,14 +139,20 @@ function putBack(connection: Connection, lease: LeaseRow, held: Held, dueAt: num
         -- given back untried, it is as suspect as before
         suspect = suspect and excluded.attempts < attempts,
         piece = case when excluded.attempts < attempts then piece end,
-        token = null, slot = null`)
-    .run(lease.subscription_id, held.id, held.attempts, held.version, dueAt, JSON.stringify(held.history))
+        token = null, slot = null`).run(
+    lease.subscription_id,
+    held.id,
+    held.attempts,
+    held.version,
+    dueAt,
+    JSON.stringify(held.history),
+  )
 }
 
-function bury(connection: Connection, lease: LeaseRow, held: Held): void {
+function bury(tx: Transaction, lease: LeaseRow, held: Held): void {
   const { topic_id, group_name } = requiredRow<{ topic_id: number; group_name: string }>(
-    connection.prepare('select topic_id, group_name from tidemark_subscription where id = ?'),
+    tx.prepare('select topic_id, group_name from tidemark_subscription where id = ?'),
     lease.subscription_id,
   )
-  buryMessage(connection, topic_id, { id: lease.subscription_id, group: group_name }, held)
+  buryMessage(tx, topic_id, { id: lease.subscription_id, group: group_name }, held)
 }

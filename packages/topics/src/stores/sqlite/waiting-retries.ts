@@ -1,8 +1,9 @@
-import type { RetryQuery, RetryRecord } from '../fan-out-store.ts'
-import type { SubscriptionRecord, TopicRecord } from '../store.ts'
+import type { RetryQuery, RetryRecord } from '../leases.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
 import { rowsWithin } from './bounded-rows.ts'
-import type { Connection } from './connection.ts'
-import { logTable } from './topics.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 type Row = {
   id: number
@@ -21,12 +22,12 @@ const retryBytes = ({ history, key }: Row): number => history.length + (key?.len
 
 /** By the primary key, from `after` on: what is passed over is in flight. */
 export function listRetries(
-  connection: Connection,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   query: RetryQuery,
 ): RetryRecord[] {
-  const statement = connection.prepare(`
+  const statement = tx.prepare(`
     select r.id, r.attempts, r.due_at, r.suspect, r.history, l.salt, l.key, l.type, l.message_id, l.created_at
     from tidemark_retry r
     left join ${logTable(topic.id)} l on l.id = r.id

@@ -1,9 +1,10 @@
+import { WANTED } from './backfill-batch.ts'
 import type { BackfillRow } from './backfill-record.ts'
-import { WANTED } from './backfills.ts'
-import { type Connection, rowsOf } from './connection.ts'
-import { waitingSince } from './log.ts'
-import { logTable, trackTable } from './topics.ts'
-import { heldIds } from './tracking.ts'
+import { heldIds } from './held-ids.ts'
+import { waitingSince } from './log-rows.ts'
+import { rowsOf } from './rows.ts'
+import { logTable, trackTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Of what a backfill has yet to bring, so many ids are looked at one by one; the rest is told by the ids. */
 const EXACT_BACKFILL = 1_000
@@ -26,7 +27,7 @@ export type Waiting = { readonly count: number; readonly oldestAt: number | null
 
 /** Of the live stream, and of what a backfill has yet to bring. */
 export function waitingFor(
-  connection: Connection,
+  tx: Transaction,
   bounds: LogBounds,
   group: WaitingGroup,
   backfill: BackfillRow | undefined,
@@ -34,17 +35,17 @@ export function waitingFor(
   const cursor = Math.max(group.cursor, bounds.first_id - 1)
   const live = {
     count: bounds.next_id - 1 - cursor,
-    oldestAt: waitingSince(connection, bounds.topicId, cursor + 1),
+    oldestAt: waitingSince(tx, bounds.topicId, cursor + 1),
   }
   const { bit } = group
   if (group.backfilling === 0 || bit === null || backfill === undefined) return live
-  const ahead = backfillAhead(connection, bounds, { ...group, bit }, backfill)
+  const ahead = backfillAhead(tx, bounds, { ...group, bit }, backfill)
   return { count: live.count + ahead.count, oldestAt: ahead.oldestAt ?? live.oldestAt }
 }
 
 /** Beyond what is looked at one by one: what was gone through brings no more than was marked, what was not may bring all. */
 function backfillAhead(
-  connection: Connection,
+  tx: Transaction,
   bounds: LogBounds,
   group: WaitingGroup & { bit: number },
   backfill: BackfillRow,
@@ -54,27 +55,27 @@ function backfillAhead(
   const last = status === 'RUNNING' ? upper_id : checkpoint_id
   const upTo = Math.min(last, low + EXACT_BACKFILL)
   if (low >= last) return { count: 0, oldestAt: null }
-  const held = new Set(heldIds(connection, group.id, low + 1, upTo))
-  const marked = markedIds(connection, bounds, group, low, Math.min(upTo, checkpoint_id))
-  const unmarked = wantedIds(connection, bounds, group, backfill, Math.max(low, checkpoint_id), upTo)
+  const held = new Set(heldIds(tx, group.id, low + 1, upTo))
+  const marked = markedIds(tx, bounds, group, low, Math.min(upTo, checkpoint_id))
+  const unmarked = wantedIds(tx, bounds, group, backfill, Math.max(low, checkpoint_id), upTo)
   const counted = [...marked, ...unmarked].filter(id => !held.has(id))
   const markedBeyond = Math.min(Math.max(0, checkpoint_id - upTo), Math.max(0, processed - marked.length))
   const unmarkedBeyond = last - Math.max(upTo, Math.min(checkpoint_id, last))
   const count = counted.length + markedBeyond + unmarkedBeyond
   const [first = count > 0 ? upTo + 1 : undefined] = counted
-  return { count, oldestAt: first === undefined ? null : waitingSince(connection, bounds.topicId, first) }
+  return { count, oldestAt: first === undefined ? null : waitingSince(tx, bounds.topicId, first) }
 }
 
 /** Ids that have the group's bit, and wait to be claimed. */
 function markedIds(
-  connection: Connection,
+  tx: Transaction,
   { topicId }: LogBounds,
   { bit }: { bit: number },
   low: number,
   upTo: number,
 ): number[] {
   return rowsOf<{ id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select id from ${trackTable(topicId)}
       where id > ?2 and id <= ?3 and required & ~completed & (1 << ?1) <> 0
       order by id`),
@@ -86,7 +87,7 @@ function markedIds(
 
 /** Ids that the backfill has yet to come to, and will make the group's. */
 function wantedIds(
-  connection: Connection,
+  tx: Transaction,
   { topicId, fill_next_id }: LogBounds,
   { bit }: { bit: number },
   { scope, settings, subscription_id }: BackfillRow,
@@ -95,7 +96,7 @@ function wantedIds(
 ): number[] {
   const { again } = JSON.parse(settings) as { again: boolean }
   return rowsOf<{ id: number }>(
-    connection.prepare(`
+    tx.prepare(`
       select l.id
       from ${logTable(topicId)} l
       left join ${trackTable(topicId)} t on t.id = l.id

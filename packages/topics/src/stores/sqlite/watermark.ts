@@ -1,5 +1,6 @@
 import { type Bitmap, hasBit } from './bitmap.ts'
-import { type Connection, requiredRow, rowsOf } from './connection.ts'
+import { requiredRow, rowsOf } from './rows.ts'
+import type { Transaction } from './transaction.ts'
 
 export type Positioned = { readonly id: number; readonly cursor: number }
 export type LivePage = { token: string; first_id: number; size: number; settled: Bitmap | null }
@@ -8,9 +9,9 @@ export type LivePage = { token: string; first_id: number; size: number; settled:
  * The id up to which a group needs nothing any more. What it has not claimed, what it holds, what it will try again and
  * what a backfill has yet to bring are all above. It never goes back.
  */
-export function watermarkOf(connection: Connection, { id, cursor }: Positioned): number {
+export function watermarkOf(tx: Transaction, { id, cursor }: Positioned): number {
   const { lowest } = requiredRow<{ lowest: number | null }>(
-    connection.prepare(`
+    tx.prepare(`
       select min(needed) as lowest from (
         select min(id) as needed from tidemark_retry where subscription_id = ?1
         union all
@@ -19,13 +20,13 @@ export function watermarkOf(connection: Connection, { id, cursor }: Positioned):
       )`),
     id,
   )
-  const held = livePages(connection, id).map(firstUnsettled)
+  const held = livePages(tx, id).map(firstUnsettled)
   return Math.min(cursor + 1, lowest ?? Number.MAX_SAFE_INTEGER, ...held) - 1
 }
 
-export function livePages(connection: Connection, subscriptionId: number): LivePage[] {
+export function livePages(tx: Transaction, subscriptionId: number): LivePage[] {
   return rowsOf<LivePage>(
-    connection.prepare(`
+    tx.prepare(`
       select token, first_id, size, settled from tidemark_lease
       where subscription_id = ? and kind = 'page' and done_at is null and expired_at is null`),
     subscriptionId,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark, TopicOptions } from 'tidemark'
 import { until } from '../../../../../testing/until.ts'
-import type { SubscriptionRecord } from '../../../src/stores/store.ts'
+import type { SubscriptionRecord } from '../../../src/stores/subscription-record.ts'
 import { type Cleaner, cleanerOf, DAY } from '../cleaning.ts'
 import { consume, groupOf, range, receive } from '../consuming.ts'
 import { SECLUDED_STORES, type TestDatabase, type TestStore } from '../stores.ts'
@@ -82,13 +82,13 @@ for (const store of SECLUDED_STORES) {
         await tm.publishBatch('events', range(1, 30))
         await consume(tm.reader('events', { group: 'quick' }), 30)
         await cleaner.age('events', 8 * DAY)
-        assert.deepEqual(await cleaner.store.zombies(), [], 'they have only just moved')
+        assert.deepEqual(await cleaner.store.subscriptions.zombies(), [], 'they have only just moved')
         await silentFor(database, 8 * DAY)
         await database.execute({
           sqlite: `update tidemark_subscription set status_at = status_at + ${8 * DAY} where group_name = 'resumed'`,
           postgres: `update tidemark.subscription set status_at = clock_timestamp() where group_name = 'resumed'`,
         })
-        const zombies = await cleaner.store.zombies()
+        const zombies = await cleaner.store.subscriptions.zombies()
         assert.deepEqual(
           zombies.map(({ topic, subscription, waiting }) => [topic.name, subscription.group, waiting]),
           [['events', 'stuck', 30]],
@@ -109,7 +109,7 @@ for (const store of SECLUDED_STORES) {
         await cleaner.age('events', 8 * DAY)
         await silentFor(database, 8 * DAY)
         await tm.publish('events', 31)
-        assert.deepEqual(await cleaner.store.zombies(), [])
+        assert.deepEqual(await cleaner.store.subscriptions.zombies(), [])
       },
     )
 
@@ -125,7 +125,7 @@ for (const store of SECLUDED_STORES) {
         postgres: "update tidemark.retry set due_at = timestamptz '2000-01-01'",
       })
       assert.deepEqual(
-        (await cleaner.store.zombies()).map(({ waiting }) => waiting),
+        (await cleaner.store.subscriptions.zombies()).map(({ waiting }) => waiting),
         [1],
       )
     })
@@ -141,7 +141,7 @@ for (const store of SECLUDED_STORES) {
         await (await receive(reader)).nack('later', { delay: '1h' })
         await consume(reader, 5)
         const [topic, subscription] = [await cleaner.topic('events'), await subscriptionOf(cleaner, 'events', 'g')]
-        assert.equal(await cleaner.store.forceAdvance(topic, subscription), 25)
+        assert.equal(await cleaner.store.subscriptions.forceAdvance(topic, subscription), 25)
         assert.equal(await cleaner.lost('events', 'g'), 25)
         await assert.rejects(held.ack(), { code: 'TIDEMARK_STALE_DELIVERY' })
         const { backlog, inFlight, retries } = await groupOf(tm, 'events', 'g')
@@ -151,7 +151,7 @@ for (const store of SECLUDED_STORES) {
         assert.deepEqual(await consume(there, 1), ['new'])
         await cleaner.age('events', 2 * DAY)
         assert.deepEqual(await cleaner.run(), { removed: 31, lost: 0 })
-        assert.equal(await cleaner.store.forceAdvance(topic, subscription), 0)
+        assert.equal(await cleaner.store.subscriptions.forceAdvance(topic, subscription), 0)
       },
     )
   })
@@ -301,5 +301,5 @@ async function silentFor(database: TestDatabase, ms: number): Promise<void> {
 
 /** A subscription that is there is found, not made. */
 async function subscriptionOf({ store, topic }: Cleaner, name: string, group: string): Promise<SubscriptionRecord> {
-  return await store.subscribe(await topic(name), group, 'now')
+  return await store.subscriptions.subscribe(await topic(name), group, 'now')
 }

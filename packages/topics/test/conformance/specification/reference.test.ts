@@ -53,10 +53,10 @@ for (const engine of SECLUDED_STORES) {
         await work.subscribe('late', 'beginning', { maxMessages: 250 })
         const { id } = work.group('late')
         const token = '00000000-0000-4000-8000-000000000001'
-        await store.takeBackfill(token, 60_000, work.group('late'))
+        await store.backfills.take(token, 60_000, work.group('late'))
         const checkpoints: number[] = []
         for (;;) {
-          const record = await store.backfillBatch(id, { token, limit: 100, ttlMs: 60_000 })
+          const record = await store.backfills.runBatch(id, { token, limit: 100, ttlMs: 60_000 })
           assert.ok(record !== 'lost')
           checkpoints.push(record.checkpointId)
           if (record.status === 'COMPLETED') break
@@ -90,10 +90,10 @@ for (const engine of SECLUDED_STORES) {
         await work.publish(30)
         await work.subscribe('late', 'beginning')
         await work.backfill('late', 10, 1)
-        await store.setBackfillStatus(work.topic, work.group('late'), 'CANCELLED')
-        assert.equal((await store.backfill(work.group('late')))?.checkpointId, 10)
-        assert.equal(await store.takeBackfill('00000000-0000-4000-8000-000000000001', 1_000), null)
-        await store.setBackfillStatus(work.topic, work.group('late'), 'RUNNING')
+        await store.backfills.setStatus(work.topic, work.group('late'), 'CANCELLED')
+        assert.equal((await store.backfills.find(work.group('late')))?.checkpointId, 10)
+        assert.equal(await store.backfills.take('00000000-0000-4000-8000-000000000001', 1_000), null)
+        await store.backfills.setStatus(work.topic, work.group('late'), 'RUNNING')
         await work.backfill('late')
         assert.deepEqual(await work.drain('late'), range(1, 30))
       })
@@ -137,13 +137,13 @@ for (const engine of SECLUDED_STORES) {
         const work = await three(await Work.on(store))
         await work.publish(20)
         await die(database, work, 'inventory')
-        const first = await until(async () => (await store.clearBits(7)).cleared, { what: 'the first page' })
+        const first = await until(async () => (await store.tracking.clearBits(7)).cleared, { what: 'the first page' })
         // The process is killed here. Another one runs the job.
         await using other = await openStore(database)
         const rest = await new Work(other, work.topic).clearAll(7)
         assert.equal(first + rest, 20)
         for (const { required } of (await work.completion()).values()) assert.equal(required, 'analytics,email')
-        assert.deepEqual(await store.clearBits(7), { cleared: 0, more: false })
+        assert.deepEqual(await store.tracking.clearBits(7), { cleared: 0, more: false })
       })
     })
 
@@ -157,7 +157,7 @@ for (const engine of SECLUDED_STORES) {
         assert.ok(flying)
         const { token, size } = flying
         const acks = range(0, 4)
-        await store.settle([{ token, size, maxAttempts: 5, acks, nacks: [], releases: [] }])
+        await store.leases.settle([{ token, size, maxAttempts: 5, acks, nacks: [], releases: [] }])
         await die(database, work, 'inventory')
         await database.expireLeases()
         await cleared(work)
@@ -173,7 +173,7 @@ for (const engine of SECLUDED_STORES) {
           (await work.drain('inventory')).sort((a, b) => a - b),
           range(6, 12),
         )
-        const late = await store.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
+        const late = await store.leases.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
         assert.deepEqual(late[0]?.stale, range(5, 9))
         assert.equal(await unfinishedOf(work, 'inventory'), 0)
       })
@@ -230,11 +230,11 @@ for (const engine of SECLUDED_STORES) {
           ...{ acks: 'all' as const, nacks: [], releases: [] },
         }))
         const before = await trackWrites(database, work)
-        await store.settle(settlements)
+        await store.leases.settle(settlements)
         const written = (await trackWrites(database, work)) - before
         // PostgreSQL makes the bits of all groups of one settlement one update.
         if (engine.name === 'PostgreSQL') assert.equal(written, 200)
-        await store.settle(settlements)
+        await store.leases.settle(settlements)
         assert.equal((await trackWrites(database, work)) - before, written)
         assert.equal(await unfinished(work), 0)
       })
@@ -344,7 +344,7 @@ for (const engine of SECLUDED_STORES) {
         })()
         for (const tracking of ['reference', 'offset', 'reference'] as const) {
           await work.switchTo(tracking)
-          while (await store.fillTracking(work.topic, 50));
+          while (await store.tracking.fill(work.topic, 50));
           const soFar = published
           await until(() => published > soFar + 20, { what: 'messages after the switch' })
         }
@@ -355,7 +355,7 @@ for (const engine of SECLUDED_STORES) {
           assert.equal(new Set(ids).size, ids.length)
           assert.equal(ids.length, published)
         }
-        await until(async () => !(await store.fillTracking(work.topic, 50)) && (await isFilled(database)), {
+        await until(async () => !(await store.tracking.fill(work.topic, 50)) && (await isFilled(database)), {
           what: 'the bitmaps to be filled',
         })
         assert.equal(await unfinished(work), 0)
@@ -381,11 +381,11 @@ async function three(work: Work): Promise<Work> {
 const done = (groups: string) => ({ required: groups, completed: groups })
 
 async function unfinished(work: Work): Promise<number> {
-  return (await work.store.completion(work.topic, { after: 0, limit: 10_000, unfinished: true })).length
+  return (await work.store.tracking.completion(work.topic, { after: 0, limit: 10_000, unfinished: true })).length
 }
 
 async function unfinishedOf(work: Work, group: string): Promise<number> {
-  const rows = await work.store.completion(work.topic, { after: 0, limit: 10_000, unfinished: true })
+  const rows = await work.store.tracking.completion(work.topic, { after: 0, limit: 10_000, unfinished: true })
   return rows.filter(({ required, completed }) => required.includes(group) && !completed.includes(group)).length
 }
 

@@ -12,10 +12,10 @@ const {
 }
 
 const store = await openStore(url)
-const topic = await store.topic(name)
+const topic = await store.topics.find(name)
 if (topic === undefined) throw new Error(`There is no topic ${name}`)
 for (;;) {
-  const { removed, lost } = await store.cleanUp(topic, batchSize)
+  const { removed, lost } = await store.log.cleanUp(topic, batchSize)
   // Waits for nobody to read it: what is said is done.
   process.send?.({ removed, lost: lost.reduce((sum, { count }) => sum + count, 0) })
 }

@@ -1,0 +1,37 @@
+import type { Log } from '../log.ts'
+import { probe } from './backfills.ts'
+import { browse, find, tail } from './browse.ts'
+import { cleanUp } from './clean-up.ts'
+import type { Database } from './database.ts'
+import type { DedupePruner } from './dedupe.ts'
+import type { Partitions } from './partitions.ts'
+import { LogWriter } from './publish.ts'
+import type { WakeUps } from './wake-ups.ts'
+
+/** The logs of one schema. */
+export function postgresLog(database: Database, { partitions, pruner, wakeUps }: LogParts): Log {
+  const writer = new LogWriter(database, partitions)
+  return {
+    publish: async (topic, messages, tx) => {
+      const published = await writer.publish(topic, messages, tx)
+      // Inside a caller's transaction nothing is to be seen yet.
+      if (tx === undefined) wakeUps.send(topic.id)
+      if (messages.some(message => message.messageId !== null)) pruner.touch(topic)
+      return published
+    },
+    // As a publish it is one round trip, so it comes without a look; it writes to no table.
+    probe: () => probe(database),
+    find: (topic, messageId) => database.expecting({ topic }, () => find(database, topic, messageId)),
+    browse: (topic, query) => database.expecting({ topic }, () => browse(database, topic, query)),
+    tail: (topic, place, limit, bounds = {}) =>
+      database.expecting({ topic }, () => tail(database, topic, place, limit, bounds)),
+    // A partition at a time: its rows are no measure.
+    cleanUp: topic => database.expecting({ topic }, () => cleanUp(database, topic)),
+  }
+}
+
+export type LogParts = {
+  readonly partitions: Partitions
+  readonly pruner: DedupePruner
+  readonly wakeUps: WakeUps
+}

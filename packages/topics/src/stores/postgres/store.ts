@@ -1,0 +1,112 @@
+import { withTimeout } from '../../with-timeout.ts'
+import type { Store } from '../store.ts'
+import { postgresBackfills } from './backfills.ts'
+import { SharedClaims } from './claim.ts'
+import { requireOwnCluster } from './cluster.ts'
+import { Database, type Logger, STATEMENT_TIMEOUT_MS } from './database.ts'
+import { mapError } from './database-errors.ts'
+import { postgresDeadLetters } from './dead-letters.ts'
+import { DedupePruner } from './dedupe.ts'
+import { dropNamespace } from './drop-namespace.ts'
+import { FunctionsInUse } from './functions-in-use.ts'
+import { HeartbeatConnection, postgresHeartbeats } from './heartbeats.ts'
+import { readIncarnation } from './incarnations.ts'
+import { postgresInspection } from './inspection.ts'
+import { postgresJobs } from './jobs.ts'
+import { postgresLeases } from './leases.ts'
+import { Listener } from './listener.ts'
+import { postgresLog } from './log.ts'
+import { migrate } from './migrate.ts'
+import { postgresOperator } from './operator.ts'
+import { Partitions } from './partitions.ts'
+import { postgresSubscriptions } from './subscriptions.ts'
+import { postgresTopics } from './topics.ts'
+import { postgresTracking } from './tracking.ts'
+import { WakeUps } from './wake-ups.ts'
+
+export type PostgresOptions = {
+  readonly url: string
+  readonly namespace: string
+  readonly poolSize?: number
+  readonly rowCacheBytes: number
+  readonly logger: Logger
+  readonly applicationName?: string
+  readonly statementTimeoutMs?: number
+}
+
+export async function openPostgres({
+  url,
+  namespace,
+  poolSize = 10,
+  rowCacheBytes,
+  logger,
+  applicationName = 'tidemark',
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+}: PostgresOptions): Promise<Store> {
+  const database = new Database({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs })
+  const wakeUps = new WakeUps(database)
+  const listener = new Listener(database, wakeUps)
+  try {
+    await migrate(database)
+    await requireOwnCluster(database)
+    database.incarnation = await readIncarnation(database)
+    // Notifications arrive where sessions are kept: the one proof serves both.
+    database.keepsSessions = await listener.start()
+    const functions = new FunctionsInUse(database, () => postgresOperator(url, namespace).migrate())
+    return assemble(database, { wakeUps, listener, functions, rowCacheBytes })
+  } catch (error) {
+    await listener.close()
+    await database.close()
+    throw mapError(error, database.location, statementTimeoutMs)
+  }
+}
+
+/** Unless whoever closes it says otherwise. */
+const CLOSE_MS = 5_000
+
+type Parts = {
+  readonly wakeUps: WakeUps
+  readonly listener: Listener
+  readonly functions: FunctionsInUse
+  readonly rowCacheBytes: number
+}
+
+function assemble(database: Database, { wakeUps, listener, functions, rowCacheBytes }: Parts): Store {
+  const partitions = new Partitions(database)
+  const pruner = new DedupePruner(database)
+  const claims = new SharedClaims(database, rowCacheBytes)
+  const beating = new HeartbeatConnection(database)
+  database.onLostConnection = () => claims.forgetAll()
+  // Nobody is to be kept from a repair of what is there now, nor told of what is not.
+  database.guard.onGone(() => void listener.close())
+  const closeAll = async (withinMs: number): Promise<void> => {
+    const until = performance.now() + withinMs
+    const services = [wakeUps, listener, beating, functions]
+    const idle = [partitions.idle(), pruner.idle(), ...services.map(service => service.close())]
+    await withTimeout(Promise.allSettled(idle), withinMs)
+    await database.close(Math.max(0, until - performance.now()))
+  }
+  let closing: Promise<void> | undefined
+  return {
+    capabilities: { persistent: true },
+    location: database.location,
+    topics: postgresTopics(database),
+    log: postgresLog(database, { partitions, pruner, wakeUps }),
+    subscriptions: postgresSubscriptions(database),
+    heartbeats: postgresHeartbeats(database, beating),
+    leases: postgresLeases(database, claims, wakeUps),
+    deadLetters: postgresDeadLetters(database),
+    tracking: postgresTracking(database),
+    backfills: postgresBackfills(database, wakeUps),
+    jobs: postgresJobs(database),
+    inspection: postgresInspection(database),
+    watch: wake => listener.watch(wake),
+    hint: topicId => wakeUps.send(topicId),
+    onGone: tell => database.guard.onGone(tell),
+    dropNamespace: () => dropNamespace(database),
+    close: (withinMs = CLOSE_MS) => {
+      closing ??= closeAll(withinMs)
+      return closing
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { Inspection } from '../inspection.ts'
+import type { Connection } from './connection.ts'
+import { unsubscribedTopics } from './dead-groups.ts'
+import { describeTopic } from './describe.ts'
+import { topicFacts } from './facts.ts'
+import { sizeOf } from './size.ts'
+import { readStats } from './stats.ts'
+
+/** What one file tells operators. */
+export function sqliteInspection(connection: Connection): Inspection {
+  return {
+    describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
+    facts: topic => connection.read(tx => topicFacts(tx, topic), { topic }),
+    stats: most => connection.read(tx => readStats(tx, most)),
+    unsubscribedTopics: () => connection.read(unsubscribedTopics),
+    size: () => connection.read(sizeOf),
+    clock: () => connection.clock(),
+    // One writer at a time: no transaction can hold back what others have committed.
+    horizonHolders: async () => [],
+    poolUse: () => ({ size: 1, busy: 0, waiting: connection.waiting }),
+  }
+}

@@ -1,0 +1,107 @@
+import type {
+  ClaimRecord,
+  ClaimRequest,
+  ClaimResult,
+  ClaimsQuery,
+  Leases,
+  ReleasedClaim,
+  RetryQuery,
+  RetryRecord,
+  Settlement,
+  SettleResult,
+} from '../leases.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
+import type { TopicRecord } from '../topic-record.ts'
+import { claim, look, toLease } from './claim.ts'
+import { listClaims, releaseClaim } from './claims.ts'
+import type { Connection } from './connection.ts'
+import { forgetOldLeases } from './expire.ts'
+import { leaseSize, readReceiptKey } from './receipts.ts'
+import type { RowCaches } from './row-caches.ts'
+import { extendLease, settleLease } from './settle.ts'
+import { listRetries } from './waiting-retries.ts'
+
+const FORGET_EVERY_MS = 60_000
+
+/** The leases of one file. */
+export class SqliteLeases implements Leases {
+  readonly #connection: Connection
+  readonly #caches: RowCaches
+  /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
+  readonly #busy = new Set<number>()
+  #forgetAgainAt = performance.now() + FORGET_EVERY_MS
+  #forgetFrom = ''
+
+  constructor(connection: Connection, caches: RowCaches) {
+    this.#connection = connection
+    this.#caches = caches
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const { id } = request.subscription
+    const result = await this.#claim(request, !this.#busy.has(id))
+    if ((result.lease?.size ?? 0) >= request.limit) this.#busy.add(id)
+    else this.#busy.delete(id)
+    if (request.sweep) await this.#forgetOldLeases()
+    return result
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<SettleResult[]> {
+    return this.#connection.write(true, tx => settlements.map(settlement => settleLease(tx, settlement)))
+  }
+
+  extend(token: string, ms: number): Promise<boolean> {
+    return this.#connection.write(true, tx => extendLease(tx, token, ms))
+  }
+
+  size(token: string): Promise<number | undefined> {
+    return this.#connection.read(tx => leaseSize(tx, token))
+  }
+
+  list(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]> {
+    return this.#connection.read(tx => listClaims(tx, topic, query), { topic })
+  }
+
+  release(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined> {
+    return this.#connection.write(true, tx => releaseClaim(tx, topic, token), { topic })
+  }
+
+  retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]> {
+    return this.#connection.read(tx => listRetries(tx, topic, subscription, query), { topic, subscription })
+  }
+
+  receiptKey(): Promise<Uint8Array> {
+    return this.#connection.read(readReceiptKey)
+  }
+
+  forgetReader(topicId: number, subscriptionId: number, shared: boolean): void {
+    this.#busy.delete(subscriptionId)
+    if (!shared) this.#caches.delete(topicId)
+  }
+
+  /**
+   * One short transaction, which commits without waiting for the disk: losing a claim to a power failure only costs a
+   * redelivery. The rows themselves are read after it, without the write lock.
+   */
+  async #claim(request: ClaimRequest, lookFirst: boolean): Promise<ClaimResult> {
+    const connection = this.#connection
+    if (lookFirst) {
+      const looked = await connection.read(tx => look(tx, request))
+      if (!looked.work) return looked.result
+    }
+    const busyBefore = connection.busyCount
+    const { result, claimed } = await connection.write(false, tx => claim(tx, request))
+    const cache = request.shared ? this.#caches.of(request.topic.id) : undefined
+    return {
+      ...result,
+      conflict: connection.busyCount > busyBefore,
+      lease: claimed && connection.readSync(tx => toLease(tx, request, claimed, cache)),
+    }
+  }
+
+  async #forgetOldLeases(): Promise<void> {
+    if (performance.now() < this.#forgetAgainAt) return
+    this.#forgetAgainAt = performance.now() + FORGET_EVERY_MS
+    this.#forgetFrom = await this.#connection.write(false, tx => forgetOldLeases(tx, tx.now(), this.#forgetFrom))
+  }
+}

@@ -1,0 +1,164 @@
+import type { StatementSync } from 'node:sqlite'
+import { isSameRow, type RawMessage } from '../../raw-message.ts'
+import type { RowCache } from '../../row-cache.ts'
+import { requiredRow, rowOf } from './rows.ts'
+import { logTable } from './topic-rows.ts'
+import type { Transaction } from './transaction.ts'
+
+type LogRow = [createdAt: number, salt: number, payload: string | Uint8Array, extras?: string | null, id?: number]
+type Extras = [key: string | null, type: string | null, headers: string | null, messageId: string | null]
+
+// What few messages have travels in one column: a column less is a tenth of the time to read a page.
+const PLAIN_COLUMNS = 'created_at, salt, payload'
+const COLUMNS = `
+  ${PLAIN_COLUMNS},
+  case when coalesce(key, type, headers, message_id) is not null then json_array(key, type, headers, message_id) end`
+
+/**
+ * The messages from `first` to `last`, in order; from the cache where it has them all. `lastExtraId`: those above are
+ * known to have a payload and nothing else. To be called as one reader: what is checked is what is read.
+ */
+export function readRange(
+  tx: Transaction,
+  topicId: number,
+  { first, last, lastExtraId = last }: { first: number; last: number; lastExtraId?: number },
+  cache?: RowCache,
+): RawMessage[] {
+  if (cache && !isStillThere(tx, topicId, cache.newest)) cache.clear()
+  const cached = cache?.range(first, last)
+  if (cached) return cached
+  const rows = first > lastExtraId ? readPlainPage(tx, topicId, first, last) : readPage(tx, topicId, first, last)
+  return cache ? rows.map(row => cache.put(row)) : rows
+}
+
+/**
+ * A file that was restored under this process gives ids out again. But ids follow the commits: where the log has the newest
+ * row that was cached, as it was read, it also has all that were cached before it.
+ */
+function isStillThere(tx: Transaction, topicId: number, newest: RawMessage | undefined): boolean {
+  if (newest === undefined) return true
+  const row = readOne(tx, topicId, newest.id)
+  return row !== undefined && isSameRow(row, newest)
+}
+
+/**
+ * Messages that have a payload and nothing else. Every column costs, and those of one publish stand side by side with one
+ * time and one salt: of a page of one or two publishes only the payloads are read.
+ */
+function readPlainPage(tx: Transaction, topicId: number, first: number, last: number): RawMessage[] {
+  const [start, end] = [stampOf(tx, topicId, first), stampOf(tx, topicId, last)]
+  const turn = start && end && turnOf(tx, topicId, { first, last, start, end })
+  if (start === undefined || end === undefined || turn === undefined)
+    return readPage(tx, topicId, first, last, PLAIN_COLUMNS)
+  const where = `from ${logTable(topicId)} where id between ? and ? order by id`
+  const rows = arrays(tx.prepare(`select payload ${where}`)).all(first, last) as unknown as [LogRow[2]][]
+  if (rows.length !== last - first + 1) return readPage(tx, topicId, first, last, PLAIN_COLUMNS)
+  return rows.map((row, index) => {
+    const id = first + index
+    const { createdAt, salt } = id < turn ? start : end
+    return new PlainMessage(id, createdAt, salt, row[0])
+  })
+}
+
+/** What all messages of one publish have. */
+type Stamp = { readonly createdAt: number; readonly salt: number }
+
+const stampOf = (tx: Transaction, topicId: number, id: number): Stamp | undefined =>
+  rowOf<Stamp>(tx.prepare(`select created_at as createdAt, salt from ${logTable(topicId)} where id = ?`), id)
+
+type Page = { readonly first: number; readonly last: number; readonly start: Stamp; readonly end: Stamp }
+
+/** The first id of the publish that the page ends with; undefined where there is another between the two. */
+function turnOf(tx: Transaction, topicId: number, { first, last, start, end }: Page): number | undefined {
+  if (start.salt === end.salt) return first
+  let low = first + 1
+  let high = last
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (stampOf(tx, topicId, middle)?.salt === start.salt) low = middle + 1
+    else high = middle
+  }
+  return stampOf(tx, topicId, low)?.salt === end.salt ? low : undefined
+}
+
+/** Nearly every message: what it has not is told by its class, and takes no room in a page of them. */
+class PlainMessage implements RawMessage {
+  declare readonly key: null
+  declare readonly type: null
+  declare readonly headers: null
+  declare readonly messageId: null
+  decoded: RawMessage['decoded']
+  readonly id: number
+  readonly createdAt: number
+  readonly salt: number
+  readonly payload: string | Uint8Array
+
+  constructor(id: number, createdAt: number, salt: number, payload: string | Uint8Array) {
+    this.id = id
+    this.createdAt = createdAt
+    this.salt = salt
+    this.payload = payload
+    this.decoded = undefined
+  }
+}
+
+Object.assign(PlainMessage.prototype, { key: null, type: null, headers: null, messageId: null })
+
+export const createdAt = (tx: Transaction, topicId: number, id: number): number | undefined =>
+  rowOf<{ created_at: number }>(tx.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)?.created_at
+
+/** Since when the message has been there, by the clock as it is now; null where it is not there. */
+export function waitingSince(tx: Transaction, topicId: number, id: number): number | null {
+  const at = createdAt(tx, topicId, id)
+  return at === undefined ? null : tx.asOfNow(at)
+}
+
+/** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
+function readPage(tx: Transaction, topicId: number, first: number, last: number, columns = COLUMNS): RawMessage[] {
+  const where = `from ${logTable(topicId)} where id between ? and ? order by id`
+  const rows = arrays(tx.prepare(`select ${columns} ${where}`)).all(first, last) as unknown as LogRow[]
+  if (rows.length === last - first + 1) return rows.map((row, index) => toMessage(row, first + index))
+  const withIds = arrays(tx.prepare(`select ${COLUMNS}, id ${where}`)).all(first, last) as unknown as LogRow[]
+  return withIds.map(row => toMessage(row, row[4] ?? first))
+}
+
+export function readOne(tx: Transaction, topicId: number, id: number): RawMessage | undefined {
+  return readPage(tx, topicId, id, id)[0]
+}
+
+/** Ids from the first that is kept to the next that will be given. */
+export type Bounds = { first_id: number; next_id: number }
+
+export const boundsOf = (tx: Transaction, topic: { readonly id: number }): Bounds =>
+  requiredRow<Bounds>(tx.prepare('select first_id, next_id from tidemark_topic where id = ?'), topic.id)
+
+/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
+export function firstIdSince(
+  tx: Transaction,
+  topic: { readonly id: number },
+  bounds: Bounds,
+  timestamp: number,
+): number {
+  const createdAt = tx.prepare(`select created_at from ${logTable(topic.id)} where id = ?`)
+  let low = bounds.first_id
+  let high = bounds.next_id
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = rowOf<{ created_at: number }>(createdAt, middle)
+    if (row !== undefined && row.created_at >= timestamp) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Rows as arrays are read about twice as fast as rows as objects. */
+function arrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true)
+  return statement
+}
+
+function toMessage([createdAt, salt, payload, extras]: LogRow, id: number): RawMessage {
+  if (extras === null || extras === undefined) return new PlainMessage(id, createdAt, salt, payload)
+  const [key, type, headers, messageId] = JSON.parse(extras) as Extras
+  return { id, createdAt, salt, key, type, headers, messageId, payload }
+}

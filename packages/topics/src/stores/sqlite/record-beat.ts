@@ -1,0 +1,26 @@
+import type { Heartbeat } from '../heartbeats.ts'
+import type { Transaction } from './transaction.ts'
+
+/**
+ * A heartbeat forgives the misses only when the last is older than one timeout: a group that beats once, falls silent
+ * and beats once more has not recovered. The counts of the present minute and of the one before make the rate.
+ */
+const BEAT = `
+  update tidemark_subscription
+  set last_heartbeat_at = ?2,
+    misses = case when missed_at is null or missed_at < ?2 - heartbeat_timeout_ms then 0 else misses end,
+    processed = processed + ?3,
+    failed = failed + ?4,
+    filtered = filtered + ?5,
+    previous_count = case when minute = ?6 then previous_count when minute = ?6 - 1 then minute_count else 0 end,
+    minute_count = case when minute = ?6 then minute_count + ?3 else ?3 end,
+    minute = ?6
+  where id = ?1`
+
+export function recordBeat(
+  tx: Transaction,
+  { subscriptionId, processed, failed, filtered }: Omit<Heartbeat, 'subscriptionUid'>,
+  now: number,
+): void {
+  tx.prepare(BEAT).run(subscriptionId, now, processed, failed, filtered, Math.floor(now / 60_000))
+}

@@ -1,0 +1,28 @@
+import { RowCache } from '../../row-cache.ts'
+
+/** The row caches of the topics that several groups of this process read. */
+export class RowCaches {
+  readonly #maxBytes: number
+  readonly #byTopic = new Map<number, RowCache>()
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  of(topicId: number): RowCache {
+    let cache = this.#byTopic.get(topicId)
+    if (cache === undefined) {
+      cache = new RowCache(this.#maxBytes)
+      this.#byTopic.set(topicId, cache)
+    }
+    return cache
+  }
+
+  delete(topicId: number): void {
+    this.#byTopic.delete(topicId)
+  }
+
+  clear(): void {
+    this.#byTopic.clear()
+  }
+}

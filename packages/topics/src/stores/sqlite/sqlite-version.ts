@@ -1,0 +1,21 @@
+import { DatabaseVersionError } from '../../errors.ts'
+
+/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
+export const OLDEST_SQLITE = [3, 51, 3] as const
+
+export function requireVersion(version: string): void {
+  if (isAtLeast(version, OLDEST_SQLITE)) return
+  throw new DatabaseVersionError(
+    `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
+      `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
+  )
+}
+
+export function isAtLeast(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split('.').map(Number)
+  for (const [index, least] of oldest.entries()) {
+    const part = parts[index] ?? 0
+    if (part !== least) return part > least
+  }
+  return true
+}

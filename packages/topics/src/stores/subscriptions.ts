@@ -1,0 +1,73 @@
+import type { BackfillPlan } from './backfills.ts'
+import type {
+  HeartbeatSettings,
+  Resurrected,
+  StartPosition,
+  SubscriptionOfTopic,
+  SubscriptionRecord,
+  SubscriptionStatus,
+} from './subscription-record.ts'
+import type { TopicRecord } from './topic-record.ts'
+
+/**
+ * The groups of a topic: they come, go, die and come back. All times are the database's.
+ *
+ *     ACTIVE ⇄ PAUSED        ACTIVE ──heartbeats missed──▶ DEAD ──heartbeat, subscribe or admin──▶ ACTIVE
+ *     any ──▶ CANCELLED ──retention──▶ removed
+ *
+ * Every activation is a new epoch: work done for one (dead clean-up, backfill) is done once.
+ */
+export type Subscriptions = {
+  /**
+   * The group's subscription, created at `from` (bounded by the plan's `maxMessages`) if it is new; one that exists goes on
+   * at its cursor, a dead one is resurrected. In a reference topic a new group's live stream begins now, and a backfill
+   * from `from` to now is begun.
+   */
+  subscribe(
+    topic: TopicRecord,
+    group: string,
+    from: StartPosition,
+    settings?: SubscriptionSettings,
+  ): Promise<SubscriptionRecord>
+  find(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined>
+  /** ACTIVE ⇄ PAUSED, any → CANCELLED; anything else is an InvalidTransitionError. */
+  setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void>
+  /** DEAD → ACTIVE, else InvalidTransitionError. `continue`: where it stopped, bounded by `limit`; `skip`: at the present. */
+  resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected>
+  /** Leases are closed, retries dropped. A position that was cleaned up is a PositionGoneError. */
+  resetCursor(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    plan: BackfillPlan,
+  ): Promise<void>
+  /** Moves the cursor to the present; what was waiting is lost to the group, and counted so. Returns how many. */
+  forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
+  /** Marks what the group has lost so far as seen by an operator. Returns how much of it was not before. */
+  acknowledgeLoss(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
+  /** Deletes a CANCELLED or DEAD subscription with its leases and retries; its dead letters stay. */
+  remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void>
+  /** CANCELLED or DEAD for longer than this; of reference topics only those whose bits are cleared. */
+  ended(olderThanMs: number): Promise<SubscriptionOfTopic[]>
+  /** Live groups with messages waiting that have not moved for their topic's zombieTtl. */
+  zombies(): Promise<Zombie[]>
+}
+
+/** What `subscribe` takes beside the position. Of a subscription that exists, only what is given is changed. */
+export type SubscriptionSettings = {
+  readonly heartbeat?: Partial<HeartbeatSettings>
+  /** What of `heartbeat` is not given, for one that is new. */
+  readonly heartbeatDefaults?: HeartbeatSettings
+  /** What a new group is brought of what was published before; false: nothing. A queue gives all it holds. */
+  readonly backfill?: BackfillPlan | false
+  /** Messages a resurrection may bring back, where the caller said so; null: all. */
+  readonly backfillLimit?: number | null
+}
+
+export type Resurrection = {
+  readonly mode: 'continue' | 'skip'
+  readonly limit: number | null
+  readonly plan: BackfillPlan
+}
+
+export type Zombie = SubscriptionOfTopic & { readonly movedAt: number; readonly waiting: number }

@@ -1,0 +1,14 @@
+import type { TopicConfig } from '../topic-config.ts'
+import type { TopicRecord } from './topic-record.ts'
+
+/** The topics of a namespace and their configuration. */
+export type Topics = {
+  find(name: string): Promise<TopicRecord | undefined>
+  /** As `find`, for a publish inside the caller's transaction. `create`: create the topic with defaults if it is missing. */
+  findIn(tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined>
+  list(): Promise<TopicRecord[]>
+  /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
+  configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>
+  /** Deletes the topic with its log, groups, leases and dead letters. */
+  delete(topic: TopicRecord): Promise<void>
+}
