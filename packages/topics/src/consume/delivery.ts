@@ -121,10 +121,9 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
 
   async #extend(duration?: Duration): Promise<void> {
     const ms = duration === undefined ? this.lease.termMs : parseDuration('extend', duration, { min: 1 })
-    if (ms === 0) return
     const started = performance.now()
     const live = !this.lease.lost && (await this.#engine.store.leases.extend(this.lease.lease.token, ms))
-    if (live) return this.lease.extendTo(started + ms)
+    if (live) return this.lease.extendTo(ms === 0 ? Number.POSITIVE_INFINITY : started + ms)
     const error = this.#staleError()
     // Settled by its own consumer while this was on its way: the lease ended with its work done, and nobody took it.
     if (this.settled) throw error

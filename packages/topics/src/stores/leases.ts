@@ -15,7 +15,7 @@ export type Leases = {
   claim(request: ClaimRequest): Promise<ClaimResult>
   /** Each settlement in turn, all in one transaction. Results in the same order. */
   settle(settlements: readonly Settlement[]): Promise<SettleResult[]>
-  /** Moves the lease's deadline to now + ms; false where the lease is no longer live. */
+  /** Moves the lease's deadline to now + ms, with 0 to never; false where the lease is no longer live. */
   extend(token: string, ms: number): Promise<boolean>
   /** The slots of a lease that is remembered, whatever its state; undefined where there is none. */
   size(token: string): Promise<number | undefined>

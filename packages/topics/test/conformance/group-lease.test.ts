@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Claim, Tidemark } from 'tidemark'
+import { type Claim, StaleDeliveryError, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
 import { eventsOf, Gate, happened, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
@@ -45,6 +45,26 @@ for (const store of STORES) {
         const pulled = await tm.pull('work', undefined, { lease: '2h', consumer: 'puller' })
         assert.equal(pulled.leaseMs, 2 * HOUR)
         assert.equal(termIn(await claimOf(tm, 'puller')), 2 * HOUR)
+      })
+
+      it('that never ends is extended by asking the database: a claim that was lost is told so', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.configureTopic('work', { lease: 0 })
+        await tm.publishBatch('work', [1, 2])
+        const held = await receive(tm.reader('work', { consumer: 'reader' }))
+        await held.extend()
+        assert.equal((await claimOf(tm, 'reader')).expiresAt, null)
+        await held.extend('1h')
+        assert.equal(termIn(await claimOf(tm, 'reader')), HOUR)
+        await held.extend()
+        assert.equal((await claimOf(tm, 'reader')).expiresAt, null)
+        const pulled = await tm.pull('work', undefined, { lease: '1h', consumer: 'puller' })
+        assert.deepEqual(await tm.extend(pulled.receipt ?? ''), { leaseMs: 0 })
+        assert.equal((await claimOf(tm, 'puller')).expiresAt, null)
+        for (const { id } of (await tm.admin.claims('work')).claims) await tm.admin.releaseClaim('work', id)
+        await assert.rejects(held.extend(), StaleDeliveryError)
+        await assert.rejects(tm.extend(pulled.receipt ?? ''), StaleDeliveryError)
       })
 
       it('runs out, aborts the handler and lets others take over, however long the topic’s is', async () => {

@@ -4,7 +4,8 @@ import type { Database } from './database.ts'
 const SETTLE = 'select tidemark_fn.settle($1, $2) as results'
 const EXTEND = `
   update tidemark.lease
-  set deadline = clock_timestamp() + $2::float8 * interval '1 millisecond'
+  -- null: it never runs out
+  set deadline = clock_timestamp() + nullif($2::float8, 0) * interval '1 millisecond'
   where token = $1 and done_at is null and expired_at is null
   returning token`
 

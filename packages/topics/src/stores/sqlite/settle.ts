@@ -99,7 +99,7 @@ function idOfSlot(tx: Transaction, lease: LeaseRow, token: string, slot: number)
 export function extendLease(tx: Transaction, token: string, ms: number): boolean {
   const { changes } = tx
     .prepare('update tidemark_lease set deadline = ? where token = ? and done_at is null and expired_at is null')
-    .run(tx.now() + ms, token)
+    .run(ms === 0 ? null : tx.now() + ms, token)
   return changes === 1
 }
 
