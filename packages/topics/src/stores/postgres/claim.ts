@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DatabaseError, DatabaseRewoundError, LeaseExpiredError } from '../../errors.ts'
 import type { RawMessage } from '../../raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
-import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects } from '../leases.ts'
+import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects, type TakeOver } from '../leases.ts'
 import type { Database, Row } from './database.ts'
 import { codeOf, mayHaveHappened } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
@@ -122,16 +122,18 @@ export class SharedClaims {
     const size = Number(row.size)
     if (size >= request.limit) this.#busy.add(request.subscription.id)
     else this.#busy.delete(request.subscription.id)
+    const exceptions = exceptionsOf(row)
+    const moves = Number(row.moves ?? 0)
     return {
       status: row.status as ClaimResult['status'],
-      lease: size === 0 ? null : toLease(row, id, size, await this.#read(request, row, id, reading)),
-      takeOvers: JSON.parse(row.take_overs ?? '[]'),
-      deadLettered: Number(row.dead_lettered),
-      waiting: (row.waiting ?? 'none') as Suspects,
+      lease: size === 0 ? null : toLease(row, exceptions, id, await this.#read(request, row, id, reading)),
+      takeOvers: exceptions.take_overs ?? [],
+      deadLettered: exceptions.dead_lettered ?? 0,
+      waiting: exceptions.waiting ?? 'none',
       conflict: row.conflict === 't',
       nextDueMs: row.next_due_ms === null ? null : Math.max(0, Math.ceil(Number(row.next_due_ms))),
       configVersion: Number(row.config_version ?? request.topic.configVersion),
-      moves: { before: Number(row.moves_before ?? 0), after: Number(row.moves ?? 0) },
+      moves: { before: moves, after: row.has_moved === 't' ? moves + 1 : moves },
     }
   }
 
@@ -243,29 +245,40 @@ export class SharedClaims {
   }
 }
 
+/** What few claims have to tell; null or missing otherwise. */
+type Exceptions = {
+  readonly take_overs?: readonly TakeOver[] | null
+  readonly dead_lettered?: number | null
+  readonly waiting?: Suspects | null
+  readonly suspects?: Suspects | null
+  readonly attempts?: readonly number[] | null
+  readonly versions?: readonly number[] | null
+  readonly slots?: readonly number[] | null
+}
+
+const NO_EXCEPTIONS: Exceptions = {}
+
+const exceptionsOf = ({ exceptions }: Row): Exceptions => (exceptions ? JSON.parse(exceptions) : NO_EXCEPTIONS)
+
 /** Rows may be gone by the time they are read: what is there keeps its slot. */
-function toLease(row: Row, id: string, size: number, messages: readonly RawMessage[]): Lease {
-  const slots = messages.length === size ? null : slotsOf(row, messages)
-  const of = (list: number[] | null): number[] | null =>
+function toLease(row: Row, exceptions: Exceptions, id: string, messages: readonly RawMessage[]): Lease {
+  const size = Number(row.size)
+  const slots = messages.length === size ? null : slotsOf(row, exceptions, messages)
+  const of = (list: readonly number[] | null = null): readonly number[] | null =>
     slots === null ? list : list && slots.map(slot => list[slot] ?? 1)
   return {
     token: id,
     size,
     messages,
     slots,
-    versions: of(integers(row.versions)),
-    attempts: of(integers(row.attempts)),
-    suspects: (row.suspects ?? 'none') as Suspects,
+    versions: of(exceptions.versions),
+    attempts: of(exceptions.attempts),
+    suspects: exceptions.suspects ?? 'none',
   }
 }
 
-function slotsOf(row: Row, messages: readonly RawMessage[]): number[] {
+function slotsOf(row: Row, { slots }: Exceptions, messages: readonly RawMessage[]): number[] {
   const claimed = decodeIds(row)
-  const slots = integers(row.slots)
   const slotOf = new Map(claimed.map((id, index) => [id, slots?.[index] ?? index]))
   return messages.map(({ id }) => slotOf.get(id) ?? 0)
 }
-
-/** An int[] as the server writes it: {1,2}. */
-const integers = (text: string | null | undefined): number[] | null =>
-  text ? text.slice(1, -1).split(',').map(Number) : null

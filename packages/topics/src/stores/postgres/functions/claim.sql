@@ -18,9 +18,9 @@ language sql volatile as $$
   ) - clock_timestamp())::float8 * 1000
 $$;
 
--- What of the retries that are due a claim takes: suspects on their last attempt, where it has nothing else in hand
--- ('alone'); all that failed by themselves, together ('none'); then one piece of an expired lease ('shared'). null where
--- there is nothing for it. `waiting`: suspects that are due and that it may not take.
+-- What a claim takes of the retries that are due, where there are any: suspects on their last attempt, where it has nothing
+-- else in hand ('alone'); all that failed by themselves, together ('none'); then one piece of an expired lease ('shared').
+-- null where there is nothing for it. `waiting`: suspects that are due and that it may not take.
 create function tidemark_fn.choose_retries(
   subscription int, p_suspects text, max_attempts int, out suspects text, out piece uuid, out waiting text
 )
@@ -32,14 +32,6 @@ declare
   is_last boolean;
   is_alone boolean;
 begin
-  waiting := 'none';
-  -- One look-up says for nearly every claim that there are none.
-  if not exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
-  ) then
-    return;
-  end if;
   select r.piece, r.attempts into head
   from tidemark.retry as r
   where r.subscription_id = subscription and r.token is null and r.piece is not null and r.due_at <= now
@@ -154,6 +146,8 @@ begin
 end
 $$;
 
+-- plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a statement that is
+-- there anyway is said in it, and what few claims need is asked for first.
 create function tidemark_fn.claim(
   p_topic int, p_topic_uid bigint, p_subscription int, p_subscription_uid bigint, p_token uuid, p_consumer text, p_limit int,
   p_suspects text, p_sweep boolean, p_eager boolean, p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text,
@@ -170,29 +164,32 @@ as $$
 declare
   s tidemark.subscription;
   r tidemark_fn.claim_result;
-  page record;
-  chosen record;
-  retries record;
+  kind text;
+  now timestamptz;
+  chosen text;
+  piece uuid;
+  waiting text;
+  take_overs jsonb;
+  dead_lettered int;
+  attempts int[];
+  versions int[];
+  slots int[];
   present bigint[];
   gone bigint;
   held bigint[];
   held_xids xid8[];
   more_backfilled boolean := false;
   floor bigint;
-  lease_ms float8;
+  term interval;
+  setting text;
   max_attempts int;
-  due_at timestamptz;
-  columns text := tidemark_fn.log_columns(p_keys_only);
 begin
-  r.conflict := false;
-  r.take_overs := '[]';
-  r.dead_lettered := 0;
-  r.waiting := 'none';
-  r.suspects := 'none';
-  r.size := 0;
-  select t.config_version, coalesce(p_lease_ms, (t.config ->> 'leaseMs')::float8), (t.config ->> 'maxAttempts')::int, t.gone_id,
-    tidemark_fn.incarnation() || '/' || t.xmin
-  into r.config_version, lease_ms, max_attempts, gone, r.server
+  -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
+  -- redelivery; waiting for the disk under the lock would cost every claim.
+  select t.config_version, nullif(coalesce(p_lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
+    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(p_topic),
+    set_config('synchronous_commit', 'off', true), false, 0
+  into r.config_version, term, max_attempts, gone, r.server, floor, setting, r.conflict, r.size
   from tidemark.topic as t
   where t.id = p_topic and t.uid = p_topic_uid;
   -- Deleted: its log is gone too. Or made anew, with its namespace: the log is another topic's.
@@ -200,31 +197,37 @@ begin
     r.status := 'GONE';
     return r;
   end if;
-  -- Read before this transaction has an id: see cursor.sql.
-  floor := tidemark_fn.last_id(p_topic);
   if not p_eager and cardinality(p_forget) = 0 then
     select * into s from tidemark.subscription as x where x.id = p_subscription and x.uid = p_subscription_uid;
     r.status := coalesce(s.status, 'GONE');
-    r.moves_before := s.moves;
     r.moves := s.moves;
     if r.status <> 'ACTIVE' then
       return r;
     end if;
-    s := tidemark_fn.past_gone(s, gone);
-    if tidemark_fn.is_ahead(s) then
+    if gone > 0 then
+      s := tidemark_fn.past_gone(s, gone);
+    end if;
+    if tidemark_fn.is_ahead(s, floor) then
       r.status := 'AHEAD';
       return r;
     end if;
-    select * into chosen from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts);
-    if chosen.suspects is null and not tidemark_fn.has_work(s, p_sweep) then
-      r.waiting := chosen.waiting;
+    -- a variable, because no index can be searched for what changes as it is read
+    now := clock_timestamp();
+    if exists (
+      select from tidemark.retry as x
+      where x.subscription_id = s.id and x.token is null and x.suspect = any('{false,true}') and x.due_at <= now
+    ) then
+      select c.suspects, c.waiting into chosen, waiting from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts) as c;
+    end if;
+    if chosen is null and not tidemark_fn.has_work(s, p_sweep) then
+      if waiting <> 'none' then
+        r.exceptions := jsonb_build_object('waiting', waiting);
+      end if;
       r.next_due_ms := tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep);
       return r;
     end if;
   end if;
 
-  -- A claim that is lost in a crash only costs a redelivery; waiting for the disk under the lock would cost every claim.
-  perform set_config('synchronous_commit', 'off', true);
   select * into s from tidemark.subscription as x
   where x.id = p_subscription and x.uid = p_subscription_uid for no key update skip locked;
   if not found then
@@ -233,13 +236,14 @@ begin
     where x.id = p_subscription and x.uid = p_subscription_uid for no key update;
   end if;
   r.status := coalesce(s.status, 'GONE');
-  r.moves_before := s.moves;
   r.moves := s.moves;
   if r.status <> 'ACTIVE' then
     return r;
   end if;
-  s := tidemark_fn.past_gone(s, gone);
-  if tidemark_fn.is_ahead(s) then
+  if gone > 0 then
+    s := tidemark_fn.past_gone(s, gone);
+  end if;
+  if tidemark_fn.is_ahead(s, floor) then
     r.status := 'AHEAD';
     return r;
   end if;
@@ -248,118 +252,111 @@ begin
       and (l.done_at is not null or l.expired_at is not null);
   end if;
   if p_sweep then
-    select e.take_overs, e.dead_lettered into r.take_overs, r.dead_lettered
+    select e.take_overs, e.dead_lettered into take_overs, dead_lettered
     from tidemark_fn.expire_leases(s, max_attempts, p_expired, p_most_named) as e;
   end if;
-  if lease_ms > 0 then
-    due_at := clock_timestamp() + lease_ms * interval '1 millisecond';
-  end if;
 
-  select * into chosen from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts);
-  r.waiting := chosen.waiting;
-  if chosen.suspects is not null then
-    r.kind := 'retry';
-    r.suspects := chosen.suspects;
-    select * into retries from tidemark_fn.lease_retries(s, p_token, p_limit, chosen.suspects, chosen.piece);
-    held := retries.ids;
-    held_xids := retries.xids;
-    r.attempts := retries.attempts;
-    r.versions := retries.versions;
+  now := clock_timestamp();
+  -- One look-up says for nearly every claim that there are none.
+  if exists (
+    select from tidemark.retry as x
+    where x.subscription_id = s.id and x.token is null and x.suspect = any('{false,true}') and x.due_at <= now
+  ) then
+    select c.suspects, c.piece, c.waiting into chosen, piece, waiting
+    from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts) as c;
+    if chosen is not null then
+      kind := 'retry';
+      select x.ids, x.xids, x.attempts, x.versions into held, held_xids, attempts, versions
+      from tidemark_fn.lease_retries(s, p_token, p_limit, chosen, piece) as x;
+    end if;
   else
-    if s.backfilling then
-      select b.ids, b.xids, b.more into held, held_xids, more_backfilled
-      from tidemark_fn.take_backfilled(s, p_token, p_limit) as b;
-      if cardinality(held) > 0 then
-        r.kind := 'retry';
-      end if;
+    chosen := null;
+    waiting := null;
+  end if;
+  if s.backfilling and kind is null then
+    select b.ids, b.xids, b.more into held, held_xids, more_backfilled
+    from tidemark_fn.take_backfilled(s, p_token, p_limit) as b;
+    if cardinality(held) > 0 then
+      kind := 'retry';
     end if;
   end if;
 
-  if r.kind = 'retry' then
+  if kind = 'retry' then
     execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared),
-      tidemark_fn.rows_query(s.topic_id, held_xids, held)) into page;
-    if page.size < cardinality(held) then
+      tidemark_fn.rows_query(s.topic_id, held_xids, held))
+    into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+    if r.size < cardinality(held) then
       -- Messages that are gone from the log are settled.
       execute format('select array_agg(id) from (%s) as p', tidemark_fn.rows_query(s.topic_id, held_xids, held)) into present;
-      r.slots := array(
+      slots := array(
         select w.place - 1 from unnest(held) with ordinality as w (id, place) where w.id = any(present) order by 1
       );
-      delete from tidemark.retry as x where x.token = p_token and not x.slot = any(r.slots);
-      page.size := cardinality(held);
+      delete from tidemark.retry as x where x.token = p_token and not x.slot = any(slots);
+      r.size := cardinality(held);
     end if;
-    if cardinality(r.slots) = 0 then
-      r.kind := null;
-      r.suspects := 'none';
-      r.slots := null;
-      r.attempts := null;
-      r.versions := null;
+    if cardinality(slots) = 0 then
+      kind := null;
+      chosen := null;
+      slots := null;
+      attempts := null;
+      versions := null;
+      r.size := 0;
     else
       insert into tidemark.lease (token, subscription_id, consumer, kind, size, deadline)
-      values (p_token, s.id, p_consumer, 'retry', cardinality(held), due_at);
+      values (p_token, s.id, p_consumer, 'retry', cardinality(held), now + term);
     end if;
   end if;
 
-  if r.kind is null then
-    r.is_known := coalesce(tidemark_fn.is_next(p_known, s, p_limit, r.server), false);
-    if r.is_known then
-      select p_known.*, null::bytea as ids, null::bytea as xids, null::bigint as salt, null::bytea as salts,
-        null::bigint as created_ms, null::bytea as created, null::bytea as extras, null::text as texts, null::bytea as payloads into page;
+  if kind is null then
+    if tidemark_fn.is_next(p_known, s, p_limit, r.server) then
+      insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
+      values (p_token, s.id, p_consumer, 'page', p_known.size, s.window_from, s.window_to, p_known.first_id, p_known.last_id,
+        now + term);
+      update tidemark.subscription as x
+      set late_ids = s.late_ids, open_ids = s.open_ids, from_id = s.from_id, next_id = s.next_id, at_id = p_known.last_id,
+        moved_at = clock_timestamp(), moves = x.moves + 1
+      where x.id = s.id
+      returning true, true, p_known.size, p_known.last_id into r.is_known, r.has_moved, r.size, r.at_id;
     else
       execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
-        tidemark_fn.window_query(columns, s, p_limit)) into page;
-    end if;
-    if page.size = 0 then
-      s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(s.topic_id));
-      execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
-        tidemark_fn.window_query(columns, s, p_limit)) into page;
-    end if;
-    if page.size > 0 then
-      r.kind := 'page';
-      insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
-      values (p_token, s.id, p_consumer, 'page', page.size, s.window_from, s.window_to, page.first_id, page.last_id, due_at);
-      if p_shared and not r.is_known and tidemark_fn.is_complete(s, page.last_id) then
-        r.page := row(s.at_id, page.first_id, page.last_id, page.size, r.server);
+        tidemark_fn.window_query(tidemark_fn.log_columns(p_keys_only), s, p_limit))
+      into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+      if r.size = 0 then
+        s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(s.topic_id));
+        execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
+          tidemark_fn.window_query(tidemark_fn.log_columns(p_keys_only), s, p_limit))
+        into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
       end if;
-      s.at_id := page.last_id;
-    end if;
-    -- A short page was the window's last: nobody needs to look through the rest of it for late ones again.
-    if not r.is_known and page.size < p_limit then
-      s.at_id := s.to_id;
-    end if;
-    r.at_id := s.at_id;
-    -- Rows, or late ones to be rid of: otherwise the next claim simply takes a later window.
-    if page.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
-      r.moves := s.moves + 1;
-      update tidemark.subscription as x
-      set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
-        from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = s.at_id,
-        moved_at = clock_timestamp(), moves = r.moves
-      where x.id = s.id;
+      if r.size > 0 then
+        insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
+        values (p_token, s.id, p_consumer, 'page', r.size, s.window_from, s.window_to, r.first_id, r.last_id, now + term);
+        if p_shared and tidemark_fn.is_complete(s, r.last_id) then
+          r.page := row(s.at_id, r.first_id, r.last_id, r.size, r.server);
+        end if;
+      end if;
+      -- A short page was the window's last: nobody needs to look through the rest of it for late ones again.
+      r.at_id := case when r.size < p_limit then s.to_id else r.last_id end;
+      -- Rows, or late ones to be rid of: otherwise the next claim simply takes a later window.
+      if r.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
+        update tidemark.subscription as x
+        set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
+          from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = r.at_id,
+          moved_at = clock_timestamp(), moves = x.moves + 1
+        where x.id = s.id
+        returning true into r.has_moved;
+      end if;
     end if;
   end if;
 
-  if r.kind is not null then
-    -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
-    if page.size > 1 and coalesce(octet_length(page.texts), 0) + 2 * coalesce(octet_length(page.payloads), 0) > 134217728 then
-      raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
-    end if;
-    r.size := page.size;
-    r.ids := page.ids;
-    if not coalesce(r.is_known, false) then
-      r.first_id := page.first_id;
-      r.last_id := page.last_id;
-    end if;
-    r.xids := page.xids;
-    r.salt := page.salt;
-    r.salts := page.salts;
-    r.created_ms := page.created_ms;
-    r.created := page.created;
-    r.extras := page.extras;
-    r.texts := page.texts;
-    r.payloads := page.payloads;
-  end if;
-  if r.kind is null then
+  if r.size = 0 then
     r.next_due_ms := case when more_backfilled then 0 else tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep) end;
+  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
+  elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
+    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
+  end if;
+  if kind = 'retry' or waiting <> 'none' or dead_lettered > 0 or take_overs <> '[]' then
+    r.exceptions := jsonb_build_object('take_overs', take_overs, 'dead_lettered', dead_lettered, 'waiting', waiting,
+      'suspects', chosen, 'attempts', attempts, 'versions', versions, 'slots', slots);
   end if;
   return r;
 end

@@ -255,9 +255,11 @@ $$;
 
 -- The cursor lies ahead of what the database knows: of the transactions it has had, or of the ids it has handed out. Claimed
 -- from there, whatever is published until it catches up would be taken for seen. repair() places it anew.
-create function tidemark_fn.is_ahead(s tidemark.subscription) returns boolean
+-- `floor`: an id that was handed out in this life of the server; it spares most callers the look at the sequence.
+create function tidemark_fn.is_ahead(s tidemark.subscription, floor bigint) returns boolean
 language sql volatile as $$
-  select pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot()) or s.to_id > tidemark_fn.last_id(s.topic_id)
+  select pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot())
+    or s.to_id > floor and s.to_id > tidemark_fn.last_id(s.topic_id)
 $$;
 
 -- What changes whenever the server may have lost its newest commits, which hand out ids and transaction ids anew: a start of

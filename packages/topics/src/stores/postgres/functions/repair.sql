@@ -71,7 +71,7 @@ begin
   if known = here and known <> '' then
     -- A snapshot that is stored ended before one that is taken now, unless it is of another counter.
     -- The same with ids.
-    return case when exists (select from tidemark.subscription as s where tidemark_fn.is_ahead(s)) then 'restored' else 'same' end;
+    return case when exists (select from tidemark.subscription as s where tidemark_fn.is_ahead(s, 0)) then 'restored' else 'same' end;
   end if;
   if known = '' or here = '' then
     -- Where the cluster can't be told this is asked at every opening.

@@ -10,21 +10,15 @@ create type tidemark_fn.known_page as (
   server text
 );
 
+-- As few columns as can be: each is described, sent and decoded with every answer.
 create type tidemark_fn.claim_result as (
   status text,
   conflict boolean,
-  -- JSON: whose leases were taken over, and which messages.
-  take_overs jsonb,
-  dead_lettered int,
-  waiting text,
   next_due_ms float8,
   config_version int,
-  kind text,
-  suspects text,
-  attempts int[],
-  versions int[],
-  -- Of retries whose messages are not all there any more: the slots of those that are.
-  slots int[],
+  -- What few claims have to tell: take_overs (whose leases were taken over, and which messages), dead_lettered, waiting, and
+  -- of retries suspects, attempts, versions, and slots (where the messages are not all there any more, of those that are).
+  exceptions jsonb,
   -- The rows, column by column: one result row is several times faster to send and decode than one a message.
   size int,
   -- The place after them.
@@ -47,10 +41,10 @@ create type tidemark_fn.claim_result as (
   is_known boolean,
   -- What others may know it by, where that is for ever the same.
   page tidemark_fn.known_page,
-  -- The life of the server that answered, and how often the group's cursor had moved before this claim and has after it.
+  -- The life of the server that answered, how often the group's cursor had moved before this claim, and whether it has now.
   server text,
-  moves_before bigint,
-  moves bigint
+  moves bigint,
+  has_moved boolean
 );
 
 -- What few messages have.
