@@ -206,6 +206,28 @@ describe('dropping a partition', () => {
   })
 })
 
+describe('a partition that is being attached', () => {
+  // Others see the commit a moment before PostgreSQL has announced it to their sessions.
+  it('makes claims wait until its commit is announced, so that none passes over what is in it', async () => {
+    await using bench = await open(SHORT)
+    const { functions, topic } = bench
+    const subscription = await bench.store.subscriptions.subscribe(topic, 'g', 'now')
+    await bench.store.log.publish(topic, messages(1))
+    const maker = await admin.connect()
+    try {
+      await maker.query('begin')
+      await maker.query(`select ${functions}.add_partitions($1, $2, 100)`, [topic.id, topic.config.partitionRows])
+      const claiming = claimLease(bench, subscription)
+      const waits = `select from pg_stat_activity where wait_event = 'advisory' and pg_backend_pid() = any(pg_blocking_pids(pid))`
+      await until(async () => (await maker.query(waits)).rowCount, { what: 'the claim to wait' })
+      await maker.query('commit')
+      assert.deepEqual(payloads(await claiming), [0])
+    } finally {
+      maker.release(true)
+    }
+  })
+})
+
 describe('partitions under load', () => {
   it('are made ahead and dropped behind, never while needed, and nobody waits beyond the lock timeout', async t => {
     await using bench = await open({ retentionMs: 0, leaseMs: 0, partitionRows: 50 })

@@ -105,12 +105,15 @@ $$;
 
 -- The messages of a backfill, as a condition on rows that have xid and id.
 create function tidemark_fn.backfill_filter(b tidemark.backfill) returns text
-language sql stable as $$
-  select format('pg_visible_in_snapshot(xid, %L::pg_snapshot)', b.upper)
+language plpgsql volatile as $$
+begin
+  perform tidemark_fn.await_partitions(b.topic_id);
+  return format('pg_visible_in_snapshot(xid, %L::pg_snapshot)', b.upper)
     || case when b.lower_place = 0 and b.lower_from::text = '1:1:' then ''
       else format(' and not tidemark_fn.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
         b.lower_from, b.lower_to, b.lower_place)
-    end
+    end;
+end
 $$;
 
 -- The text that reads the messages of a backfill after its cursor, up to an id, that the group has neither done nor holds.

@@ -33,6 +33,17 @@ begin
 end
 $$;
 
+-- Waits out an attachment of partitions that a snapshot taken before may see and that is not announced yet: PostgreSQL lets
+-- others see a commit a moment before it tells their sessions to look at the log's partitions again. Somebody who happened
+-- to look in that moment can have written to the new partition, and a claim that doesn't know of it would pass over those
+-- rows for ever. add_partitions holds this lock until after the announcement. Costs about 2 us.
+create function tidemark_fn.await_partitions(topic_id int) returns void
+language plpgsql volatile as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.attach', topic_id));
+end
+$$;
+
 -- The text that reads the rows visible in `seeing` and not in `seen`, up to an id, in the order of ids: after `after`, and,
 -- of transactions that were in progress at `seen` and have ended since, after `late_after` (null: there are none). Text
 -- with literals, because only constants let the planner leave out the partitions that the id bounds exclude. Two branches,
@@ -50,6 +61,7 @@ declare
   stragglers text;
   main text;
 begin
+  perform tidemark_fn.await_partitions(topic_id);
   if exists (select from pg_snapshot_xip(seeing)) then
     visible := format(' and pg_visible_in_snapshot(xid, %L::pg_snapshot)', seeing);
   end if;

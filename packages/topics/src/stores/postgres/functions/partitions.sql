@@ -48,6 +48,7 @@ language plpgsql volatile as $$
 declare
   last bigint;
   is_tracked boolean;
+  has_made boolean := false;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
   is_tracked := tidemark_fn.is_tracked(topic_id);
@@ -63,7 +64,12 @@ begin
     if is_tracked then
       perform tidemark_fn.add_track_partition(topic_id, partition_rows, last);
     end if;
+    has_made := true;
   end loop;
+  -- Only now, so that claims wait no longer than the commit takes: see await_partitions.
+  if has_made then
+    perform pg_advisory_xact_lock(hashtextextended('tidemark.attach', topic_id));
+  end if;
   return (last + 1) * partition_rows;
 end
 $$;

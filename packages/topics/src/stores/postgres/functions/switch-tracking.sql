@@ -84,6 +84,7 @@ begin
     held_ids := held_ids || held;
     held_by := held_by || array_fill(s.id, array[cardinality(held)]);
   end loop;
+  perform tidemark_fn.await_partitions(p_topic);
   execute format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
     select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
