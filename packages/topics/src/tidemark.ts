@@ -35,6 +35,7 @@ import {
   toOutgoing,
 } from './payload/outgoing.ts'
 import { isSchema, type Schema } from './payload/schema.ts'
+import type { PublishedRef } from './publish/published-ref.ts'
 import { Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
 import type { OutgoingMessage, PublishedMessage } from './stores/log.ts'
@@ -50,15 +51,6 @@ import { withTimeout } from './with-timeout.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
 const LEAST_WAIT_MS = 500
-
-/** A message that is stored. */
-export type PublishedRef = {
-  readonly topic: string
-  readonly id: number
-  readonly messageId: string
-  /** The messageId was stored before; this is that message, and nothing was added. */
-  readonly duplicate: boolean
-}
 
 /** One of several that are published together. */
 export type BatchMessage = MessageOptions & { readonly payload: unknown }

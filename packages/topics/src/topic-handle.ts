@@ -4,17 +4,27 @@ import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { checkName } from './names.ts'
 import type { PublishOptions } from './payload/outgoing.ts'
 import { type Schema, validate } from './payload/schema.ts'
+import type { PublishedRef } from './publish/published-ref.ts'
 import { Writer } from './publish/writer.ts'
-import type { PublishedRef, Tidemark } from './tidemark.ts'
+
+/** Where messages are published: an open Tidemark. */
+type Publishing = {
+  publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef>
+  publishBatch(
+    topic: string,
+    payloads: readonly unknown[],
+    options?: Pick<PublishOptions, 'tx'>,
+  ): Promise<PublishedRef[]>
+}
 
 /** A topic with a type: the same verbs, and payloads that are checked on the way in and on the way out. */
 export class Topic<T = unknown> {
   readonly name: string
-  readonly #tidemark: Tidemark
+  readonly #tidemark: Publishing
   readonly #engine: Engine
   readonly #schema: Schema<T> | undefined
 
-  constructor(tidemark: Tidemark, engine: Engine, name: string, schema: Schema<T> | undefined) {
+  constructor(tidemark: Publishing, engine: Engine, name: string, schema: Schema<T> | undefined) {
     this.name = checkName('topic', name)
     this.#tidemark = tidemark
     this.#engine = engine

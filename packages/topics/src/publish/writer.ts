@@ -1,6 +1,6 @@
 import { ClosedError } from '../errors.ts'
-import type { MessageOptions } from '../payload/outgoing.ts'
-import type { PublishedRef, Tidemark } from '../tidemark.ts'
+import type { MessageOptions, PublishOptions } from '../payload/outgoing.ts'
+import type { PublishedRef } from './published-ref.ts'
 
 /** Sends to one topic. Long-lived, or for the length of an `await using` block. */
 export class Writer<T = unknown> implements AsyncDisposable {
@@ -9,10 +9,7 @@ export class Writer<T = unknown> implements AsyncDisposable {
   readonly #sending = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor(
-    topic: string,
-    publish: (payload: T, options?: Parameters<Tidemark['publish']>[2]) => Promise<PublishedRef>,
-  ) {
+  constructor(topic: string, publish: (payload: T, options?: PublishOptions) => Promise<PublishedRef>) {
     this.topic = topic
     this.#publish = publish
   }

@@ -3,8 +3,9 @@ import type { BackfillBatch, BackfillPlan, BackfillRecord, Backfills } from '../
 import type { StartPosition, SubscriptionRecord, SubscriptionRef } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { codeOf } from './database-errors.ts'
+import type { Row } from './row.ts'
 import { resolvePosition } from './subscribe.ts'
 import type { WakeUps } from './wake-ups.ts'
 

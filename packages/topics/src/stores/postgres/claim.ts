@@ -3,10 +3,11 @@ import { DatabaseError, DatabaseRewoundError, LeaseExpiredError } from '../../er
 import type { RawMessage } from '../../raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects, type TakeOver } from '../leases.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { codeOf, mayHaveHappened } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
 import { PageLimits } from './page-limits.ts'
+import type { Row } from './row.ts'
 import { settle } from './settle.ts'
 import { type KnownPage, SharedRows } from './shared-rows.ts'
 

@@ -8,6 +8,7 @@ import { NamespaceGuard } from '../namespace-guard.ts'
 import { FunctionsRestoredError, isTransient, mapError, mayBeGone } from './database-errors.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
 import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
+import type { Row } from './row.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
 import { Session, type SessionConfig } from './session.ts'
 
@@ -21,8 +22,6 @@ export type DatabaseOptions = {
   readonly logger: Logger
   readonly statementTimeoutMs?: number
 }
-
-export type Row = Record<string, string | null>
 
 /** A session of the pool, to be given back. */
 export type PooledSession = Session & Pick<pg.PoolClient, 'release'>

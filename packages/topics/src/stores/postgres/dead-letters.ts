@@ -3,8 +3,9 @@ import type { DeadLetter, DeadLetterQuery, DeadLetters } from '../dead-letters.t
 import type { FailedAttempt, FailureRecord } from '../failure-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { fromHex } from './binary-array.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { discard, redrive, undeliverable } from './redrive.ts'
+import type { Row } from './row.ts'
 
 /** The dead letters of one schema. */
 export function postgresDeadLetters(database: Database): DeadLetters {

@@ -1,9 +1,10 @@
 import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { areFunctionsInstalled } from './install-functions.ts'
 import { Listener } from './listener.ts'
 import { findSchema, NEWEST, OLDEST_SERVER } from './migrate.ts'
+import type { Row } from './row.ts'
 import { WakeUps } from './wake-ups.ts'
 
 const CLOCKS_APART_MS = 5_000

@@ -2,9 +2,10 @@ import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import { ClosedError } from '../../errors.ts'
 import type { Heartbeat, HeartbeatResult, Heartbeats } from '../heartbeats.ts'
 import { listConsumers, toReports } from './consumers.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { detectDead } from './dead-groups.ts'
 import { backfillSettings, toResurrected } from './resurrect.ts'
+import type { Row } from './row.ts'
 import type { Session } from './session.ts'
 
 /** The heartbeats of one schema's groups. */

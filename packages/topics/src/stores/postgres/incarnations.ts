@@ -1,7 +1,7 @@
 import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '../../errors.ts'
 import type { Expected } from '../expected.ts'
-import type { Database, Row } from './database.ts'
 import { codeOf } from './database-errors.ts'
+import type { Row } from './row.ts'
 
 const FIND = 'select incarnation from tidemark.namespace'
 const NO_TABLE = '42P01'
@@ -9,7 +9,7 @@ const NO_SCHEMA = '3F000'
 
 /** null where there is no such namespace now. */
 export async function findIncarnation(
-  database: Pick<Database, 'sql'>,
+  database: { sql(template: string): string },
   query: (text: string) => Promise<{ rows: Row[] }>,
 ): Promise<string | null> {
   try {
@@ -21,8 +21,11 @@ export async function findIncarnation(
   }
 }
 
+type Located = { readonly location: string; readonly schema: string }
+type Readable = Located & { sql(template: string): string; query(text: string): Promise<Row[]> }
+
 /** When it is opened, after its migrations. */
-export async function readIncarnation(database: Database): Promise<string> {
+export async function readIncarnation(database: Readable): Promise<string> {
   const [row] = await database.query(database.sql(FIND))
   if (typeof row?.incarnation !== 'string') throw goneError(database, null)
   return row.incarnation
@@ -43,5 +46,5 @@ export function requireRecords({ topic, subscription }: Expected, row: Row | und
   if (subscription && row?.is_group !== 't') throw new SubscriptionGoneError(topic?.name ?? '', subscription.group)
 }
 
-export const goneError = ({ location, schema }: Pick<Database, 'location' | 'schema'>, found: string | null) =>
+export const goneError = ({ location, schema }: Located, found: string | null) =>
   new NamespaceGoneError(`${location} (schema ${schema})`, found === null ? 'dropped' : 'dropped and made again')

@@ -1,8 +1,9 @@
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
-import { type Database, type PooledSession, REWRITE_TIMEOUT_MS, type Row } from './database.ts'
+import { type Database, type PooledSession, REWRITE_TIMEOUT_MS } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import { installFunctions, migrationLock, useFunctions } from './install-functions.ts'
+import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 

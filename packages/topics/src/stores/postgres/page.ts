@@ -1,6 +1,6 @@
 import type { RawMessage } from '../../raw-message.ts'
 import { readArray, readBytes, readText } from './binary-array.ts'
-import type { Row } from './database.ts'
+import type { Row } from './row.ts'
 
 /** PostgreSQL counts microseconds from the year 2000. */
 const EPOCH_MS = Date.UTC(2000, 0, 1)

@@ -4,7 +4,8 @@ import type { Resurrected, SubscriptionRecord } from '../subscription-record.ts'
 import type { Resurrection } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
+import type { Row } from './row.ts'
 
 const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark_fn.resurrect($1, $2, $3, $4)'
 

@@ -13,8 +13,9 @@ import { DEFAULT_HEARTBEAT } from '../subscription-record.ts'
 import type { SubscriptionSettings } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { resurrect } from './resurrect.ts'
+import type { Row } from './row.ts'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'

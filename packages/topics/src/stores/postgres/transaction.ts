@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { TransactionError } from '../../errors.ts'
-import type { Row } from './database.ts'
+import type { Row } from './row.ts'
 
 const ACCEPTED =
   'Give a connected pg Client inside BEGIN, any object with query(text, values), the sql of postgres.js begin(), ' +

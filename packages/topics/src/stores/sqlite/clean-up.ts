@@ -1,4 +1,4 @@
-import type { TopicConfig } from '../../index.ts'
+import type { TopicConfig } from '../../topic-config.ts'
 import { readTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
 import type { CleanUpStep } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'

@@ -1,5 +1,5 @@
-import type { TopicConfig } from '../../index.ts'
 import { random52 } from '../../random-bits.ts'
+import type { TopicConfig } from '../../topic-config.ts'
 import { mergeTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { nowBy } from './clock.ts'

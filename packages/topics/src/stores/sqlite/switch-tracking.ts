@@ -1,6 +1,5 @@
 import { BackfillError, TooManyGroupsError, TopicNotFoundError } from '../../errors.ts'
-import type { Tracking } from '../../index.ts'
-import type { StoredTopicConfig } from '../../topic-config.ts'
+import type { StoredTopicConfig, Tracking } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { MOST_BITS } from './bits.ts'
 import { boundsOf } from './log-rows.ts'

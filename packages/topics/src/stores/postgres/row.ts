@@ -1,0 +1,2 @@
+/** All values as the text the server sent. */
+export type Row = Record<string, string | null>
