@@ -193,9 +193,24 @@ class Run {
     }
     this.#isTracked = !this.#isTracked
     if (!this.#isTracked) return
-    while (await this.#work.store.tracking.fill(this.#work.topic, 3));
+    await this.#fill()
     this.#before = this.#ids.at(-1) ?? 0
     for (const group of this.#groups.values()) if (group.status !== 'live') group.required.clear()
+  }
+
+  /** To its end: transactions of other tests on the server may have to end first. */
+  async #fill(): Promise<void> {
+    await until(
+      async () => {
+        while (await this.#work.store.tracking.fill(this.#work.topic, 3));
+        const [row] = await this.#database.execute({
+          sqlite: 'select 1 as filled',
+          postgres: 'select (fill_next_id is null)::int as filled from tidemark.topic',
+        })
+        return row?.filled === 1
+      },
+      { what: 'the bitmaps to be filled' },
+    )
   }
 
   async #finishBackfills(): Promise<void> {

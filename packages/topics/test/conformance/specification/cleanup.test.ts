@@ -223,13 +223,12 @@ for (const store of SECLUDED_STORES) {
         while (isRunning) await cleaner.runOnce()
       })()
       // One by one, each delivered before the next is published: with the busy one's backlog before it, it would never come.
-      for (const n of range(1, 20)) {
+      for (let n = 1; n <= 20 || published <= 1_000; n++) {
         await tm.publish('quiet', n)
         assert.deepEqual(await consume(quiet, 1), [n])
       }
       isRunning = false
       await Promise.all([publishing, cleaning])
-      assert.ok(published > 1_000, `the busy topic had ${published} messages`)
     })
   })
 
