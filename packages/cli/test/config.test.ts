@@ -40,6 +40,12 @@ describe('tidemark config', () => {
 
   const BROKEN: readonly [what: string, file: string, source: string, says: RegExp][] = [
     ['a syntax error', 'a.ts', 'export default {', /a\.ts: it could not be loaded: SyntaxError/],
+    [
+      'an error while it is loaded',
+      'e.ts',
+      'const services = {}\nexport default { services: servces }',
+      /e\.ts: it could not be loaded: ReferenceError: servces is not defined \(e\.ts, line 2\)/,
+    ],
     ['no default export', 'b.ts', 'export const x = 1', /b\.ts: it has no default export/],
     [
       'nothing to run, in CommonJS',
@@ -64,6 +70,16 @@ describe('tidemark config', () => {
       assert.deepEqual(readdirSync(folder.path), [name])
     })
   }
+
+  it('names the line of a service type that can not be parsed', async () => {
+    using folder = temporaryFolder()
+    const cwd = folder.path
+    writeFileSync(join(cwd, 'broken.ts'), '\n\nexport default {')
+    writeFileSync(join(cwd, 'mine.ts'), "export default { services: { a: { type: './broken.ts' } } }")
+    const { code, err } = await tidemark(['start', '--config', 'mine.ts'], { cwd })
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /broken\.ts: it could not be loaded: SyntaxError: .* \(broken\.ts, line 3\)/)
+  })
 
   it('print shows what is in force, relative to the file, and no password', async () => {
     using folder = temporaryFolder()

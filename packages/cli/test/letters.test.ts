@@ -57,7 +57,7 @@ describe('letters', () => {
     assert.deepEqual(await tidemarkJson(['letters', 'redrive', first?.id ?? '', ...data]), { redriven: 1, failed: [] })
     const rest = await tidemark(['letters', 'redrive', '--all', ...data])
     assert.equal(rest.code, EXIT.failed)
-    assert.match(rest.out, /^1 dead letters redriven\n.* stays: /)
+    assert.match(rest.out, /^1 dead letter redriven\n.* stays: /)
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
     assert.deepEqual(
       (await storage.listBatches({ prefix: `${RUN_ID}/` })).items.map(({ tickStart }) => tickStart),

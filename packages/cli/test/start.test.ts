@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -168,7 +168,7 @@ describe('tidemark start --ingest', () => {
       },
       { what: 'the ticks to be indexed', timeout: 60_000 },
     )
-    assert.deepEqual((await answer(address, `/api/v1/runs/${runId}/gaps`)).body, { gaps: [], more: false })
+    assert.deepEqual((await answer(address, `/api/v1/runs/${runId}/gaps`)).body, { gaps: [], next: null })
     command.kill('SIGINT')
     assert.equal((await command.ended).code, 0)
   })
@@ -238,5 +238,38 @@ describe('tidemark serve', () => {
     const exposed = await tidemark(['serve', '--host', '0.0.0.0'], { database })
     assert.equal(exposed.code, EXIT.usage)
     assert.match(exposed.err, /without tokens only 127\.0\.0\.1/)
+  })
+})
+
+describe('tidemark start with ticks of a file that is damaged', () => {
+  it('indexes what came before the damage, says what is wrong, and ends with 1', async () => {
+    using folder = temporaryFolder()
+    const cwd = folder.path
+    writeFileSync(join(cwd, 'metadata.json'), JSON.stringify(metadataOf(RUN_ID)))
+    writeFileSync(
+      join(cwd, 'ticks.pb'),
+      Buffer.concat([delimited(ticksOf(RUN_ID, 0, 24)), Buffer.from([3, 255, 255, 255])]),
+    )
+    writeFileSync(
+      join(cwd, 'tidemark.config.ts'),
+      `import { defaultConfig, defineConfig, queue } from '@tidemark/pipeline'
+const whole = defaultConfig()
+const { simulation, ...services } = whole.services
+export default defineConfig({ ...whole, services: {
+  ingest: {
+    type: 'ingest',
+    options: { input: './ticks.pb', metadataFile: './metadata.json' },
+    bindings: { ticks: queue('ticks'), metadata: queue('metadata') },
+  },
+  ...services,
+} })`,
+    )
+    const { code, out, err } = await startTidemark(
+      ['start', '--config', 'tidemark.config.ts', '--no-server', '--json'],
+      { cwd },
+    ).ended
+    assert.equal(code, 1, err)
+    assert.match(err, /ticks\.pb.*message 25/)
+    assert.equal(JSON.parse(out.trim().split('\n').at(-1) ?? '').ticks, 25)
   })
 })

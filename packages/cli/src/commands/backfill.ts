@@ -5,6 +5,7 @@ import { DATABASE, withTopics } from '../database.ts'
 import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { progressBar } from '../output/progress-bar.ts'
 import { Screen } from '../output/screen.ts'
 import { ago } from '../output/units.ts'
@@ -148,7 +149,7 @@ async function find(tm: Tidemark, given: Given): Promise<BackfillProgress> {
 }
 
 function lineOf({ status, progress: share, processed, ratePerSecond, etaMs, error }: BackfillProgress): string {
-  const parts = [progressBar(share), status, `${processed} messages`, `${Math.round(ratePerSecond)}/s`]
+  const parts = [progressBar(share), status, counted(processed, 'message'), `${Math.round(ratePerSecond)}/s`]
   if (etaMs !== null) parts.push(`${ago(etaMs)} left`)
   if (error !== null) parts.push(visible(error))
   return parts.join('  ')

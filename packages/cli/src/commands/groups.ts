@@ -5,6 +5,7 @@ import { DATABASE, withTopics } from '../database.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { table } from '../output/table.ts'
 import { CONSUMER_HEADINGS, consumerRow, GROUP_HEADINGS, groupRow, RETRY_HEADINGS, retryRow } from './group-rows.ts'
 
@@ -161,7 +162,7 @@ export const resurrect = deed({
       const resurrected = await tm.admin.resurrectGroup(topic, group, options)
       const { skipped, lost } = resurrected
       return {
-        text: `is active again; ${skipped} messages were skipped, ${lost} had been cleaned up`,
+        text: `is active again; skipped ${counted(skipped, 'message')}, and ${lost} had been cleaned up`,
         fields: resurrected,
       }
     }
@@ -208,7 +209,7 @@ export const remove = deed({
     const timeout = given.duration('timeout')
     return async (tm, topic, group) => {
       const removed = await tm.admin.removeGroup(topic, group, timeout === undefined ? {} : { timeout })
-      return { text: `was removed; ${removed.abandoned} messages were still in flight`, fields: removed }
+      return { text: `was removed with ${counted(removed.abandoned, 'message')} in flight`, fields: removed }
     }
   },
 })

@@ -6,6 +6,7 @@ import { DATABASE, withTopics } from '../database.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { progressBar } from '../output/progress-bar.ts'
 
 /** Lines of one transaction. */
@@ -71,7 +72,7 @@ async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundin
     const refs: PublishedRef[] = await tm.publishBatch(topic, batch)
     published += refs.length
     batch = []
-    line.draw(() => `${total > 0 ? `${progressBar(bytes / total)}  ` : ''}${published} messages`)
+    line.draw(() => `${total > 0 ? `${progressBar(bytes / total)}  ` : ''}${counted(published, 'message')}`)
   }
   const input = createInterface({ input: process.stdin })
   surroundings.interrupted.addEventListener('abort', () => input.close(), { once: true })
@@ -87,7 +88,7 @@ async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundin
   } finally {
     line.clear()
     // Also where a line is wrong: how far it came says where to go on.
-    surroundings.output.result({ topic, published }, () => [`${published} messages published to '${topic}'`])
+    surroundings.output.result({ topic, published }, () => [`${counted(published, 'message')} published to '${topic}'`])
     process.stdin.destroy()
   }
   return surroundings.interrupted.aborted ? EXIT.interrupted : EXIT.done

@@ -2,6 +2,7 @@ import { ConfigFileError, loadConfig, ServiceTypeError, WiringError } from '@tid
 import type { Surroundings } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { redact } from '../redact.ts'
 import { requiredConfig } from './config-file.ts'
 
@@ -11,14 +12,14 @@ export async function checkConfiguration(given: Given, { output, environment }: 
     const { services } = await loadConfig(file, { environment })
     const running = services.filter(({ enabled }) => enabled).map(({ name }) => name)
     output.result({ config: file, services: running, problems: [] }, () => [
-      `${file}: ${output.paint('green', 'no mistakes')}. ${running.length} services: ${running.join(', ')}`,
+      `${file}: ${output.paint('green', 'no mistakes')}. ${counted(running.length, 'service')}: ${running.join(', ')}`,
     ])
     return EXIT.done
   } catch (error) {
     if (!(error instanceof ConfigFileError || error instanceof ServiceTypeError)) throw error
     const problems = problemsOf(error).map(redact)
     output.result({ config: file, services: [], problems }, () => [
-      `${file}: ${output.paint('red', problems.length === 1 ? '1 mistake' : `${problems.length} mistakes`)}`,
+      `${file}: ${output.paint('red', counted(problems.length, 'mistake'))}`,
       ...problems.map(problem => `  ${problem}`),
     ])
     return EXIT.found

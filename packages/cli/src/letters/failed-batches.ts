@@ -3,6 +3,7 @@ import type { Surroundings } from '../command.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { payloadText } from '../output/message.ts'
 import { table } from '../output/table.ts'
 import { runPlaces } from '../runs/places.ts'
@@ -36,7 +37,7 @@ export async function retryFailedBatches(given: Given, { output, environment }: 
   const chosen = failed.filter(({ key }) => keys.length === 0 || keys.includes(key))
   let retried = 0
   for (const { indexer, key } of chosen) if (await ledgers.retry(runId, indexer, key)) retried++
-  output.result({ retried }, () => [`${retried} batches are indexed again`])
+  output.result({ retried }, () => [`Indexing ${counted(retried, 'batch', 'batches')} again`])
   return EXIT.done
 }
 

@@ -14,6 +14,7 @@ import { loggerOf, requireNamespace } from '../database.ts'
 import { NotFoundError, UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { payloadText } from '../output/message.ts'
 import { facts, table } from '../output/table.ts'
 import { runPlaces } from '../runs/places.ts'
@@ -77,7 +78,7 @@ export async function redriveLetters(given: Given, surroundings: Surroundings): 
   return await withLetters(given, surroundings, async letters => {
     const { redriven, failed } = await letters.redrive(selection)
     surroundings.output.result({ redriven, failed }, () => [
-      `${redriven} dead letters redriven`,
+      `${counted(redriven, 'dead letter')} redriven`,
       ...failed.map(({ id, error }) => `${id} stays: ${payloadText(error)}`),
     ])
     return failed.length === 0 ? EXIT.done : EXIT.failed
@@ -90,7 +91,7 @@ export async function discardLetters(given: Given, surroundings: Surroundings): 
     const which = selection.all ? 'all dead letters of the pipeline' : 'these dead letters of the pipeline'
     await confirm(given, `Discarding ${which}`, surroundings.interrupted)
     const discarded = await letters.discard(selection)
-    surroundings.output.result({ discarded }, () => [`${discarded} dead letters discarded`])
+    surroundings.output.result({ discarded }, () => [`${counted(discarded, 'dead letter')} discarded`])
     return EXIT.done
   })
 }

@@ -4,6 +4,7 @@ import type { Surroundings } from '../command.ts'
 import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import type { Output } from '../output/output.ts'
 import { facts, table } from '../output/table.ts'
 import { megabytes } from '../output/units.ts'
@@ -56,7 +57,7 @@ async function showTick(file: BatchFile, tick: number, output: Output): Promise<
   for await (const each of file.ticks()) if (each.tick === tick) found = decodeTick(each.bytes)
   if (found === undefined) {
     throw new NotFoundError(
-      `${file.path} does not contain tick ${tick}. It contains ${file.tickCount} ticks from ${file.tickStart} to ${file.tickEnd}`,
+      `${file.path} does not contain tick ${tick}. It contains ${counted(file.tickCount, 'tick')} from ${file.tickStart} to ${file.tickEnd}`,
     )
   }
   const { runId, capturedAt, cells, organisms } = found

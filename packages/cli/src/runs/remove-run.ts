@@ -5,6 +5,7 @@ import { loggerOf } from '../database.ts'
 import { NotFoundError, UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Given } from '../given.ts'
+import { counted } from '../output/counted.ts'
 import { megabytes } from '../output/units.ts'
 import { redact } from '../redact.ts'
 import { runPlaces } from './places.ts'
@@ -38,5 +39,4 @@ function linesOf({ files, topics, indexes, states, deadLetters }: RunParts): str
   ]
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const list = (names: readonly string[]): string => names.join(', ') || 'none'

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PipelineProgress, Totals } from '@tidemark/pipeline'
+import { counted } from '../output/counted.ts'
 import type { Output } from '../output/output.ts'
 import { Screen } from '../output/screen.ts'
 import { plainLine, screenLines } from './progress-screen.ts'
@@ -59,8 +60,8 @@ const streamDisplay = (output: Output): ProgressDisplay => ({
 })
 
 function totalsText({ ticks, batches, cells, organisms }: Totals): string {
-  const counted = cells === null ? '' : `, with ${cells} cells and ${organisms} organisms`
-  return `indexed so far: ${ticks} ticks of ${batches} batches${counted}`
+  const inside = cells === null ? '' : `, with ${counted(cells, 'cell')} and ${counted(organisms ?? 0, 'organism')}`
+  return `indexed so far: ${counted(ticks, 'tick')} of ${counted(batches, 'batch', 'batches')}${inside}`
 }
 
 /** Shows how far it is, again and again. */

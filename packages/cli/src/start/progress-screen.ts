@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import { type PipelineProgress, sizeText } from '@tidemark/pipeline'
+import { counted } from '../output/counted.ts'
 import { megabytes, timeLeft } from '../output/units.ts'
 import type { Begun } from './progress-display.ts'
 
@@ -17,20 +18,20 @@ export function screenLines(
     ...(url === undefined ? [] : [`look at ${styleText('cyan', url)}`]),
     '',
     row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
-    row('queue', `${progress.queuedTicks} ticks`, '', megabytes(progress.queuedBytes)),
+    row('queue', counted(progress.queuedTicks, 'tick'), '', megabytes(progress.queuedBytes)),
     row(
       'stored',
-      `${progress.storedTicks} ticks`,
+      counted(progress.storedTicks, 'tick'),
       `${megabytes(progress.bytesPerSecond)}/s`,
       `${progress.storedBatches} batches, ${megabytes(progress.storedBytes)}`,
     ),
     row(
       'indexed',
-      `${progress.indexedTicks} ticks`,
+      counted(progress.indexedTicks, 'tick'),
       perSecond(progress.indexedPerSecond),
-      `${progress.indexedBatches} batches`,
+      counted(progress.indexedBatches, 'batch', 'batches'),
     ),
-    row('lag', `${waitingBatches} batches`, '', `oldest ${(waitingMs / 1_000).toFixed(1)} s`),
+    row('lag', counted(waitingBatches, 'batch', 'batches'), '', `oldest ${(waitingMs / 1_000).toFixed(1)} s`),
     row('gaps', openGaps + permanentGaps === 0 ? gaps : styleText('red', gaps), '', ''),
     row('dead letters', String(progress.deadLetters), '', ''),
     diskRow(progress.disk),
@@ -78,7 +79,7 @@ export function plainLine(progress: PipelineProgress): string {
   )
   return [
     `tick ${tick} (${perSecond(ticksPerSecond)})`,
-    `${storedBatches} batches stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
+    `${counted(storedBatches, 'batch', 'batches')} stored, ${indexedBatches} indexed, ${waitingBatches} waiting`,
     `${openGaps + permanentGaps} gaps`,
     ['disk', usedText(progress.disk), ...growthText(progress.disk)].join(' '),
     ...unwell.map(({ name, state }) => `${name}: ${state === 'ERROR' ? state : `${state}, unhealthy`}`),

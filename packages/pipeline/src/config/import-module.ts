@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { TidemarkError } from 'tidemark'
 import { lendPackages } from './lend-packages.ts'
+import { loadProblem } from './load-problem.ts'
 
 /** Whether a text is the path of a module, where it could also be one of our names. */
 export const isModulePath = (text: string): boolean => /^\.{0,2}\//.test(text)
@@ -18,6 +19,6 @@ export async function importModule(
     const module: { readonly default?: unknown } = await import(pathToFileURL(file).href)
     return { file, exported: module.default }
   } catch (cause) {
-    throw problem(file, `it could not be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+    throw problem(file, loadProblem(cause), cause)
   }
 }

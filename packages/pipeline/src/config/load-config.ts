@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from 'tidemark'
 import { checkConfig } from './check-config.ts'
@@ -8,6 +8,7 @@ import type { CheckedConfig } from './config.ts'
 import { withOverrides } from './environment-overrides.ts'
 import { ConfigFileError } from './errors.ts'
 import { lendPackages } from './lend-packages.ts'
+import { loadProblem } from './load-problem.ts'
 import { withResolvedPaths } from './resolve-paths.ts'
 
 export type LoadOptions = {
@@ -71,18 +72,10 @@ async function importDefault(file: string): Promise<unknown> {
   try {
     module = await import(pathToFileURL(file).href)
   } catch (cause) {
-    const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-    throw new ConfigFileError(file, `it could not be loaded: ${problem}${placeOf(cause)}`, cause)
+    throw new ConfigFileError(file, loadProblem(cause), cause)
   }
   if (module.default === undefined) {
     throw new ConfigFileError(file, 'it has no default export. Write: export default defineConfig({ … })')
   }
   return module.default
-}
-
-/** Of a file that can't be parsed, be it this one or one that it imports, the stack begins with '<file>:<line>'. */
-function placeOf(cause: unknown): string {
-  const stack = cause instanceof SyntaxError ? cause.stack : undefined
-  const [, file, line] = /^(?:file:\/\/)?(\/.*):(\d+)\n/.exec(stack ?? '') ?? []
-  return file === undefined ? '' : ` (${basename(file)}, line ${line})`
 }

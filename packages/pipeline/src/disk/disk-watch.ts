@@ -31,6 +31,8 @@ export type DiskWatchOptions = {
  */
 const DISK_BYTES_PER_BYTE = 3
 const LOOK_MS = 1_000
+/** Near its budget a source pauses and goes on every few seconds: that is one state, and told once. */
+const TELL_AGAIN_MS = 60_000
 /** A server that does not answer must keep neither a start nor the other parts waiting. */
 const PATIENCE_MS = 3_000
 
@@ -46,6 +48,8 @@ export class DiskWatch {
   #unindexed = 0
   #room: Room | undefined
   #pausedSince: Date | null = null
+  /** When it last was paused, on the monotonic clock; undefined: never. */
+  #lastPausedAt: number | undefined
   #looking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #listeners = new Set<(reason: string | null) => void>()
@@ -144,8 +148,11 @@ export class DiskWatch {
     this.#pausedSince = mayGoOn ? null : new Date()
     const { bytes, freeBytes } = room.measured
     const fields = { bytes, maxBytes: limits.maxBytes, freeBytes }
+    const now = performance.now()
+    const isNews = this.#lastPausedAt === undefined || now - this.#lastPausedAt > TELL_AGAIN_MS
+    this.#lastPausedAt = now
     if (mayGoOn) logger.info(fields, 'there is room on the disk again: the source goes on')
-    else logger.warn(fields, `the source waits for ${reasonOf(room, limits)}`)
+    else logger[isNews ? 'warn' : 'debug'](fields, `the source waits for ${reasonOf(room, limits)}`)
     for (const listener of this.#listeners) listener(this.reason)
   }
 

@@ -34,7 +34,10 @@ function hasEnded({ services }: Pipeline, { name, type, lastTick }: Source): boo
   return type === 'ingest' && (state === 'ERROR' || (state === 'STOPPED' && metrics.atEnd === 1))
 }
 
-/** After its last tick: stored, announced and in the index. Someone who interrupts need not wait; the next start goes on. */
+/**
+ * After its last tick: stored, announced and in the index. So is what a source has handed on before it failed. Someone who
+ * interrupts need not wait; the next start goes on.
+ */
 export async function finish(
   pipeline: Pipeline,
   { roles, sources, groups }: { roles: Roles; sources: readonly Source[]; groups: RunGroups },
@@ -45,7 +48,8 @@ export async function finish(
   const isAnyFailed = (names: readonly string[]): boolean =>
     names.some(name => pipeline.services.statusOf(name).state === 'ERROR')
   // Without a source there may be no run to wait for.
-  if (interrupted.aborted || sources.length === 0 || isAnyFailed(sources.map(({ name }) => name))) return
+  if (interrupted.aborted || sources.length === 0) return
+  if (isAnyFailed(sources.map(({ name }) => name)) && !(await hasBegun(pipeline, sources, groups))) return
   // They store what is left in the queues, however long that takes, and end. A stop would leave them one attempt.
   pipeline.endQueues()
   while (!interrupted.aborted && writers.some(name => isRunning(pipeline, name))) await pauseFor(ASK_MS, interrupted)
@@ -55,6 +59,13 @@ export async function finish(
     if (isStored && (await isIndexed(pipeline, roles, groups))) return
     await pauseFor(ASK_MS, interrupted)
   }
+}
+
+/** Something was handed on, and its metadata is known: without that the indexers would wait for ever. */
+async function hasBegun(pipeline: Pipeline, sources: readonly Source[], groups: RunGroups): Promise<boolean> {
+  const putTicks = sources.some(({ name }) => (pipeline.services.statusOf(name).metrics.ticks ?? 0) > 0)
+  if (!putTicks) return false
+  return sources.some(({ hasMetadata }) => hasMetadata) || ((await groups.health())?.length ?? 0) > 0
 }
 
 const isRunning = (pipeline: Pipeline, name: string): boolean =>

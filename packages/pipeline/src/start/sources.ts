@@ -8,6 +8,8 @@ export type Source = {
   readonly type: string
   /** Of a simulation: the tick with which it ends; undefined: it goes on until it is stopped. */
   readonly lastTick: number | undefined
+  /** It puts the metadata of its run before its first tick. */
+  readonly hasMetadata: boolean
 }
 
 export function sourcesOf({ config, types }: WholeConfig): Source[] {
@@ -19,5 +21,6 @@ export function sourcesOf({ config, types }: WholeConfig): Source[] {
       name,
       type,
       lastTick: type === 'simulation' ? checkOptions(name, options, simulation.options).maxTicks : undefined,
+      hasMetadata: type === 'simulation' || (type === 'ingest' && options.metadataFile !== undefined),
     }))
 }

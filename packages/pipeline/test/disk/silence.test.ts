@@ -23,3 +23,30 @@ describe('a part that does not answer', () => {
     await watch.close()
   })
 })
+
+describe('a source that pauses and goes on again and again near its budget', () => {
+  it('is told of once', async () => {
+    const warnings: string[] = []
+    const size = { bytes: 0, reusableBytes: 0 }
+    const watch = new DiskWatch({
+      limits: { maxBytes: 100_000_000, minFreeBytes: 0 },
+      parts: [{ name: 'storage', kind: 'storage', measure: async () => ({ ...size }) }],
+      allowance: new Allowance(),
+      heldBytes: () => 0,
+      queuedBytes: () => 0,
+      unindexedBytes: async () => 0,
+      holdSources: () => undefined,
+      logger: { ...SILENT, warn: (_: object, text: string) => void warnings.push(text) },
+    })
+    const heard: (string | null)[] = []
+    watch.listen(reason => heard.push(reason))
+    for (const bytes of [0, 100_000_000, 0, 100_000_000, 0, 100_000_000]) {
+      size.bytes = bytes
+      await watch.look()
+    }
+    assert.equal(heard.length, 5)
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', /the source waits for room in the disk budget/)
+    await watch.close()
+  })
+})
