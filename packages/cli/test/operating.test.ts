@@ -62,6 +62,34 @@ for (const { engine, fresh } of ENGINES) {
     })
   })
 
+  describe(`migrate --sql, on ${engine}`, () => {
+    it('prints what makes a namespace that open accepts, and changes nothing itself', async () => {
+      await using database = await fresh()
+      const print = async () => (await tidemark(['migrate', '--sql'], { database: database.url })).out
+      const script = await print()
+      assert.equal((await tidemark(['migrate', '--check'], { database: database.url })).code, EXIT.found)
+      if (engine === 'SQLite') {
+        using db = new DatabaseSync(database.url.slice('sqlite:'.length))
+        db.exec(script)
+      } else await withClient(database.url, client => client.query(script))
+      assert.equal(await print(), '-- up to date\n')
+      assert.equal((await tidemark(['migrate', '--check'], { database: database.url })).code, EXIT.done)
+      await using tm = await open(database.url, { maintenance: false, logger: QUIET })
+      await tm.configureTopic('work')
+      await tm.publish('work', 1)
+      assert.equal((await tm.reader('work').poll(0))?.payload, 1)
+    })
+
+    it('is refused together with --check or --index', async () => {
+      await using database = await fresh()
+      for (const other of [['--check'], ['--index', 'sqlite:./index']]) {
+        const { code, err } = await tidemark(['migrate', '--sql', ...other], { database: database.url })
+        assert.equal(code, EXIT.usage)
+        assert.match(err, /--sql can't be combined with/)
+      }
+    })
+  })
+
   describe(`a schema of a newer version, on ${engine}`, () => {
     it('is a clear error', async () => {
       await using database = await fresh()

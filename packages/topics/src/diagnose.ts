@@ -111,6 +111,13 @@ function healthFindings(health: Health): Finding[] {
     ...cleanUp.removable.map(({ topic, messages }) =>
       warn('clean-up', `${messages} messages of ${topic} could be gone`, "choose maintenance: 'high' in open()"),
     ),
+    ...each('partitions', health.partitions, 'made ahead', ({ topic, room }) =>
+      (room === 0 ? bad : warn)(
+        'partitions',
+        `topic ${topic} has partitions for ${room} more messages, then publishing fails`,
+        "run 'tidemark migrate' as the owner of the tables, and keep a process with maintenance running as that user",
+      ),
+    ),
     ...each('open transactions', health.horizonHolders, 'none is old', ({ pid, ageMs, state, application, query }) =>
       warn(
         'open transactions',

@@ -17,6 +17,17 @@ export async function migrate(url: string, options?: NamespaceOptions): Promise<
 }
 
 /**
+ * The SQL that `migrate` would run now, for teams whose programs have no right to create tables: run it with psql (or the
+ * sqlite3 shell), in the transaction that it begins itself. '' where the namespace is up to date. Changes nothing.
+ *
+ * @example
+ * const sql = await migrationSql('postgres://app@db/shop')
+ */
+export async function migrationSql(url: string, options?: NamespaceOptions): Promise<string> {
+  return await operatorOf(addressOf('migrationSql', url, options)).migrationSql()
+}
+
+/**
  * Mends a namespace that nobody has open. On PostgreSQL, one that a logical dump brought into another cluster: nothing is
  * lost by it, and nothing that was acknowledged comes again. On SQLite, the file's integrity is checked and its indexes are
  * rebuilt. Again changes nothing.

@@ -1,6 +1,7 @@
-import { migrate as migrateNamespace, type SchemaVersions, schemaVersions } from 'tidemark'
+import { migrate as migrateNamespace, migrationSql, type SchemaVersions, schemaVersions } from 'tidemark'
 import type { Command } from '../command.ts'
 import { DATABASE, databaseOf } from '../database.ts'
+import { UsageError } from '../errors.ts'
 import { EXIT } from '../exit-codes.ts'
 import { table } from '../output/table.ts'
 
@@ -22,15 +23,18 @@ export const migrate: Command = {
       help: 'upgrade all run indexes at sqlite:<folder> or postgres://… instead of the topics',
     },
     check: { help: 'only check; exit with 3 if an upgrade is required' },
+    sql: { help: 'print the SQL of the upgrade instead of running it, for psql or the sqlite3 shell' },
     ...DATABASE,
   },
   examples: [
     { run: 'tidemark migrate --database sqlite:./data/topics.db', what: 'creates the namespace if it does not exist' },
+    { run: 'tidemark migrate --sql | psql --dbname shop', what: 'upgrade as a database administrator' },
     { run: 'tidemark migrate --index sqlite:./data/index --check', what: 'list runs with an older schema' },
   ],
   run: async (given, surroundings) => {
     const looksOnly = given.flag('check')
     const address = given.text('index')
+    if (given.flag('sql')) return await printSql(given, surroundings)
     const looking =
       address === undefined ? topics(databaseOf(given, surroundings), looksOnly) : indexes(address, looksOnly)
     const versions = await surroundings.output.liveLine().during(looksOnly ? 'looking' : 'migrating', looking)
@@ -50,6 +54,15 @@ export const migrate: Command = {
     ])
     return isBehind && looksOnly ? EXIT.found : EXIT.done
   },
+}
+
+const printSql: Command['run'] = async (given, surroundings) => {
+  const other = ['index', 'check'].find(option => given.text(option) !== undefined || given.flag(option))
+  if (other !== undefined) throw new UsageError(`--sql can't be combined with --${other}`)
+  const { url, namespace } = databaseOf(given, surroundings)
+  const sql = await migrationSql(url, { namespace })
+  surroundings.output.result({ sql }, () => (sql === '' ? ['-- up to date'] : sql.trimEnd().split('\n')))
+  return EXIT.done
 }
 
 async function topics(

@@ -25,6 +25,7 @@ export const REASON_KINDS = [
   'clean-up',
   'inconsistency',
   'open-transaction',
+  'partitions',
   'zombie',
   'unsubscribed-topic',
   'clock',
@@ -79,6 +80,9 @@ export function topicReasons(health: Health): Reason[] {
       note('clean-up', `Topic '${topic}' has ${messages} messages that should have been removed`),
     ),
     ...health.inconsistencies.map(({ topic, what }) => note('inconsistency', `Topic '${topic}': ${what}`)),
+    ...health.partitions.map(({ topic, room }) =>
+      note('partitions', `Topic '${topic}' has partitions for ${room} more messages only`),
+    ),
     ...health.horizonHolders.map(({ pid, ageMs }) =>
       note('open-transaction', `The transaction of process ${pid} of the database has been open for ${seconds(ageMs)}`),
     ),

@@ -189,6 +189,7 @@ const unknownHealth = (reachable: boolean): Health => ({
   inconsistencies: [],
   cleanUp: { behind: false, lastRunAt: null, overdue: false, removable: [] },
   clock: null,
+  partitions: [],
   horizonHolders: [],
   zombies: [],
   unsubscribed: [],

@@ -53,6 +53,7 @@ export const HealthSchema = strict({
     removable: listed(strict({ topic: Type.String(), messages: Count })),
   }),
   clock: nullable(strict({ ok: Type.Boolean(), offsetMs: Type.Number() })),
+  partitions: listed(strict({ topic: Type.String(), room: Count })),
   horizonHolders: listed(
     strict({
       pid: Type.Integer(),

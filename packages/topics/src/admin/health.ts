@@ -50,6 +50,11 @@ export type Health = {
     /** This process's clock is ahead by this much, or behind where it is negative. */
     readonly offsetMs: number
   } | null
+  /**
+   * PostgreSQL: topics that soon have no partition for new messages, and how many they still take. Without one, publishing
+   * fails. Partitions are made by publishers and by maintenance whose user owns the tables, and by 'tidemark migrate'.
+   */
+  readonly partitions: readonly { readonly topic: string; readonly room: number }[]
   /** PostgreSQL: transactions left open, which hold watermarks and clean-up back. */
   readonly horizonHolders: readonly HorizonHolder[]
   /** Groups with messages waiting that have not moved for their topic's zombieTtl. */
@@ -146,6 +151,7 @@ function away(engine: Engine, askedAt: Date, message: string): Health {
       lost: [],
       stuck: [],
       inconsistencies: [],
+      partitions: [],
       horizonHolders: [],
       zombies: [],
       unsubscribed: [],
@@ -180,6 +186,7 @@ async function examineAll(engine: Engine, limits: Limits): Promise<Health> {
     stuck: topics.flatMap(each => stuckIn(each, limits)),
     inconsistencies: inconsistenciesOf(topics),
     cleanUp: cleanUpOf(topics, jobs, now, limits),
+    partitions: topics.flatMap(({ topic, facts }) => shortOf(topic, facts)),
     horizonHolders: holders.filter(({ ageMs }) => ageMs >= limits.transactionMs),
     zombies: zombies.map(({ topic, subscription, movedAt, waiting }) => ({
       topic: topic.name,
@@ -227,6 +234,12 @@ function stuckIn({ topic, facts, now }: Examined, { stuckMs }: Limits): Health['
   const since = facts.oldestUnprocessedAt
   if (since === null || now - since <= stuckMs) return []
   return [{ topic: topic.name, since: new Date(since), ageMs: now - since }]
+}
+
+/** Publishers make the next partition before half of one is left. */
+function shortOf({ name }: TopicRecord, { partitions }: TopicFacts): Health['partitions'] {
+  if (partitions === null || partitions.room >= partitions.rows / 2) return []
+  return [{ topic: name, room: partitions.room }]
 }
 
 /** What belongs to no topic is found by each of them, and told once. */

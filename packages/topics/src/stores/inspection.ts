@@ -81,6 +81,8 @@ export type TopicFacts = {
   readonly removable: number
   /** What must never be: each a sentence. */
   readonly inconsistencies: readonly string[]
+  /** How many more messages there are partitions for, and how many one takes; null where the engine has none. */
+  readonly partitions: { readonly room: number; readonly rows: number } | null
 }
 
 export type ClockReading = {

@@ -23,6 +23,8 @@ export type Operator = {
   versions(): Promise<SchemaVersions>
   /** Brings the schema up to date; `found` is the version it had. */
   migrate(): Promise<SchemaVersions>
+  /** What `migrate` would run, as one script; '' where nothing is to be done. Looks only. */
+  migrationSql(): Promise<string>
   repair(): Promise<RepairReport>
   /** Looks only. What is wrong is a finding, never an error. */
   diagnose(): Promise<Diagnosis>

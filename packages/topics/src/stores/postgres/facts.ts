@@ -8,9 +8,12 @@ const FACTS = `
   select ${ms('made_at')}, ${ms('oldest_at')}, ${ms('newest_at')}, retained, ${ms('unprocessed_at')}, removable
   from tidemark_fn.topic_facts($1)`
 
+const ROOM = 'select room from tidemark_fn.partition_room() where topic_id = $1'
+
 export async function topicFacts(database: Database, topic: TopicRecord): Promise<TopicFacts> {
   const [facts] = await database.query(database.sql(FACTS), [topic.id])
   const found = await database.query(database.sql('select * from tidemark_fn.inconsistencies($1) as text'), [topic.id])
+  const [partitions] = await database.query(database.sql(ROOM), [topic.id])
   const time = (value: string | null | undefined): number | null => (value ? Number(value) : null)
   return {
     createdAt: Number(facts?.made_at),
@@ -20,5 +23,6 @@ export async function topicFacts(database: Database, topic: TopicRecord): Promis
     oldestUnprocessedAt: time(facts?.unprocessed_at),
     removable: Number(facts?.removable),
     inconsistencies: found.map(({ text }) => text ?? ''),
+    partitions: { room: Number(partitions?.room), rows: topic.config.partitionRows },
   }
 }

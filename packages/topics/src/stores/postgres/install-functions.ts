@@ -1,6 +1,6 @@
 import { DatabaseReadOnlyError } from '../../errors.ts'
-import type { Database, PooledSession } from './database.ts'
-import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
+import type { Database } from './database.ts'
+import { BUNDLE_HASH } from './function-bundle.ts'
 import { bundlePrefix, lockKey, quoteIdentifier } from './schema-name.ts'
 
 /** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
@@ -17,7 +17,7 @@ const IS_COMPLETE = `exists (
     where f.nspname = $1 and p.proname = 'belongs_to' and t.nspname = $2 and c.relname = 'namespace'
   )`
 
-const LOOK = `select ${IS_COMPLETE} as is_there`
+const LOOK = `select where ${IS_COMPLETE}`
 
 const FIND = `
   select ${IS_COMPLETE} and b.hash is not null as is_there, b.last_used_at < clock_timestamp() - ${NOTED_EVERY} as is_due
@@ -26,10 +26,15 @@ const FIND = `
 
 const NOTE = 'update tidemark.function_bundle set last_used_at = clock_timestamp() where hash = $1'
 
-const RECORD = `
-  insert into tidemark.function_bundle as b (hash) values ($1)
-  on conflict (hash) do update
-  set installed_at = clock_timestamp(), last_used_at = clock_timestamp()`
+/** Somebody was granted the use of the tables' schema, and not yet that of the functions'. */
+const IS_UNSHARED = `
+  select
+  from pg_namespace as t
+  cross join aclexplode(t.nspacl) as a
+  left join pg_namespace as f on f.nspname = $1
+  where t.nspname = $2 and a.privilege_type = 'USAGE' and a.grantee is distinct from f.nspowner and not exists (
+    select from aclexplode(f.nspacl) as b where b.grantee = a.grantee and b.privilege_type = 'USAGE'
+  )`
 
 /** Bundles that nobody has used for long, and what is left of a namespace that was dropped by hand. Only what is ours to drop. */
 const UNUSED = `
@@ -43,10 +48,22 @@ const FORGET = `
   delete from tidemark.function_bundle
   where hash = $1 and last_used_at < clock_timestamp() - ${KEPT_UNUSED}`
 
+type Look = (text: string, values: unknown[]) => Promise<unknown[]>
+
 /** Looks only. The tables need not be there. */
-export async function areFunctionsInstalled(database: Database): Promise<boolean> {
-  const [row] = await database.query(LOOK, [database.functions, database.schema])
-  return row?.is_there === 't'
+export async function areFunctionsInstalled(
+  database: Database,
+  query: Look = database.query.bind(database),
+): Promise<boolean> {
+  return (await query(LOOK, [database.functions, database.schema])).length > 0
+}
+
+/** Whoever may use the tables may use the functions. */
+export async function areFunctionsShared(
+  database: Database,
+  query: Look = database.query.bind(database),
+): Promise<boolean> {
+  return (await query(IS_UNSHARED, [database.functions, database.schema])).length === 0
 }
 
 /** Notes that this process uses its bundle, so that it is kept. False where the bundle is not there: install it. */
@@ -60,23 +77,6 @@ export async function useFunctions(database: Database): Promise<boolean> {
 /** A replica may be looked into; who writes to the primary keeps the bundle. */
 function unlessReadOnly(error: unknown): void {
   if (!(error instanceof DatabaseReadOnlyError)) throw error
-}
-
-/** In the transaction that holds the lock of the migrations. */
-export async function installFunctions(database: Database, client: PooledSession): Promise<void> {
-  const { rows } = await client.query<{ is_there: boolean }>(LOOK, [database.functions, database.schema])
-  if (!rows[0]?.is_there) await client.query(installation(database))
-  await client.query(database.sql(RECORD), [BUNDLE_HASH])
-}
-
-/** One text without parameters, to be run in a transaction. What an earlier attempt left is replaced. */
-export function installation(database: Pick<Database, 'functions' | 'sql'>): string {
-  const schema = quoteIdentifier(database.functions)
-  return `
-    drop schema if exists ${schema} cascade;
-    create schema ${schema};
-    set local check_function_bodies = off;
-    ${database.sql(FUNCTIONS)}`
 }
 
 /** Drops the bundles that no version in use needs any more. */

@@ -26,7 +26,11 @@ export function postgresLog(database: Database, { partitions, pruner, wakeUps }:
     tail: (topic, place, limit, bounds = {}) =>
       database.expecting({ topic }, () => tail(database, topic, place, limit, bounds)),
     // A partition at a time: its rows are no measure.
-    cleanUp: topic => database.expecting({ topic }, () => cleanUp(database, topic)),
+    cleanUp: async topic => {
+      const step = await database.expecting({ topic }, () => cleanUp(database, topic))
+      if (!step.more) await partitions.keepAhead(topic)
+      return step
+    },
   }
 }
 

@@ -1,34 +1,36 @@
 import { DatabaseVersionError } from '../../errors.ts'
-import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
+import { type AppliedMigration, isPreRelease, preReleaseError } from '../migration-checksums.ts'
 import { type Database, type PooledSession, REWRITE_TIMEOUT_MS } from './database.ts'
 import { codeOf } from './database-errors.ts'
-import { installFunctions, migrationLock, useFunctions } from './install-functions.ts'
+import {
+  areFunctionsInstalled,
+  areFunctionsShared,
+  dropUnusedFunctions,
+  migrationLock,
+  useFunctions,
+} from './install-functions.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
-import { sqlFile } from './sql-file.ts'
+import { MIGRATIONS, type Migration, type Present, upgradeSql } from './upgrade-sql.ts'
 
 export const OLDEST_SERVER = 140_000
-
-/** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
-export type Migration = { readonly sql: string; readonly checksum: string }
-
-export const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
-
-const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
 
 export const NEWEST = MIGRATIONS.length
 
 /** Through to_jsonb, because that of a pre-release has no checksum. */
 const APPLIED = "select version, to_jsonb(m) ->> 'checksum' as checksum from tidemark.migration as m order by version"
 
-const CREATE_MIGRATION = `
-  create table if not exists tidemark.migration (
-    version int primary key,
-    checksum text not null,
-    applied_at timestamptz not null default clock_timestamp()
-  )`
-
-const RECORD = 'insert into tidemark.migration (version, checksum) values ($1, $2)'
+/** As partition_room() and make_partitions_ahead() say. */
+const RUNS_SHORT = `
+  select
+  from tidemark.topic as t
+  cross join lateral (select (t.config ->> 'partitionRows')::bigint as rows) as size
+  where coalesce((
+    select max(substring(c.relname from '_p([0-9]+)$')::bigint) + 1
+    from pg_inherits as i
+    join pg_class as c on c.oid = i.inhrelid
+    where i.inhparent = to_regclass(format('tidemark.log_%s', t.id)) and not i.inhdetachpending
+  ), 0) * size.rows - 1 - coalesce(pg_sequence_last_value(to_regclass(format('tidemark.log_%s_id', t.id))), 0) < size.rows`
 
 /** No right to create a schema or a table. */
 const NOT_ALLOWED = '42501'
@@ -44,10 +46,20 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
   try {
     return await database.transaction(client => bringUpToDate(database, client, migrations), REWRITE_TIMEOUT_MS)
   } catch (error) {
-    if (codeOf(error instanceof Error ? error.cause : error) === NOT_ALLOWED)
-      throw notAllowedError(database, found, error)
-    throw error
+    const isRefused = codeOf(error instanceof Error ? error.cause : error) === NOT_ALLOWED
+    throw isRefused ? notAllowedError(database, found, error) : error
   }
+}
+
+/** As an operator does it: grants that were given since are passed on, partitions made ahead, and unused functions dropped. */
+export async function migrateAndTidy(database: Database): Promise<number> {
+  const found = await migrate(database)
+  if (!(await areFunctionsShared(database))) {
+    await database.transaction(client => bringUpToDate(database, client, MIGRATIONS))
+  }
+  await database.work(database.sql('select tidemark_fn.make_partitions_ahead()'))
+  await dropUnusedFunctions(database)
+  return found
 }
 
 async function bringUpToDate(
@@ -56,19 +68,49 @@ async function bringUpToDate(
   migrations: readonly Migration[],
 ): Promise<number> {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
-  // "if not exists" alone asks for the right to create even where an administrator has made the schema.
-  const { rows: there } = await client.query('select from pg_namespace where nspname = $1', [database.schema])
-  if (there.length === 0) await client.query(`create schema if not exists ${quoteIdentifier(database.schema)}`)
-  await client.query(database.sql(CREATE_MIGRATION))
-  const { rows } = await client.query<Row>(database.sql(APPLIED))
-  const version = usableVersion(database, rows.map(toApplied), migrations)
-  for (const [index, { sql, checksum }] of migrations.entries()) {
-    if (index < version) continue
-    await client.query(database.sql(sql))
-    await client.query(database.sql(RECORD), [index + 1, checksum])
+  const present = await presentOf(database, asQuery(client), migrations)
+  await client.query(upgradeSql(database, present, migrations))
+  return present.version
+}
+
+/** What `migrate` would run, for psql; '' where everything is there. Looks only. */
+export async function migrationSql(database: Database): Promise<string> {
+  await checkServer(database)
+  const present = await presentOf(database, database.query.bind(database), MIGRATIONS)
+  const isReady = present.version === NEWEST && present.hasFunctions && present.hasGrants
+  const isShort = present.version > 0 && (await runsShort(database))
+  if (isReady && !isShort) return ''
+  return [
+    `-- Tidemark: schema ${database.schema}, from version ${present.version} to ${NEWEST}, with functions in ${database.functions}`,
+    'begin;',
+    `select pg_advisory_xact_lock(${migrationLock(database.schema)});`,
+    upgradeSql(database, present, MIGRATIONS),
+    ...(isShort ? [database.sql('select tidemark_fn.make_partitions_ahead();')] : []),
+    'commit;\n',
+  ].join('\n')
+}
+
+/** By the catalogue alone: the functions may be missing, or of another version. */
+async function runsShort(database: Database): Promise<boolean> {
+  const rows = await database.query(database.sql(RUNS_SHORT))
+  return rows.length > 0
+}
+
+type Query = (text: string, values?: unknown[]) => Promise<Row[]>
+
+const asQuery =
+  (client: PooledSession): Query =>
+  async (text, values = []) =>
+    (await client.query<Row>(text, values)).rows
+
+async function presentOf(database: Database, query: Query, migrations: readonly Migration[]): Promise<Present> {
+  const schemas = await query('select from pg_namespace where nspname = $1', [database.schema])
+  return {
+    hasSchema: schemas.length > 0,
+    version: usableVersion(database, await appliedMigrations(database, query), migrations),
+    hasFunctions: await areFunctionsInstalled(database, query),
+    hasGrants: await areFunctionsShared(database, query),
   }
-  await installFunctions(database, client)
-  return version
 }
 
 async function checkServer(database: Database): Promise<void> {
@@ -92,12 +134,14 @@ export async function findSchema(database: Database): Promise<{ version: number;
   return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, checksumsOf(MIGRATIONS)) }
 }
 
-async function appliedMigrations(database: Database): Promise<AppliedMigration[]> {
-  const [there] = await database.query('select to_regclass($1) is not null as there', [
-    `${quoteIdentifier(database.schema)}.migration`,
-  ])
-  if (there?.there !== 't') return []
-  return (await database.query(database.sql(APPLIED))).map(toApplied)
+async function appliedMigrations(
+  database: Database,
+  query: Query = database.query.bind(database),
+): Promise<AppliedMigration[]> {
+  const table = `${quoteIdentifier(database.schema)}.migration`
+  const there = await query('select from (select to_regclass($1) as oid) as c where oid is not null', [table])
+  if (there.length === 0) return []
+  return (await query(database.sql(APPLIED))).map(toApplied)
 }
 
 const toApplied = ({ version, checksum }: Row): AppliedMigration => ({

@@ -2,15 +2,9 @@ import type { Operator } from '../operator.ts'
 import { Database } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { diagnose } from './diagnose.ts'
-import { areFunctionsInstalled, dropUnusedFunctions } from './install-functions.ts'
-import { migrate, NEWEST, schemaVersion } from './migrate.ts'
+import { areFunctionsInstalled } from './install-functions.ts'
+import { migrateAndTidy, migrationSql, NEWEST, schemaVersion } from './migrate.ts'
 import { repair } from './repair.ts'
-
-async function migrateAndTidy(database: Database): Promise<number> {
-  const found = await migrate(database)
-  await dropUnusedFunctions(database)
-  return found
-}
 
 /** What goes wrong is thrown, or is a finding: there is nobody to read a log. */
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
@@ -35,6 +29,7 @@ export function postgresOperator(url: string, namespace: string): Operator {
   return {
     versions: () => versionsBy(schemaVersion),
     migrate: () => versionsBy(migrateAndTidy),
+    migrationSql: () => connected(migrationSql),
     repair: () => connected(repair),
     diagnose: () => connected(diagnose),
   }

@@ -1,20 +1,30 @@
-import { ClosedError, NamespaceGoneError } from '../../errors.ts'
+import { ClosedError, DatabaseError, NamespaceGoneError } from '../../errors.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
-import { LOCK_TIMEOUT_MS } from './database-errors.ts'
+import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 
 /** Ids to have room for ahead of a publish that can't be repeated, beside its own; fewer where partitions are tiny. */
 const TX_HEADROOM = 10_000
 const TX_HEADROOM_PARTITIONS = 20
 const TX_RECHECK_MS = 1_000
 
+/** How many partitions the maintenance makes ahead at most, for publishes until its next run. */
+const MOST_AHEAD = 20
+/** Where this user may not make partitions, whether somebody else has is looked up no more often than this. */
+const REFUSED_FOR_MS = 60_000
+const NOT_ALLOWED = '42501'
+
 type Known = { end: number; checkedAt: number; lastId: number }
 
 /** Makes each topic's partitions before they are needed, so that no publish waits for one. */
 export class Partitions {
   readonly #database: Database
+  /** By topic: the last id when the maintenance was last there. */
+  readonly #cleanedUp = new Map<number, number>()
   readonly #known = new Map<number, Known>()
   readonly #making = new Map<number, Promise<void>>()
+  /** By topic: until when this user is known to have no right to make any. */
+  readonly #refused = new Map<number, number>()
 
   constructor(database: Database) {
     this.#database = database
@@ -25,11 +35,12 @@ export class Partitions {
     const rows = topic.config.partitionRows
     const known = this.#known.get(topic.id)
     if (known && lastId < known.end - 1.5 * rows) return
-    if (this.#making.has(topic.id)) return
+    if (this.#making.has(topic.id) || performance.now() < (this.#refused.get(topic.id) ?? 0)) return
     const making = this.make(topic, lastId + Math.ceil(rows / 2))
       .catch(error => {
         // The next publish tries again, and one that finds no partition makes it.
         const isOver = error instanceof ClosedError || error instanceof NamespaceGoneError
+        if (isRefused(error)) this.#refused.set(topic.id, performance.now() + REFUSED_FOR_MS)
         if (!isOver) this.#warn(topic, error)
       })
       .finally(() => this.#making.delete(topic.id))
@@ -52,9 +63,25 @@ export class Partitions {
     this.#known.set(topic.id, { checkedAt: 0, lastId: 0, ...known, end })
   }
 
+  /**
+   * By the maintenance, for publishers whose user may not make any: as much again as was published between its last four
+   * runs, at least a partition.
+   */
+  async keepAhead(topic: TopicRecord): Promise<void> {
+    const rows = topic.config.partitionRows
+    const lastId = await this.lastId(topic)
+    const drawn = lastId - (this.#cleanedUp.get(topic.id) ?? lastId)
+    this.#cleanedUp.set(topic.id, lastId)
+    await this.make(topic, lastId + Math.min(MOST_AHEAD * rows, Math.max(rows, 4 * drawn)))
+  }
+
   /** The ids that were drawn by a publish that failed are gone; the next ones follow the sequence. */
   async makeForNext(topic: TopicRecord, count: number): Promise<void> {
-    await this.make(topic, (await this.lastId(topic)) + count)
+    try {
+      await this.make(topic, (await this.lastId(topic)) + count)
+    } catch (error) {
+      throw isRefused(error) ? noPartitionError(topic, this.#database.location, error) : error
+    }
   }
 
   /** Before a publish in a caller's transaction, which could not be tried again. */
@@ -65,9 +92,23 @@ export class Partitions {
     // A second's publishes of the whole system, at most, lie between that look and now.
     if (isRecent && known.lastId + 50 * room < known.end) return
     const lastId = await this.lastId(topic)
-    if (!known || lastId + room >= known.end) await this.make(topic, lastId + room)
+    if (!known || lastId + room >= known.end) await this.#makeOrFind(topic, lastId + room, lastId + count)
     const end = this.#known.get(topic.id)?.end ?? 0
     this.#known.set(topic.id, { end, lastId, checkedAt: performance.now() })
+  }
+
+  /** Where this user may not make any, those that are there must do for what is `needed`. */
+  async #makeOrFind(topic: TopicRecord, upTo: number, needed: number): Promise<void> {
+    try {
+      await this.make(topic, upTo)
+    } catch (error) {
+      if (!isRefused(error)) throw error
+      const text = this.#database.sql('select room from tidemark_fn.partition_room() where topic_id = $1')
+      const [row] = await this.#database.query(text, [topic.id])
+      const end = (await this.lastId(topic)) + Number(row?.room ?? 0) + 1
+      if (needed >= end) throw noPartitionError(topic, this.#database.location, error)
+      this.#known.set(topic.id, { checkedAt: 0, lastId: 0, end })
+    }
   }
 
   async lastId(topic: TopicRecord): Promise<number> {
@@ -86,3 +127,12 @@ export class Partitions {
     await Promise.all(this.#making.values())
   }
 }
+
+const isRefused = (error: unknown): boolean => error instanceof Error && codeOf(error.cause) === NOT_ALLOWED
+
+const noPartitionError = ({ name }: TopicRecord, location: string, cause: unknown): DatabaseError =>
+  new DatabaseError(
+    `Topic '${name}' at ${location} has no partition for new messages, and this user may not create one. Run 'tidemark ` +
+      `migrate' as the owner of the tables, and keep a process with maintenance running as that user`,
+    cause,
+  )

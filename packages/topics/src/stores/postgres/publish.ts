@@ -17,7 +17,7 @@ import type { OutgoingMessage, PublishedMessage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { byteaArray, textArray } from './binary-array.ts'
 import type { Database } from './database.ts'
-import { codeOf, isAnswerLost, mapError } from './database-errors.ts'
+import { codeOf, FunctionsRestoredError, isAnswerLost, mapError } from './database-errors.ts'
 import type { Partitions } from './partitions.ts'
 import type { Row } from './row.ts'
 import { sqlFile } from './sql-file.ts'
@@ -252,6 +252,7 @@ export class LogWriter {
   /** Why a transaction doesn't know the topic: it was deleted, or the transaction is elsewhere. */
   async #missing({ name, uid }: TopicRecord): Promise<TidemarkError> {
     await this.#database.requireNamespace()
+    if (await this.#database.restoreFunctions()) return new FunctionsRestoredError(this.#database.location, undefined)
     const latest = await findTopic(this.#database, name)
     if (latest?.uid !== uid) return new TopicNotFoundError(name)
     return new TransactionError(

@@ -18,6 +18,7 @@ import { Listener } from './listener.ts'
 import { postgresLog } from './log.ts'
 import { migrate } from './migrate.ts'
 import { postgresOperator } from './operator.ts'
+import { ownsTables } from './owner.ts'
 import { Partitions } from './partitions.ts'
 import { postgresSubscriptions } from './subscriptions.ts'
 import { postgresTopics } from './topics.ts'
@@ -53,7 +54,7 @@ export async function openPostgres({
     // Notifications arrive where sessions are kept: the one proof serves both.
     database.keepsSessions = await listener.start()
     const functions = new FunctionsInUse(database, () => postgresOperator(url, namespace).migrate())
-    return assemble(database, { wakeUps, listener, functions, rowCacheBytes })
+    return assemble(database, { wakeUps, listener, functions, rowCacheBytes, ownsTables: await ownsTables(database) })
   } catch (error) {
     await listener.close()
     await database.close()
@@ -69,9 +70,10 @@ type Parts = {
   readonly listener: Listener
   readonly functions: FunctionsInUse
   readonly rowCacheBytes: number
+  readonly ownsTables: boolean
 }
 
-function assemble(database: Database, { wakeUps, listener, functions, rowCacheBytes }: Parts): Store {
+function assemble(database: Database, { wakeUps, listener, functions, rowCacheBytes, ownsTables }: Parts): Store {
   const partitions = new Partitions(database)
   const pruner = new DedupePruner(database)
   const claims = new SharedClaims(database, rowCacheBytes)
@@ -98,7 +100,7 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
     deadLetters: postgresDeadLetters(database),
     tracking: postgresTracking(database),
     backfills: postgresBackfills(database, wakeUps),
-    jobs: postgresJobs(database),
+    jobs: postgresJobs(database, ownsTables),
     inspection: postgresInspection(database),
     watch: wake => listener.watch(wake),
     hint: topicId => wakeUps.send(topicId),

@@ -28,6 +28,7 @@ export function topicFacts(tx: Transaction, topic: TopicRecord): TopicFacts {
       groups.map(({ description }) => description),
     ),
     inconsistencies: inconsistencies(tx, topic),
+    partitions: null,
   }
 }
 

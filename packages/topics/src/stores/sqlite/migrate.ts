@@ -10,7 +10,9 @@ import type { Transaction } from './transaction.ts'
 const FOLDER = new URL('./schema/', import.meta.url)
 
 const CREATE_MIGRATION = `
-  create table if not exists tidemark_migration (version integer primary key, checksum text not null, applied_at integer not null)`
+  create table if not exists tidemark_migration (
+    version integer primary key, checksum text not null, applied_at integer not null
+  )`
 
 /**
  * Brings the file to this version's schema, and gives the version it had. Processes that start together queue up behind
@@ -33,6 +35,23 @@ export async function migrate(connection: Connection): Promise<number> {
     }
     return current
   })
+}
+
+/** What `migrate` would run on a file of this version, for the `sqlite3` shell; '' where everything is there. */
+export function migrationSql(path: string, current: number): string {
+  const pending = readMigrations().filter(({ version }) => version > current)
+  if (pending.length === 0) return ''
+  return [
+    `-- Tidemark: the file ${path.replaceAll(/\s/g, ' ')}, from version ${current} to ${newestVersion()}`,
+    'pragma journal_mode = wal;',
+    'begin immediate;',
+    `${CREATE_MIGRATION};`,
+    ...pending.flatMap(({ version, checksum, sql }) => [
+      sql,
+      `insert into tidemark_migration (version, checksum, applied_at) values (${version}, '${checksum}', unixepoch() * 1000);`,
+    ]),
+    'commit;\n',
+  ].join('\n')
 }
 
 export const newestVersion = (migrations = readMigrations()): number => migrations.at(-1)?.version ?? 0

@@ -4,7 +4,7 @@ import { DatabaseUnreachableError } from '../../errors.ts'
 import type { Operator } from '../operator.ts'
 import { Connection } from './connection.ts'
 import { diagnose } from './diagnose.ts'
-import { appliedMigrations, migrate, newestVersion, usableVersion } from './migrate.ts'
+import { appliedMigrations, migrate, migrationSql, newestVersion, usableVersion } from './migrate.ts'
 import { repair } from './repair.ts'
 import { mapError } from './sqlite-errors.ts'
 
@@ -28,6 +28,7 @@ export function sqliteOperator(path: string): Operator {
         await connection.prepareForUse()
         return { location: path, found: await migrate(connection), newest: newestVersion(), hasFunctions: true }
       }),
+    migrationSql: async () => migrationSql(path, foundVersion(path)),
     repair: async () => {
       // Opening would make the file, and find nothing wrong with it.
       if (!existsSync(path)) throw new DatabaseUnreachableError(path)

@@ -97,3 +97,24 @@ language sql volatile as $$
   where i.inhparent = to_regclass(format('tidemark.log_%s', p_topic))
     and not i.inhdetachpending
 $$;
+
+-- How many more messages each topic has partitions for.
+create function tidemark_fn.partition_room() returns table (topic_id int, name text, partition_rows bigint, room bigint)
+language sql volatile as $$
+  select t.id, t.name, size.rows, greatest((made.last + 1) * size.rows - 1 - tidemark_fn.last_id(t.id), 0)
+  from tidemark.topic as t
+  cross join lateral (select (t.config ->> 'partitionRows')::bigint as rows) as size
+  cross join lateral (select coalesce(max(p.number), -1) as last from tidemark_fn.log_partitions(t.id) as p) as made
+$$;
+
+-- For programs whose user may not create tables: partitions for every topic that has room for less than one more.
+create function tidemark_fn.make_partitions_ahead() returns void
+language plpgsql volatile as $$
+declare
+  t record;
+begin
+  for t in select * from tidemark_fn.partition_room() as r where r.room < r.partition_rows order by r.topic_id loop
+    perform tidemark_fn.add_partitions(t.topic_id, t.partition_rows, tidemark_fn.last_id(t.topic_id) + t.partition_rows);
+  end loop;
+end
+$$;

@@ -1,0 +1,12 @@
+import type { Database } from './database.ts'
+
+const OWNS = `
+  select pg_has_role(c.relowner, 'usage') and has_schema_privilege(c.relnamespace, 'create') as owns
+  from pg_class as c
+  where c.oid = 'tidemark.topic'::regclass`
+
+/** This user may create and drop tables of the namespace. Otherwise partitions are made and dropped by a process whose user may. */
+export async function ownsTables(database: Database): Promise<boolean> {
+  const [row] = await database.query(database.sql(OWNS))
+  return row?.owns === 't'
+}

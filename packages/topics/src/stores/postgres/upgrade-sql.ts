@@ -1,0 +1,86 @@
+import { checksumOf } from '../migration-checksums.ts'
+import type { Database } from './database.ts'
+import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
+import { quoteIdentifier } from './schema-name.ts'
+import { sqlFile } from './sql-file.ts'
+
+/** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
+export type Migration = { readonly sql: string; readonly checksum: string }
+
+export const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
+
+export const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
+
+/** What is there of a namespace. */
+export type Present = {
+  readonly hasSchema: boolean
+  /** Of the tables; 0 where there are none. */
+  readonly version: number
+  readonly hasFunctions: boolean
+  /** Who may use the tables' schema may use the functions' too. */
+  readonly hasGrants: boolean
+}
+
+type Names = Pick<Database, 'schema' | 'functions' | 'sql'>
+
+const CREATE_MIGRATION = `
+create table if not exists tidemark.migration (
+  version int primary key,
+  checksum text not null,
+  applied_at timestamptz not null default clock_timestamp()
+);`
+
+const RECORD_BUNDLE = `
+insert into tidemark.function_bundle as b (hash) values ('${BUNDLE_HASH}')
+on conflict (hash) do update
+set installed_at = clock_timestamp(), last_used_at = clock_timestamp();`
+
+/**
+ * What brings a namespace up to date: the text that `migrate` runs in a transaction, and that `tidemark migrate --sql` prints. A
+ * schema that an administrator has created is not created again: even "if not exists" asks for the right to.
+ */
+export function upgradeSql(names: Names, present: Present, migrations: readonly Migration[]): string {
+  const pending = migrations.slice(present.version).map(({ sql, checksum }, index) => {
+    const version = present.version + index + 1
+    return `${sql}\ninsert into tidemark.migration (version, checksum) values (${version}, '${checksum}');`
+  })
+  const parts = [
+    ...(present.hasSchema ? [] : [`create schema if not exists ${quoteIdentifier(names.schema)};`]),
+    ...(present.version === 0 ? [CREATE_MIGRATION] : []),
+    ...pending,
+    ...(present.hasFunctions ? [] : [installation(names)]),
+    ...(present.hasGrants ? [] : [grantLike(names)]),
+    RECORD_BUNDLE,
+  ]
+  return names.sql(parts.join('\n'))
+}
+
+/** What an earlier attempt left is replaced. Bodies are checked by a test, because their order does not matter here. */
+function installation({ functions }: Names): string {
+  const bundle = quoteIdentifier(functions)
+  return `
+drop schema if exists ${bundle} cascade;
+create schema ${bundle};
+set local check_function_bodies = off;
+${FUNCTIONS}`
+}
+
+/** As IS_UNSHARED finds them. Whoever may use the tables' schema may use the functions', so that rights once granted hold for every version. */
+const grantLike = ({ schema, functions }: Names): string => `
+do $grant$
+declare
+  who text;
+begin
+  for who in
+    select distinct case a.grantee when 0 then 'public' else a.grantee::regrole::text end
+    from pg_namespace as n
+    cross join aclexplode(n.nspacl) as a
+    where n.nspname = ${quoteLiteral(schema)} and a.privilege_type = 'USAGE'
+  loop
+    execute format('grant usage on schema %I to %s', ${quoteLiteral(functions)}, who);
+  end loop;
+end
+$grant$;`
+
+/** Names of ours only: they have no backslash. */
+const quoteLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
