@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { TidemarkError } from 'tidemark'
 import type { Command, Surroundings } from './command.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { UnconfirmedError, UnexpectedError, UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { parseFor } from './parse.ts'
-import { didYouMean } from './suggest.ts'
 
 /** From the words of the command line to an exit code. `onCommand` hears which command it is, before it begins. */
 export async function run(

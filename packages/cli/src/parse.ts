@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { COMMON_OPTIONS, type Command, type OptionTable } from './command.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { UsageError } from './errors.ts'
 import { Given } from './given.ts'
-import { didYouMean } from './suggest.ts'
 
 /** The words after the command's name, checked against its tables. */
 export function parseFor(command: Command, words: readonly string[]): Given {

@@ -148,7 +148,7 @@ describe('tidemark start with a configuration', () => {
   })
 })
 
-type Place = AsyncDisposable & {
+type ConfiguredPipeline = AsyncDisposable & {
   readonly config: string
   readonly topics: string
   readonly index: string
@@ -156,7 +156,7 @@ type Place = AsyncDisposable & {
 }
 
 /** A configuration on each engine. */
-async function place(engine: 'SQLite' | 'PostgreSQL'): Promise<Place> {
+async function place(engine: 'SQLite' | 'PostgreSQL'): Promise<ConfiguredPipeline> {
   const folder = temporaryFolder()
   const config = join(folder.path, 'tidemark.config.ts')
   const data = join(folder.path, 'data')

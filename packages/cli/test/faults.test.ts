@@ -32,7 +32,7 @@ const SLOWLY = simulationOption('TICKS_PER_SECOND', 50)
 
 type Fault = { readonly what: string; takeAway(): Promise<void>; giveBack(): Promise<void> }
 
-type Place = AsyncDisposable & {
+type FaultyPipeline = AsyncDisposable & {
   readonly folder: string
   readonly index: string
   readonly settings: Settings
@@ -60,7 +60,7 @@ function locked(what: string, path: string): Fault {
   }
 }
 
-const ENGINES: { readonly [name: string]: () => Promise<Place> } = {
+const ENGINES: { readonly [name: string]: () => Promise<FaultyPipeline> } = {
   SQLite: async () => {
     const folder = temporaryFolder()
     return {
@@ -137,7 +137,7 @@ async function indexedTicks(command: RunningCommand): Promise<number> {
   return JSON.parse(last).indexedTicks ?? 0
 }
 
-async function leftAlone({ folder, index, settings }: Place): Promise<Buffer> {
+async function leftAlone({ folder, index, settings }: FaultyPipeline): Promise<Buffer> {
   await using script = startProcess(folder, [], settings)
   assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
   await using database = await openIndex(index, RUN_ID, { create: false })

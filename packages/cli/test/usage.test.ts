@@ -6,11 +6,11 @@ import fc from 'fast-check'
 import { temporaryFolder } from '../../../testing/folders.ts'
 import { run } from '../src/cli.ts'
 import { COMMANDS, GROUPS } from '../src/commands.ts'
+import { nearest } from '../src/did-you-mean.ts'
 import { EXIT, EXIT_MEANINGS } from '../src/exit-codes.ts'
 import { commandHelp } from '../src/help.ts'
 import { Output } from '../src/output/output.ts'
 import { redact } from '../src/redact.ts'
-import { nearest } from '../src/suggest.ts'
 import { tidemark, tidemarkProcess } from './command.ts'
 
 describe('the help', () => {

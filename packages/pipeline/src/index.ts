@@ -165,7 +165,7 @@ export { isRunId, makeRunId, parseRunId, type RunIdParts, requireRunId } from '.
 export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './run-pipeline.ts'
 export { RunInUseError } from './runs/errors.ts'
 export { findRun, type RunParts, removeRun } from './runs/remove-run.ts'
-export { placesOf, placesOfFolder, type RunPlaces } from './runs/run-places.ts'
+export { locationsOf, locationsOfFolder, type RunLocations } from './runs/run-locations.ts'
 export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
 export { NoAnswerError } from './services/health.ts'
 export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
@@ -236,7 +236,7 @@ export {
 export { defineIndexerType } from './services/types/indexer-type.ts'
 export type { ConfigChoice } from './start/choose-config.ts'
 export { type StartedPipeline, type StartOptions, startPipeline } from './start/start-pipeline.ts'
-export type { Totals } from './start/totals.ts'
+export type { IndexTotals } from './start/totals.ts'
 export { batchOf } from './storage/batch.ts'
 export {
   BatchRemovedError,

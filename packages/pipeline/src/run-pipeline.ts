@@ -147,7 +147,7 @@ export class Pipeline implements AsyncDisposable {
 
   /** What was given up: to be listed, redriven and discarded. */
   async letters(): Promise<PipelineLetters> {
-    return new PipelineLetters(await this.#resources.letterPlaces(), this.#letterTopics)
+    return new PipelineLetters(await this.#resources.redriveTargets(), this.#letterTopics)
   }
 
   /** What indexers that look into the storage have given up. */

@@ -4,7 +4,7 @@ import { checkOptions } from './config/option-table.ts'
 import { isRunId, makeRunId } from './run-id.ts'
 import { readMetadataFile } from './services/ingest/ingest-service.ts'
 import { resolveServiceType } from './services/registry.ts'
-import { findRun } from './services/simulation/choose-run.ts'
+import { findSavedRun } from './services/simulation/choose-run.ts'
 import { choiceOf, simulation } from './services/types/simulation.ts'
 
 /**
@@ -55,7 +55,7 @@ export async function giveRun(config: CheckedConfig, runId: string): Promise<Che
 async function runIdOf({ name, options }: CheckedService, logger: Logger): Promise<string | null> {
   try {
     const choice = choiceOf(checkOptions(`services.${name}.options`, options, simulation.options))
-    return (await findRun(choice))?.record.runId ?? choice.runId ?? makeRunId()
+    return (await findSavedRun(choice))?.record.runId ?? choice.runId ?? makeRunId()
   } catch (error) {
     logger.debug({ service: name, err: error }, 'the run of the simulation is not known yet')
     return null

@@ -5,7 +5,7 @@ import { type IndexDatabase, type IndexOptions, makeRunId, openIndex } from '@ti
 import { Client } from 'pg'
 import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
 
-export type Place = AsyncDisposable & {
+export type FreshIndex = AsyncDisposable & {
   readonly address: string
   /** Of `runId`, unless another is given; closed with the place, where the test has not done so before. */
   readonly runId: string
@@ -14,7 +14,7 @@ export type Place = AsyncDisposable & {
   execute(sql: string): Promise<Record<string, unknown>[]>
 }
 
-export type Engine = { readonly name: 'SQLite' | 'PostgreSQL'; fresh(): Promise<Place> }
+export type Engine = { readonly name: 'SQLite' | 'PostgreSQL'; fresh(): Promise<FreshIndex> }
 
 export const ENGINES: readonly Engine[] = [
   {
@@ -53,7 +53,12 @@ export async function executePostgres(url: string, sql: string): Promise<Record<
 
 export const schemaOf = (runId: string): string => `run_${runId.replaceAll('-', '_')}`
 
-function place(address: string, runId: string, execute: Place['execute'], remove: () => Promise<void>): Place {
+function place(
+  address: string,
+  runId: string,
+  execute: FreshIndex['execute'],
+  remove: () => Promise<void>,
+): FreshIndex {
   const opened = new Set<IndexDatabase>()
   return {
     address,

@@ -3,10 +3,10 @@ import type { Tidemark } from 'tidemark'
 import { LargeAnswers } from './answers/large-answers.ts'
 import { UnreadPulls } from './answers/unread-pulls.ts'
 import { Audit } from './audit/audit.ts'
+import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { NotServedError } from './errors.ts'
 import { HealthLook } from './health/health-look.ts'
 import type { Settings } from './options.ts'
-import { Places } from './places.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
 import { RunIndexes } from './runs/run-indexes.ts'
 import { Security } from './security/security.ts'
@@ -15,8 +15,8 @@ import { EventHub } from './streams/event-hub.ts'
 /** What the routes share. */
 export class Context {
   readonly settings: Settings
-  readonly streams: Places
-  readonly pulls: Places
+  readonly streams: ConcurrencyLimit
+  readonly pulls: ConcurrencyLimit
   readonly events: EventHub
   readonly health: HealthLook
   readonly largeAnswers: LargeAnswers
@@ -33,8 +33,8 @@ export class Context {
     this.settings = settings
     this.security = new Security(settings)
     this.audit = new Audit(settings.logger, settings.audit)
-    this.streams = new Places('event streams', limits.streams, 'streams')
-    this.pulls = new Places('waiting pulls', limits.pulls, 'pulls')
+    this.streams = new ConcurrencyLimit('event streams', limits.streams, 'streams')
+    this.pulls = new ConcurrencyLimit('waiting pulls', limits.pulls, 'pulls')
     this.#runs =
       indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategies)
     this.ingestedRuns = new IngestedRuns(this.#runs)

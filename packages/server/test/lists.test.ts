@@ -41,24 +41,24 @@ describe('every list of an answer that is described', () => {
   })
 })
 
-type Place = { readonly isPaged: boolean; readonly within: readonly string[] }
+type ListContext = { readonly isPaged: boolean; readonly within: readonly string[] }
 
-function endlessLists(schema: Schema, path: string, place: Place): string[] {
+function endlessLists(schema: Schema, path: string, context: ListContext): string[] {
   const { $ref, type, items, properties, anyOf = [], additionalProperties } = schema
   if ($ref !== undefined) {
-    if (place.within.includes($ref)) return []
+    if (context.within.includes($ref)) return []
     const name = $ref.slice($ref.lastIndexOf('/') + 1)
-    return endlessLists(document.components.schemas[name], path, { ...place, within: [...place.within, $ref] })
+    return endlessLists(document.components.schemas[name], path, { ...context, within: [...context.within, $ref] })
   }
-  const isPaged = place.isPaged || properties?.next !== undefined
+  const isPaged = context.isPaged || properties?.next !== undefined
   return [
     ...(type === 'array' && !isPaged && schema.maxItems === undefined ? [path] : []),
-    ...(items === undefined ? [] : endlessLists(items, `${path}[]`, place)),
-    ...anyOf.flatMap(each => endlessLists(each, path, place)),
+    ...(items === undefined ? [] : endlessLists(items, `${path}[]`, context)),
+    ...anyOf.flatMap(each => endlessLists(each, path, context)),
     ...Object.entries(properties ?? {}).flatMap(([name, each]) =>
-      endlessLists(each, path === '' ? name : `${path}.${name}`, { ...place, isPaged }),
+      endlessLists(each, path === '' ? name : `${path}.${name}`, { ...context, isPaged }),
     ),
-    ...(typeof additionalProperties === 'object' ? endlessLists(additionalProperties, `${path}{}`, place) : []),
+    ...(typeof additionalProperties === 'object' ? endlessLists(additionalProperties, `${path}{}`, context) : []),
   ]
 }
 

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { accepts } from '../src/accepts.ts'
 import { isNestedDeeper } from '../src/bodies.ts'
+import { ConcurrencyLimit } from '../src/concurrency-limit.ts'
 import { NotAcceptableError, TooManyError } from '../src/errors.ts'
 import { pageByName } from '../src/paging.ts'
-import { Places } from '../src/places.ts'
 import { toProblem } from '../src/problems/problem.ts'
 import { hostNameOf, isLoopback } from '../src/security/addresses.ts'
 import { hashOf } from '../src/security/token.ts'
@@ -132,7 +132,7 @@ describe('pages by name', () => {
 
 describe('places', () => {
   it('are given back once', () => {
-    const places = new Places('things', 2, 'things')
+    const places = new ConcurrencyLimit('things', 2, 'things')
     const leave = places.take()
     places.take()
     assert.throws(() => places.take(), TooManyError)

@@ -6,11 +6,11 @@ import { type Given, present } from '../given.ts'
 import { counted } from '../output/counted.ts'
 import { payloadText } from '../output/message.ts'
 import { table } from '../output/table.ts'
-import { runPlaces } from '../runs/places.ts'
+import { runLocations } from '../runs/run-locations.ts'
 
 export async function listFailed(given: Given, { output, environment }: Surroundings): Promise<ExitCode> {
   const runId = runOf(given)
-  const { indexes } = await runPlaces(given, environment)
+  const { indexes } = await runLocations(given, environment)
   const batches = await new RunLedgers(indexes).failed(runId, present({ indexer: given.text('indexer') }))
   output.result(batches, () =>
     table(
@@ -31,7 +31,7 @@ export async function retryFailedBatches(given: Given, { output, environment }: 
   const runId = runOf(given)
   const keys = given.list('key')
   if (given.flag('all') === keys.length > 0) throw new UsageError('Which? Give keys, or --all')
-  const { indexes } = await runPlaces(given, environment)
+  const { indexes } = await runLocations(given, environment)
   const ledgers = new RunLedgers(indexes)
   const failed = await ledgers.failed(runId, present({ indexer: given.text('indexer') }))
   const chosen = failed.filter(({ key }) => keys.length === 0 || keys.includes(key))

@@ -17,7 +17,7 @@ import { type Given, present } from '../given.ts'
 import { counted } from '../output/counted.ts'
 import { payloadText } from '../output/message.ts'
 import { facts, table } from '../output/table.ts'
-import { runPlaces } from '../runs/places.ts'
+import { runLocations } from '../runs/run-locations.ts'
 
 const SHOWN_REASON = 60
 const KINDS = ['tick', 'metadata', 'batch', 'other'] as const
@@ -102,7 +102,7 @@ async function withLetters<T>(
   surroundings: Surroundings,
   work: (letters: PipelineLetters) => Promise<T>,
 ): Promise<T> {
-  const { topics: place, storages, indexes, letterTopics } = await runPlaces(given, surroundings.environment)
+  const { topics: place, storages, indexes, letterTopics } = await runLocations(given, surroundings.environment)
   const root = storages.find(folder => existsSync(folder))
   if (place === null || root === undefined) {
     throw new NotFoundError('There is no pipeline with topics and a storage there. Give --data or --config')

@@ -7,7 +7,7 @@ import type { Given } from '../given.ts'
 import { table } from '../output/table.ts'
 import { configFileOf } from '../start/config-choice.ts'
 import { indexAddressOf, openStorage } from './data-folder.ts'
-import { runPlaces } from './places.ts'
+import { runLocations } from './run-locations.ts'
 
 type Run = {
   readonly runId: string
@@ -48,7 +48,7 @@ export async function listStoredRuns(given: Given, { output, environment }: Surr
 /** Of a configuration, or of the data folder. */
 async function storedRuns(given: Given, environment: NodeJS.ProcessEnv) {
   if (configFileOf(given) === undefined) return { storage: await openStorage(given), indexes: [indexAddressOf(given)] }
-  const { storages, indexes } = await runPlaces(given, environment)
+  const { storages, indexes } = await runLocations(given, environment)
   const root = storages.find(folder => existsSync(folder))
   if (root === undefined) throw new NotFoundError(`None of the storages is there: ${storages.join(', ')}`)
   const named = given.text('index')

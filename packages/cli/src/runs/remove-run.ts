@@ -8,21 +8,21 @@ import type { Given } from '../given.ts'
 import { counted } from '../output/counted.ts'
 import { megabytes } from '../output/units.ts'
 import { redact } from '../redact.ts'
-import { runPlaces } from './places.ts'
+import { runLocations } from './run-locations.ts'
 
 export async function removeStoredRun(given: Given, surroundings: Surroundings): Promise<ExitCode> {
   const { output, environment, interrupted } = surroundings
   const runId = given.argument('run')
   if (!isRunId(runId)) throw new UsageError(`'${runId}' is not a run id. 'tidemark runs' lists the runs`)
-  const places = await runPlaces(given, environment)
+  const locations = await runLocations(given, environment)
   const logger = loggerOf(surroundings)
-  const parts = await findRun(places, runId, { logger })
+  const parts = await findRun(locations, runId, { logger })
   const lines = linesOf(parts)
   if (lines.length === 0) throw new NotFoundError(`There is nothing of run ${runId}. 'tidemark runs' lists the runs`)
   if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
   for (const line of [`Run ${runId} has:`, ...lines]) output.note(line)
   await confirm(given, `Removing run ${runId}`, interrupted)
-  const { inUse: _, indexes, ...removed } = await removeRun(places, runId, { logger })
+  const { inUse: _, indexes, ...removed } = await removeRun(locations, runId, { logger })
   output.result({ ...removed, indexes: indexes.map(redact), removed: true }, () => [`Run ${runId} removed`])
   return EXIT.done
 }

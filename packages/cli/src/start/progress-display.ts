@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { PipelineProgress, Totals } from '@tidemark/pipeline'
+import type { IndexTotals, PipelineProgress } from '@tidemark/pipeline'
 import { counted } from '../output/counted.ts'
 import type { Output } from '../output/output.ts'
 import { Screen } from '../output/screen.ts'
@@ -11,7 +11,7 @@ export type ProgressDisplay = {
   begun(begun: Begun): void
   progress(progress: PipelineProgress, problems: readonly string[]): void
   problem(text: string): void
-  ended(totals: Totals): void
+  ended(totals: IndexTotals): void
 }
 
 export type Begun = {
@@ -59,7 +59,7 @@ const streamDisplay = (output: Output): ProgressDisplay => ({
   ended: totals => output.next({ event: 'ended', ...totals }, () => totalsText(totals)),
 })
 
-function totalsText({ ticks, batches, cells, organisms }: Totals): string {
+function totalsText({ ticks, batches, cells, organisms }: IndexTotals): string {
   const inside = cells === null ? '' : `, with ${counted(cells, 'cell')} and ${counted(organisms ?? 0, 'organism')}`
   return `indexed so far: ${counted(ticks, 'tick')} of ${counted(batches, 'batch', 'batches')}${inside}`
 }

@@ -6,8 +6,8 @@
 import type { Binding, BindingRule } from './bindings.ts'
 import type { WholeConfig } from './check-whole.ts'
 import type { CheckedService } from './config.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { screaming } from './environment-overrides.ts'
-import { didYouMean } from './near.ts'
 import { ANNOUNCEMENT_SETTINGS } from './topic-settings.ts'
 
 export type Wiring = {

@@ -1,4 +1,4 @@
-import type { Run } from './contiguous.ts'
+import type { Span } from './contiguous.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Sums over the ticks of one bucket. On level 0 a bucket is one tick, and its number is the tick's. */
@@ -25,10 +25,10 @@ export type SeriesRows = {
   /** Removes buckets of a level below this one, at most so many; gives how many. */
   removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number>
   /** Lowest bucket first. */
-  readIn(tx: Transaction, level: number, buckets: Run): Promise<SeriesRow[]>
-  read(level: number, buckets: Run): Promise<SeriesRow[]>
+  readIn(tx: Transaction, level: number, buckets: Span): Promise<SeriesRow[]>
+  read(level: number, buckets: Span): Promise<SeriesRow[]>
   /** First and last bucket of a level. */
-  span(level: number): Promise<Run | null>
+  span(level: number): Promise<Span | null>
 }
 
 /** As the engines give it: the cells are JSON there. */

@@ -1,7 +1,7 @@
 import { ConfigError, TopicNotFoundError } from 'tidemark'
 import { DEAD_LETTER_TOPIC, DeadLetterQueue, type KeptLetter } from '../queues/dead-letter-queue.ts'
 import { describeLetter, type LetterKind, type PipelineLetter } from './letter.ts'
-import { type LetterPlaces, redriveLetter } from './redrive-letter.ts'
+import { type RedriveTargets, redriveLetter } from './redrive-letter.ts'
 
 const INDEXER_LETTER_TOPIC = 'indexer-dead-letters'
 const LETTER_TOPICS = [DEAD_LETTER_TOPIC, INDEXER_LETTER_TOPIC]
@@ -35,11 +35,11 @@ const LISTED_FAILURES = 100
  * not index. Redriving does what could not be done before; what fails again stays, with the reason in the answer.
  */
 export class PipelineLetters {
-  readonly #places: LetterPlaces
+  readonly #targets: RedriveTargets
   readonly #topics: readonly string[]
 
-  constructor(places: LetterPlaces, topics: readonly string[] = LETTER_TOPICS) {
-    this.#places = places
+  constructor(targets: RedriveTargets, topics: readonly string[] = LETTER_TOPICS) {
+    this.#targets = targets
     this.#topics = topics
   }
 
@@ -51,7 +51,7 @@ export class PipelineLetters {
   /** The same, page by page: `next`, or the `place` of a letter, is the `after` of the next page. */
   async page(filter: LetterFilter = {}, { after, limit = 100 }: LetterPageOptions = {}): Promise<PipelineLetterPage> {
     const found: PlacedPipelineLetter[] = []
-    const start = placeOf(after)
+    const start = cursorOf(after)
     const all = await this.#queues(filter)
     const first = start === undefined ? 0 : all.findIndex(({ topic }) => topic === start.topic)
     // One more tells whether there is another page.
@@ -80,7 +80,7 @@ export class PipelineLetters {
     const failed: LetterOutcome[] = []
     const redriven = await this.#each(selection, async (letter, { id }) => {
       try {
-        await redriveLetter(letter, this.#places)
+        await redriveLetter(letter, this.#targets)
         return true
       } catch (error) {
         if (failed.length < LISTED_FAILURES) failed.push({ id, error: (error as Error).message })
@@ -119,7 +119,7 @@ export class PipelineLetters {
 
   /** A topic that nobody has made holds nothing. */
   async #queues({ topic }: LetterFilter): Promise<DeadLetterQueue[]> {
-    const { topics } = this.#places
+    const { topics } = this.#targets
     const queues: DeadLetterQueue[] = []
     for (const name of this.#topics) {
       if (topic !== undefined && topic !== name) continue
@@ -135,7 +135,7 @@ export class PipelineLetters {
   }
 }
 
-function placeOf(after: string | undefined): { readonly topic: string; readonly id: number } | undefined {
+function cursorOf(after: string | undefined): { readonly topic: string; readonly id: number } | undefined {
   if (after === undefined) return undefined
   const [, topic = '', id = ''] = /^([^/]+)\/(\d{1,15})$/.exec(after) ?? []
   if (topic === '') throw new ConfigError('after', after, 'the next of the page before')

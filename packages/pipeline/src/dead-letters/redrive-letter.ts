@@ -20,7 +20,7 @@ import { batchOf } from '../storage/batch.ts'
 import type { Storage } from '../storage/storage.ts'
 import { kindOf } from './letter.ts'
 
-export type LetterPlaces = {
+export type RedriveTargets = {
   readonly topics: Tidemark
   readonly storage: Storage
   /** Addresses of the runs' indexes: a batch that failed there may be claimed again. */
@@ -28,44 +28,44 @@ export type LetterPlaces = {
 }
 
 /** Does what could not be done before. Rejects with what is still wrong; the letter stays then. */
-export async function redriveLetter(kept: KeptLetter, places: LetterPlaces): Promise<void> {
+export async function redriveLetter(kept: KeptLetter, targets: RedriveTargets): Promise<void> {
   const { originalMessage: bytes } = kept.letter
   switch (kindOf(kept.letter)) {
     case 'tick':
-      return await storeTick(bytes, places)
+      return await storeTick(bytes, targets)
     case 'metadata': {
-      const info = await places.storage.writeMetadata(decodeMetadata(bytes))
+      const info = await targets.storage.writeMetadata(decodeMetadata(bytes))
       const topic = topicOfRun(METADATA_TOPIC, info.runId)
-      return await announce(places, topic, metadataEnvelope(info), info.storageKey)
+      return await announce(targets, topic, metadataEnvelope(info), info.storageKey)
     }
     case 'batch':
-      return await indexAgain(kept, places)
+      return await indexAgain(kept, targets)
     case 'other':
       throw new Error(`Nobody knows what to do with a ${kept.letter.messageType}. Discard it, or deal with it yourself`)
   }
 }
 
 /** A batch of its own, unless somebody has stored it meanwhile. */
-async function storeTick(bytes: Uint8Array, places: LetterPlaces): Promise<void> {
+async function storeTick(bytes: Uint8Array, targets: RedriveTargets): Promise<void> {
   const { runId, tick } = tickHeadOf(bytes)
-  const { storage } = places
+  const { storage } = targets
   if ((await new StoredTicks(storage).between(runId, tick, tick)).has(tick)) return
   const stored = await storage.writeBatch(batchOf([{ runId, tick, bytes }]))
-  await announce(places, topicOfRun(BATCH_TOPIC, runId), batchEnvelope(stored), stored.storageKey)
+  await announce(targets, topicOfRun(BATCH_TOPIC, runId), batchEnvelope(stored), stored.storageKey)
 }
 
 /** By its indexer alone. The file is verified first: one that is corrupt or in quarantine would only come back. */
-async function indexAgain({ letter, messageId }: KeptLetter, places: LetterPlaces): Promise<void> {
+async function indexAgain({ letter, messageId }: KeptLetter, targets: RedriveTargets): Promise<void> {
   const { storageKey } = fromBinary(BatchInfoSchema, letter.originalMessage)
-  const info = await places.storage.describeBatch(storageKey)
-  for (const address of places.indexes) {
+  const info = await targets.storage.describeBatch(storageKey)
+  for (const address of targets.indexes) {
     if (await isRetried(address, info.runId, letter.sourceService, storageKey)) return
   }
   const topic = topicOfRun(BATCH_TOPIC, info.runId)
-  await configureNotificationTopic(places.topics, topic)
+  await configureNotificationTopic(targets.topics, topic)
   const headers = { [FOR_INDEXER]: letter.sourceService }
   // Under another name: under the file's own it has been announced.
-  await places.topics.publish(topic, batchEnvelope(info), { messageId: `${storageKey}#${messageId}`, headers })
+  await targets.topics.publish(topic, batchEnvelope(info), { messageId: `${storageKey}#${messageId}`, headers })
 }
 
 /** Where the indexer takes its batches from the storage, its ledger says that this one failed. */
@@ -80,7 +80,7 @@ async function isRetried(address: string, runId: string, indexer: string, key: s
 }
 
 async function announce(
-  { topics }: LetterPlaces,
+  { topics }: RedriveTargets,
   topic: string,
   envelope: ReturnType<typeof batchEnvelope>,
   messageId: string,

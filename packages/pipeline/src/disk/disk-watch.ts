@@ -5,7 +5,7 @@ import type { Allowance } from './allowance.ts'
 import { type DiskPart, type PartSize, sumOf } from './disk-parts.ts'
 import type { DiskStatus } from './disk-status.ts'
 import { Growth } from './growth.ts'
-import { type DiskLimits, isEnough, type Measured, type Room, reasonOf, roomIn } from './room.ts'
+import { type DiskLimits, type DiskMeasure, isEnough, type Room, reasonOf, roomIn } from './room.ts'
 
 export type DiskWatchOptions = {
   readonly limits: DiskLimits
@@ -43,7 +43,7 @@ const PATIENCE_MS = 3_000
 export class DiskWatch {
   readonly #options: DiskWatchOptions
   readonly #growth = new Growth()
-  #measured: Measured = { bytes: 0, pendingBytes: 0, freeBytes: null }
+  #measured: DiskMeasure = { bytes: 0, pendingBytes: 0, freeBytes: null }
   #parts: readonly PartSize[] = []
   #unindexed = 0
   #room: Room | undefined

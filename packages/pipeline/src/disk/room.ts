@@ -1,7 +1,7 @@
 import { sizeText } from './bytes.ts'
 
 /** What is on the disk, and what is on its way there. */
-export type Measured = {
+export type DiskMeasure = {
   readonly bytes: number
   /** Taken from the sources, and not on the disk or not in the index yet: an estimate that is rather too high. */
   readonly pendingBytes: number
@@ -11,7 +11,7 @@ export type Measured = {
 export type DiskLimits = { readonly maxBytes: number | null; readonly minFreeBytes: number }
 
 /** How much more may come, and by which of the two limits. */
-export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space'; readonly measured: Measured }
+export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space'; readonly measured: DiskMeasure }
 
 const MB = 1e6
 /** Kept clear below the budget: what logs and checkpoints of databases take for a moment. */
@@ -23,7 +23,7 @@ const GO_ON = { share: 0.05, most: 256 * MB }
 
 type Part = { readonly share: number; readonly most: number }
 
-export function roomIn(measured: Measured, { maxBytes, minFreeBytes }: DiskLimits): Room {
+export function roomIn(measured: DiskMeasure, { maxBytes, minFreeBytes }: DiskLimits): Room {
   const { bytes, pendingBytes, freeBytes } = measured
   const inBudget =
     maxBytes === null ? Number.POSITIVE_INFINITY : maxBytes - part(MARGIN, maxBytes) - bytes - pendingBytes

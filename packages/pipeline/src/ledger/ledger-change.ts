@@ -20,10 +20,10 @@
  * A change holds the ledger's one row, so whatever instances do at the same time happens one after the other.
  */
 import type { BatchRow, BatchStatus, LedgerRows, TickRange } from '../databases/ledger-store.ts'
-import { arrive, widened } from './arrivals.ts'
 import type { Batch, Claim, ClaimResult } from './batch.ts'
 import { LedgerConflictError, StaleClaimError } from './errors.ts'
 import { type Gap, gapBefore } from './gap.ts'
+import { arrive, widened } from './gap-detection.ts'
 import type { LedgerSettings } from './ledger-options.ts'
 
 /** What happened, to be told once it has committed. */

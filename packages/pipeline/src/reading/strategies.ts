@@ -4,7 +4,7 @@ import { StrategyMissingError } from '../environment/errors.ts'
 import { singleBlob } from '../environment/strategies/single-blob.ts'
 import { type EnvironmentStrategy, settingsText } from '../environment/strategy.ts'
 
-export type Written = { readonly by: WrittenAs; readonly strategy: EnvironmentStrategy | undefined }
+export type WrittenTicks = { readonly by: WrittenAs; readonly strategy: EnvironmentStrategy | undefined }
 
 /** Which strategy has which ticks, by what the index recorded. */
 export class Strategies {
@@ -12,7 +12,7 @@ export class Strategies {
   /** What is not recorded was written by the first. */
   readonly #known: readonly EnvironmentStrategy[]
   /** As it was when it was last looked at: ranges only grow. */
-  #written: readonly Written[] | undefined
+  #written: readonly WrittenTicks[] | undefined
 
   constructor(database: IndexDatabase, given: readonly EnvironmentStrategy[]) {
     this.#database = database
@@ -32,7 +32,7 @@ export class Strategies {
   }
 
   /** All that is recorded; empty where nothing is. */
-  async written(): Promise<readonly Written[]> {
+  async written(): Promise<readonly WrittenTicks[]> {
     const rows = await this.#database.environmentWritten.list()
     this.#written = rows.map(by => ({ by, strategy: this.#known.find(each => isOf(each, by)) }))
     return this.#written

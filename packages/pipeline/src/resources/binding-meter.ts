@@ -13,7 +13,7 @@ export type BindingStatus = {
 const READ = ['received', 'acked', 'nacked', 'extended', 'failures'] as const
 const WRITE = ['sent', 'duplicates', 'failures'] as const
 
-export type Measured = (typeof READ)[number] | (typeof WRITE)[number]
+export type BindingCount = (typeof READ)[number] | (typeof WRITE)[number]
 
 /** Counts for one binding to a topic. Read in constant time. */
 export class BindingMeter {
@@ -27,12 +27,12 @@ export class BindingMeter {
     this.#counts = Object.fromEntries((to.kind === 'topic-read' ? READ : WRITE).map(name => [name, 0]))
   }
 
-  count(name: Measured): void {
+  count(name: BindingCount): void {
     this.#counts[name] = (this.#counts[name] ?? 0) + 1
   }
 
   /** The work itself; what it throws counts as a failure. */
-  async measure<T>(name: Measured | undefined, work: () => Promise<T>): Promise<T> {
+  async measure<T>(name: BindingCount | undefined, work: () => Promise<T>): Promise<T> {
     try {
       const value = await work()
       if (name !== undefined) this.count(name)

@@ -4,7 +4,7 @@ import type { CheckedResources } from '../config/config.ts'
 import { contractsRegistry } from '../contracts/notifications.ts'
 import type { IndexProbe } from '../databases/index-database.ts'
 import { probeIndexes } from '../databases/open-index.ts'
-import type { LetterPlaces } from '../dead-letters/redrive-letter.ts'
+import type { RedriveTargets } from '../dead-letters/redrive-letter.ts'
 import { BoundedQueue } from '../queues/bounded-queue.ts'
 import type { Movable } from '../queues/worker-queue.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
@@ -67,7 +67,7 @@ export class Resources implements AsyncDisposable {
   }
 
   /** Where dead letters are, and where they are redriven to: the first storage, as pipelines have one. */
-  async letterPlaces(): Promise<LetterPlaces> {
+  async redriveTargets(): Promise<RedriveTargets> {
     const [storage] = this.#storages.values()
     return {
       topics: await required(this.#topics, 'topics').value(),

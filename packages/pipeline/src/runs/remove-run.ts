@@ -8,7 +8,7 @@ import { runOfTopic } from '../services/notification-topics.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
 import { RunInUseError } from './errors.ts'
 import { countLetters, removeLetters } from './run-letters.ts'
-import { type RunPlaces, stateOfRun } from './run-places.ts'
+import { type RunLocations, stateOfRun } from './run-locations.ts'
 import { usersOf } from './run-users.ts'
 
 /** What there is of a run. */
@@ -29,20 +29,20 @@ export type RunParts = {
 type RunOptions = { readonly logger?: Logger }
 
 /** What belongs to a run, wherever a pipeline keeps it. Nothing is changed. */
-export async function findRun(places: RunPlaces, runId: string, options: RunOptions = {}): Promise<RunParts> {
+export async function findRun(locations: RunLocations, runId: string, options: RunOptions = {}): Promise<RunParts> {
   requireRunId(runId)
-  await using topics = await openTopics(places, options)
-  return await partsOf(places, runId, topics)
+  await using topics = await openTopics(locations, options)
+  return await partsOf(locations, runId, topics)
 }
 
 /**
  * Removes the index, the files, the saved states, the topics with their groups, and the dead letters of a run. One that was
  * interrupted is done by calling it again.
  */
-export async function removeRun(places: RunPlaces, runId: string, options: RunOptions = {}): Promise<RunParts> {
+export async function removeRun(locations: RunLocations, runId: string, options: RunOptions = {}): Promise<RunParts> {
   requireRunId(runId)
-  await using topics = await openTopics(places, options)
-  const parts = await partsOf(places, runId, topics)
+  await using topics = await openTopics(locations, options)
+  const parts = await partsOf(locations, runId, topics)
   if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
   // First what may be refused; the topics last, so that a reconciler that still saw the files announces them to nobody.
   for (const address of parts.indexes) await dropIndex(address, runId, { busyTimeout: '2s' })
@@ -50,27 +50,27 @@ export async function removeRun(places: RunPlaces, runId: string, options: RunOp
   for (const folder of parts.states) await rm(folder, { recursive: true, force: true })
   if (topics !== null) {
     for (const { topic } of parts.topics) await topics.admin.deleteTopic(topic)
-    for (const topic of await lettersIn(topics, places)) await removeLetters(topics, topic, runId)
+    for (const topic of await lettersIn(topics, locations)) await removeLetters(topics, topic, runId)
   }
   return parts
 }
 
-async function partsOf(places: RunPlaces, runId: string, topics: Tidemark | null): Promise<RunParts> {
+async function partsOf(locations: RunLocations, runId: string, topics: Tidemark | null): Promise<RunParts> {
   const ofRun = topics === null ? [] : await topicsOf(topics, runId)
   const names = ofRun.map(({ topic }) => topic)
   return {
     runId,
-    files: await filesOf(places, runId),
+    files: await filesOf(locations, runId),
     topics: ofRun,
-    indexes: await indexesOf(places, runId),
-    states: places.stateFolders.map(folder => stateOfRun(folder, runId)).filter(folder => existsSync(folder)),
-    deadLetters: topics === null ? 0 : await lettersOf(topics, places, runId),
-    inUse: await usersOf(places, runId, topics, names),
+    indexes: await indexesOf(locations, runId),
+    states: locations.stateFolders.map(folder => stateOfRun(folder, runId)).filter(folder => existsSync(folder)),
+    deadLetters: topics === null ? 0 : await lettersOf(topics, locations, runId),
+    inUse: await usersOf(locations, runId, topics, names),
   }
 }
 
 /** A look must not make a database. */
-async function openTopics({ topics }: RunPlaces, { logger }: RunOptions): Promise<Tidemark | null> {
+async function openTopics({ topics }: RunLocations, { logger }: RunOptions): Promise<Tidemark | null> {
   if (topics === null) return null
   const { url, namespace } = topics
   if ((await schemaVersions(url, { namespace })).found === 0) return null
@@ -87,7 +87,7 @@ async function topicsOf({ admin }: Tidemark, runId: string): Promise<RunParts['t
   return await Promise.all(described)
 }
 
-async function filesOf({ storages }: RunPlaces, runId: string): Promise<RunParts['files']> {
+async function filesOf({ storages }: RunLocations, runId: string): Promise<RunParts['files']> {
   const found = []
   for (const root of storages.filter(folder => existsSync(folder))) {
     const size = await (await FileSystemStorage.open({ root })).sizeOfRun(runId)
@@ -96,19 +96,19 @@ async function filesOf({ storages }: RunPlaces, runId: string): Promise<RunParts
   return found
 }
 
-async function indexesOf({ indexes }: RunPlaces, runId: string): Promise<string[]> {
+async function indexesOf({ indexes }: RunLocations, runId: string): Promise<string[]> {
   const found = []
   for (const address of indexes) if ((await listIndexedRuns(address)).includes(runId)) found.push(address)
   return found
 }
 
-async function lettersIn({ admin }: Tidemark, { letterTopics }: RunPlaces): Promise<string[]> {
+async function lettersIn({ admin }: Tidemark, { letterTopics }: RunLocations): Promise<string[]> {
   const topics = (await admin.topics()).map(({ topic }) => topic)
   return letterTopics.filter(topic => topics.includes(topic))
 }
 
-async function lettersOf(topics: Tidemark, places: RunPlaces, runId: string): Promise<number> {
+async function lettersOf(topics: Tidemark, locations: RunLocations, runId: string): Promise<number> {
   let count = 0
-  for (const topic of await lettersIn(topics, places)) count += await countLetters(topics, topic, runId)
+  for (const topic of await lettersIn(topics, locations)) count += await countLetters(topics, topic, runId)
   return count
 }

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import type { Tidemark } from 'tidemark'
 import { FolderInUseError, lockFolder } from '../databases/folder-lock.ts'
 import { isIndexInUse } from '../databases/open-index.ts'
-import { type RunPlaces, stateOfRun } from './run-places.ts'
+import { type RunLocations, stateOfRun } from './run-locations.ts'
 
 /** Indexers send a heartbeat every 5 s (`run-reader.ts`): four of them missing, and nobody is there any more. */
 const SILENT_MS = 20_000
@@ -13,20 +13,20 @@ const NEW_MS = 6_000
 
 /** Why the run can't be removed; nothing where nobody works on it. */
 export async function usersOf(
-  places: RunPlaces,
+  locations: RunLocations,
   runId: string,
   topics: Tidemark | null,
   names: readonly string[],
 ): Promise<string[]> {
   const reasons: string[] = []
-  for (const folder of places.stateFolders) {
+  for (const folder of locations.stateFolders) {
     if (await isSimulated(stateOfRun(folder, runId))) reasons.push(`its simulation runs (${stateOfRun(folder, runId)})`)
   }
-  for (const address of places.indexes) {
+  for (const address of locations.indexes) {
     if (await isIndexInUse(address, runId)) reasons.push('a process has its index open')
   }
   // A file's lock is certain, and lets go at once.
-  const isCertain = places.indexes.every(address => address.startsWith('sqlite:'))
+  const isCertain = locations.indexes.every(address => address.startsWith('sqlite:'))
   if (topics !== null) for (const name of names) reasons.push(...(await consumersOf(topics, name, isCertain)))
   return [...new Set(reasons)]
 }

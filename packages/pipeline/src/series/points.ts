@@ -1,4 +1,4 @@
-import type { Run } from '../databases/contiguous.ts'
+import type { Span } from '../databases/contiguous.ts'
 import type { SeriesRow } from '../databases/series-rows.ts'
 import type { SeriesPoint } from '../reading/run-index.ts'
 import { bucketSize, TOP_LEVEL } from './levels.ts'
@@ -10,7 +10,7 @@ export type TickSpan = { readonly from: number; readonly to: number }
 export type PointPlan = { readonly level: number; readonly start: number; readonly width: number }
 
 /** What to read: buckets of one level. */
-export type Piece = { readonly level: number; readonly buckets: Run }
+export type Piece = { readonly level: number; readonly buckets: Span }
 
 /** The level whose buckets are just finer than the points: about `points` to eight times as many rows are read. */
 export function planPoints({ from, to }: TickSpan, points: number, samplingInterval: number): PointPlan {

@@ -1,4 +1,4 @@
-import { contiguous, type Run } from '../databases/contiguous.ts'
+import { contiguous, type Span } from '../databases/contiguous.ts'
 import type { SeriesRow, SeriesRows } from '../databases/series-rows.ts'
 import type { Transaction } from '../databases/transaction.ts'
 import { bucketOf, bucketSize, FACTOR, TOP_LEVEL } from './levels.ts'
@@ -28,7 +28,7 @@ export async function rollUp(
 }
 
 /** On level 0 the buckets are numbered by their ticks. */
-function childrenOf({ first, last }: Run, level: number, samplingInterval: number): Run {
+function childrenOf({ first, last }: Span, level: number, samplingInterval: number): Span {
   const each = level === 1 ? bucketSize(1, samplingInterval) : FACTOR
   return { first: first * each, last: (last + 1) * each - 1 }
 }
@@ -38,8 +38,8 @@ function summedUp(below: readonly SeriesRow[], level: number, samplingInterval: 
   return [...byBucket].map(([bucket, rows]) => ({ level, bucket, ...addUp(rows) }))
 }
 
-function pieces({ first, last }: Run): Run[] {
-  const found: Run[] = []
+function pieces({ first, last }: Span): Span[] {
+  const found: Span[] = []
   for (let at = first; at <= last; at += MOST_AT_ONCE) {
     found.push({ first: at, last: Math.min(last, at + MOST_AT_ONCE - 1) })
   }

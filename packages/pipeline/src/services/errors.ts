@@ -1,5 +1,5 @@
 import { TidemarkError } from 'tidemark'
-import { didYouMean } from '../config/near.ts'
+import { didYouMean } from '../config/did-you-mean.ts'
 
 /** A name that no service of this pipeline has. */
 export class UnknownServiceError extends TidemarkError {

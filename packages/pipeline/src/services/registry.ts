@@ -2,15 +2,15 @@ import { ServiceTypeError } from '../config/errors.ts'
 import { importModule } from '../config/import-module.ts'
 import { requireObject } from '../config/option-table.ts'
 import type { ServiceType } from './service-type.ts'
-import { dummyIndexer } from './types/dummy-indexer.ts'
-import { environmentIndexer } from './types/environment-indexer.ts'
+import { dummyIndexerType } from './types/dummy-indexer.ts'
+import { environmentIndexerType } from './types/environment-indexer.ts'
 import { ingest } from './types/ingest.ts'
 import { metadataIndexer } from './types/metadata-indexer.ts'
 import { metadataPersistence } from './types/metadata-persistence.ts'
-import { organismIndexer } from './types/organism-indexer.ts'
+import { organismIndexerType } from './types/organism-indexer.ts'
 import { persistence } from './types/persistence.ts'
 import { reconciler } from './types/reconciler.ts'
-import { seriesIndexer } from './types/series-indexer.ts'
+import { seriesIndexerType } from './types/series-indexer.ts'
 import { simulation } from './types/simulation.ts'
 
 /** The service types that a configuration can name. */
@@ -21,10 +21,10 @@ export const BUILT_IN_TYPES = {
   'metadata-persistence': metadataPersistence,
   reconciler,
   'metadata-indexer': metadataIndexer,
-  'dummy-indexer': dummyIndexer,
-  'environment-indexer': environmentIndexer,
-  'organism-indexer': organismIndexer,
-  'series-indexer': seriesIndexer,
+  'dummy-indexer': dummyIndexerType,
+  'environment-indexer': environmentIndexerType,
+  'organism-indexer': organismIndexerType,
+  'series-indexer': seriesIndexerType,
 } as const
 
 export const typeNames = (): string =>

@@ -1,9 +1,10 @@
 import type { Logger } from 'tidemark'
+import { backoffMs } from '../backoff.ts'
 import { isEnvironmentFault, whatIsAway } from '../faults.ts'
 import { ServiceTimeoutError } from './errors.ts'
 import { Health } from './health.ts'
 import type { Service, ServiceListener, ServiceState, ServiceStatus } from './service.ts'
-import { backoffMs, pauseFor } from './until-aborted.ts'
+import { pauseFor } from './until-aborted.ts'
 
 /** A service that is built when it is first started: what can't be built is its own failure, and no other's. */
 export type ServicePlan = { readonly name: string; create(): Promise<Service> }

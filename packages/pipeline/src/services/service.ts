@@ -1,8 +1,9 @@
 import type { Logger } from 'tidemark'
+import { backoffMs } from '../backoff.ts'
 import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
 import { Health, type ServiceError } from './health.ts'
-import { backoffMs, pauseFor, untilAborted } from './until-aborted.ts'
+import { pauseFor, untilAborted } from './until-aborted.ts'
 
 export type { ServiceError } from './health.ts'
 

@@ -21,10 +21,3 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   // The only reason to reject is the signal, and whoever waits looks at it.
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }
-
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 5_000
-
-/** Before the next try of something that has failed this often in a row; with jitter, so that services do not all come at once. */
-export const backoffMs = (failures: number): number =>
-  Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.75 + Math.random() / 2)

@@ -1,7 +1,7 @@
 import type { CheckedConfig } from '../config/config.ts'
 import { checkOptions } from '../config/option-table.ts'
-import { findRun } from '../services/simulation/choose-run.ts'
-import { StoredTicks } from '../services/stored-ticks.ts'
+import { findSavedRun } from '../services/simulation/choose-run.ts'
+import { StoredRanges } from '../services/stored-ranges.ts'
 import { choiceOf, simulation } from '../services/types/simulation.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
 
@@ -10,9 +10,9 @@ export async function lastTickAfter(more: number, config: CheckedConfig): Promis
   const service = config.services.find(({ type, enabled }) => type === 'simulation' && enabled)
   const storage = service && config.resources.storages[service.bindings.storage?.name ?? '']
   if (service === undefined || storage === undefined) return more
-  const run = await findRun(choiceOf(checkOptions('simulation', service.options, simulation.options)))
+  const run = await findSavedRun(choiceOf(checkOptions('simulation', service.options, simulation.options)))
   if (run === null) return more
   const { runId, samplingInterval } = run.record
-  const stored = await StoredTicks.of(await FileSystemStorage.open(storage), runId, samplingInterval)
+  const stored = await StoredRanges.of(await FileSystemStorage.open(storage), runId, samplingInterval)
   return Math.max(0, stored.wholeUpTo) + more
 }

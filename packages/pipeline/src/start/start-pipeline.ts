@@ -1,4 +1,5 @@
 import type { Logger, Tidemark } from 'tidemark'
+import { backoffMs } from '../backoff.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { checkOptions } from '../config/option-table.ts'
 import { type Roles, rolesOf } from '../config/roles.ts'
@@ -11,13 +12,13 @@ import { RunGroups } from '../progress/run-groups.ts'
 import type { Outlet } from '../resources/bound-resources.ts'
 import { type Pipeline, runPipeline } from '../run-pipeline.ts'
 import type { EncodedMetadata } from '../services/simulation/simulation-service.ts'
-import { environmentIndexer } from '../services/types/environment-indexer.ts'
-import { backoffMs, pauseFor } from '../services/until-aborted.ts'
+import { environmentIndexerType } from '../services/types/environment-indexer.ts'
+import { pauseFor } from '../services/until-aborted.ts'
 import { withRunId } from '../with-run-id.ts'
 import { type ConfigChoice, chooseConfig, type IngestQueues, withRunChoice } from './choose-config.ts'
 import { finish, runOver } from './ending.ts'
 import { type Source, sourcesOf } from './sources.ts'
-import { type Totals, totalsOf } from './totals.ts'
+import { type IndexTotals, totalsOf } from './totals.ts'
 
 export type StartOptions = ConfigChoice & {
   readonly logger: Logger
@@ -115,7 +116,7 @@ export class StartedPipeline implements AsyncDisposable {
     // Also of those that run on another machine: their ticks are read here.
     const indexers = services.filter(({ type }) => type === 'environment-indexer')
     const loading = indexers.map(({ name, options }) => {
-      const checked = checkOptions(`services.${name}.options`, options, environmentIndexer.options)
+      const checked = checkOptions(`services.${name}.options`, options, environmentIndexerType.options)
       const { strategy, compression, level, strategyOptions } = checked
       return loadEnvironmentStrategy(strategy, { compression, level, ...strategyOptions }, folder)
     })
@@ -134,7 +135,7 @@ export class StartedPipeline implements AsyncDisposable {
   }
 
   /** What is in the run's index; also after the pipeline was stopped. */
-  async totals(): Promise<Totals | undefined> {
+  async totals(): Promise<IndexTotals | undefined> {
     const { runId, indexes } = this
     return runId === '' || indexes === undefined ? undefined : await totalsOf(indexes, runId)
   }

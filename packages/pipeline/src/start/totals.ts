@@ -5,7 +5,7 @@ import { isEnvironmentFault } from '../faults.ts'
 import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
 
 /** What is in a run's index. */
-export type Totals = {
+export type IndexTotals = {
   /** By the indexer that has the most. */
   readonly ticks: number
   readonly batches: number
@@ -14,10 +14,10 @@ export type Totals = {
   readonly organisms: number | null
 }
 
-const NOTHING: Totals = { ticks: 0, batches: 0, cells: null, organisms: null }
+const NOTHING: IndexTotals = { ticks: 0, batches: 0, cells: null, organisms: null }
 const NOTHING_COUNTED = { ticks: 0, batches: 0, cells: 0, organisms: 0 }
 
-export async function totalsOf(address: string, runId: string): Promise<Totals> {
+export async function totalsOf(address: string, runId: string): Promise<IndexTotals> {
   try {
     await using index = await openIndexForReading(address, runId)
     return await countIn(index)
@@ -28,7 +28,7 @@ export async function totalsOf(address: string, runId: string): Promise<Totals> 
   }
 }
 
-async function countIn(index: IndexDatabase): Promise<Totals> {
+async function countIn(index: IndexDatabase): Promise<IndexTotals> {
   // Without a dummy indexer there are no tables of its own.
   const counted = await readDummyTotals(index).catch(() => NOTHING_COUNTED)
   const ledgers = await index.ledger.list()

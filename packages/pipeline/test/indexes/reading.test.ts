@@ -17,7 +17,7 @@ import {
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
 import { openIndexForReading } from '../../src/databases/open-index.ts'
-import { ENGINES, type Place, schemaOf } from '../engines.ts'
+import { ENGINES, type FreshIndex, schemaOf } from '../engines.ts'
 import { metric, World } from '../indexing/world.ts'
 import { range } from '../storage/ticks.ts'
 import { cellsAt, flushInto, metadataOf, organismOf, prepareIndex, tickOf } from './ticks.ts'
@@ -25,7 +25,7 @@ import { cellsAt, flushInto, metadataOf, organismOf, prepareIndex, tickOf } from
 const ALL = [environmentIndexer(), organismIndexer(), seriesIndexer]
 
 /** PostgreSQL: whether anybody waits for a lock in this database. */
-async function waiting(place: Place): Promise<boolean> {
+async function waiting(place: FreshIndex): Promise<boolean> {
   const sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
   return (await place.execute(sql)).length > 0
 }

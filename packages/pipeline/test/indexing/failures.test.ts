@@ -22,7 +22,7 @@ import { until } from '../../../../testing/until.ts'
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { IndexUnreachableError } from '../../src/databases/errors.ts'
 import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
-import { ENGINES, type Place, schemaOf } from '../engines.ts'
+import { ENGINES, type FreshIndex, schemaOf } from '../engines.ts'
 import { cellsAt, NO_CELLS, tickOf } from '../indexes/ticks.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { ackedAre, metric, World } from './world.ts'
@@ -40,7 +40,7 @@ function failing(fails: (tick: number) => boolean, more: Partial<IndexerDefiniti
 }
 
 /** As another program's transaction does. */
-async function lockIndex({ address, runId }: Place): Promise<AsyncDisposable> {
+async function lockIndex({ address, runId }: FreshIndex): Promise<AsyncDisposable> {
   if (address.startsWith('sqlite:')) {
     const db = new DatabaseSync(join(address.slice('sqlite:'.length), `${schemaOf(runId)}.db`), { timeout: 5_000 })
     db.exec('begin immediate')

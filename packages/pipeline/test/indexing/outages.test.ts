@@ -11,7 +11,7 @@ import {
   storageSource,
 } from '@tidemark/pipeline'
 import { until } from '../../../../testing/until.ts'
-import { ENGINES, type Place } from '../engines.ts'
+import { ENGINES, type FreshIndex } from '../engines.ts'
 import { Line } from '../line.ts'
 import { ackedAre, metric, SILENT, type Watched, World } from './world.ts'
 
@@ -23,7 +23,7 @@ type Removable = AsyncDisposable & {
 }
 
 /** The index of a place: a server that no longer answers, or a folder that is no longer mounted. */
-async function removableIndex({ address }: Place): Promise<Removable> {
+async function removableIndex({ address }: FreshIndex): Promise<Removable> {
   if (!address.startsWith('sqlite:')) {
     const line = await Line.to(address)
     return {

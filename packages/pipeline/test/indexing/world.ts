@@ -26,7 +26,7 @@ import {
 import { type Logger, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import type { Engine, Place } from '../engines.ts'
+import type { Engine, FreshIndex } from '../engines.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -50,7 +50,7 @@ export type WorldOptions = {
 type IndexerSetup = Partial<BatchIndexerOptions> & { readonly definition?: IndexerDefinition }
 
 export class World implements AsyncDisposable {
-  readonly place: Place
+  readonly place: FreshIndex
   readonly runId: string
   readonly storage: FileSystemStorage
   readonly storageRoot: string
@@ -78,7 +78,7 @@ export class World implements AsyncDisposable {
   }
 
   private constructor(
-    place: Place,
+    place: FreshIndex,
     storage: FileSystemStorage,
     storageRoot: string,
     tidemark: Tidemark,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Batch, BatchLedger, Claim, IndexDatabase, LedgerOptions } from '@tidemark/pipeline'
 import { BatchLedger as Ledger } from '@tidemark/pipeline'
-import type { Place } from '../engines.ts'
+import type { FreshIndex } from '../engines.ts'
 
 /** A batch of these ticks, under a key as the storage gives. */
 export function batchOf(tickStart: number, tickEnd: number): Batch {
@@ -32,7 +32,7 @@ export async function outcomeOf(ledger: BatchLedger, batch: Batch, claimer = 'in
 }
 
 /** As if all that is stored had happened so much earlier. */
-export async function letTimePass({ execute }: Place, ms: number): Promise<void> {
+export async function letTimePass({ execute }: FreshIndex, ms: number): Promise<void> {
   await execute(`update run.batch_processing set claimed_at = claimed_at - ${ms}`)
   await execute(`update run.batch_arrived set gap_since = gap_since - ${ms}`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
-import { ENGINES, type Place } from '../engines.ts'
+import { ENGINES, type FreshIndex } from '../engines.ts'
 import { claim, letTimePass, nth, openLedger, outcomeOf, process } from './batches.ts'
 import type { IndexerArguments } from './scripts/indexer.ts'
 
@@ -66,7 +66,7 @@ for (const engine of ENGINES) {
   })
 }
 
-function start({ address, runId }: Place, name: string, hang = false): Script {
+function start({ address, runId }: FreshIndex, name: string, hang = false): Script {
   const values: IndexerArguments = { address, runId, name, batches: BATCHES, hang }
   return spawnScript(new URL('scripts/indexer.ts', import.meta.url), [JSON.stringify(values)])
 }

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../../testing/folders.ts'
 import { BatchRemovedError, FileNotFoundError, FileSystemStorage, makeRunId } from '../../src/index.ts'
 import { parseKeep } from '../../src/services/retention/keep.ts'
 import { rangesToRemove } from '../../src/services/retention/retention-service.ts'
-import { StoredTicks } from '../../src/services/stored-ticks.ts'
+import { StoredRanges } from '../../src/services/stored-ranges.ts'
 import { batchOf } from '../../src/storage/batch.ts'
 import { batchKey } from '../../src/storage/keys.ts'
 import { range, ticksOf } from './ticks.ts'
@@ -40,7 +40,7 @@ describe('removing batches', () => {
     await assert.rejects(storage.readBatch(batchKey(RUN, 20, 24, 'zstd')), (error: unknown) => {
       return error instanceof FileNotFoundError && !(error instanceof BatchRemovedError)
     })
-    const stored = await StoredTicks.of(storage, RUN, 1)
+    const stored = await StoredRanges.of(storage, RUN, 1)
     assert.deepEqual([stored.wholeUpTo, stored.has(0), stored.has(15)], [14, true, false])
   })
 

@@ -26,14 +26,14 @@ const SETTINGS = {
 }
 
 /** A data folder, and the databases that a pipeline on it has. */
-type Place = AsyncDisposable & {
+type PipelineData = AsyncDisposable & {
   readonly folder: string
   readonly topics: string
   readonly index: string
   readonly settings: Settings
 }
 
-const ENGINES: { readonly [name: string]: () => Promise<Place> } = {
+const ENGINES: { readonly [name: string]: () => Promise<PipelineData> } = {
   SQLite: async () => {
     const folder = temporaryFolder()
     return {
@@ -64,7 +64,7 @@ const ENGINES: { readonly [name: string]: () => Promise<Place> } = {
   },
 }
 
-async function leftAlone({ folder, index, settings }: Place): Promise<{ dump: Buffer; ticks: unknown[] }> {
+async function leftAlone({ folder, index, settings }: PipelineData): Promise<{ dump: Buffer; ticks: unknown[] }> {
   await using script = startProcess(folder, [], settings)
   assert.deepEqual(await script.exited, { code: 0, signal: null }, script.errorLines.join('\n'))
   await using database = await openIndex(index, RUN_ID, { create: false })
@@ -72,7 +72,7 @@ async function leftAlone({ folder, index, settings }: Place): Promise<{ dump: Bu
 }
 
 /** Some die while they start, most while ticks are at every stage. */
-async function killedAtRandom({ folder, settings }: Place, random: SeededRandom): Promise<void> {
+async function killedAtRandom({ folder, settings }: PipelineData, random: SeededRandom): Promise<void> {
   await using script = startProcess(folder, [], settings)
   if (!random.chance(0.2)) await script.waitForLine(/^run /)
   await delay(random.below(MOST_MS))
@@ -81,7 +81,7 @@ async function killedAtRandom({ folder, settings }: Place, random: SeededRandom)
 }
 
 /** With a file stored that nobody was told of. */
-async function killedBeforeAnnouncing(place: Place): Promise<void> {
+async function killedBeforeAnnouncing(place: PipelineData): Promise<void> {
   const env = { ...place.settings, TIDEMARK_TEST_ANNOUNCEMENTS: '2' }
   await using script = startProcess(place.folder, [], env, ['--import', BEFORE_ANNOUNCING.href])
   assert.deepEqual(await script.exited, { code: null, signal: 'SIGKILL' }, script.errorLines.join('\n'))

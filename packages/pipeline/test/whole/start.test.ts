@@ -10,7 +10,7 @@ import { openUmask, sharedWithOthers } from '../../../../testing/rights.ts'
 import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RunFolder } from '../../src/services/simulation/run-folder.ts'
-import { StoredTicks } from '../../src/services/stored-ticks.ts'
+import { StoredRanges } from '../../src/services/stored-ranges.ts'
 import { batchesCover, expectedRows, MAIN, openRun, simulationOption, startProcess, tickRows } from './world.ts'
 
 async function runOf(script: Script): Promise<string> {
@@ -24,7 +24,7 @@ async function endsWell(script: Script): Promise<string> {
 
 async function storedUpTo(folder: string, runId: string): Promise<number> {
   const storage = await FileSystemStorage.open({ root: join(folder, 'storage') })
-  return (await StoredTicks.of(storage, runId, 1)).wholeUpTo
+  return (await StoredRanges.of(storage, runId, 1)).wholeUpTo
 }
 
 describe('npm start', () => {

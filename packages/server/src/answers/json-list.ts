@@ -9,7 +9,7 @@ export type ListAnswer<T> = {
   /** An item as JSON text. */
   readonly toText: (item: T) => string
   /** Where the page after this item begins. */
-  readonly placeOf: (item: T) => number | string
+  readonly cursorOf: (item: T) => number | string
   /** Where the page after the last item begins; null: there is none. */
   readonly next: number | string | null
   /** What else the answer has. */
@@ -22,7 +22,7 @@ export type ListAnswer<T> = {
  */
 export async function sendList<T>(
   reply: FastifyReply,
-  { name, items, toText, placeOf, next, more = {} }: ListAnswer<T>,
+  { name, items, toText, cursorOf, next, more = {} }: ListAnswer<T>,
   maxBytes: number,
 ): Promise<FastifyReply> {
   const turns = new Turns()
@@ -35,7 +35,7 @@ export async function sendList<T>(
     const text = toText(item)
     bytes += Buffer.byteLength(text) + 1
     if (last !== undefined && bytes > maxBytes) {
-      end = placeOf(last)
+      end = cursorOf(last)
       break
     }
     texts.push(text)

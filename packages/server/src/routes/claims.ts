@@ -50,7 +50,7 @@ export const claimRoutes = (context: Context): Route[] => [
       const items = page.claims.slice(0, fitting)
       return await sendList(
         reply,
-        { name: 'claims', items, toText: JSON.stringify, placeOf: () => next ?? '', next },
+        { name: 'claims', items, toText: JSON.stringify, cursorOf: () => next ?? '', next },
         answerBytes,
       )
     },

@@ -53,7 +53,7 @@ export const deadLetterRoutes = (context: Context): Route[] => [
       const { deadLetters: items, next } = page
       return await sendList(
         reply,
-        { name: 'deadLetters', items, toText: letterText, placeOf: ({ id }) => id, next },
+        { name: 'deadLetters', items, toText: letterText, cursorOf: ({ id }) => id, next },
         answerBytes,
       )
     },

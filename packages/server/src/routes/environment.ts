@@ -8,8 +8,8 @@ import type { Context } from '../context.ts'
 import { BadRequestError, NotFoundError } from '../errors.ts'
 import { mapped } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, JSON_TYPE, type Route, route } from '../route.ts'
+import { isNotModified } from '../runs/etag.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
-import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, strict } from '../schemas/common.ts'
 import {
   CellParams,
@@ -62,7 +62,7 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
       const region = mapped(query.region, regionOf)
       const timing = new Timing()
       return await context.runs.use(runId, async run => {
-        const isCurrent = () => isKnown(run, { index: 'environment', tick, form: type }, request, reply)
+        const isCurrent = () => isNotModified(run, { index: 'environment', tick, form: type }, request, reply)
         if (type === JSON_TYPE) {
           const cells = required(await run.index.environment.cells(tick, region), tick)
           timing.mark('read')
@@ -97,7 +97,7 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick, form: 'cell' } as const
         const cell = required(await run.index.environment.cell(tick, numbersOf(coordinates)), tick) ?? null
-        return (await isKnown(run, asked, request, reply)) ? reply.code(304).send() : { cell }
+        return (await isNotModified(run, asked, request, reply)) ? reply.code(304).send() : { cell }
       })
     },
   }),
@@ -123,7 +123,7 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
         const asked = { index: 'environment', tick: Math.max(from, to), form: 'difference' } as const
         const difference = await run.index.environment.difference(from, to)
         if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
-        if (await isKnown(run, asked, request, reply)) return reply.code(304).send()
+        if (await isNotModified(run, asked, request, reply)) return reply.code(304).send()
         return sendJson(reply, Buffer.from(await encodeDifference(difference, boundsOf(after))))
       })
     },

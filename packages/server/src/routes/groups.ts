@@ -75,9 +75,9 @@ export const groupRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { topic, group }, query, reply }) {
-      const placeOf = ({ consumer, instance }: ConsumerHealth): string => `${consumer}/${instance}`
-      const { items, next } = pageByName(await context.topics.admin.consumers(topic, { group }), placeOf, query)
-      const page = { name: 'consumers', items, toText: JSON.stringify, placeOf, next }
+      const cursorOf = ({ consumer, instance }: ConsumerHealth): string => `${consumer}/${instance}`
+      const { items, next } = pageByName(await context.topics.admin.consumers(topic, { group }), cursorOf, query)
+      const page = { name: 'consumers', items, toText: JSON.stringify, cursorOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
@@ -103,7 +103,7 @@ export const groupRoutes = (context: Context): Route[] => [
       const { maxBytes } = bytesToRead(answerBytes)
       const { retries: items, next } = await context.topics.admin.retryPage(topic, { ...query, group, maxBytes })
       const toText = (retry: Retry): string => JSON.stringify(withPlainErrors(retryJson(retry)))
-      return await sendList(reply, { name: 'retries', items, toText, placeOf: ({ id }) => id, next }, answerBytes)
+      return await sendList(reply, { name: 'retries', items, toText, cursorOf: ({ id }) => id, next }, answerBytes)
     },
   }),
 
@@ -282,9 +282,9 @@ export async function groupPage(
 ): Promise<ListAnswer<Group>> {
   const groups = await context.topics.admin.groups(topic)
   const sorted = groups.toSorted((one, other) => (one.group < other.group ? -1 : 1))
-  const placeOf = ({ group }: Group): string => group
-  const { items, next } = pageByName(sorted, placeOf, query)
-  return { name: 'groups', items, toText: group => JSON.stringify(withPlainErrors(group)), placeOf, next }
+  const cursorOf = ({ group }: Group): string => group
+  const { items, next } = pageByName(sorted, cursorOf, query)
+  return { name: 'groups', items, toText: group => JSON.stringify(withPlainErrors(group)), cursorOf, next }
 }
 
 async function find(context: Context, { topic, group }: Static<typeof GroupParams>): Promise<object> {

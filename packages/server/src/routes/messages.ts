@@ -82,15 +82,15 @@ export const messageRoutes = (context: Context): Route[] => [
         ...query,
         ...bytesToRead(answerBytes),
         ...given({
-          after: mapped(after, placeOf),
-          before: mapped(before, placeOf),
+          after: mapped(after, idOf),
+          before: mapped(before, idOf),
           since: mapped(since, timeOf),
           until: mapped(until, timeOf),
         }),
       })
       return await sendList(
         reply,
-        { name: 'messages', items: page.messages, toText, placeOf: ({ id }) => id, next: page.next },
+        { name: 'messages', items: page.messages, toText, cursorOf: ({ id }) => id, next: page.next },
         answerBytes,
       )
     },
@@ -124,11 +124,11 @@ export const messageRoutes = (context: Context): Route[] => [
 
 /** Of an id; messageIds have no order that a client could know. */
 function numberOf(text: string | undefined): number | undefined {
-  const place = mapped(text, placeOf)
-  return typeof place === 'number' ? place : undefined
+  const id = mapped(text, idOf)
+  return typeof id === 'number' ? id : undefined
 }
 
-const placeOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text)
+const idOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text)
 
 function lastEventId(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined

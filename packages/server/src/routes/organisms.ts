@@ -5,8 +5,8 @@ import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, type Route, route } from '../route.ts'
+import { isNotModified } from '../runs/etag.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
-import { isKnown } from '../runs/tick-cache.ts'
 import { nullable, PageLimit, strict } from '../schemas/common.ts'
 import {
   OrganismFactsSchema,
@@ -50,7 +50,7 @@ export const organismRoutes = (context: Context): Route[] => [
       const { all, isCurrent } = await context.runs.use(runId, async run => {
         const found = await run.index.organisms.at(tick)
         if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
-        return { all: found, isCurrent: await isKnown(run, asked, request, reply) }
+        return { all: found, isCurrent: await isNotModified(run, asked, request, reply) }
       })
       if (isCurrent) return reply.code(304).send()
       const rest = after < 0 ? [...all] : all.filter(({ id }) => id > after)
@@ -61,7 +61,7 @@ export const organismRoutes = (context: Context): Route[] => [
           name: 'organisms',
           items: page,
           toText: organismText,
-          placeOf: ({ id }) => id,
+          cursorOf: ({ id }) => id,
           next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
           more: { total: all.length },
         },
@@ -140,7 +140,7 @@ export const organismRoutes = (context: Context): Route[] => [
           name: 'life',
           items: moments,
           toText: ({ tick, state }) => `{"tick":${tick},"state":${organismText(state)}}`,
-          placeOf: ({ tick }) => tick + 1,
+          cursorOf: ({ tick }) => tick + 1,
           next,
         },
         answerBytes,
@@ -184,7 +184,7 @@ export const organismRoutes = (context: Context): Route[] => [
           name: 'children',
           items,
           toText: JSON.stringify,
-          placeOf: ({ id }) => id,
+          cursorOf: ({ id }) => id,
           next,
           more: { ancestors: ancestors.slice(0, limit) },
         },

@@ -53,7 +53,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
       const toText = (letter: PipelineLetter): string => JSON.stringify(letterJson(letter))
       return await sendList(
         reply,
-        { name: 'deadLetters', items: page.letters, toText, placeOf: ({ place }) => place, next: page.next },
+        { name: 'deadLetters', items: page.letters, toText, cursorOf: ({ place }) => place, next: page.next },
         context.settings.limits.answerBytes,
       )
     },
@@ -139,7 +139,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
       const toText = (batch: FailedBatch): string => JSON.stringify(batchJson(batch))
       return await sendList(
         reply,
-        { name: 'batches', items, toText, placeOf: failedBatchPlace, next },
+        { name: 'batches', items, toText, cursorOf: failedBatchPlace, next },
         context.settings.limits.answerBytes,
       )
     },

@@ -40,9 +40,9 @@ export const runRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ query, reply }) {
-      const placeOf = (runId: string): string => runId
-      const { items, next } = pageByName(await context.runs.list(), placeOf, query)
-      const page = { name: 'runs', items, toText: JSON.stringify, placeOf, next }
+      const cursorOf = (runId: string): string => runId
+      const { items, next } = pageByName(await context.runs.list(), cursorOf, query)
+      const page = { name: 'runs', items, toText: JSON.stringify, cursorOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
@@ -120,7 +120,7 @@ export const runRoutes = (context: Context): Route[] => [
         JSON.stringify({ indexer, tickStart, tickEnd, since: new Date(since), isPermanent, isSkipped })
       return await sendList(
         reply,
-        { name: 'gaps', items, toText, placeOf: gapPlace, next },
+        { name: 'gaps', items, toText, cursorOf: gapPlace, next },
         context.settings.limits.answerBytes,
       )
     },

@@ -37,7 +37,7 @@ export const topicRoutes = (context: Context): Route[] => [
       const visible = (await context.topics.admin.topics()).filter(({ topic }) => sees(identity, 'read', topic))
       const nameOf = ({ topic }: (typeof visible)[number]): string => topic
       const { items, next } = pageByName(visible, nameOf, query)
-      const page = { name: 'topics', items, toText: JSON.stringify, placeOf: nameOf, next }
+      const page = { name: 'topics', items, toText: JSON.stringify, cursorOf: nameOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
@@ -155,7 +155,7 @@ export const topicRoutes = (context: Context): Route[] => [
       const next = items.length < limit ? null : (items.at(-1)?.id ?? null)
       return await sendList(
         reply,
-        { name: 'completion', items, toText: each => JSON.stringify(each), placeOf: ({ id }) => id, next },
+        { name: 'completion', items, toText: each => JSON.stringify(each), cursorOf: ({ id }) => id, next },
         context.settings.limits.answerBytes,
       )
     },

@@ -10,7 +10,7 @@ export const Tick = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER 
 const OrganismId = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })
 const Whole = Type.Integer()
 /** A number for each dimension of the world. */
-const Place = Type.Array(Whole, { maxItems: 16 })
+const Coordinates = Type.Array(Whole, { maxItems: 16 })
 
 export const RunParams = strict({ runId: RunId })
 export const TickParams = strict({ runId: RunId, tick: Tick })
@@ -79,7 +79,7 @@ export const CellsSchema = share('Cells', strict(Columns, columnsSay))
 export const CellsPageSchema = share('CellsPage', strict({ ...Columns, next: NextCells }, columnsSay))
 
 export const CellSchema = strict({
-  coordinates: Place,
+  coordinates: Coordinates,
   moleculeType: Whole,
   moleculeValue: Whole,
   ownerId: Whole,
@@ -93,8 +93,8 @@ export const OrganismSchema = share(
     birthTick: Whole,
     lineage: Whole,
     energy: Type.Number(),
-    position: Place,
-    direction: Place,
+    position: Coordinates,
+    direction: Coordinates,
     genomeBase64: Type.String(),
     isDead: Type.Boolean(),
   }),
@@ -106,7 +106,7 @@ export const OrganismFactsSchema = share(
     id: Whole,
     parentId: nullable(Whole),
     birthTick: Whole,
-    birthPosition: Place,
+    birthPosition: Coordinates,
     lineage: Whole,
     deathTick: nullable(Whole),
   }),

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { IndexVersionError } from '../errors.ts'
+import { readMigrations, refuseNewer } from '../sql/migrations.ts'
 import type { PostgresConnection } from './connection.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 
@@ -16,10 +16,10 @@ const APPLIED = `
 /** Brings the run's schema up to date. Processes that start together wait for the first, and find it done. */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   await checkServer(connection)
-  const migrations = readMigrations()
+  const migrations = readMigrations(FOLDER)
   const newest = migrations.at(-1)?.version ?? 0
   const found = await schemaVersion(connection)
-  refuseNewer(connection, found, newest)
+  refuseNewer(`${connection.schema} at ${connection.location}`, found, newest)
   if (found === newest) return
   await connection.transaction(async tx => {
     await tx.rows('select pg_advisory_xact_lock($1)', lockKey(connection.schema))
@@ -31,7 +31,7 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
       'select coalesce(max(version), 0) as current from run.index_migration',
     )
     const current = row?.current ?? 0
-    refuseNewer(connection, current, newest)
+    refuseNewer(`${connection.schema} at ${connection.location}`, current, newest)
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       await tx.run(sql)
@@ -47,7 +47,7 @@ export async function schemaExists(connection: PostgresConnection): Promise<bool
 /** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
 export async function checkVersion(connection: PostgresConnection): Promise<void> {
   const { found, newest } = await versionsOf(connection)
-  refuseNewer(connection, found, newest)
+  refuseNewer(`${connection.schema} at ${connection.location}`, found, newest)
 }
 
 async function checkServer(connection: PostgresConnection): Promise<void> {
@@ -74,21 +74,6 @@ async function schemaVersion(connection: PostgresConnection): Promise<number> {
 
 /** Looks only. */
 export async function versionsOf(connection: PostgresConnection): Promise<{ found: number; newest: number }> {
-  const newest = readMigrations().at(-1)?.version ?? 0
+  const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
   return { found: await schemaVersion(connection), newest }
-}
-
-function refuseNewer(connection: PostgresConnection, version: number, newest: number): void {
-  if (version <= newest) return
-  throw new IndexVersionError(
-    `The index ${connection.schema} at ${connection.location} was written by a newer version (schema ${version}; ` +
-      `this one knows ${newest}). Update @tidemark/pipeline`,
-  )
-}
-
-function readMigrations(): { version: number; sql: string }[] {
-  return readdirSync(FOLDER)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
-    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
 }

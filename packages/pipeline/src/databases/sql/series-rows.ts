@@ -1,4 +1,4 @@
-import type { Run } from '../contiguous.ts'
+import type { Span } from '../contiguous.ts'
 import type { IndexConnection } from '../index-connection.ts'
 import { type SeriesRow, type SeriesRows, type StoredSeries, seriesOf } from '../series-rows.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
@@ -76,16 +76,16 @@ export class StoredSeriesRows implements SeriesRows {
     return await tx.run(REMOVE, level, bucket, limit)
   }
 
-  async readIn(tx: Transaction, level: number, { first, last }: Run): Promise<SeriesRow[]> {
+  async readIn(tx: Transaction, level: number, { first, last }: Span): Promise<SeriesRow[]> {
     return (await tx.rows<StoredSeries>(READ, level, first, last)).map(seriesOf)
   }
 
-  async read(level: number, { first, last }: Run): Promise<SeriesRow[]> {
+  async read(level: number, { first, last }: Span): Promise<SeriesRow[]> {
     return (await this.#read<StoredSeries>(READ, level, first, last)).map(seriesOf)
   }
 
-  async span(level: number): Promise<Run | null> {
-    const [row] = await this.#read<Run | { first: null }>(SPAN, level)
+  async span(level: number): Promise<Span | null> {
+    const [row] = await this.#read<Span | { first: null }>(SPAN, level)
     return row === undefined || row.first === null ? null : { ...row }
   }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
+import { type Backoff, backoffMs } from '../../backoff.ts'
 import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
 import { IndexFileAwayError, IndexGoneError, IndexReadingError, IndexVersionError } from '../errors.ts'
 import type { IndexConnection } from '../index-connection.ts'
@@ -12,6 +13,9 @@ import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { inSqlite, SQLITE } from './dialect.ts'
 import { isBusy, mapError } from './engine-errors.ts'
+
+/** Short at first: another process's transaction takes about a millisecond. */
+const BUSY: Backoff = { firstMs: 0.5, longestMs: 20, jitter: 0.5 }
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 const OLDEST_SQLITE = [3, 51, 3] as const
@@ -160,8 +164,7 @@ export class SqliteConnection implements IndexConnection {
         const waited = performance.now() - started
         if (!isBusy(error) || waited > this.#settings.busyTimeoutMs) throw mapError(error, this.path, waited)
         this.#waiting++
-        // Short at first: another process's transaction takes about a millisecond.
-        await delay(Math.min(20, 0.5 * 2 ** attempt) * (0.5 + Math.random())).finally(() => this.#waiting--)
+        await delay(backoffMs(attempt, BUSY)).finally(() => this.#waiting--)
       }
     }
   }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { IndexNotFoundError, IndexVersionError } from '../errors.ts'
+import { IndexNotFoundError } from '../errors.ts'
+import { readMigrations, refuseNewer } from '../sql/migrations.ts'
 import type { SqliteConnection } from './connection.ts'
 import { mapError } from './engine-errors.ts'
 
@@ -13,13 +14,13 @@ const CREATE_MIGRATION = `
 
 /** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
 export async function migrate(connection: SqliteConnection): Promise<void> {
-  const migrations = readMigrations()
+  const migrations = readMigrations(FOLDER)
   const newest = migrations.at(-1)?.version ?? 0
   await connection.transaction(async tx => {
     await tx.run(CREATE_MIGRATION)
     const [row] = await tx.rows<{ current: number }>('select coalesce(max(version), 0) as current from index_migration')
     const current = row?.current ?? 0
-    refuseNewer(connection, current, newest)
+    refuseNewer(`at ${connection.path}`, current, newest)
     for (const { version, sql } of migrations) {
       if (version <= current) continue
       connection.exec(sql)
@@ -30,7 +31,7 @@ export async function migrate(connection: SqliteConnection): Promise<void> {
 
 /** 0 where there is none. Reads only. */
 export function versionsOf(path: string): { found: number; newest: number } {
-  const newest = readMigrations().at(-1)?.version ?? 0
+  const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
   if (!existsSync(path)) return { found: 0, newest }
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: READ_TIMEOUT_MS })
@@ -49,20 +50,5 @@ export async function checkVersion(connection: SqliteConnection, runId: string):
   const [row] = await connection.read<{ version: number }>(
     'select coalesce(max(version), 0) as version from index_migration',
   )
-  refuseNewer(connection, row?.version ?? 0, readMigrations().at(-1)?.version ?? 0)
-}
-
-function refuseNewer(connection: SqliteConnection, version: number, newest: number): void {
-  if (version <= newest) return
-  throw new IndexVersionError(
-    `The index at ${connection.path} was written by a newer version (schema ${version}; this one knows ${newest}). ` +
-      `Update @tidemark/pipeline`,
-  )
-}
-
-function readMigrations(): { version: number; sql: string }[] {
-  return readdirSync(FOLDER)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
-    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, FOLDER), 'utf8') }))
+  refuseNewer(`at ${connection.path}`, row?.version ?? 0, readMigrations(FOLDER).at(-1)?.version ?? 0)
 }

@@ -11,6 +11,7 @@
  * and the same step is tried again for as long as it takes. Only what is wrong with a batch itself counts as one of its attempts.
  */
 import { ClosedError, StaleDeliveryError } from 'tidemark'
+import { backoffMs } from '../../backoff.ts'
 import { decodeRawTick, type EncodedTick } from '../../contracts/tick-codec.ts'
 import { IndexGoneError } from '../../databases/errors.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
@@ -18,7 +19,7 @@ import { StaleClaimError } from '../../ledger/errors.ts'
 import { BatchRemovedError, CorruptFileError } from '../../storage/errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { ServiceContext } from '../service.ts'
-import { backoffMs, pauseFor } from '../until-aborted.ts'
+import { pauseFor } from '../until-aborted.ts'
 import type { HeldBatch, Taken, TickBuffer } from './components/buffering.ts'
 import type { DeadLetterComponent } from './components/dead-letters.ts'
 import type { IdempotencyComponent } from './components/idempotency.ts'

@@ -1,4 +1,5 @@
 import type { Duration, Logger } from 'tidemark'
+import { backoffMs } from '../../backoff.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { type IndexOptions, openIndex } from '../../databases/open-index.ts'
 import { parseDuration } from '../../duration.ts'
@@ -6,7 +7,7 @@ import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { makeRunId, requireRunId } from '../../run-id.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
-import { backoffMs, pauseFor, untilAborted } from '../until-aborted.ts'
+import { pauseFor, untilAborted } from '../until-aborted.ts'
 
 /** What every indexer needs to know. */
 export type IndexerOptions = {

@@ -9,7 +9,7 @@ import type { Outlet } from '../../resources/bound-resources.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import type { EncodedMetadata } from '../simulation/simulation-service.ts'
-import { StoredTicks } from '../stored-ticks.ts'
+import { StoredRanges } from '../stored-ranges.ts'
 import { IngestError } from './errors.ts'
 import { readTicks } from './read-ticks.ts'
 
@@ -28,7 +28,7 @@ export type IngestServiceOptions = {
 /** Delimited TickData from a file or standard input. The end of the input is the end of the service. */
 export class IngestService extends Service {
   readonly #options: IngestServiceOptions
-  #stored: StoredTicks | undefined
+  #stored: StoredRanges | undefined
   #metadata: SimulationMetadata | null = null
   #ticks = 0
   #bytes = 0
@@ -110,7 +110,7 @@ export class IngestService extends Service {
     const { storage } = this.#options
     if (storage === undefined) return false
     // No sampling interval is known here: only ticks inside a batch's range count as stored.
-    this.#stored ??= await StoredTicks.of(storage, runId, 1)
+    this.#stored ??= await StoredRanges.of(storage, runId, 1)
     return this.#stored.has(tick)
   }
 }

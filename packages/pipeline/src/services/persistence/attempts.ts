@@ -1,11 +1,12 @@
 /** Trying again, and what is known of it when it is given up. */
 import type { Duration } from 'tidemark'
+import { backoffMs } from '../../backoff.ts'
 import type { DeadLetter } from '../../contracts/notifications.ts'
 import { parseDuration } from '../../duration.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import type { ServiceContext } from '../service.ts'
-import { backoffMs, pauseFor } from '../until-aborted.ts'
+import { pauseFor } from '../until-aborted.ts'
 
 export type RetryOptions = {
   /** After the first attempt. Default 5. */
@@ -16,7 +17,7 @@ export type RetryOptions = {
   readonly maxBackoff?: Duration
 }
 
-export type RetryPolicy = { readonly maxRetries: number; readonly initialMs: number; readonly maxMs: number }
+export type RetryPolicy = { readonly maxRetries: number; readonly firstMs: number; readonly longestMs: number }
 
 export type Failure = {
   readonly error: Error
@@ -43,8 +44,8 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
   const { maxRetries = 5, initialBackoff = '1s', maxBackoff = '30s' } = options
   return {
     maxRetries: wholeNumber(`${option}.maxRetries`, maxRetries, { min: 0, max: 1_000 }),
-    initialMs: parseDuration(`${option}.initialBackoff`, initialBackoff),
-    maxMs: parseDuration(`${option}.maxBackoff`, maxBackoff),
+    firstMs: parseDuration(`${option}.initialBackoff`, initialBackoff),
+    longestMs: parseDuration(`${option}.maxBackoff`, maxBackoff),
   }
 }
 
@@ -54,7 +55,7 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
  */
 export async function attempt<T>(
   work: () => Promise<T>,
-  { maxRetries, initialMs, maxMs }: RetryPolicy,
+  { maxRetries, firstMs, longestMs }: RetryPolicy,
   { signal, report, succeeded, waiting, watch, operation, about, isFinal = () => false }: Circumstances,
 ): Promise<Outcome<T>> {
   let firstAt: number | undefined
@@ -77,7 +78,7 @@ export async function attempt<T>(
     if (isOver) return { failure: { error, retries, firstAt, lastAt } }
     if (!isAway) retries++
     using _waiting = isAway ? waiting(whatIsAway(error)) : undefined
-    await pauseFor(isAway ? backoffMs(failures) : Math.min(maxMs, initialMs * 2 ** (retries - 1)), signal)
+    await pauseFor(isAway ? backoffMs(failures) : backoffMs(retries - 1, { firstMs, longestMs }), signal)
   }
 }
 

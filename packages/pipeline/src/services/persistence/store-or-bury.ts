@@ -44,6 +44,6 @@ export async function storeOrBury<T>(
     const buried = await attempt(burial, policy, { ...context, operation: 'dead letters', about })
     if ('value' in buried) return outcome
     if (context.signal.aborted) throw new NotStoredError(about, outcome.failure.error)
-    await pauseFor(policy.maxMs, context.signal)
+    await pauseFor(policy.longestMs, context.signal)
   }
 }

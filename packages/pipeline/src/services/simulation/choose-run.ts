@@ -19,11 +19,11 @@ export type RunChoice = {
 
 /** The run to go on with, or a new one. */
 export async function chooseRun(choice: RunChoice): Promise<RunFolder> {
-  return (await findRun(choice)) ?? (await begin(choice))
+  return (await findSavedRun(choice)) ?? (await begin(choice))
 }
 
 /** The run to go on with; null: a new one is to begin. */
-export async function findRun(choice: RunChoice): Promise<RunFolder | null> {
+export async function findSavedRun(choice: RunChoice): Promise<RunFolder | null> {
   const { folder, resume, runId } = choice
   if (resume === false) {
     if (runId !== undefined) await refuseExisting(folder, runId)

@@ -8,7 +8,7 @@ import { createSimulation, resumeSimulation, type Simulation } from '../../sourc
 import { SimulationSource } from '../../sources/simulation/simulation-source.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
-import { StoredTicks } from '../stored-ticks.ts'
+import { StoredRanges } from '../stored-ranges.ts'
 import { chooseRun, type RunChoice } from './choose-run.ts'
 import type { RunFolder } from './run-folder.ts'
 
@@ -44,7 +44,7 @@ export class SimulationService extends Service {
   #lock: Disposable | undefined
   #simulation: Simulation | undefined
   #source: SimulationSource | undefined
-  #stored: StoredTicks | undefined
+  #stored: StoredRanges | undefined
   #savedTick = -1
   #savedAt = 0
   #saving: Promise<void> | undefined
@@ -73,7 +73,7 @@ export class SimulationService extends Service {
     const run = await chooseRun(choice)
     using stack = new DisposableStack()
     const lock = stack.use(await run.lock())
-    this.#stored = storage && (await StoredTicks.of(storage, run.record.runId, samplingInterval))
+    this.#stored = storage && (await StoredRanges.of(storage, run.record.runId, samplingInterval))
     this.#simulation = await this.#restore(run)
     stack.move()
     this.#run = run

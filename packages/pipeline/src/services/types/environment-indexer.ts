@@ -32,7 +32,7 @@ const STRATEGY_OPTIONS = {
   ),
 } as const satisfies OptionTable
 
-export const environmentIndexer = defineServiceType({
+export const environmentIndexerType = defineServiceType({
   says: 'Indexes the cells of every tick, to read a tick, a region, a cell or a difference.',
   options: { ...BATCH_INDEXER_OPTIONS, ...STRATEGY_OPTIONS },
   bindings: BATCH_INDEXER_BINDINGS,

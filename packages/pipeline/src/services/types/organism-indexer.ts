@@ -8,7 +8,7 @@ import {
 } from './batch-indexer-options.ts'
 import { PACKING_OPTIONS } from './packing-options.ts'
 
-export const organismIndexer = defineServiceType({
+export const organismIndexerType = defineServiceType({
   says: 'Indexes the life span and parents of organisms, and the organisms of every tick.',
   options: { ...BATCH_INDEXER_OPTIONS, ...PACKING_OPTIONS },
   bindings: BATCH_INDEXER_BINDINGS,

@@ -33,7 +33,7 @@ const CELLS_PER_SURVIVOR = 400
 /** In 65 536, a tick. */
 const HATCH_CHANCE = 4_000
 
-export type Totals = { births: number; deaths: number; lastId: number; alive: number }
+export type LifeTotals = { births: number; deaths: number; lastId: number; alive: number }
 
 /** What organisms do in a tick: age, move, eat, bite, divide, die. */
 export class Life {
@@ -42,7 +42,7 @@ export class Life {
   readonly #spores: SporeBank
   readonly #mutationRate: number
   readonly #lifespan: number
-  readonly totals: Totals = { births: 0, deaths: 0, lastId: 0, alive: 0 }
+  readonly totals: LifeTotals = { births: 0, deaths: 0, lastId: 0, alive: 0 }
 
   constructor(world: World, population: Population, spores: SporeBank, settings: SimulationSettings) {
     this.#world = world

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { SimulationStateError } from './errors.ts'
 import { GENOME_BYTES } from './genome.ts'
-import type { Totals } from './life.ts'
+import type { LifeTotals } from './life.ts'
 import type { Population } from './population.ts'
 import type { SimulationOptions, SimulationSettings } from './settings.ts'
 import type { SporeBank } from './spore-bank.ts'
@@ -25,7 +25,7 @@ export type Parts = {
   readonly world: World
   readonly population: Population
   readonly spores: SporeBank
-  readonly totals: Totals
+  readonly totals: LifeTotals
 }
 
 export function writeState(parts: Parts): Uint8Array {

@@ -1,4 +1,4 @@
-import { checksumOf } from './format.ts'
+import { checksumOf } from './checksum.ts'
 
 /** The content ended before it should. */
 export class EndOfContent extends Error {}

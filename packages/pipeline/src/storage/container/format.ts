@@ -8,15 +8,8 @@
  * changing what comes out. So the compressed bytes have a checksum too, in a seal of 16 bytes, which is a skippable
  * frame: `zstd -d` passes over it. Either way the last bytes of a file tell whether it is whole, before it is decoded.
  */
-import { crc32 } from 'node:zlib'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import {
-  type FileFooter,
-  FileFooterSchema,
-  type FileHeader,
-  FileHeaderSchema,
-  FileKind,
-} from '../../contracts/gen/tidemark/pipeline/v1/storage_pb.ts'
+import { type FileHeader, FileHeaderSchema, FileKind } from '../../contracts/gen/tidemark/pipeline/v1/storage_pb.ts'
 import { fromInt64, toInt64 } from '../../contracts/int64.ts'
 
 type ContainerKind = 'batch' | 'metadata'
@@ -31,15 +24,11 @@ export type ContainerHeader = {
 }
 
 export const MAX_HEADER_BYTES = 1_024
-export const FOOTER_BYTES = 11
-export const SEAL_BYTES = 16
 
 const FORMAT_VERSION = 1
 /** 'TDMK' as a little-endian number. */
-const MAGIC = 0x4b4d4454
+export const MAGIC = 0x4b4d4454
 const ZSTD_MAGIC = 0xfd2fb528
-/** The fifth of zstd's sixteen numbers for frames that decoders skip. */
-const SKIPPABLE_MAGIC = 0x184d2a54
 
 /** With its length, as the footer. */
 export function encodeHeader({ kind, runId, tickStart, tickEnd, messageCount }: ContainerHeader): Buffer {
@@ -76,52 +65,6 @@ export function decodeHeader(bytes: Uint8Array): ContainerHeader | string {
   }
 }
 
-/** `contentChecksum`: of every byte before the footer. */
-export function encodeFooter(messageCount: number, contentChecksum: number): Buffer {
-  return writeFooter({ messageCount, checksum: footerChecksum(messageCount, contentChecksum) })
-}
-
-export type Footer = { readonly messageCount: number; readonly checksum: number }
-
-/** Undefined unless these bytes are exactly how a footer is written. */
-export function decodeFooter(bytes: Uint8Array): Footer | undefined {
-  const footer = tryDecode<FileFooter>(() => fromBinary(FileFooterSchema, bytes.subarray(1)))
-  if (footer?.messageCount === undefined || footer.checksum === undefined) return undefined
-  const { messageCount, checksum } = footer
-  return writeFooter({ messageCount, checksum }).equals(bytes) ? { messageCount, checksum } : undefined
-}
-
-export function isProvenBy({ messageCount, checksum }: Footer, contentChecksum: number): boolean {
-  return checksum === footerChecksum(messageCount, contentChecksum)
-}
-
-/** The count is covered too: a file whose count alone was altered must not pass for whole. */
-function footerChecksum(messageCount: number, contentChecksum: number): number {
-  const count = Buffer.alloc(4)
-  count.writeUInt32LE(messageCount)
-  return checksumOf(count, contentChecksum)
-}
-
-function writeFooter(footer: Footer): Buffer {
-  return delimited(toBinary(FileFooterSchema, create(FileFooterSchema, footer)))
-}
-
-export function encodeSeal(checksum: number): Buffer {
-  const seal = Buffer.alloc(SEAL_BYTES)
-  seal.writeUInt32LE(SKIPPABLE_MAGIC, 0)
-  seal.writeUInt32LE(SEAL_BYTES - 8, 4)
-  seal.writeUInt32LE(MAGIC, 8)
-  seal.writeUInt32LE(checksum, 12)
-  return seal
-}
-
-/** The checksum of the compressed bytes; undefined where there is no seal. */
-export function decodeSeal(bytes: Buffer): number | undefined {
-  if (bytes.length !== SEAL_BYTES) return undefined
-  const checksum = bytes.readUInt32LE(12)
-  return encodeSeal(checksum).equals(bytes) ? checksum : undefined
-}
-
 /** By its first bytes, whatever it is called. */
 export function recognise(start: Buffer): 'none' | 'zstd' | undefined {
   if (start.length < 6) return undefined
@@ -130,14 +73,12 @@ export function recognise(start: Buffer): 'none' | 'zstd' | undefined {
   return start.readUInt32LE(2) === MAGIC ? 'none' : undefined
 }
 
-export const checksumOf = (bytes: Uint8Array, before = 0): number => crc32(bytes, before)
-
-/** Both are far below 128 bytes, so their length is one byte. */
-function delimited(message: Uint8Array): Buffer {
+/** Header and footer are far below 128 bytes, so their length is one byte. */
+export function delimited(message: Uint8Array): Buffer {
   return Buffer.concat([Uint8Array.of(message.length), message])
 }
 
-function tryDecode<T>(decode: () => T): T | undefined {
+export function tryDecode<T>(decode: () => T): T | undefined {
   try {
     return decode()
   } catch {

@@ -5,19 +5,8 @@ import { TidemarkError } from 'tidemark'
 import { LimitError } from '../../errors.ts'
 import { CorruptFileError, isSystemError, StorageError } from '../errors.ts'
 import { ByteSource, EndOfContent, TooMuchContent } from './byte-source.ts'
-import {
-  type ContainerHeader,
-  checksumOf,
-  decodeFooter,
-  decodeHeader,
-  decodeSeal,
-  FOOTER_BYTES,
-  type Footer,
-  isProvenBy,
-  MAX_HEADER_BYTES,
-  recognise,
-  SEAL_BYTES,
-} from './format.ts'
+import { checksumOf, decodeFooter, decodeSeal, FOOTER_BYTES, type Footer, isProvenBy, SEAL_BYTES } from './checksum.ts'
+import { type ContainerHeader, decodeHeader, MAX_HEADER_BYTES, recognise } from './format.ts'
 import { oneAhead } from './one-ahead.ts'
 
 const READ_BYTES = 1024 * 1024

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream'
 import { constants, createZstdCompress } from 'node:zlib'
 import type { Compression } from '../keys.ts'
-import { type ContainerHeader, checksumOf, encodeFooter, encodeHeader, encodeSeal } from './format.ts'
+import { checksumOf, encodeFooter, encodeSeal } from './checksum.ts'
+import { type ContainerHeader, encodeHeader } from './format.ts'
 
 /**
  * Ticks are gathered to this size before they are compressed and written, since each piece is a trip to another thread.
@@ -13,7 +14,7 @@ const LONGEST_LENGTH = 5
 export type CompressionSetting = { readonly compression: Compression; readonly level: number }
 
 /** `contentChecksum`: of header and messages, however they are compressed. */
-export type Written = { readonly contentChecksum: number; readonly bytes: number }
+export type WrittenContainer = { readonly contentChecksum: number; readonly bytes: number }
 
 type Sink = (chunk: Uint8Array) => Promise<void>
 
@@ -23,7 +24,7 @@ export async function writeContainer(
   messages: AsyncIterable<Uint8Array>,
   { compression, level }: CompressionSetting,
   sink: Sink,
-): Promise<Written> {
+): Promise<WrittenContainer> {
   const content = new Content(header, messages)
   let bytes = 0
   let checksum = 0

@@ -1,5 +1,6 @@
 import type { Duration } from 'tidemark'
 import { ConfigError } from 'tidemark'
+import { backoffMs } from '../../../backoff.ts'
 import type { BatchInfo } from '../../../contracts/notifications.ts'
 import type { Transaction } from '../../../databases/transaction.ts'
 import { parseDuration } from '../../../duration.ts'
@@ -232,7 +233,7 @@ class StorageBatch implements SourceBatch {
   async reject(error: unknown): Promise<void> {
     if (error instanceof StaleClaimError) return this.#forget()
     if (this.#tries >= this.#settings.maxAttempts) return await this.discard(error)
-    const waitMs = Math.min(LONGEST_RETRY_MS, this.#settings.retryMs * 2 ** (this.#tries - 1))
+    const waitMs = backoffMs(this.#tries - 1, { firstMs: this.#settings.retryMs, longestMs: LONGEST_RETRY_MS })
     this.againAt = performance.now() + waitMs
   }
 

@@ -1,7 +1,7 @@
 import { TooManyError } from './errors.ts'
 
 /** So many at the same time, and no more. */
-export class Places {
+export class ConcurrencyLimit {
   readonly #what: string
   readonly #most: number
   readonly #limit: string

@@ -6,11 +6,11 @@ type Range = { readonly tickStart: number; tickEnd: number }
  * Which ticks of a run are in the storage. A source that begins again after a kill asks it: what was still in memory
  * then has to be made once more, and what was stored must not be.
  */
-export class StoredTicks {
+export class StoredRanges {
   /** Ascending; ranges that touch, by the sampling interval, are one. */
   readonly #ranges: readonly Range[]
 
-  static async of(storage: Storage, runId: string, samplingInterval: number): Promise<StoredTicks> {
+  static async of(storage: Storage, runId: string, samplingInterval: number): Promise<StoredRanges> {
     const ranges: Range[] = []
     // What was removed because it is old was stored.
     const removed = await storage.removedRanges(runId)
@@ -23,7 +23,7 @@ export class StoredTicks {
       }
       after = page.next
     }
-    return new StoredTicks(removed.length === 0 ? ranges : joined([...removed, ...ranges], samplingInterval))
+    return new StoredRanges(removed.length === 0 ? ranges : joined([...removed, ...ranges], samplingInterval))
   }
 
   private constructor(ranges: readonly Range[]) {

@@ -5,7 +5,7 @@ import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 
 /** Where a pipeline keeps what belongs to its runs. */
-export type RunPlaces = {
+export type RunLocations = {
   readonly topics: { readonly url: string; readonly namespace: string } | null
   /** Folders of batch files. */
   readonly storages: readonly string[]
@@ -16,7 +16,7 @@ export type RunPlaces = {
   readonly letterTopics: readonly string[]
 }
 
-export function placesOf({ config, types }: WholeConfig): RunPlaces {
+export function locationsOf({ config, types }: WholeConfig): RunLocations {
   const { topics, storages, indexes } = config.resources
   const letters = config.services.flatMap(({ name, bindings }) =>
     Object.entries(bindings).flatMap(([binding, { kind, name: topic }]) => {
@@ -36,9 +36,9 @@ export function placesOf({ config, types }: WholeConfig): RunPlaces {
 }
 
 /** Of the default pipeline, with the environment's settings. */
-export async function placesOfFolder(dataFolder: string, environment = process.env): Promise<RunPlaces> {
+export async function locationsOfFolder(dataFolder: string, environment = process.env): Promise<RunLocations> {
   const config = withOverrides(defaultConfig({ dataFolder }), environment)
-  return placesOf(await withTypes(checkConfig(config, process.cwd())))
+  return locationsOf(await withTypes(checkConfig(config, process.cwd())))
 }
 
 export const stateOfRun = (folder: string, runId: string): string => join(folder, runId)

@@ -15,7 +15,7 @@ const VARY = 'accept, accept-encoding'
  * Of an answer that was found: below the end of what is indexed nothing changes any more, so it may be kept for good. True where
  * the client has it, and is to be told so. Never before the answer is known to exist: a tick in a gap has none, and may yet come.
  */
-export async function isKnown(
+export async function isNotModified(
   run: OpenRun,
   { index, tick, form }: Asked,
   { headers, url }: FastifyRequest,
