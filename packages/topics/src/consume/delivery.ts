@@ -155,9 +155,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     if (this.lease.giveBack(this.#slot, reason, this.attempt)) this.#engine.settler.touch(this.lease)
   }
 
-  /** Marks it done without waiting for the database. */
-  done(): void {
-    if (this.lease.ack(this.#slot)) this.#engine.settler.touch(this.lease)
+  /** Marks it done without waiting for the database; false if it was settled before. */
+  done(): boolean {
+    const settled = this.lease.ack(this.#slot)
+    if (settled) this.#engine.settler.touch(this.lease)
+    return settled
   }
 
   /** Gives it back untouched, and waits until that is stored. */

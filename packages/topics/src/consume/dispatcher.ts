@@ -145,8 +145,9 @@ export class Dispatcher<T> implements MemberEvents<T> {
     const ms = timedFrom === undefined ? undefined : performance.now() - timedFrom
     if (ms !== undefined) this.#time(ms)
     if (failure !== undefined) delivery.fail(failure)
-    else delivery.done()
-    member.meter?.settled(delivery.failed, ms)
+    // Of one that its handler settled it is asked how; that costs too much to be asked of all.
+    const isAcked = failure === undefined && delivery.done()
+    member.meter?.settled(!isAcked && delivery.failed, ms)
     this.#leave(delivery.lease)
   }
 

@@ -42,7 +42,9 @@ export class Settler {
   #failingSince: number | undefined
   /** What is waiting may be stored nevertheless; settling it again is harmless. */
   #unknown: OutcomeUnknownError | undefined
-  #stopped = new AbortController()
+  readonly #stopped = new AbortController()
+  /** As the signal says, which would take a tenth of a delivery to look at. */
+  #isStopped = false
 
   constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: Heartbeats) {
     this.#store = store
@@ -53,7 +55,7 @@ export class Settler {
 
   /** The lease has something to settle. After `stop()` nothing is taken any more, and whoever waits is told so. */
   touch(lease: HeldLease): void {
-    if (this.#stopped.signal.aborted) {
+    if (this.#isStopped) {
       lease.refuse(new ClosedError('This Tidemark'))
       return
     }
@@ -78,12 +80,13 @@ export class Settler {
 
   /** Gives up on what the database doesn't take. */
   stop(): void {
+    this.#isStopped = true
     this.#stopped.abort()
   }
 
   async #run(): Promise<void> {
     await this.#linger()
-    for (let retryMs = FIRST_RETRY_MS; this.#dirty.size > 0 && !this.#stopped.signal.aborted; ) {
+    for (let retryMs = FIRST_RETRY_MS; this.#dirty.size > 0 && !this.#isStopped; ) {
       if (await this.#flush()) {
         retryMs = FIRST_RETRY_MS
         if (this.#dirty.size > 0) await this.#linger()
@@ -93,7 +96,7 @@ export class Settler {
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
     }
     this.#running = undefined
-    if (!this.#stopped.signal.aborted) return
+    if (!this.#isStopped) return
     for (const lease of this.#dirty) lease.refuse(new ClosedError('This Tidemark'))
   }
 
