@@ -13,7 +13,7 @@ export const EXACT_BACKLOG = 1_000
 const DESCRIBE = `
   select tidemark_fn.last_id(t.id) - t.skipped_ids as id, tidemark_fn.now_ms() as now, d.groups
   from tidemark.topic as t
-  cross join lateral tidemark_fn.describe_json(t.id, $2, null) as d
+  left join lateral tidemark_fn.describe_json(array[t.id], $2, null) as d on true
   where t.id = $1`
 
 /** What `describe_json` gives of a group. */

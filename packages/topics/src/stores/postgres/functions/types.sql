@@ -47,5 +47,15 @@ create type tidemark_fn.claim_result as (
   has_moved boolean
 );
 
+-- Where a group stands that is behind: what it has not passed lies after `start`.
+create type tidemark_fn.group_place as (
+  id int,
+  start bigint,
+  window_from pg_snapshot,
+  window_to pg_snapshot,
+  at_id bigint,
+  since timestamptz
+);
+
 -- What few messages have.
 create type tidemark_fn.extra as (id bigint, key text, type text, headers text, message_id text);

@@ -53,7 +53,8 @@ begin
   join tidemark.subscription as s on s.id = b.subscription_id and s.status in ('ACTIVE', 'PAUSED')
   where b.topic_id = p_topic and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id);
   for partition_number in select n.number from tidemark_fn.log_partitions(p_topic) as n order by n.number limit 100 loop
-    exit when partition_number * size > last or (partition_number + 1) * size - 1 > lowest_backfill;
+    exit when partition_number * size > last or (partition_number + 1) * size - 1 > lowest_backfill
+      or watermark < least(last, (partition_number + 1) * size - 1);
     select * into p from tidemark.partition as x where x.topic_id = p_topic and x.number = partition_number and x.sealed_at is not null;
     if not found then
       execute format('select created_at from tidemark.log_%s_p%s order by id desc limit 1', p_topic, partition_number) into p.newest;
@@ -61,7 +62,7 @@ begin
         else least(last, (partition_number + 1) * size - 1) - greatest(partition_number * size, 1) + 1 end;
     end if;
     continue when p.rows = 0;
-    exit when not tidemark_fn.is_older(p.newest, keep_ms) or watermark < least(last, (partition_number + 1) * size - 1);
+    exit when not tidemark_fn.is_older(p.newest, keep_ms);
     counted := counted + p.rows;
   end loop;
   return counted;
