@@ -1,14 +1,12 @@
 /** The bundles of functions beside the tables. Through internals where no public call shows a schema of the database. */
 import assert from 'node:assert/strict'
-import { appendFileSync, cpSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { migrate, open as openTidemark, schemaVersions } from 'tidemark'
 import { migratedDatabase as freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { BUNDLE_HASH } from '../../src/stores/postgres/function-bundle.ts'
 import { bundleSchemaName, schemaName } from '../../src/stores/postgres/schema-name.ts'
 import { executePostgres as execute, SILENT } from '../conformance/stores.ts'
+import { otherVersion } from '../upgrade/other-version.ts'
 import { functionsSchema } from './functions-schema.ts'
 
 const FUNCTIONS = functionsSchema()
@@ -18,15 +16,6 @@ const schemas = async (url: string): Promise<string[]> =>
   (await execute(url, "select nspname from pg_namespace where nspname ~ '^tidemark' order by 1")).map(row =>
     String(row.nspname),
   )
-
-/** The program as it was, but for a word in one function: another version. */
-async function otherVersion(folder: string): Promise<typeof import('tidemark')> {
-  cpSync(fileURLToPath(new URL('../../src', import.meta.url)), join(folder, 'src'), { recursive: true })
-  cpSync(fileURLToPath(new URL('../../package.json', import.meta.url)), join(folder, 'package.json'))
-  symlinkSync(fileURLToPath(new URL('../../../../node_modules', import.meta.url)), join(folder, 'node_modules'))
-  appendFileSync(join(folder, 'src/stores/postgres/functions/claim.sql'), '\n-- as it will be\n')
-  return await import(pathToFileURL(join(folder, 'src/index.ts')).href)
-}
 
 describe('the functions of a version', () => {
   it('have bodies that the server accepts', async () => {
