@@ -27,6 +27,7 @@ import type { StoredSize, TopicDescription } from './stores/inspection.ts'
 import type { Resurrected } from './stores/subscription-record.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from './topic-config.ts'
 
+/** The maintenance jobs by name. */
 export type JobVerbs = {
   readonly [name in JobName]: {
     /** What it did, by name; rejects with JobBusyError while another process runs it. */
@@ -34,7 +35,10 @@ export type JobVerbs = {
   }
 }
 
-/** Looking into topics without consuming from them, and the operators' verbs. Each concept has a file in `admin/`. */
+/**
+ * Operations for administrators. They show topics without consuming from them, and change groups, claims and dead
+ * letters.
+ */
 export class Admin {
   readonly #engine: Engine
   readonly #watching: () => Engine
@@ -49,32 +53,59 @@ export class Admin {
 
   // ── topics ──
 
+  /**
+   * List topics with their settings.
+   *
+   * @example
+   * for (const { topic, config } of await tm.admin.topics()) console.log(topic, config.semantics)
+   */
   async topics(): Promise<TopicSummary[]> {
     return await topics(this.#engine)
   }
 
-  /** The maintenance jobs: `tm.admin.jobs['dead-groups'].runOnce()` runs one now. */
+  /** The maintenance jobs. `tm.admin.jobs['dead-groups'].runOnce()` runs one now. */
   readonly jobs = Object.fromEntries(
     JOB_NAMES.map(name => [name, { runOnce: () => this.#engine.maintenance.runOnce(name) }]),
   ) as JobVerbs
 
-  /** How far each group is. Cheap: it reads positions, leases and retries, not the log. */
+  /**
+   * Describe a topic and the position of each group. Cheap: it does not scan the log.
+   *
+   * @example
+   * const { messagesPublished, groups } = await tm.admin.describeTopic('orders')
+   */
   async describeTopic(topic: string): Promise<TopicDescription> {
     return await this.#engine.store.inspection.describe(await findTopic(this.#engine, topic))
   }
 
-  /** Creates the topic, or changes the settings given of one that exists. */
+  /**
+   * Create a topic, or change the given settings of an existing one.
+   *
+   * @example
+   * await tm.admin.configureTopic('orders', { retention: '7d' })
+   */
   async configureTopic(topic: string, options?: TopicOptions): Promise<TopicConfig> {
     this.#engine.assertOpen()
     return (await this.#engine.topics.configure(topic, parseTopicOptions(options))).config
   }
 
-  /** With all its messages. Groups that run on it, in any process, stop with a SubscriptionGoneError. */
+  /**
+   * Delete a topic with all its messages. Its groups stop in every process with `SubscriptionGoneError`.
+   *
+   * @example
+   * await tm.admin.deleteTopic('orders')
+   */
   async deleteTopic(topic: string): Promise<void> {
     await deleteTopic(this.#engine, topic)
   }
 
-  /** While groups keep running. Resolves when all that is kept is tracked the new way. */
+  /**
+   * Change the tracking mode while groups keep running. Resolves when all retained messages are tracked in the new
+   * mode.
+   *
+   * @example
+   * await tm.admin.setTracking('orders', 'reference')
+   */
   async setTracking(
     topic: string,
     to: Tracking,
@@ -85,41 +116,82 @@ export class Admin {
 
   // ── groups ──
 
-  /** Every group with its health, lag and counts. Cheap: no scan of the log, whatever it holds. */
+  /**
+   * List the groups of a topic with health, lag and counts. Cheap: it does not scan the log.
+   *
+   * @example
+   * for (const { group, status, lagMessages } of await tm.admin.groups('orders')) console.log(group, status, lagMessages)
+   */
   async groups(topic: string): Promise<GroupHealth[]> {
     return await groups.groups(this.#engine, topic)
   }
 
-  /** The consumers of a group, or of all groups, in every process: what they have done, how long it took, and when last. */
+  /**
+   * List the consumers of a group, or of all groups, in every process.
+   *
+   * @example
+   * for (const { consumer, processed } of await tm.admin.consumers('orders', { group: 'email' })) console.log(consumer, processed)
+   */
   async consumers(topic: string, options?: { group?: string }): Promise<ConsumerHealth[]> {
     return await consumers(this.#engine, topic, options)
   }
 
-  /** What waits to be delivered to a group again, with its due time and errors; by message id, a page at a time. */
+  /**
+   * List the messages that wait for redelivery to a group, by id, one page at a time.
+   *
+   * @example
+   * for (const { id, dueAt, error } of await tm.admin.retries('orders', { group: 'email' })) console.log(id, dueAt, error)
+   */
   async retries(topic: string, options?: RetryOptions): Promise<WaitingRetry[]> {
     return await retries(this.#engine, topic, options)
   }
 
-  /** The same with a bound in bytes (`maxBytes`), and where the next page begins. */
+  /**
+   * Like `retries`, with a limit in bytes (`maxBytes`) and the position of the next page.
+   *
+   * @example
+   * const { retries, next } = await tm.admin.retryPage('orders', { group: 'email', maxBytes: 1_000_000 })
+   */
   async retryPage(topic: string, options?: RetryOptions & Pick<ByteOptions, 'maxBytes'>): Promise<RetryPage> {
     return await retryPage(this.#engine, topic, options)
   }
 
-  /** Its consumers, wherever they run, get nothing more until it is resumed. Its messages are kept meanwhile. */
+  /**
+   * Pause a group in every process until it is resumed. Its messages are kept.
+   *
+   * @example
+   * await tm.admin.pauseGroup('orders', 'email')
+   */
   async pauseGroup(topic: string, group: string): Promise<void> {
     await groups.setStatus(this.#engine, topic, group, 'PAUSED')
   }
 
+  /**
+   * Resume a paused group.
+   *
+   * @example
+   * await tm.admin.resumeGroup('orders', 'email')
+   */
   async resumeGroup(topic: string, group: string): Promise<void> {
     await groups.setStatus(this.#engine, topic, group, 'ACTIVE')
   }
 
-  /** For good: its consumers stop, and nothing is kept for it any more. */
+  /**
+   * Cancel a group permanently: its consumers stop, and messages are no longer kept for it.
+   *
+   * @example
+   * await tm.admin.cancelGroup('orders', 'email')
+   */
   async cancelGroup(topic: string, group: string): Promise<void> {
     await groups.setStatus(this.#engine, topic, group, 'CANCELLED')
   }
 
-  /** A dead group goes on where it stopped, within the bound given; with `backfill: false` at the present. */
+  /**
+   * Reactivate a dead group where it stopped, limited by `backfill`, or at the newest message with `backfill: false`.
+   *
+   * @example
+   * await tm.admin.resurrectGroup('orders', 'email', { backfill: { maxMessages: 10_000 } })
+   */
   async resurrectGroup(
     topic: string,
     group: string,
@@ -128,67 +200,131 @@ export class Admin {
     return await groups.resurrect(this.#engine, topic, group, options)
   }
 
-  /** Health shows what a group has lost until this is called. Returns how many messages that was. */
+  /**
+   * Acknowledge the messages that a group has lost, so that health no longer reports them. Returns their number.
+   *
+   * @example
+   * const { acknowledged } = await tm.admin.acknowledgeLoss('orders', 'email')
+   */
   async acknowledgeLoss(topic: string, group: string): Promise<{ readonly acknowledged: number }> {
     return await groups.acknowledgeLoss(this.#engine, topic, group)
   }
 
-  /** To a position, back or forth. What the group held is let go, and late settlements are stale. */
+  /**
+   * Move a group to a position, backward or forward. Its claims are released, and later settlements of them are stale.
+   *
+   * @example
+   * await tm.admin.resetGroup('orders', 'email', { timestamp: new Date('2026-05-01') })
+   */
   async resetGroup(topic: string, group: string, to: From, options?: { backfill?: BackfillOptions }): Promise<void> {
     await groups.reset(this.#engine, topic, group, to, options)
   }
 
-  /** Cancels it, waits for its work in flight (10 s), and deletes it. Its dead letters stay. */
+  /**
+   * Cancel a group, wait for its messages in flight (default 10 s), and delete it. Its dead letters are kept.
+   *
+   * @example
+   * const { abandoned } = await tm.admin.removeGroup('orders', 'email', { timeout: '30s' })
+   */
   async removeGroup(topic: string, group: string, options?: { timeout?: Duration }): Promise<groups.Removed> {
     return await groups.remove(this.#engine, topic, group, options)
   }
 
-  /** Reference topics: what waits only for groups that are not live, and is older than this, waits no longer. */
+  /**
+   * Reference topics only: complete messages older than this that wait only for groups that are not live. Returns
+   * their number.
+   *
+   * @example
+   * const completed = await tm.admin.completeOrphans('orders', { olderThan: '24h' })
+   */
   async completeOrphans(topic: string, options: { olderThan: Duration }): Promise<number> {
     return await tracking.completeOrphans(this.#engine, topic, options)
   }
 
-  /** Reference topics: who has to process a message, and who has. */
+  /**
+   * Reference topics only: list which groups must process a message, and which have.
+   *
+   * @example
+   * const waiting = await tm.admin.completion('orders', { unfinished: true })
+   */
   async completion(topic: string, options?: tracking.CompletionOptions): Promise<tracking.Completion[]> {
     return await tracking.completion(this.#engine, topic, options)
   }
 
   // ── claims ──
 
-  /** Which messages are held, by whom, since when, until when: the longest held first, a page at a time. */
+  /**
+   * List claims with their consumer, messages, start and expiry, oldest first, one page at a time.
+   *
+   * @example
+   * const { claims, next } = await tm.admin.claims('orders', { group: 'email' })
+   */
   async claims(topic: string, options?: ClaimsOptions): Promise<ClaimsPage> {
     return await claims.claims(this.#engine, topic, options)
   }
 
-  /** Gives a claim back at once, also with `lease: 0`. The attempt counts; its holder's settlements are stale from now on. */
+  /**
+   * Release a claim at once, even one that never expires. The attempt counts, and later settlements of its holder are
+   * stale.
+   *
+   * @example
+   * const { claims } = await tm.admin.claims('orders')
+   * for (const { id } of claims) await tm.admin.releaseClaim('orders', id)
+   */
   async releaseClaim(topic: string, id: string): Promise<ReleasedClaim> {
     return await claims.releaseClaim(this.#engine, topic, id)
   }
 
   // ── messages ──
 
-  /** A page of what is kept, by position, time, key and type. Consumes nothing. */
+  /**
+   * Return a page of retained messages by position, time, key and type, without consuming them.
+   *
+   * @example
+   * const { messages, next } = await tm.admin.browse('orders', { key: 'customer-3', order: 'newest-first' })
+   */
   async browse(topic: string, options?: BrowseOptions): Promise<BrowsedPage> {
     return await browse(this.#engine, topic, options)
   }
 
-  /** What is published from now on: `for await (const message of await tm.admin.tail('orders'))`. Consumes nothing. */
+  /**
+   * Return messages as they are published, without consuming them.
+   *
+   * @example
+   * for await (const message of await tm.admin.tail('orders')) console.log(message.messageId)
+   */
   async tail(topic: string, options?: TailOptions): Promise<AsyncGenerator<StoredMessage, void, undefined>> {
     return await tail(this.#watching(), topic, options)
   }
 
   // ── dead letters ──
 
-  /** Oldest first, a page at a time. */
+  /**
+   * List dead letters, oldest first, one page at a time.
+   *
+   * @example
+   * const letters = await tm.admin.deadLetters('orders', { group: 'email', limit: 10 })
+   */
   async deadLetters(topic: string, options?: DeadLetterOptions): Promise<DeadLetterMessage[]> {
     return await letters.deadLetters(this.#engine, topic, options)
   }
 
-  /** The same with a bound in bytes (`maxBytes`, `maxPayloadBytes`), and where the next page begins. */
+  /**
+   * Like `deadLetters`, with limits in bytes (`maxBytes`, `maxPayloadBytes`) and the position of the next page.
+   *
+   * @example
+   * const { deadLetters, next } = await tm.admin.deadLetterPage('orders', { maxBytes: 1_000_000 })
+   */
   async deadLetterPage(topic: string, options?: DeadLetterOptions & ByteOptions): Promise<DeadLetterPage> {
     return await letters.deadLetterPage(this.#engine, topic, options)
   }
 
+  /**
+   * Return a dead letter by its id, or undefined.
+   *
+   * @example
+   * const letter = await tm.admin.deadLetter('orders', 17)
+   */
   async deadLetter(
     topic: string,
     id: number,
@@ -197,18 +333,35 @@ export class Admin {
     return await letters.deadLetter(this.#engine, topic, id, options)
   }
 
-  /** Back into delivery, with all their attempts; those whose message is gone from the log stay, and are counted. */
+  /**
+   * Redeliver dead letters with a full set of attempts. Dead letters whose message is no longer in the log are kept
+   * and counted.
+   *
+   * @example
+   * const { redriven, gone } = await tm.admin.redrive('orders', { group: 'email', errorName: 'SmtpError' })
+   */
   async redrive(topic: string, filter: DeadLetterFilter): Promise<Redriven> {
     return await letters.redrive(this.#engine, topic, filter)
   }
 
-  /** Deletes dead letters. Returns how many. */
+  /**
+   * Delete dead letters permanently. Returns their number.
+   *
+   * @example
+   * const discarded = await tm.admin.discard('orders', { ids: [17, 18] })
+   */
   async discard(topic: string, filter: DeadLetterFilter): Promise<number> {
     return await letters.discard(this.#engine, topic, filter)
   }
 
   // ── backfills ──
 
+  /**
+   * Deliver earlier messages of a reference topic to a group, from a position up to now.
+   *
+   * @example
+   * await tm.admin.startBackfill('orders', 'audit', { from: 'beginning', maxPerSecond: 5_000 })
+   */
   async startBackfill(
     topic: string,
     group: string,
@@ -217,32 +370,66 @@ export class Admin {
     return await backfills.start(this.#engine, topic, group, options)
   }
 
+  /**
+   * Return the progress of the last backfill of a group, or undefined.
+   *
+   * @example
+   * const progress = await tm.admin.backfill('orders', 'audit')
+   */
   async backfill(topic: string, group: string): Promise<BackfillProgress | undefined> {
     return await backfills.progress(this.#engine, topic, group)
   }
 
+  /**
+   * Cancel a backfill. Messages delivered so far remain.
+   *
+   * @example
+   * await tm.admin.cancelBackfill('orders', 'audit')
+   */
   async cancelBackfill(topic: string, group: string): Promise<BackfillProgress> {
     return await backfills.cancel(this.#engine, topic, group)
   }
 
+  /**
+   * Resume a cancelled or failed backfill at its checkpoint.
+   *
+   * @example
+   * await tm.admin.resumeBackfill('orders', 'audit')
+   */
   async resumeBackfill(topic: string, group: string): Promise<BackfillProgress> {
     return await backfills.resume(this.#engine, topic, group)
   }
 
   // ── health ──
 
-  /** What the namespace takes on the disk, in bytes. Cheap: no message is looked at. */
+  /**
+   * Return the size of the namespace on disk. Cheap: it does not read messages.
+   *
+   * @example
+   * const { bytes } = await tm.admin.size()
+   */
   async size(): Promise<StoredSize> {
     this.#engine.assertOpen()
     return await this.#engine.store.inspection.size()
   }
 
-  /** All topics, groups and jobs from one statement, at most every 15 s (`maxAge`): for dashboards and monitoring. */
+  /**
+   * Return all topics, groups and jobs, for dashboards and monitoring. The database is read at most every 15 s
+   * (`maxAge`).
+   *
+   * @example
+   * const { topics, jobs } = await tm.admin.stats({ maxAge: '30s' })
+   */
   async stats(options?: StatsOptions): Promise<Stats> {
     return await this.#stats.read(options)
   }
 
-  /** What needs somebody's attention, in all topics. Safe to poll. */
+  /**
+   * Return everything that needs attention in all topics. Safe to poll.
+   *
+   * @example
+   * const { healthy, dead, stuck } = await tm.admin.health()
+   */
   async health(options?: HealthOptions): Promise<Health> {
     return await health(this.#engine, options)
   }

@@ -6,16 +6,21 @@ import { addressOf, type NamespaceOptions } from './operate.ts'
 import { bad, type Finding, ok, warn } from './stores/finding.ts'
 import { operatorOf } from './stores/operators.ts'
 
+/** Options of `diagnose`. */
 export type DiagnoseOptions = NamespaceOptions & {
-  /** From when on something needs somebody, as `tm.admin.health` takes it. */
+  /** Thresholds of the topic checks, as in `tm.admin.health`. */
   health?: HealthOptions
 }
 
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Everything that can be looked at from outside: the database itself first and, where it can be opened as it is, what
- * needs somebody in its topics. Writes nothing. What is wrong is a finding, with what to do about it.
+ * Check the database and, if it can be opened, its topics. Nothing is written. Every problem is a finding with advice.
+ *
+ * @example
+ * for (const { check, state, found, advice } of await diagnose('sqlite:./data/app.db')) {
+ *   console.log(state, check, found, advice ?? '')
+ * }
  */
 export async function diagnose(url: string, given?: DiagnoseOptions): Promise<Finding[]> {
   const { health, ...options } = given ?? {}

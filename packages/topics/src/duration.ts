@@ -1,13 +1,18 @@
 import { ConfigError } from './errors.ts'
 
-/** '500ms', '30s', '5m', '24h', '7d', or a number of milliseconds. */
+/** A duration: `'500ms'`, `'30s'`, `'5m'`, `'24h'`, `'7d'`, or a number of milliseconds. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}` | number
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 // setTimeout's limit is 2^31-1 ms; durations that only reach the database may be far longer.
 const LONGEST_MS = 100 * 365 * 86_400_000
 
-/** Whole milliseconds of a duration, as databases take them; a `ConfigError` that names the option where it isn't one. */
+/**
+ * Convert a duration to whole milliseconds. Throws `ConfigError` with the name of the option if it is not one.
+ *
+ * @example
+ * const timeoutMs = parseDuration('timeout', '30s') // 30000
+ */
 export function parseDuration(option: string, value: unknown, { min = 0 }: { min?: number } = {}): number {
   const ms = toMilliseconds(value)
   if (ms === undefined || ms < min || ms > LONGEST_MS) {

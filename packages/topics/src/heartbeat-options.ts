@@ -3,13 +3,13 @@ import { ConfigError } from './errors.ts'
 import type { Options } from './options.ts'
 import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from './stores/subscription-record.ts'
 
-/** Of a group that exists, what is given replaces what its subscription has. */
+/** Heartbeats of a group. For an existing group, given values replace the stored ones. */
 export type HeartbeatOptions = {
-  /** How often the group tells the database that it lives. */
+  /** Interval between heartbeats. */
   interval?: Duration
-  /** A silence of this long is a miss. */
+  /** Time without heartbeat that counts as a miss (default 300 s). */
   timeout?: Duration
-  /** After this many misses the group is dead. */
+  /** Number of misses after which the group is dead (default 3). */
   misses?: number
 }
 

@@ -10,29 +10,36 @@ import type { Resurrected } from './stores/subscription-record.ts'
 export type LossReason = 'max-retention' | 'zombie-advanced' | 'resurrection' | 'cleaned-while-dead'
 
 /**
- * By what it was noticed: a group's cursor stands where it stood before, a lease of this process is unknown, a new message has
- * an id that was given to another, or a cursor lies ahead of the log (then nothing is claimed until a repair).
+ * How the loss of commits was detected: a group's cursor is at an earlier position, a lease of this process is
+ * unknown, a new message has an id that another message had, or a cursor is ahead of the log (nothing is claimed until
+ * a repair).
  */
 export type RewindSign = 'position' | 'lease' | 'message' | 'cursor'
 
 type InGroup = { readonly topic: string; readonly group: string }
 type OneMessage = InGroup & { readonly messageId: string }
 
-/** Everything that happens, by the name `tm.on` takes. Frequent events come once per page, with a count. */
+/** All events by name, for `tm.on`. Frequent events are emitted once per page, with a count. */
 export type Events = {
+  /** Messages were published. */
   published: { readonly topic: string; readonly count: number; readonly duplicates: number }
+  /** Messages were claimed by a group. */
   received: InGroup & { readonly count: number }
+  /** Messages were acknowledged. */
   acked: InGroup & { readonly count: number }
+  /** Messages were rejected by a filter. */
   filtered: InGroup & { readonly count: number }
+  /** Messages were released without counting an attempt. */
   released: InGroup & { readonly count: number }
-  /** A failed attempt; `retryInMs` is null where it was the last. */
+  /** An attempt failed. `retryInMs` is null if it was the last. */
   nacked: OneMessage & { readonly attempt: number; readonly error: Error; readonly retryInMs: number | null }
-  /** A message that failed before, or whose lease ran out, is being tried again. */
+  /** Messages are redelivered after a failure or an expired lease. */
   retried: InGroup & { readonly count: number }
+  /** Messages were dead-lettered. */
   'dead-lettered': InGroup & { readonly count: number }
-  /** One settlement that came too late, for `count` messages; the first of them is named. */
+  /** A settlement of `count` messages came too late; the first of them is named. */
   stale: OneMessage & { readonly version: number; readonly count: number }
-  /** The lease of `consumer` ran out and was taken from it; `messages` are the first of those it held, 20 at most. */
+  /** The lease of `consumer` expired. `messages` has the first 20 messages it held. */
   'taken-over': InGroup & {
     readonly consumer: string
     /** Who found it. The messages may go to others. */
@@ -40,38 +47,51 @@ export type Events = {
     readonly count: number
     readonly messages: readonly { readonly id: number; readonly messageId: string; readonly version: number }[]
   }
-  /** An operator took a claim from `consumer`; its messages are delivered again. */
+  /** An operator released a claim of `consumer`; its messages are redelivered. */
   'claim-released': InGroup & {
     readonly consumer: string
     readonly count: number
     readonly messages: readonly { readonly id: number; readonly messageId: string; readonly version: number }[]
   }
+  /** A claim had to wait for another claim of the same group. */
   'claim-conflict': InGroup
-  /** `skipped`: retained messages before the start of a new group, which a bound of its own left out. */
+  /** A group was started. `skipped`: retained messages before the start of a new group that its limit left out. */
   'group-started': InGroup & { readonly created: boolean; readonly status: string; readonly skipped: number }
+  /** A group was paused. */
   'group-paused': InGroup
+  /** A group was resumed. */
   'group-resumed': InGroup
+  /** A group was stopped, or ended with the `reason`. */
   'group-stopped': InGroup & { readonly reason?: Error }
-  /** A whole heartbeat timeout passed without one; after `of` misses the group is dead. */
+  /** A group sent no heartbeat for a whole timeout. After `of` misses it is dead. */
   'group-missed': InGroup & { readonly misses: number; readonly of: number }
+  /** A group was marked dead. */
   'group-dead': InGroup & { readonly silentMs: number }
-  /** Back from the dead; `skipped` messages were passed over, `lost` were cleaned up, the others may come by `backfill`. */
+  /**
+   * A dead group is active again. `skipped` messages were left out, `lost` were cleaned up, and others may be
+   * delivered by `backfill`.
+   */
   'group-resurrected': InGroup & Resurrected
+  /** A group was cancelled. */
   'group-cancelled': InGroup
-  /** Its heartbeats fail, so others may count it as dead: it claims nothing until one succeeds. */
+  /** The heartbeats of a group fail, so it stops claiming until one succeeds. */
   'group-suspended': InGroup & { readonly failures: number; readonly error: Error }
-  /** They succeed again, and it goes on. */
+  /** The heartbeats of a suspended group succeed again. */
   'group-recovered': InGroup & { readonly ms: number }
-  /** The database fails, once for all attempts until it works again; `kind` says in what. */
+  /** The database fails. Emitted once until it works again; `kind` names the operation. */
   outage: OutageBegan
+  /** The database works again. */
   'outage-ended': OutageEnded
-  /** Messages a group will never get, and why. */
+  /** A group lost messages, for this reason. */
   'messages-lost': InGroup & { readonly count: number; readonly reason: LossReason }
-  /** A pub-sub topic keeps messages and nobody is subscribed. */
+  /** A pub-sub topic has messages and no subscription. */
   'topic-unsubscribed': { readonly topic: string; readonly messages: number; readonly oldestAt: Date }
-  /** A live group with messages waiting has not moved for its topic's zombieTtl. */
+  /** A live group with waiting messages has made no progress for the `zombieTtl` of its topic. */
   zombie: InGroup & { readonly movedAt: Date; readonly waiting: number }
-  /** `done` of `total` messages were gone through, `processed` of them are for the group; at most once a second. */
+  /**
+   * Progress of a backfill, at most once a second: `done` of `total` messages were examined, `processed` of them were
+   * assigned to the group.
+   */
   'backfill-progress': InGroup & {
     readonly processed: number
     readonly done: number
@@ -80,38 +100,48 @@ export type Events = {
     readonly rate: number
     readonly etaMs: number | null
   }
+  /** A backfill ended. */
   'backfill-ended': InGroup & { readonly status: BackfillStatus; readonly processed: number; readonly error?: Error }
+  /** A maintenance job ended. */
   'job-ended': {
     readonly job: string
     readonly ms: number
     readonly result: Readonly<Record<string, number>>
     readonly error?: Error
   }
-  /** Messages that nobody needs any more were removed. */
+  /** Messages past their retention were removed. */
   'clean-up': { readonly topic: string; readonly count: number; readonly partitionsDropped: number }
-  /** SQLite: this process's clock is so far from the file's that nothing is removed; positive: ahead. And again near it. */
+  /** SQLite only: the clock of this process differs from the file's, so nothing is removed by age. Positive: ahead. */
   'clock-off': { readonly offsetMs: number }
+  /** SQLite only: the clock of this process agrees with the file's again. */
   'clock-right': { readonly offsetMs: number }
+  /** A group was removed. */
   'group-removed': InGroup
-  /** Placed at another position by an operator. */
+  /** An operator moved a group to another position. */
   'group-reset': InGroup
-  /** An operator has taken note of what a group had lost. */
+  /** An operator acknowledged the lost messages of a group. */
   'loss-acknowledged': InGroup & { readonly count: number }
+  /** A topic was deleted. */
   'topic-deleted': { readonly topic: string }
-  /** It was dropped or made anew, or its file removed or replaced: groups, jobs and heartbeats have stopped. */
+  /**
+   * The namespace was dropped or created again, or its file was removed or replaced. Groups, jobs and heartbeats have
+   * stopped.
+   */
   'namespace-gone': { readonly namespace: string; readonly error: Error }
-  /** Dead letters that went back into delivery, and that were deleted. */
+  /** Dead letters were redriven. */
   redriven: { readonly topic: string; readonly count: number }
+  /** Dead letters were deleted. */
   discarded: { readonly topic: string; readonly count: number }
   /**
-   * The database no longer knows what it told this process: it lost its newest commits (a crash without a sync, a failover
-   * to a replica that lagged behind), or was restored from a copy. Told once a group, or a topic, for each time.
+   * The database has lost commits that this process knows of (a crash without sync, a failover to a lagging replica),
+   * or was restored from a copy. Emitted once per group or topic each time.
    */
   'database-rewound': { readonly topic: string; readonly group?: string; readonly sign: RewindSign }
-  /** An attempt failed; the work goes on where it can. Of what fails again and again, `outage` tells once. */
+  /** An attempt failed; it is retried where possible. Repeated failures are summed up by `outage`. */
   error: { readonly topic: string; readonly group?: string; readonly action: string; readonly error: Error }
 }
 
+/** Name of an event. */
 export type EventName = keyof Events
 
 /** The one point every state change passes: it feeds the metrics, the log and the listeners. */

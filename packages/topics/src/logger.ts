@@ -1,11 +1,35 @@
 import { pino } from 'pino'
 import { describeFailure, ignoreRejection, isThenable, reasonOf } from './failure.ts'
 
-/** What Tidemark needs of a logger; pino's shape, so a pino logger fits as it is. */
+/** Interface of a logger. A pino logger fits as it is. */
 export type Logger = {
+  /**
+   * Log at DEBUG.
+   *
+   * @example
+   * logger.debug({ topic: 'orders' }, 'claimed')
+   */
   debug(fields: object, message: string): void
+  /**
+   * Log at INFO.
+   *
+   * @example
+   * logger.info({ topic: 'orders' }, 'started')
+   */
   info(fields: object, message: string): void
+  /**
+   * Log at WARN.
+   *
+   * @example
+   * logger.warn({ topic: 'orders' }, 'lease expired')
+   */
   warn(fields: object, message: string): void
+  /**
+   * Log at ERROR.
+   *
+   * @example
+   * logger.error({ topic: 'orders' }, 'claim failed')
+   */
   error(fields: object, message: string): void
 }
 

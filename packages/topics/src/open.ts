@@ -11,43 +11,48 @@ import type { Store } from './stores/store.ts'
 import { Tidemark } from './tidemark.ts'
 import type { AutoCreate } from './topic-registry.ts'
 
+/** Options of `open`. */
 export type OpenOptions = {
-  /** A complete, isolated set of topics: a PostgreSQL schema, or a SQLite file of its own. */
+  /** Isolated set of topics: a PostgreSQL schema, or a separate SQLite file (default `'default'`). */
   namespace?: string
   /**
-   * Topics that don't exist are made, as queues, by the first publish (default); true: by consumers too; false: only through
-   * configureTopic().
+   * Who creates a topic that does not exist, as a queue. Default: the first publish. `true`: consumers too. `false`:
+   * only `configureTopic()`.
    */
   autoCreate?: boolean
   /** Protobuf schemas: `createRegistry(BatchInfoSchema, …)` of @bufbuild/protobuf. */
   registry?: Registry
-  /** A pino logger, or anything of its shape. Default: warnings and errors to standard error. */
+  /** A pino logger, or any object of its shape (default: warnings and errors to standard error). */
   logger?: Logger
-  /** How long a consumer waits before it looks by itself, whatever wake-ups say. */
+  /** Interval at which consumers poll in addition to notifications (default 250 ms). */
   sweepInterval?: Duration
-  /** Memory per topic for rows that several groups of this process read. */
+  /** Cache per topic for rows that several groups of this process read, in bytes (default 32 MiB). */
   rowCacheBytes?: number
-  /** SQLite. `full`: a publish survives a power failure. `process`: it survives the process, and is faster. */
+  /**
+   * SQLite only. `full` (default): a publish survives a power failure. `process`: it survives the end of the process,
+   * and is faster.
+   */
   durability?: 'full' | 'process'
-  /** SQLite: how long a write waits for other processes' writes. */
+  /** SQLite only: maximum wait for writes of other processes. */
   busyTimeout?: Duration
-  /** PostgreSQL: connections of the pool; one more listens, and one sends heartbeats. */
+  /** PostgreSQL only: size of the connection pool. One more connection listens, and one sends heartbeats. */
   poolSize?: number
   /**
-   * PostgreSQL: how long a connection attempt, or a statement of publishing, consuming or looking, may take. A connection
-   * that has not answered by then is thrown away. Maintenance has longer limits of its own.
+   * PostgreSQL only: timeout of connecting and of statements (default 30 s). A connection that does not answer in time
+   * is replaced. Maintenance has longer timeouts.
    */
   statementTimeout?: Duration
-  /** Looking for dead groups and cleaning up, in the background of one process at a time; false: only on demand. */
+  /** Maintenance jobs, run by one process at a time: a preset, options, or `false` to run them on demand only. */
   maintenance?: MaintenancePreset | MaintenanceOptions | false
 }
 
 /**
- * Opens a namespace of topics, and creates or upgrades its tables.
+ * Open a namespace of topics, and create or upgrade its tables. Supported addresses are `sqlite:<file>`,
+ * `sqlite::memory:` and `postgres://…`.
  *
- *     await open('sqlite:./data/app.db')
- *     await open('sqlite::memory:')
- *     await open('postgres://user@host/database', { namespace: 'run-7' })
+ * @example
+ * await using tm = await open('sqlite:./data/app.db')
+ * await using shared = await open('postgres://user@host/database', { namespace: 'run-7' })
  */
 export async function open(url: string, given?: OpenOptions): Promise<Tidemark> {
   const options = new Options('open', given)

@@ -13,26 +13,43 @@ import type { FailureRecord } from './stores/failure-record.ts'
 
 /** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
 const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const
+/** Operation of a failed database call. */
 export type FailureKind = (typeof FAILURE_KINDS)[number]
+/** Failed database calls by operation. */
 export type FailureCounts = { readonly [kind in FailureKind]: number }
 
-/** Something that fails again and again, and has not worked since. */
+/** An operation that keeps failing. */
 export type Outage = {
+  /** The failing operation. */
   readonly kind: FailureKind
+  /** Time of the first failure. */
   readonly since: Date
-  /** Attempts that failed so far. */
+  /** Number of failed attempts so far. */
   readonly failed: number
-  /** Of the latest attempt. */
+  /** Error of the last attempt. */
   readonly error: FailureRecord
 }
 
+/** Start of an outage. */
 export type OutageBegan = {
+  /** The failing operation. */
   readonly kind: FailureKind
+  /** Error of the first failed attempt. */
   readonly error: Error
+  /** Name of the topic, if the operation concerns one. */
   readonly topic?: string
+  /** Name of the group, if the operation concerns one. */
   readonly group?: string
 }
-export type OutageEnded = { readonly kind: FailureKind; readonly ms: number; readonly failed: number }
+/** End of an outage. */
+export type OutageEnded = {
+  /** The operation that works again. */
+  readonly kind: FailureKind
+  /** Duration of the outage in milliseconds. */
+  readonly ms: number
+  /** Number of failed attempts. */
+  readonly failed: number
+}
 
 type Where = { readonly topic?: string; readonly group?: string }
 type Open = {

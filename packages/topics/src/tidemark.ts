@@ -52,8 +52,11 @@ import { withTimeout } from './with-timeout.ts'
 const DEFAULT_CLOSE_MS = 10_000
 const LEAST_WAIT_MS = 500
 
-/** One of several that are published together. */
-export type BatchMessage = MessageOptions & { readonly payload: unknown }
+/** A message of `publishMessages`. */
+export type BatchMessage = MessageOptions & {
+  /** Payload of the message. */
+  readonly payload: unknown
+}
 
 export type TidemarkParts = {
   readonly store: Store
@@ -67,9 +70,11 @@ export type TidemarkParts = {
   readonly maintenance: MaintenanceSettings
 }
 
-/** One namespace of topics, open. `open()` makes it. */
+/** An open namespace of topics, returned by `open()`. */
 export class Tidemark implements AsyncDisposable {
+  /** Name of the namespace. */
   readonly namespace: string
+  /** Operations for administrators: groups, claims, dead letters, backfills, health. */
   readonly admin: Admin
   readonly #store: Store
   /** What the log says of it: no secret is in a location. */
@@ -130,14 +135,25 @@ export class Tidemark implements AsyncDisposable {
     instrumentation.logger.info(this.#where, 'opened')
   }
 
-  /** Creates the topic, or changes the settings given of one that exists. Doing it again is fine. */
+  /**
+   * Create a topic, or change the given settings of an existing one. Repeating it is safe.
+   *
+   * @example
+   * await tm.configureTopic('orders', { semantics: 'pub-sub', retention: '7d', maxAttempts: 3 })
+   */
   async configureTopic(name: string, options?: TopicOptions): Promise<TopicConfig> {
     this.#assertOpen()
     const { config } = await this.#engine.topics.configure(name, parseTopicOptions(options))
     return config
   }
 
-  /** Resolves when the message is stored. Calls made at the same time share one transaction. */
+  /**
+   * Publish a message. Resolves when it is stored. Concurrent calls share one transaction.
+   *
+   * @example
+   * const { messageId } = await tm.publish('orders', { orderId: 7 }, { key: 'customer-3' })
+   * await tm.publish('orders', { orderId: 8 }, { messageId: 'order-8' }) // a second publish with this id is not stored
+   */
   async publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
     this.#assertOpen()
     const given = options === undefined ? undefined : checkPublishOptions('publish', options)
@@ -149,7 +165,13 @@ export class Tidemark implements AsyncDisposable {
     return toRef(record, outgoing, published)
   }
 
-  /** All or nothing, in one transaction. At most 256 MiB, with 64 bytes added for each message. */
+  /**
+   * Publish several payloads in one transaction, all or none. The limit is 256 MiB, counting 64 bytes extra per
+   * message.
+   *
+   * @example
+   * const refs = await tm.publishBatch('orders', [{ orderId: 9 }, { orderId: 10 }])
+   */
   async publishBatch(
     topic: string,
     payloads: readonly unknown[],
@@ -167,7 +189,15 @@ export class Tidemark implements AsyncDisposable {
     )
   }
 
-  /** As publishBatch, for messages with keys, headers and ids of their own. */
+  /**
+   * Like `publishBatch`, for messages with keys, headers and ids.
+   *
+   * @example
+   * await tm.publishMessages('orders', [
+   *   { payload: { orderId: 9 }, key: 'customer-1' },
+   *   { payload: { orderId: 10 }, key: 'customer-2', messageId: 'order-10' },
+   * ])
+   */
   async publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
     this.#assertOpen()
     if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
@@ -178,6 +208,14 @@ export class Tidemark implements AsyncDisposable {
     )
   }
 
+  /**
+   * A typed handle of a topic. With a schema, payloads are validated when they are published and when they are
+   * consumed.
+   *
+   * @example
+   * const typed = tm.topic<{ orderId: number }>('orders')
+   * await typed.publish({ orderId: 12 })
+   */
   topic<T = unknown>(name: string, given?: { schema?: Schema<T> }): Topic<T> {
     const options = new Options('topic', given)
     const schema = options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)')
@@ -185,61 +223,119 @@ export class Tidemark implements AsyncDisposable {
     return new Topic<T>(this, this.#consuming(), name, schema)
   }
 
-  /** In a queue the name may be left out: all its consumers share the one group. */
+  /**
+   * A consumer group of a topic. A queue has a single group, so its name may be omitted.
+   *
+   * @example
+   * const email = tm.consumerGroup<{ orderId: number }>('orders', 'email', { batchSize: 100 })
+   * email.addConsumer('email-1', async ({ payload }) => console.log(payload.orderId))
+   * await email.start({ from: 'now' })
+   */
   consumerGroup<T = unknown>(topic: string, group?: string, options?: GroupOptions<T>): ConsumerGroup<T> {
     return new ConsumerGroup<T>(this.#consuming(), topic, group, options)
   }
 
+  /**
+   * A writer that sends to one topic.
+   *
+   * @example
+   * await using writer = tm.writer<{ orderId: number }>('orders')
+   * await writer.send({ orderId: 7 })
+   */
   writer<T = unknown>(topic: string): Writer<T> {
     this.#assertOpen()
     return this.topic<T>(topic).writer()
   }
 
+  /**
+   * A reader that receives messages one at a time.
+   *
+   * @example
+   * await using reader = tm.reader<{ orderId: number }>('orders', { group: 'billing', from: 'beginning' })
+   * const delivery = await reader.receive()
+   * await reader.ack(delivery)
+   */
   reader<T = unknown>(topic: string, options?: ReaderOptions<T>): Reader<T> {
     return new Reader<T>(this.#consuming(), topic, options)
   }
 
   /**
-   * Claims without staying: for servers and short-lived programs. The receipt settles the messages, from any process.
-   * A message that is not settled while its lease holds comes again, at the next version.
+   * Claim messages without a long-lived consumer, for servers and short-lived programs. Any process can settle them
+   * with the receipt. Messages that are not settled before the lease expires are redelivered with the next version.
+   *
+   * @example
+   * const { messages, receipt } = await tm.pull('orders', 'email', { max: 10, wait: '5s', lease: '30s' })
+   * if (receipt !== null) await tm.settle(receipt, { acks: 'all' })
    */
   async pull(topic: string, group?: string, options?: PullOptions): Promise<Pulled> {
     this.#consuming()
     return await this.#puller.pull(topic, group, options)
   }
 
-  /** Acks and nacks what was pulled. Again is fine; rejects with StaleDeliveryError where the lease was lost. */
+  /**
+   * Acknowledge or reject pulled messages. Idempotent. Rejects with `StaleDeliveryError` if the lease was lost.
+   *
+   * @example
+   * await tm.settle(receipt, { acks: [1, 2], nacks: [{ id: 3, error: 'mailbox full', delay: '5s' }] })
+   */
   async settle(receipt: string, settlement: PullSettlement): Promise<void> {
     this.#assertOpen()
     await this.#puller.settle(receipt, settlement)
   }
 
-  /** What a receipt of this namespace stands for; rejects with InvalidReceiptError where it is none. */
+  /**
+   * Return what a receipt of this namespace refers to. Rejects with `InvalidReceiptError` if it is not a valid
+   * receipt.
+   *
+   * @example
+   * const { topic, group, ids } = await tm.readReceipt(receipt)
+   */
   async readReceipt(receipt: string): Promise<ReceiptFacts> {
     this.#assertOpen()
     return await this.#puller.readReceipt(receipt)
   }
 
   /**
-   * A secret of 32 bytes for the purpose named, made from the namespace's own: the same in every process that has this namespace
-   * open. The HTTP server signs its sessions with one.
+   * Derive a secret key of 32 bytes for a purpose. It is the same in every process that has this namespace open. The
+   * HTTP server signs its sessions with one.
+   *
+   * @example
+   * const key = await tm.deriveKey('my sessions')
    */
   async deriveKey(purpose: string): Promise<Uint8Array> {
     this.#assertOpen()
     return await this.#puller.deriveKey(purpose)
   }
 
-  /** Keeps what was pulled for `duration` (the topic's lease) from now. */
+  /**
+   * Extend the lease of pulled messages to `duration` from now (default: the lease of the topic).
+   *
+   * @example
+   * const { leaseMs } = await tm.extend(receipt, '1m')
+   */
   async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
     this.#assertOpen()
     return await this.#puller.extend(receipt, duration)
   }
 
-  /** Listens to what happens; the returned function ends it. */
+  /**
+   * Listen to an event. The returned function removes the listener.
+   *
+   * @example
+   * const off = tm.on('dead-lettered', ({ topic, group, count }) => console.warn(topic, group, count))
+   * off()
+   */
   on<Name extends EventName>(event: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#engine.instrumentation.on(event, listener)
   }
 
+  /**
+   * Metrics of this process: totals, rates, latencies, and figures of topics, groups and consumers.
+   *
+   * @example
+   * const { totals, rates } = tm.metrics()
+   * console.log(totals.published, rates.acked)
+   */
   metrics(): Metrics {
     const { instrumentation, vitals } = this.#engine
     const { outages } = instrumentation
@@ -252,9 +348,11 @@ export class Tidemark implements AsyncDisposable {
   }
 
   /**
-   * Stops the groups and readers, stores what was published, and closes the database. Again is fine. What handlers or the
-   * database have not done within the timeout (10 s) is not waited for: unfinished messages are delivered again, and a
-   * publish that was not answered rejects.
+   * Stop groups and readers, finish pending publishes and close the database. Repeating it is safe. After the timeout
+   * (default 10 s) it no longer waits: unfinished messages are redelivered, and unanswered publishes reject.
+   *
+   * @example
+   * await tm.close({ timeout: '5s' })
    */
   async close(given?: StopOptions): Promise<void> {
     const options = new Options('close', given)
@@ -264,7 +362,12 @@ export class Tidemark implements AsyncDisposable {
     await this.#closing
   }
 
-  /** Removes the namespace with all its topics and messages, and closes. */
+  /**
+   * Delete the namespace with all topics and messages, and close.
+   *
+   * @example
+   * await tm.dropNamespace()
+   */
   async dropNamespace(): Promise<void> {
     this.#assertOpen()
     const dropping = this.#close(DEFAULT_CLOSE_MS, () => this.#store.dropNamespace())

@@ -2,68 +2,98 @@ import type { Duration } from './duration.ts'
 import { ConfigError, TopicConflictError } from './errors.ts'
 import { Options } from './options.ts'
 
+/** How messages are distributed: to one consumer (`queue`) or to every group (`pub-sub`). */
 export type Semantics = 'queue' | 'pub-sub'
+/** How completion is tracked: by watermarks (`offset`) or by bits per message (`reference`). */
 export type Tracking = 'offset' | 'reference'
 
-/** What `configureTopic` takes. Everything has a default. */
+/** Settings of a topic for `configureTopic`. All have a default. */
 export type TopicOptions = {
-  /** `queue`: one implicit group, each message to one consumer. `pub-sub`: each group gets everything. */
+  /**
+   * `queue` (default): a single implicit group, each message goes to one consumer. `pub-sub`: every group receives
+   * every message.
+   */
   semantics?: Semantics
   /**
-   * How completion is tracked. `offset`: by each group's watermark, at no cost per message. `reference`: a bit per
-   * message and group, for at most 64 groups of a pub-sub topic, so that it can be seen who has processed what.
+   * How completion is tracked. `offset` (default): by the watermark of each group, at no cost per message.
+   * `reference`: a bit per message and group, for at most 64 groups of a pub-sub topic, which shows who has processed
+   * what.
    */
   tracking?: Tracking
-  /** How long a message is kept once every group has processed it; 'forever' keeps all, for replay. */
+  /** Retention of messages that every group has processed (default 24 h). `'forever'` keeps all, for replay. */
   retention?: Duration | 'forever'
   /**
-   * After this a message goes whatever the groups have done; what a group loses that way is reported. Default: 30 days, or
-   * the retention where that is longer; 'none' with retention 'forever', beside which no cap is allowed.
+   * Maximum age of a message, processed or not; messages that a group loses are reported. Default: 30 days, or
+   * `retention` if that is longer; always `'none'` with retention `'forever'`.
    */
   maxRetention?: Duration | 'none'
-  /** Pub-sub: how long messages are kept while nobody is subscribed. Default: 24h; 'forever' with retention 'forever'. */
+  /**
+   * Pub-sub only: retention while the topic has no subscription (default 24 h; `'forever'` with retention
+   * `'forever'`).
+   */
   zeroSubscriptionRetention?: Duration | 'forever'
-  /** Pub-sub: reject a publish with NoSubscriptionsError while nobody is subscribed. */
+  /** Pub-sub only: reject a publish with `NoSubscriptionsError` while the topic has no subscription (default false). */
   blockPublishWithoutSubscription?: boolean
-  /** A group with messages waiting that has not moved for this long is reported as a zombie. */
+  /** Time without progress after which a group with waiting messages is reported as a zombie (default 7 days). */
   zombieTtl?: Duration
-  /** Move zombies on to the present; what they had not processed is lost to them, visibly. */
+  /** Whether zombies are moved to the newest message (default false). The messages they skip are reported as lost. */
   advanceZombies?: boolean
-  /** How long a claim holds before others may take it over; 0 = for ever. */
+  /** Duration of a claim before other consumers may take it over (default 5 min); 0 never expires. */
   lease?: Duration
-  /** How often a message is tried before it becomes a dead letter. */
+  /** Delivery attempts before a message is dead-lettered (default 5). */
   maxAttempts?: number
-  /** The wait before a failed message is tried again: `initial`, then times `factor` each time, at most `max`. */
+  /**
+   * Delays before a failed message is redelivered: `initial` (default 1 s), multiplied by `factor` (2) each time, at
+   * most `max` (1 min).
+   */
   backoff?: { initial?: Duration; max?: Duration; factor?: number }
-  /** How long a caller's `messageId` is remembered. */
+  /** Time for which a `messageId` is deduplicated (default 7 days). */
   dedupeWindow?: Duration | 'forever'
-  /** Size limit of one message: payload, key and headers together. */
+  /** Maximum size of a message in bytes: payload, key and headers (default 1 MiB). */
   maxMessageBytes?: number
-  /** PostgreSQL: rows per partition of the topic's log. Fixed when the topic is created. */
+  /** PostgreSQL only: rows per partition of the log (default 1 000 000). Fixed when the topic is created. */
   partitionRows?: number
 }
 
-export type Backoff = { readonly initialMs: number; readonly maxMs: number; readonly factor: number }
+/** Delays between attempts. */
+export type Backoff = {
+  /** Delay before the second attempt, in milliseconds. */
+  readonly initialMs: number
+  /** Maximum delay, in milliseconds. */
+  readonly maxMs: number
+  /** Factor by which the delay grows with each attempt. */
+  readonly factor: number
+}
 
-/** The checked configuration, as it is stored beside the topic. */
+/** Effective settings of a topic, as stored with it. Durations are in milliseconds. */
 export type TopicConfig = {
+  /** `queue` or `pub-sub`. */
   readonly semantics: Semantics
+  /** `offset` or `reference`. */
   readonly tracking: Tracking
-  /** null = for ever */
+  /** Retention of processed messages; null: forever. */
   readonly retentionMs: number | null
-  /** null = no cap */
+  /** Maximum age of a message; null: no maximum. */
   readonly maxRetentionMs: number | null
-  /** null = for ever */
+  /** Retention while the topic has no subscription; null: forever. */
   readonly zeroSubscriptionRetentionMs: number | null
+  /** Whether publishing fails while the topic has no subscription. */
   readonly blockPublishWithoutSubscription: boolean
+  /** Time without progress after which a group is a zombie. */
   readonly zombieTtlMs: number
+  /** Whether zombies are moved to the newest message. */
   readonly advanceZombies: boolean
+  /** Duration of a claim; 0 never expires. */
   readonly leaseMs: number
+  /** Delivery attempts before a message is dead-lettered. */
   readonly maxAttempts: number
+  /** Delays between attempts. */
   readonly backoff: Backoff
-  /** null = for ever */
+  /** Time for which a `messageId` is deduplicated; null: forever. */
   readonly dedupeWindowMs: number | null
+  /** Maximum size of a message in bytes. */
   readonly maxMessageBytes: number
+  /** PostgreSQL only: rows per partition of the log. */
   readonly partitionRows: number
 }
 

@@ -17,8 +17,9 @@ type Publishing = {
   ): Promise<PublishedRef[]>
 }
 
-/** A topic with a type: the same verbs, and payloads that are checked on the way in and on the way out. */
+/** A typed handle of a topic. Payloads are validated if it has a schema. */
 export class Topic<T = unknown> {
+  /** Name of the topic. */
   readonly name: string
   readonly #tidemark: Publishing
   readonly #engine: Engine
@@ -31,23 +32,54 @@ export class Topic<T = unknown> {
     this.#schema = schema
   }
 
+  /**
+   * Validate and publish a payload. Resolves when it is stored.
+   *
+   * @example
+   * await orders.publish({ orderId: 7 }, { key: 'customer-3' })
+   */
   async publish(payload: T, options?: PublishOptions): Promise<PublishedRef> {
     return await this.#tidemark.publish(this.name, await this.#check(payload), options)
   }
 
+  /**
+   * Validate and publish several payloads in one transaction, all or none.
+   *
+   * @example
+   * await orders.publishBatch([{ orderId: 9 }, { orderId: 10 }])
+   */
   async publishBatch(payloads: readonly T[], options?: Pick<PublishOptions, 'tx'>): Promise<PublishedRef[]> {
     const checked = await Promise.all(payloads.map(payload => this.#check(payload)))
     return await this.#tidemark.publishBatch(this.name, checked, options)
   }
 
+  /**
+   * A consumer group of this topic.
+   *
+   * @example
+   * orders.group('audit').addConsumer('audit-1', ({ payload }) => console.log(payload.orderId))
+   */
   group(name?: string, options?: Omit<GroupOptions<T>, 'schema'>): ConsumerGroup<T> {
     return new ConsumerGroup<T>(this.#engine, this.name, name, { ...options, ...this.#withSchema() })
   }
 
+  /**
+   * A reader of this topic.
+   *
+   * @example
+   * const reader = orders.reader({ group: 'billing', from: 'beginning' })
+   */
   reader(options?: Omit<ReaderOptions<T>, 'schema'>): Reader<T> {
     return new Reader<T>(this.#engine, this.name, { ...options, ...this.#withSchema() })
   }
 
+  /**
+   * A writer to this topic.
+   *
+   * @example
+   * await using writer = orders.writer()
+   * await writer.send({ orderId: 7 })
+   */
   writer(): Writer<T> {
     return new Writer<T>(this.name, (payload, options) => this.publish(payload, options))
   }

@@ -1,20 +1,28 @@
 import type { BackfillRecord, BackfillScope, BackfillStatus } from '../stores/backfills.ts'
 
+/** Progress of a backfill. */
 export type BackfillProgress = {
+  /** Status of the backfill. */
   readonly status: BackfillStatus
+  /** Which messages it covers. */
   readonly scope: BackfillScope
-  /** Messages made the group's so far. */
+  /** Messages assigned to the group so far. */
   readonly processed: number
-  /** From 0 to 1: how far it has come between its bounds. */
+  /** Progress, 0 to 1. */
   readonly progress: number
-  /** From 0 to 1: how much of that the group's consumers have claimed. */
+  /** Share of the backfilled messages that consumers have claimed, 0 to 1. */
   readonly claimed: number
+  /** Messages per second. */
   readonly ratePerSecond: number
-  /** At the present rate; null where it isn't running or has only begun. */
+  /** Remaining time at the current rate in milliseconds; null if it is not running or has just started. */
   readonly etaMs: number | null
+  /** Start of the backfill. */
   readonly startedAt: Date
+  /** Time of the last progress. */
   readonly updatedAt: Date
+  /** End of the backfill; null while it runs. */
   readonly endedAt: Date | null
+  /** Error of a failed backfill, or null. */
   readonly error: string | null
 }
 

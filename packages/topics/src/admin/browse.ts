@@ -9,27 +9,33 @@ import { findTopic } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
 
+/** Options of `browse`. */
 export type BrowseOptions = {
-  /** Not this one, but what follows it: an id, or a messageId. */
+  /** Message after which the page starts: an id or a messageId. */
   after?: number | string
+  /** Message before which the page ends: an id or a messageId. */
   before?: number | string
-  /** Created then or later. */
+  /** Only messages published at this time or later. */
   since?: Date | number
-  /** Created before then. */
+  /** Only messages published before this time. */
   until?: Date | number
+  /** Only messages with this key. */
   key?: string
-  /** 'json', 'bytes', or a protobuf type URL. */
+  /** Only messages with this payload type: `'json'`, `'bytes'`, or a protobuf type URL. */
   type?: string
+  /** Order of the page (default oldest first). */
   order?: 'oldest-first' | 'newest-first'
+  /** Maximum number of messages (default 100). */
   limit?: number
 } & ByteOptions
 
+/** A page of messages. */
 export type BrowsedPage = {
+  /** Messages of the page. */
   readonly messages: readonly StoredMessage[]
   /**
-   * Give it as `after` (or as `before` where the newest come first) for the next page; null: there is no more. A page
-   * may be short, or empty, and still have a next one: a call reads at most 100 000 messages to find those that match, and
-   * stops at `maxBytes`.
+   * Value of `after` (or of `before` with `newest-first`) for the next page; null on the last page. A page may be
+   * short or empty and still have a next one: a call examines at most 100 000 messages, and stops at `maxBytes`.
    */
   readonly next: number | null
 }

@@ -1,11 +1,14 @@
 import type { Options } from '../options.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
 
-/** How much a page may hold. What is beyond it is not read from the database either. */
+/** Limits of a page in bytes. Data beyond them is not read from the database. */
 export type ByteOptions = {
-  /** Bytes of payloads, headers and keys on a page (default: no limit). At least one message comes; `next` has the rest. */
+  /** Maximum bytes of payloads, headers and keys per page (default unlimited). A page has at least one message. */
   maxBytes?: number
-  /** A message that has more comes without its payload and headers, and says how many (`omittedBytes`). Default: no limit. */
+  /**
+   * Size above which a message is returned without payload and headers, with its size in `omittedBytes` (default
+   * unlimited).
+   */
   maxPayloadBytes?: number
 }
 

@@ -7,62 +7,77 @@ import type { ClaimRecord, ClaimsQuery, TakenMessage } from '../stores/leases.ts
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { findGroup, findTopic } from './scope.ts'
 
+/** Options of `claims`. */
 export type ClaimsOptions = {
+  /** Only claims of this group. */
   group?: string
-  /** Those of one consumer. */
+  /** Only claims of this consumer. */
   consumer?: string
-  /** The `next` of the page before. */
+  /** Value of `next` of the previous page. */
   after?: string
+  /** Maximum number of claims (default 100). */
   limit?: number
-  /** How many messages are named of each claim, at most (default 20). */
+  /** Maximum number of messages listed per claim (default 20). */
   messages?: number
 }
 
+/** A message of a claim. */
 export type ClaimedMessage = {
+  /** Position of the message in the log. */
   readonly id: number
+  /** Unique id of the message. */
   readonly messageId: string
-  /** Claims that count against maxAttempts, this one included. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number
-  /** The fencing token under which it is held. */
+  /** Fencing token of the claim. */
   readonly version: number
 }
 
-/** Messages that one consumer holds under one lease. */
+/** Messages that a consumer holds under one lease. */
 export type Claim = {
-  /** For `releaseClaim`. */
+  /** Id of the claim, for `releaseClaim`. */
   readonly id: string
+  /** Name of the topic. */
   readonly topic: string
-  /** '' in a queue. */
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Id of the consumer that holds it. */
   readonly consumer: string
+  /** Start of the lease. */
   readonly claimedAt: Date
-  /** Others may take it over from then on; null: never, it has to be settled or released. */
+  /** Expiry of the lease; null if it never expires. */
   readonly expiresAt: Date | null
-  /** Messages when it was claimed. */
+  /** Number of messages when they were claimed. */
   readonly size: number
-  /** Messages that are not settled. */
+  /** Number of unsettled messages. */
   readonly unsettled: number
-  /** Of those that are not settled, the lowest and the highest id. */
+  /** Lowest id of the unsettled messages. */
   readonly firstId: number | null
+  /** Highest id of the unsettled messages. */
   readonly lastId: number | null
-  /** Of those that are not settled, the first. */
+  /** First unsettled messages. */
   readonly messages: readonly ClaimedMessage[]
 }
 
+/** A page of claims. */
 export type ClaimsPage = {
+  /** Claims of the page. */
   readonly claims: readonly Claim[]
-  /** Give it as `after` for the next page; null: there is no more. */
+  /** Value of `after` for the next page; null on the last page. */
   readonly next: string | null
 }
 
+/** Result of `releaseClaim`. */
 export type ReleasedClaim = {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group; empty for a queue. */
   readonly group: string
-  /** Who held it. */
+  /** Consumer that held the claim. */
   readonly consumer: string
-  /** Messages that are delivered again. */
+  /** Number of messages to be redelivered. */
   readonly released: number
-  /** Messages that were out of attempts. */
+  /** Number of messages without attempts left, which were dead-lettered. */
   readonly deadLettered: number
 }
 

@@ -4,22 +4,27 @@ import { Options } from '../options.ts'
 import type { ConsumerRecord } from '../stores/heartbeats.ts'
 import { findGroup, findTopic } from './scope.ts'
 
-/** One consumer of a group: of this process as it is now, of others as their heartbeats told last. */
+/** A consumer of a group in any process. Figures of other processes are as of their last heartbeat. */
 export type ConsumerHealth = {
+  /** Name of the topic. */
   readonly topic: string
-  /** '' in a queue. */
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Id of the consumer. */
   readonly consumer: string
-  /** The process it works in: host, process id, and what tells several of one process apart. */
+  /** Process of the consumer: host, process id, and a suffix that distinguishes instances of one process. */
   readonly instance: string
-  /** Messages that it has acknowledged, and whose attempt failed, since it began. */
+  /** Acknowledged messages since the consumer started. */
   readonly processed: number
+  /** Failed attempts since the consumer started. */
   readonly failed: number
-  /** Milliseconds that its handler took. */
+  /** Handler durations in milliseconds. */
   readonly handler: Percentiles
+  /** Start of the consumer. */
   readonly startedAt: Date
-  /** null before its first message. */
+  /** Time of the last activity; null before the first message. */
   readonly lastActiveAt: Date | null
+  /** Time of these figures. */
   readonly reportedAt: Date
 }
 

@@ -10,36 +10,59 @@ import { findTopic, storedName } from './scope.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
 
+/** A dead letter: the message with its error and history. */
 export type DeadLetterMessage = Omit<StoredMessage, 'id'> & {
-  /** Of the dead letter itself; `after` takes it for the next page. */
+  /** Id of the dead letter, also for `after` of the next page. */
   readonly id: number
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Number of attempts. */
   readonly attempts: number
+  /** Error of the last attempt. */
   readonly error: FailureRecord
+  /** Failed attempts, oldest first. */
   readonly history: readonly FailedAttempt[]
+  /** Time at which it was dead-lettered. */
   readonly deadAt: Date
 }
 
-/** Which dead letters: all that fit everything given. To mean every one of the topic, say `all: true`. */
+/** Selects the dead letters that match every given field. Selecting all of a topic requires `all: true`. */
 export type DeadLetterFilter = {
+  /** Only dead letters with these ids. */
   ids?: readonly number[]
+  /** Only dead letters of this group. */
   group?: string
+  /** Only dead letters with this error name, such as `'SmtpError'`. */
   errorName?: string
+  /** Only dead letters with this message key. */
   key?: string
+  /** Only dead letters with this payload type. */
   type?: string
-  /** Dead since then. */
+  /** Only dead letters from this time on. */
   since?: Date | number
+  /** Only dead letters before this time. */
   until?: Date | number
+  /** Select every dead letter of the topic. */
   all?: true
-  /** At most so many, the oldest first; without it, all of them. */
+  /** Maximum number of dead letters, oldest first (default unlimited). */
   limit?: number
 }
 
-export type DeadLetterOptions = { group?: string; after?: number; limit?: number }
+/** Options of `deadLetters`. */
+export type DeadLetterOptions = {
+  /** Only dead letters of this group. */
+  group?: string
+  /** Id of the last dead letter of the previous page. */
+  after?: number
+  /** Maximum number of dead letters (default 100). */
+  limit?: number
+}
 
+/** A page of dead letters. */
 export type DeadLetterPage = {
+  /** Dead letters of the page. */
   readonly deadLetters: readonly DeadLetterMessage[]
-  /** Give it as `after` for the next page; null: there is no more. */
+  /** Value of `after` for the next page; null on the last page. */
   readonly next: number | null
 }
 

@@ -7,53 +7,76 @@ import type { SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { Semantics } from '../topic-config.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 
-/** How a group is doing. Times are by the database's clock. */
+/** Health, lag and counts of a group. Times are those of the database's clock. */
 export type GroupHealth = {
+  /** Name of the topic. */
   readonly topic: string
-  /** '' in a queue. */
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Status of the subscription. */
   readonly status: SubscriptionStatus
-  /** Live, heard of in time, with no heartbeat missed, and its claims succeed as far as this process knows. */
+  /** Whether the group is live, its heartbeats are in time, and its claims in this process succeed. */
   readonly healthy: boolean
-  /** Silent for so long that it is about to be counted as missing. */
+  /** Whether the last heartbeat is so old that the next miss is near. */
   readonly nearTimeout: boolean
+  /** Number of the activation: grows with each resurrection. */
   readonly epoch: number
+  /** Time of the subscription. */
   readonly createdAt: Date
+  /** Time of the last heartbeat. */
   readonly lastHeartbeatAt: Date
+  /** Time since the last heartbeat in milliseconds. */
   readonly sinceHeartbeatMs: number
+  /** Heartbeat timeout in milliseconds. */
   readonly heartbeatTimeoutMs: number
+  /** Number of missed heartbeats in a row. */
   readonly misses: number
   /**
-   * Not yet claimed for the first time, what a backfill has yet to bring included. Exact up to 1000; above, PostgreSQL and
-   * a backfill tell by ids. On PostgreSQL groups share 10 000: with 500 of them behind, a lag is exact up to 20.
+   * Messages not yet claimed, including those of a running backfill. Exact up to 1000; above that it is estimated from
+   * ids on PostgreSQL and for a backfill. On PostgreSQL all groups together are counted up to 10 000: with 500 groups
+   * behind, a lag is exact up to 20.
    */
   readonly lagMessages: number
-  /** The age of the oldest of them. */
+  /** Age of the oldest message not yet claimed, in milliseconds. */
   readonly lagMs: number
+  /** Number of claimed, unsettled messages. */
   readonly inFlight: number
+  /** Number of messages that wait for redelivery. */
   readonly retries: number
+  /** Number of dead letters. */
   readonly deadLetters: number
-  /** As the heartbeats have told so far. */
+  /** Processed messages, as of the last heartbeats. */
   readonly processed: number
+  /** Failed attempts, as of the last heartbeats. */
   readonly failed: number
+  /** Messages rejected by filters, as of the last heartbeats. */
   readonly filtered: number
+  /** Processed messages per second. */
   readonly ratePerSecond: number
-  /** Consumers of all processes; `consumers()` lists them. */
+  /** Number of consumers in all processes. */
   readonly consumers: number
-  /** Milliseconds that its handlers took, in the processes that run now. */
+  /** Handler durations in milliseconds, in all running processes. */
   readonly handler: Percentiles
+  /** Claims that had to wait for another claim of the same group. */
   readonly claimConflicts: ClaimConflicts
+  /** Time of the last progress. */
   readonly movedAt: Date
-  /** Messages that the group will never get: a cap, a forced advance or a bounded resurrection, or cleaned up while it was dead. */
+  /**
+   * Number of messages that the group has lost: removed at their maximum age, skipped by a forced advance or a limited
+   * resurrection, or cleaned up while it was dead.
+   */
   readonly lost: number
+  /** Time of the last loss, or null. */
   readonly lostAt: Date | null
-  /** How many of them nobody has acknowledged yet. */
+  /** Number of lost messages not yet acknowledged. */
   readonly unacknowledgedLoss: number
+  /** Progress of the last backfill, or null. */
   readonly backfill: BackfillProgress | null
-  /** When a claim of this process was last answered; null where it does not consume for the group. */
+  /** Time of the last successful claim in this process; null if this process does not consume for the group. */
   readonly lastClaimAt: Date | null
-  /** Since when claims of this process fail; null where they don't. */
+  /** Time since which claims in this process fail; null if they succeed. */
   readonly failingSince: Date | null
+  /** Error of the last failed claim in this process, or null. */
   readonly lastError: FailureRecord | null
 }
 

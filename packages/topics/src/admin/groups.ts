@@ -10,8 +10,9 @@ import type { Resurrected, SubscriptionStatus } from '../stores/subscription-rec
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 import { findGroup, findTopic, type GroupRecords } from './scope.ts'
 
+/** Result of `removeGroup`. */
 export type Removed = {
-  /** Messages still in flight when the time was up: their settlements are refused from now on. */
+  /** Messages still in flight at the timeout. Their settlements are refused from now on. */
   readonly abandoned: number
 }
 

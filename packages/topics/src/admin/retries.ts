@@ -8,37 +8,45 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import type { ByteOptions } from './byte-options.ts'
 import { findGroup, findTopic } from './scope.ts'
 
-/** A message that waits to be delivered to a group again. */
+/** A message that waits for redelivery to a group. */
 export type WaitingRetry = {
-  /** The message's; `after` takes it for the next page. */
+  /** Id of the message, also for `after` of the next page. */
   readonly id: number
-  /** '' where it is gone from the log. */
+  /** Unique id of the message; empty if it is no longer in the log. */
   readonly messageId: string
+  /** Key of the message, or null. */
   readonly key: string | null
-  /** 'json', 'bytes', or a protobuf type URL. */
+  /** Payload type: `'json'`, `'bytes'`, or a protobuf type URL. */
   readonly type: string
-  /** When it was published; null where it is gone from the log, and will be dropped. */
+  /** Time of the publish; null if the message is no longer in the log and will be dropped. */
   readonly createdAt: Date | null
+  /** Number of attempts so far. */
   readonly attempts: number
+  /** Time of the next attempt. */
   readonly dueAt: Date
-  /** Of its last failed attempt; null where none has failed: it was given back, or a backfill brings it. */
+  /** Error of the last failed attempt; null if none has failed (released, or part of a backfill). */
   readonly error: FailureRecord | null
-  /** Every failed attempt, oldest first. */
+  /** Failed attempts, oldest first. */
   readonly history: readonly FailedAttempt[]
-  /** Its last lease ran out: it may be what killed its process. */
+  /** Whether its last lease expired, which suggests that it crashed its consumer. */
   readonly suspect: boolean
 }
 
+/** A page of messages that wait for redelivery. */
 export type RetryPage = {
+  /** Messages of the page. */
   readonly retries: readonly WaitingRetry[]
-  /** Give it as `after` for the next page; null: there is no more. */
+  /** Value of `after` for the next page; null on the last page. */
   readonly next: number | null
 }
 
+/** Options of `retries`. */
 export type RetryOptions = {
-  /** Needed in a pub-sub topic. */
+  /** Name of the group. Required for a pub-sub topic. */
   group?: string
+  /** Id of the last message of the previous page. */
   after?: number
+  /** Maximum number of messages (default 100). */
   limit?: number
 }
 

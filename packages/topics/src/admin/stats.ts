@@ -6,35 +6,45 @@ import type { StatsRecord } from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
+/** Options of `stats`. */
 export type StatsOptions = {
-  /** Age up to which what was read before is good enough (default 15 s). 0: read now. */
+  /** Maximum age of a cached result (default 15 s); 0 reads now. */
   maxAge?: Duration
 }
 
-/** What the database knows of all topics, groups and jobs, from one look at it. */
+/** All topics, groups and jobs, from one statement. */
 export type Stats = {
-  /** By the database's clock. */
+  /** Time of these figures, by the database's clock. */
   readonly takenAt: Date
+  /** Figures by topic. */
   readonly topics: { readonly [topic: string]: TopicStats }
+  /** Figures by job. */
   readonly jobs: { readonly [job: string]: JobStats }
 }
 
+/** Figures of a topic. */
 export type TopicStats = {
+  /** Number of published messages; on PostgreSQL the number of assigned ids. */
   readonly messagesPublished: number
-  /** Messages that could be removed already. */
+  /** Number of messages that can be removed. */
   readonly removable: number
-  /** As `groups()` tells them; retries and dead letters are counted up to 10 000 a group. */
+  /** Groups as in `groups()`. Retries and dead letters are counted up to 10 000 per group. */
   readonly groups: { readonly [group: string]: GroupHealth }
 }
 
+/** Figures of a maintenance job. */
 export type JobStats = {
+  /** Whether it is running now. */
   readonly running: boolean
+  /** Number of runs. */
   readonly runs: number
+  /** Start of the last run, or null. */
   readonly startedAt: Date | null
-  /** When its last run ended, and when one last ended without an error, of its own or of one of the topics. */
+  /** End of the last run, or null. */
   readonly finishedAt: Date | null
+  /** End of the last run without an error, or null. */
   readonly succeededAt: Date | null
-  /** How long its last run took. */
+  /** Duration of the last run in milliseconds. */
   readonly tookMs: number | null
 }
 

@@ -2,19 +2,25 @@ import { messageIdOf } from '../message-id.ts'
 import type { RawMessage } from '../raw-message.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 
-/** A message as the log has it. */
+/** A message as stored in the log. */
 export type StoredMessage = {
+  /** Name of the topic. */
   readonly topic: string
+  /** Position of the message in the log. */
   readonly id: number
+  /** Unique id of the message. */
   readonly messageId: string
+  /** Key of the message, or null. */
   readonly key: string | null
-  /** 'json', 'bytes', or a protobuf type URL. */
+  /** Payload type: `'json'`, `'bytes'`, or a protobuf type URL. */
   readonly type: string
+  /** Headers of the message. */
   readonly headers: Readonly<Record<string, string>>
-  /** As it is stored: JSON text or bytes, so that what could not be decoded can still be seen. */
+  /** Payload as stored: JSON text or bytes, so that it can be shown even if it can't be decoded. */
   readonly payload: string | Uint8Array
+  /** Time of the publish. */
   readonly createdAt: Date
-  /** Only where it has more bytes than `maxPayloadBytes` allows, so many: its payload (here empty) and headers were left out. */
+  /** Size of a message above `maxPayloadBytes`, whose payload (here empty) and headers were omitted. */
   readonly omittedBytes?: number
 }
 

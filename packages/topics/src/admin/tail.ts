@@ -8,8 +8,9 @@ import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
 import { type StoredMessage, toStoredMessage } from './stored-message.ts'
 
+/** Options of `tail`. */
 export type TailOptions = {
-  /** Ends the tail. */
+  /** Ends the tail when aborted. */
   signal?: AbortSignal
 } & ByteOptions
 

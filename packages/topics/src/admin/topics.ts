@@ -2,7 +2,13 @@ import type { Engine } from '../consume/engine.ts'
 import type { TopicConfig } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
 
-export type TopicSummary = { readonly topic: string; readonly config: TopicConfig }
+/** A topic with its settings. */
+export type TopicSummary = {
+  /** Name of the topic. */
+  readonly topic: string
+  /** Effective settings. */
+  readonly config: TopicConfig
+}
 
 /** By name. */
 export async function topics(engine: Engine): Promise<TopicSummary[]> {

@@ -7,20 +7,27 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Tracking } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
 
-/** Who has to process a message, and who has. */
+/** Which groups must process a message, and which have. */
 export type Completion = {
+  /** Position of the message in the log. */
   readonly id: number
+  /** Unique id of the message. */
   readonly messageId: string
+  /** Groups that must process the message. */
   readonly required: readonly string[]
+  /** Groups that have processed the message. */
   readonly completed: readonly string[]
 }
 
+/** Options of `completion`. */
 export type CompletionOptions = {
+  /** Only this message. */
   messageId?: string
-  /** An id: what follows it. */
+  /** Id of the last message of the previous page. */
   after?: number
-  /** Only what some group has yet to process. */
+  /** Only messages that some group has not processed. */
   unfinished?: boolean
+  /** Maximum number of messages (default 100). */
   limit?: number
 }
 

@@ -2,22 +2,26 @@ import type { Duration } from '../duration.ts'
 import { Options } from '../options.ts'
 import type { BackfillPlan, BackfillScope } from '../stores/backfills.ts'
 
-/** How a group that joins late, or comes back, is brought what was published before (reference tracking). */
+/** How earlier messages are delivered to a group that joins late or returns (reference tracking). */
 export type BackfillOptions = {
+  /** Preset for batch size and rate. */
   preset?: BackfillPreset
-  /** `retained` (default): all that is kept. `pending`: what some group still has to process. */
+  /** `retained` (default): all retained messages. `pending`: messages that some group has not processed. */
   scope?: BackfillScope
   /**
-   * The newest so many (default: all). In any topic it bounds what a new group begins with, what a reset goes back to, and
-   * what a resurrection brings back.
+   * Maximum number of messages, newest first (default unlimited). In any topic it also limits what a new group starts
+   * with, what a reset goes back to, and what a resurrected group receives.
    */
   maxMessages?: number | 'all'
+  /** Messages per transaction. */
   batchSize?: number
+  /** Maximum messages per second. */
   maxPerSecond?: number
-  /** It slows down when a write on the live path takes longer than this. */
+  /** Write latency of live traffic above which the backfill slows down. */
   targetLatency?: Duration
 }
 
+/** Preset of a backfill. */
 export type BackfillPreset = 'conservative' | 'aggressive'
 
 /** All that is kept: what 'beginning' means in every topic, and what a group that comes back has missed. */

@@ -27,33 +27,50 @@ import { withRoom } from './room.ts'
 import { type From, parseFrom } from './start-position.ts'
 import { parseSubscription } from './subscription-options.ts'
 
+/** Options of a consumer group. */
 export type GroupOptions<T = unknown> = {
-  /** Any Standard Schema validator; it checks every payload and types the handler. */
+  /** Standard Schema validator. It validates every payload and types the handler. */
   schema?: Schema<T>
   /**
-   * Messages per claim, at most (default 200); less is claimed while handlers are slow, so that others get their share.
-   * In a topic with `maxAttempts: 1` the default is as many as the group handles at once, and nothing is claimed ahead.
+   * Maximum number of messages per claim (default 200). Fewer are claimed while handlers are slow, so that other
+   * processes get a share. With `maxAttempts: 1` the default is the number of concurrent handlers, and nothing is
+   * claimed ahead.
    */
   batchSize?: number
-  /** Messages it rejects count as processed. */
+  /** Filter of the group. Messages it rejects count as processed. */
   filter?: Filter<T>
-  /** How long a claim of this group holds before others may take it over; 0 = for ever. Default: the topic's lease. */
+  /** Duration of a claim before others may take it over; 0 never expires (default: the lease of the topic). */
   lease?: Duration
-  /** Keeps the lease alive while a handler runs, up to this long. Without it, nothing extends a lease but extend(). */
+  /**
+   * Maximum time for which the lease is extended automatically while a handler runs. Without it, only `extend()`
+   * extends a lease.
+   */
   autoExtend?: Duration
-  /** Decode each payload once for all groups of the process that ask for it; payloads are frozen. */
+  /** Decode each payload once for all groups of the process with this option. Payloads are frozen. */
   sharedPayloads?: boolean
 }
 
-export type ConsumerOptions<T = unknown> = { filter?: Filter<T>; concurrency?: number }
+/** Options of a consumer. */
+export type ConsumerOptions<T = unknown> = {
+  /** Filter of this consumer. Messages it rejects go to other consumers, or count as processed. */
+  filter?: Filter<T>
+  /** Maximum number of handlers running at the same time (default 1). */
+  concurrency?: number
+}
+/** Options of `start`. */
 export type StartOptions = {
-  /** Where a group that is new begins. */
+  /** Start position of a new group (default `'now'`). */
   from?: From
+  /** Heartbeats of the group. */
   heartbeat?: HeartbeatOptions
-  /** What a new group is brought of what was published before; false: only what is published from now on. */
+  /** Limits of the earlier messages that a new group receives; `false`: none. */
   backfill?: BackfillOptions | false
 }
-export type StopOptions = { timeout?: Duration }
+/** Options of `stop` and `close`. */
+export type StopOptions = {
+  /** Maximum wait for running handlers (default 10 s). */
+  timeout?: Duration
+}
 
 const DEFAULT_BATCH = 200
 const LARGEST_BATCH = 10_000
@@ -74,13 +91,14 @@ type Run = {
 }
 
 /**
- * A group's consumers in this process: they share what the group claims.
+ * The consumers of a group in this process. They share the messages that the group claims.
  *
  *     idle ──start──▶ running ──stop / subscription gone──▶ idle
  *
- * pause() and resume() change the subscription itself, for all processes.
+ * `pause()` and `resume()` change the subscription itself, for all processes.
  */
 export class ConsumerGroup<T = unknown> implements AsyncDisposable {
+  /** Name of the topic. */
   readonly topic: string
   /** '' in a queue. */
   #group: string
@@ -115,23 +133,36 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#dispatcher = new Dispatcher(engine, decoding, filter)
   }
 
+  /** Name of the group. */
   get name(): string {
     return this.#label
   }
 
+  /** Ids of the consumers in this process. */
   get consumers(): string[] {
     return [...this.#dispatcher.members.keys()]
   }
 
-  /** What the subscription said last; undefined before start(). */
+  /** Last known status of the subscription; undefined before `start()`. */
   get status(): SubscriptionStatus | undefined {
     return this.#run?.claimer.status
   }
 
+  /** Whether the group is started in this process. */
   get running(): boolean {
     return this.#run !== undefined
   }
 
+  /**
+   * Add a consumer. Within a process, messages with the same key go to the same consumer. If the handler throws, the
+   * message is redelivered after the backoff.
+   *
+   * @example
+   * group.addConsumer('email-1', async ({ payload, attempt }, { signal, extend }) => {
+   *   console.log(payload.orderId, attempt, signal.aborted)
+   *   await extend('1m')
+   * }, { concurrency: 4 })
+   */
   addConsumer(id: string, handler: Handler<T>, given?: ConsumerOptions<T>): this {
     const options = new Options('addConsumer', given)
     const settings = {
@@ -150,7 +181,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     return this
   }
 
-  /** What it had not begun goes to the other members; what it has begun it finishes. */
+  /**
+   * Remove a consumer. It finishes running handlers; its other messages go to the remaining consumers.
+   *
+   * @example
+   * group.removeConsumer('email-1')
+   */
   removeConsumer(id: string): boolean {
     if (!this.#dispatcher.members.has(id)) return false
     if (this.#run && this.#dispatcher.members.size === 1) {
@@ -164,7 +200,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     return true
   }
 
-  /** Subscribes where the group is new, and consumes until stop(). Calling it again while it runs changes nothing. */
+  /**
+   * Subscribe if the group is new, and consume until `stop()`. Does nothing while the group is running.
+   *
+   * @example
+   * await group.start({ from: 'beginning', backfill: { maxMessages: 10_000 } })
+   */
   async start(given?: StartOptions): Promise<void> {
     const options = new Options('start', given)
     const from = parseFrom('start.from', options.value('from'))
@@ -182,7 +223,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     await this.#starting
   }
 
-  /** ACTIVE → PAUSED, for all processes: nothing new is claimed, what is being handled is finished. */
+  /**
+   * Pause the group in all processes (ACTIVE to PAUSED). Running handlers finish; nothing new is claimed.
+   *
+   * @example
+   * await group.pause()
+   */
   async pause(): Promise<void> {
     const { claimer } = this.#running('pause')
     await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
@@ -190,7 +236,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#engine.instrumentation.emit('group-paused', this.#where())
   }
 
-  /** PAUSED → ACTIVE. */
+  /**
+   * Resume the group in all processes (PAUSED to ACTIVE).
+   *
+   * @example
+   * await group.resume()
+   */
   async resume(): Promise<void> {
     const { claimer } = this.#running('resume')
     await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
@@ -199,8 +250,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   }
 
   /**
-   * Claims no more, gives back what was not begun, and waits for the handlers. At the deadline their signals abort and
-   * their messages go back too (as failed attempts). Again, or before start(), is fine.
+   * Stop claiming, release messages whose handlers have not started, and wait for running handlers. After the timeout
+   * (default 10 s) their signals are aborted and their messages are redelivered; that attempt counts. Repeating it is
+   * safe.
+   *
+   * @example
+   * await group.stop({ timeout: '30s' })
    */
   async stop(given?: StopOptions): Promise<void> {
     const options = new Options('stop', given)
@@ -210,7 +265,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     await this.#stop(timeoutMs)
   }
 
-  /** Stops, and ends the subscription for good. */
+  /**
+   * Stop, and cancel the subscription permanently.
+   *
+   * @example
+   * await group.cancel()
+   */
   async cancel(given?: StopOptions): Promise<void> {
     const { claimer } = this.#running('cancel')
     await this.stop(given)

@@ -9,36 +9,61 @@ import { backoffDelay } from '../topic-config.ts'
 import type { Engine } from './engine.ts'
 import { type HeldLease, SLOT } from './held-lease.ts'
 
-/** What a handler or reader is given: the message's fields, and its settlement. */
+/** A message delivered to a handler or reader, with the methods to settle it. */
 export type Delivery<T = unknown> = {
+  /** Name of the topic. */
   readonly topic: string
-  /** '' in a queue. */
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Position of the message in the log. */
   readonly id: number
+  /** Unique id of the message. */
   readonly messageId: string
-  /** null, or the key it was published with. */
+  /** Key of the message, or null. */
   readonly key: string | null
-  /** 'json', 'bytes', or a protobuf type URL. */
+  /** Payload type: `'json'`, `'bytes'`, or a protobuf type URL. */
   readonly type: string
+  /** Headers of the message. */
   readonly headers: Readonly<Record<string, string>>
+  /** Time of the publish. */
   readonly createdAt: Date
+  /** Decoded payload. */
   readonly payload: T
-  /** Claims that count against maxAttempts, this one included. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number
-  /** Grows with every claim of this message by this group: the fencing token. */
+  /** Fencing token: grows with every claim of this message by this group. */
   readonly version: number
-  /** Done with it. Again is fine; rejects with StaleDeliveryError where the message is no longer this consumer's. */
+  /**
+   * Acknowledge the message. Idempotent. Rejects with `StaleDeliveryError` if another consumer has taken over the
+   * message.
+   *
+   * @example
+   * await delivery.ack()
+   */
   ack(): Promise<void>
-  /** Failed: to be tried again after the topic's backoff, or `delay`; past maxAttempts it becomes a dead letter. */
+  /**
+   * Reject the message. It is redelivered after the backoff of the topic, or after `delay`; without attempts left it
+   * is dead-lettered.
+   *
+   * @example
+   * await delivery.nack(new Error('mailbox full'), { delay: '5s' })
+   */
   nack(error?: unknown, options?: { delay?: Duration }): Promise<void>
-  /** Keeps the lease for `duration` (default: the lease of its group or topic) from now. It covers all messages of the page. */
+  /**
+   * Extend the lease to `duration` from now (default: the lease of the group or topic). It applies to all messages of
+   * the same claim.
+   *
+   * @example
+   * await delivery.extend('1m')
+   */
   extend(duration?: Duration): Promise<void>
 }
 
+/** Second argument of a handler. */
 export type HandlerContext = {
-  /** Aborts when the lease runs out or is lost, or when the group stops and its time is up. */
+  /** Aborts when the lease expires or is lost, or when the group stops and its timeout is over. */
   readonly signal: AbortSignal
-  /** Keeps the lease while the handler needs longer. */
+  /** Extend the lease while the handler needs more time. */
   readonly extend: Delivery['extend']
 }
 

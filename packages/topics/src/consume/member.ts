@@ -2,7 +2,9 @@ import { type Failure, isThenable, toFailure } from '../failure.ts'
 import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
 import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
 
+/** Handles a message. Returning acknowledges it; throwing rejects it. */
 export type Handler<T> = (message: Delivery<T>, context: HandlerContext) => unknown
+/** Returns whether a message is wanted. */
 export type Filter<T> = (message: Delivery<T>) => boolean
 
 /** What a member tells its group. */

@@ -21,23 +21,29 @@ import { type From, parseFrom } from './start-position.ts'
 import { subscribe } from './subscribe.ts'
 import { parseSubscription } from './subscription-options.ts'
 
+/** Options of a reader. */
 export type ReaderOptions<T = unknown> = {
-  /** Needed in a pub-sub topic; only a label in a queue. */
+  /** Name of the group. Required for a pub-sub topic; only a label for a queue. */
   group?: string
+  /** Id of the consumer, shown to operators (default: generated). */
   consumer?: string
+  /** Start position of a new group (default `'now'`). */
   from?: From
+  /** Heartbeats of the group. */
   heartbeat?: HeartbeatOptions
-  /** What a new group is brought of what was published before; false: only what is published from now on. */
+  /** Limits of the earlier messages that a new group receives; `false`: none. */
   backfill?: BackfillOptions | false
+  /** Standard Schema validator. It validates every payload and types the delivery. */
   schema?: Schema<T>
-  /** Messages per claim. 1: each is claimed when it is asked for, so competing readers share evenly. */
+  /** Messages per claim. With 1 each message is claimed when it is asked for, so competing readers share evenly. */
   batchSize?: number
-  /** How long a claim holds before others may take it over; 0 = for ever. Default: the topic's lease. */
+  /** Duration of a claim before others may take it over; 0 never expires (default: the lease of the topic). */
   lease?: Duration
 }
 
+/** Options of `poll` and `receive`. */
 export type WaitOptions = {
-  /** Ends the wait: the call rejects with the signal's reason, and what it may have claimed is given back. */
+  /** Aborts the wait: the call rejects with the signal's reason, and claimed messages are released. */
   signal?: AbortSignal
 }
 
@@ -45,8 +51,9 @@ const CLOSE_MS = 10_000
 
 let unnamed = 0
 
-/** Pulls one message at a time; each is to be acked or nacked. */
+/** Receives messages one at a time. Settle each with `ack` or `nack`. */
 export class Reader<T = unknown> implements AsyncDisposable {
+  /** Name of the topic. */
   readonly topic: string
   readonly #engine: Engine
   readonly #label: string
@@ -92,21 +99,37 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#claimer.catch(() => undefined)
   }
 
-  /** Resolves when the group is subscribed: what is published from now on reaches it. poll() waits for it by itself. */
+  /**
+   * Resolves when the group is subscribed, so that messages published from now on reach it. `poll` and `receive` wait
+   * for it themselves.
+   *
+   * @example
+   * const ready = await reader.ready()
+   */
   async ready(): Promise<this> {
     await this.#claimer
     return this
   }
 
-  /** The next message, or null when none came within `timeout`; rejects with the signal's reason when that aborts. */
+  /**
+   * Return the next message, or null if none arrives within `timeout`. Rejects with the signal's reason when the
+   * signal is aborted.
+   *
+   * @example
+   * const next = await reader.poll('5s', { signal })
+   */
   async poll(timeout: Duration, options?: WaitOptions): Promise<Delivery<T> | null> {
     const ms = parseDuration('poll.timeout', timeout)
     return await this.#inTurn(ms, signalOf('poll', options))
   }
 
   /**
-   * The next message, however long it takes; rejects with ClosedError when the reader is closed meanwhile, and with the
-   * signal's reason when that aborts.
+   * Wait for the next message without limit. Rejects with `ClosedError` when the reader is closed, and with the
+   * signal's reason when the signal is aborted.
+   *
+   * @example
+   * const next = await reader.receive()
+   * await reader.ack(next)
    */
   async receive(options?: WaitOptions): Promise<Delivery<T>> {
     const delivery = await this.#inTurn(Number.POSITIVE_INFINITY, signalOf('receive', options))
@@ -114,14 +137,32 @@ export class Reader<T = unknown> implements AsyncDisposable {
     return delivery
   }
 
+  /**
+   * Acknowledge a message. Rejects with `StaleDeliveryError` if another consumer has taken it over.
+   *
+   * @example
+   * await reader.ack(delivery)
+   */
   async ack(delivery: Delivery<T>): Promise<void> {
     await this.#own(delivery).ack()
   }
 
+  /**
+   * Reject a message. It is redelivered after the backoff of the topic, or after `delay`.
+   *
+   * @example
+   * await reader.nack(delivery, new Error('mailbox full'), { delay: '5s' })
+   */
   async nack(delivery: Delivery<T>, error?: unknown, options?: { delay?: Duration }): Promise<void> {
     await this.#own(delivery).nack(error, options)
   }
 
+  /**
+   * Extend the lease of a message to `duration` from now.
+   *
+   * @example
+   * await reader.extend(delivery, '1m')
+   */
   async extend(delivery: Delivery<T>, duration?: Duration): Promise<void> {
     await this.#own(delivery).extend(duration)
   }
@@ -135,7 +176,12 @@ export class Reader<T = unknown> implements AsyncDisposable {
     }
   }
 
-  /** Gives back what was read and not settled, so that others need not wait for the lease. Again is fine. */
+  /**
+   * Release unsettled messages at once and close the reader. Repeating it is safe.
+   *
+   * @example
+   * await reader.close()
+   */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
@@ -155,6 +201,12 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#engine.instrumentation.metrics.forgetConsumer(this.topic, claimer.subscription.group, this.#consumer)
   }
 
+  /**
+   * The same as `close`.
+   *
+   * @example
+   * await reader.stop()
+   */
   async stop(): Promise<void> {
     await this.close()
   }

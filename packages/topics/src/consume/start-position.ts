@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.ts'
 import { isStorable, toTime } from '../storable.ts'
 import type { StartPosition } from '../stores/subscription-record.ts'
 
-/** Where a new group begins. A group that exists goes on at its cursor; a queue always begins at the beginning. */
+/** Start position of a new group. An existing group continues at its cursor; a queue always starts at the beginning. */
 export type From = 'now' | 'beginning' | { timestamp: Date | number } | { messageId: string }
 
 export function parseFrom(option: string, value: unknown): StartPosition {

@@ -2,14 +2,17 @@ import { describeFailure } from '../failure.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 
-/** What a group could really do last, as this process knows: its subscription may say ACTIVE all the while. */
+/** What a group of this process was last able to do, whatever the status of its subscription. */
 export type GroupVitals = {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group; empty for a queue. */
   readonly group: string
-  /** When a claim was last answered, with messages or without. */
+  /** Time of the last successful claim, with or without messages. */
   readonly lastClaimAt: Date | null
-  /** Since when no claim succeeds; null where the last one did. */
+  /** Time since which claims fail; null if the last one succeeded. */
   readonly failingSince: Date | null
+  /** Error of the last failed claim, or null. */
   readonly lastError: FailureRecord | null
 }
 

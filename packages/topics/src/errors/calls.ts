@@ -1,9 +1,12 @@
 import { TidemarkError } from './tidemark-error.ts'
 
-/** An option that is unknown or has a value that is not allowed. */
+/** An option is unknown or has an invalid value. */
 export class ConfigError extends TidemarkError {
+  /** Name of the option. */
   readonly option: string
+  /** The invalid value. */
   readonly value: unknown
+  /** What is allowed. */
   readonly allowed: string
 
   constructor(option: string, value: unknown, allowed: string) {
@@ -14,8 +17,11 @@ export class ConfigError extends TidemarkError {
   }
 }
 
+/** The name of a topic, group, consumer or namespace is invalid. */
 export class InvalidNameError extends TidemarkError {
+  /** What the name is for. */
   readonly kind: string
+  /** The invalid name. */
   readonly value: unknown
 
   constructor(kind: string, value: unknown, rule: string) {
@@ -25,16 +31,20 @@ export class InvalidNameError extends TidemarkError {
   }
 }
 
-/** The payload (or its key or headers) can't be stored. Nothing was written. */
+/** The payload, key or headers can't be stored. Nothing was stored. */
 export class PayloadError extends TidemarkError {
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_PAYLOAD', message, cause)
   }
 }
 
+/** The message exceeds the `maxMessageBytes` of the topic. Nothing was stored. */
 export class PayloadTooLargeError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Size of the message in bytes. */
   readonly bytes: number
+  /** Limit in bytes. */
   readonly limit: number
 
   constructor(topic: string, bytes: number, limit: number) {
@@ -49,10 +59,13 @@ export class PayloadTooLargeError extends TidemarkError {
   }
 }
 
-/** The messages of one call are more than one transaction takes. Nothing was written. */
+/** The messages of one call exceed the limit of a transaction. Nothing was stored. */
 export class BatchTooLargeError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Number of messages. */
   readonly messages: number
+  /** Limit in bytes. */
   readonly limit: number
 
   constructor(topic: string, messages: number, limit: number) {
@@ -66,14 +79,16 @@ export class BatchTooLargeError extends TidemarkError {
   }
 }
 
-/** A stored payload could not be decoded. It counts as a failed attempt; the message itself is not lost. */
+/** A stored payload could not be decoded. It counts as a failed attempt; the message is kept. */
 export class DecodeError extends TidemarkError {
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_DECODE', message, cause)
   }
 }
 
+/** The protobuf type of a payload is not in the `registry`. */
 export class UnknownTypeError extends TidemarkError {
+  /** The unknown type URL. */
   readonly typeUrl: string
 
   constructor(typeUrl: string) {
@@ -85,8 +100,9 @@ export class UnknownTypeError extends TidemarkError {
   }
 }
 
-/** A payload that its schema rejects. */
+/** A payload was rejected by its schema. */
 export class SchemaError extends TidemarkError {
+  /** Problems that the schema reported. */
   readonly issues: readonly { readonly message: string; readonly path: string }[]
 
   constructor(topic: string, issues: readonly { readonly message: string; readonly path: string }[]) {
@@ -96,13 +112,16 @@ export class SchemaError extends TidemarkError {
   }
 }
 
+/** The object is closed. */
 export class ClosedError extends TidemarkError {
   constructor(what: string) {
     super('TIDEMARK_CLOSED', `${what} is closed. Open a new one to go on`)
   }
 }
 
+/** The topic does not exist. */
 export class TopicNotFoundError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
 
   constructor(topic: string) {
@@ -114,8 +133,9 @@ export class TopicNotFoundError extends TidemarkError {
   }
 }
 
-/** A change to a topic that its messages do not allow. */
+/** The stored messages do not allow this change of the topic. */
 export class TopicConflictError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
 
   constructor(topic: string, message: string) {
@@ -132,8 +152,11 @@ export class TopicConflictError extends TidemarkError {
   }
 }
 
+/** The topic has no message with this id. */
 export class MessageNotFoundError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Id of the message. */
   readonly messageId: string
 
   constructor(topic: string, messageId: string) {
@@ -146,8 +169,9 @@ export class MessageNotFoundError extends TidemarkError {
   }
 }
 
-/** A transaction that is still open has published the same messageId: only its end tells whether this is a duplicate. */
+/** An open transaction has published the same `messageId`. Whether this is a duplicate is known when it ends. */
 export class MessageIdPendingError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
 
   constructor(topic: string, cause?: unknown) {
@@ -161,8 +185,9 @@ export class MessageIdPendingError extends TidemarkError {
   }
 }
 
-/** Another process runs this job now. */
+/** Another process is running this job. */
 export class JobBusyError extends TidemarkError {
+  /** Name of the job. */
   readonly job: string
 
   constructor(job: string) {

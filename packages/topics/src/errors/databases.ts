@@ -1,13 +1,14 @@
 import { groupName } from './groups.ts'
 import { TidemarkError } from './tidemark-error.ts'
 
-/** The database refused or could not be reached; subclasses say why. */
+/** The database returned an error or is unavailable. Subclasses give the reason. */
 export class DatabaseError extends TidemarkError {
   constructor(message: string, cause?: unknown, code = 'TIDEMARK_DATABASE') {
     super(code, message, cause)
   }
 }
 
+/** No connection to the database could be made. */
 export class DatabaseUnreachableError extends DatabaseError {
   constructor(where: string, cause?: unknown, message = unreachable(where), code = 'TIDEMARK_DATABASE_UNREACHABLE') {
     super(message, cause, code)
@@ -18,7 +19,7 @@ const unreachable = (where: string): string =>
   `Can't reach the database at ${where}. Check that the server runs and the address is right. ` +
   `A write that was under way may or may not have been stored; publish with a messageId to repeat it safely`
 
-/** SQLite: the file was moved away, and may come back. */
+/** SQLite only: the file was moved. Processing continues when it is moved back. */
 export class DatabaseMovedError extends DatabaseUnreachableError {
   constructor(path: string) {
     super(
@@ -32,11 +33,11 @@ export class DatabaseMovedError extends DatabaseUnreachableError {
 }
 
 /**
- * A write may or may not be stored: it was sent, or even committed, and what should have confirmed it failed. Nothing
- * repeats it by itself unless that is harmless.
+ * A write may or may not be stored, because its confirmation failed. It is retried automatically only if it is
+ * idempotent.
  */
 export class OutcomeUnknownError extends DatabaseError {
-  /** The connection was lost, or the file moved away; otherwise syncing to the disk failed. */
+  /** Whether the connection was lost or the file moved; otherwise the sync to disk failed. */
   readonly isConnectionLost: boolean
 
   private constructor(what: string, isConnectionLost: boolean, cause: unknown) {
@@ -64,13 +65,14 @@ export class OutcomeUnknownError extends DatabaseError {
   }
 }
 
-/** SQLite: the log can't be brought to the disk, so nothing more is promised. Nothing was stored by the call. */
+/** SQLite only: the log can't be synced to disk, so calls are refused before they write. */
 export class SyncError extends DatabaseError {
   constructor(message: string, cause?: unknown) {
     super(message, cause, 'TIDEMARK_SYNC')
   }
 }
 
+/** The database can't be written to. */
 export class DatabaseReadOnlyError extends DatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -82,6 +84,7 @@ export class DatabaseReadOnlyError extends DatabaseError {
   }
 }
 
+/** Another process held the write lock for too long. */
 export class DatabaseLockedError extends DatabaseError {
   constructor(where: string, waitedMs: number, cause?: unknown) {
     super(
@@ -93,7 +96,7 @@ export class DatabaseLockedError extends DatabaseError {
   }
 }
 
-/** A statement took too long, and the server undid it. */
+/** A statement exceeded its timeout and was rolled back by the server. */
 export class DatabaseTimeoutError extends DatabaseError {
   constructor(where: string, limitMs: number, cause?: unknown) {
     super(
@@ -105,6 +108,7 @@ export class DatabaseTimeoutError extends DatabaseError {
   }
 }
 
+/** The disk or the database is full. */
 export class DatabaseFullError extends DatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -115,14 +119,14 @@ export class DatabaseFullError extends DatabaseError {
   }
 }
 
-/** The engine, or the schema written by another Tidemark, is of a version this one can't use. */
+/** The version of the engine or of the schema is not supported. */
 export class DatabaseVersionError extends DatabaseError {
   constructor(message: string, cause?: unknown) {
     super(message, cause, 'TIDEMARK_DATABASE_VERSION')
   }
 }
 
-/** The namespace came from another cluster by a logical restore, and its positions mean nothing here. */
+/** The namespace was loaded from a logical dump of another cluster, so its cursors are invalid. Run `repair`. */
 export class DatabaseRestoredError extends DatabaseError {
   constructor(where: string) {
     super(
@@ -134,7 +138,7 @@ export class DatabaseRestoredError extends DatabaseError {
   }
 }
 
-/** The database lost commits that this process knows of, or was restored: what the process would go on from is not there. */
+/** The database has lost commits that this process knows of, or was restored from a copy. */
 export class DatabaseRewoundError extends DatabaseError {
   constructor(message: string) {
     super(message, undefined, 'TIDEMARK_DATABASE_REWOUND')
@@ -163,7 +167,7 @@ export class DatabaseRewoundError extends DatabaseError {
   }
 }
 
-/** The namespace that was opened is no longer there: dropped, made anew, or its file removed or replaced. */
+/** The namespace no longer exists: it was dropped or created again, or its file was removed or replaced. */
 export class NamespaceGoneError extends DatabaseError {
   /** `what` completes "The namespace at … was". */
   constructor(where: string, what: string) {
@@ -176,8 +180,9 @@ export class NamespaceGoneError extends DatabaseError {
   }
 }
 
-/** A repair needs the namespace for itself. */
+/** A repair requires that no program has the namespace open. */
 export class DatabaseInUseError extends DatabaseError {
+  /** Programs that have it open. */
   readonly users: readonly string[]
 
   constructor(where: string, users: readonly string[]) {
@@ -190,8 +195,9 @@ export class DatabaseInUseError extends DatabaseError {
   }
 }
 
-/** This process's clock and that of the database are far apart, so nothing is removed for its age. */
+/** The clocks of this process and the database differ, so nothing is removed by age. */
 export class ClockError extends DatabaseError {
+  /** Difference in milliseconds. Positive: this process is ahead. */
   readonly offsetMs: number
 
   constructor(where: string, { offsetMs, isOff, trialMs }: { offsetMs: number; isOff: boolean; trialMs: number }) {
@@ -221,7 +227,7 @@ function inWords(ms: number): string {
   return `${Math.round(ms / unit)} ${name}`
 }
 
-/** The `tx` given to publish can't be used: not open, or of another database. */
+/** The given `tx` can't be used: it is not open, or belongs to another database. */
 export class TransactionError extends TidemarkError {
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_TRANSACTION', message, cause)

@@ -1,6 +1,8 @@
 import { TidemarkError } from './tidemark-error.ts'
 
+/** The group already has a consumer with this id. */
 export class DuplicateConsumerError extends TidemarkError {
+  /** Id of the consumer. */
   readonly consumer: string
 
   constructor(topic: string, group: string, consumer: string) {
@@ -13,18 +15,22 @@ export class DuplicateConsumerError extends TidemarkError {
   }
 }
 
-/** A group without the members it needs. */
+/** The group does not have the consumers it needs. */
 export class MembershipError extends TidemarkError {
   constructor(message: string) {
     super('TIDEMARK_MEMBERSHIP', message)
   }
 }
 
-/** The delivery's lease was taken over, so its ack, nack or extend changed nothing. */
+/** The lease was taken over, so the ack, nack or extend changed nothing. */
 export class StaleDeliveryError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group. */
   readonly group: string
+  /** Id of the message. */
   readonly messageId: string
+  /** Version of the stale delivery. */
   readonly version: number
 
   constructor(topic: string, group: string, messageId: string, version: number) {
@@ -41,15 +47,18 @@ export class StaleDeliveryError extends TidemarkError {
   }
 }
 
-/** What was given as the receipt of a pull is none, or is damaged. */
+/** The receipt of a pull is invalid or damaged. */
 export class InvalidReceiptError extends TidemarkError {
   constructor(problem: string) {
     super('TIDEMARK_INVALID_RECEIPT', `The receipt can't be used: ${problem}. Give it back exactly as pull() gave it`)
   }
 }
 
+/** The status of the subscription does not allow the operation. */
 export class InvalidTransitionError extends TidemarkError {
+  /** Current status. */
   readonly from: string
+  /** Requested status. */
   readonly to: string
 
   constructor(topic: string, group: string, from: string, to: string) {
@@ -63,9 +72,11 @@ export class InvalidTransitionError extends TidemarkError {
   }
 }
 
-/** The group's subscription was cancelled or removed while it ran, or never existed. */
+/** The subscription was cancelled or removed, or never existed. */
 export class SubscriptionGoneError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group. */
   readonly group: string
 
   constructor(topic: string, group: string) {
@@ -75,8 +86,9 @@ export class SubscriptionGoneError extends TidemarkError {
   }
 }
 
-/** Nobody is subscribed to a topic that takes no message then. Nothing was stored. */
+/** The topic has no subscription and blocks publishing without one. Nothing was stored. */
 export class NoSubscriptionsError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
 
   constructor(topic: string) {
@@ -91,8 +103,11 @@ export class NoSubscriptionsError extends TidemarkError {
 
 /** The topic has no such group. */
 export class GroupNotFoundError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group. */
   readonly group: string
+  /** Groups of the topic. */
   readonly known: readonly string[]
 
   constructor(topic: string, group: string, known: readonly string[]) {
@@ -109,8 +124,9 @@ export class GroupNotFoundError extends TidemarkError {
   }
 }
 
-/** The topic's bitmaps have no place for one more group. */
+/** A reference topic can't have more groups. */
 export class TooManyGroupsError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
 
   constructor(topic: string, wiping: number) {
@@ -126,9 +142,11 @@ export class TooManyGroupsError extends TidemarkError {
   }
 }
 
-/** A backfill that is not possible now. */
+/** A backfill is not possible now. */
 export class BackfillError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Name of the group. */
   readonly group: string
 
   constructor(topic: string, group: string, message: string) {
@@ -163,10 +181,13 @@ export class BackfillError extends TidemarkError {
   }
 }
 
-/** The position lies before the oldest message that is kept. */
+/** The position is before the oldest retained message. */
 export class PositionGoneError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Id of the oldest retained message, or null. */
   readonly oldestMessageId: string | null
+  /** Time of the oldest retained message, or null. */
   readonly oldestAt: Date | null
 
   constructor(topic: string, position: string, oldest: { messageId: string; createdAt: Date } | null) {
@@ -184,8 +205,9 @@ export class PositionGoneError extends TidemarkError {
   }
 }
 
-/** Heartbeats failed so often that the group claims nothing for now, rather than work on unseen. */
+/** The heartbeats of a group failed so often that it stops claiming until one succeeds. */
 export class HeartbeatError extends TidemarkError {
+  /** Number of failed heartbeats in a row. */
   readonly failures: number
 
   constructor(topic: string, group: string, failures: number, cause: unknown) {
@@ -199,7 +221,7 @@ export class HeartbeatError extends TidemarkError {
   }
 }
 
-/** What the handler of an expired lease is taken to have done: crashed, hung, or taken too long. */
+/** Recorded for an attempt whose lease expired: the handler crashed, hung, or took too long. */
 export class LeaseExpiredError extends TidemarkError {
   constructor(consumer: string) {
     super(
@@ -209,7 +231,7 @@ export class LeaseExpiredError extends TidemarkError {
   }
 }
 
-/** What became of an attempt whose claim an operator released. */
+/** Recorded for an attempt whose claim was released by an operator. */
 export class ClaimReleasedError extends TidemarkError {
   constructor(consumer: string) {
     super(
@@ -219,9 +241,11 @@ export class ClaimReleasedError extends TidemarkError {
   }
 }
 
-/** The topic has no such claim: it was settled, ran out, or was released before. */
+/** The topic has no such claim: it was settled, expired or released. */
 export class ClaimNotFoundError extends TidemarkError {
+  /** Name of the topic. */
   readonly topic: string
+  /** Id of the claim. */
   readonly claimId: string
 
   constructor(topic: string, claimId: string) {

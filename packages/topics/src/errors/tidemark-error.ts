@@ -1,8 +1,9 @@
 /**
- * Every error Tidemark throws: a class with a stable `code`, the fields that matter, and a message that says what
- * happened, to what, and what to do next.
+ * Base class of all errors. It has a stable `code`, the relevant fields, and a message that says what happened, to
+ * what, and what to do.
  */
 export class TidemarkError extends Error {
+  /** Stable code of the error, for programs. */
   readonly code: string
 
   constructor(code: string, message: string, cause?: unknown) {

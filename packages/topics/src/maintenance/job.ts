@@ -17,5 +17,7 @@ export type JobContext = {
 
 export const JOB_NAMES = ['dead-groups', 'messages', 'subscriptions', 'backfills'] as const
 
+/** Name of a maintenance job. */
 export type JobName = (typeof JOB_NAMES)[number]
+/** Result of a job: counts by name. */
 export type JobResult = Readonly<Record<string, number>>

@@ -2,19 +2,22 @@ import type { Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
 import { Options } from '../options.ts'
 
+/** Preset of the maintenance jobs (docs/operating.md). */
 export type MaintenancePreset = 'standard' | 'low' | 'high' | 'critical'
 
-/** What is not given is as the preset has it. */
+/** Settings of the maintenance jobs. The preset supplies the others. */
 export type MaintenanceOptions = {
+  /** Preset (default `'standard'`). */
   preset?: MaintenancePreset
-  /** How often messages that nobody needs any more are removed, and how many at a time. */
+  /** Interval of the job that removes messages past their retention. */
   cleanUpEvery?: Duration
+  /** Messages removed per transaction. */
   cleanUpBatch?: number
-  /** How often dead groups are looked for. */
+  /** Interval of the detection of dead groups. */
   detectEvery?: Duration
-  /** How long a new group may be silent before it is a miss, unless it says otherwise. */
+  /** Heartbeat timeout of new groups without one of their own. */
   heartbeatTimeout?: Duration
-  /** How long cancelled and dead subscriptions are kept. */
+  /** Retention of cancelled and dead subscriptions. */
   subscriptionRetention?: Duration
 }
 

@@ -1,12 +1,14 @@
 import { Histogram, type Percentiles } from './histogram.ts'
 
-/** What one consumer of this process has done since it began. */
+/** What a consumer of this process has done since it started. */
 export type ConsumerMetrics = {
-  /** Messages that it has acknowledged, and whose attempt failed. */
+  /** Acknowledged messages. */
   readonly processed: number
+  /** Failed attempts. */
   readonly failed: number
-  /** Milliseconds from a message's delivery to the end of its handler, or of a reader's to its settlement. */
+  /** Milliseconds from the delivery of a message to the end of its handler, or to its settlement by a reader. */
   readonly handler: Percentiles
+  /** Time of the last activity, or null. */
   readonly lastActiveAt: Date | null
 }
 

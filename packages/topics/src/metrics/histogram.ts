@@ -3,11 +3,17 @@ const PER_DOUBLING = 8
 /** From a microsecond to about an hour. */
 const BUCKETS = 32 * PER_DOUBLING
 
+/** Distribution of a duration in milliseconds. */
 export type Percentiles = {
+  /** Number of measurements. */
   readonly count: number
+  /** Median. */
   readonly p50: number
+  /** 95th percentile. */
   readonly p95: number
+  /** 99th percentile. */
   readonly p99: number
+  /** Maximum. */
   readonly max: number
 }
 

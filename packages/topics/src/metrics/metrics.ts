@@ -14,6 +14,7 @@ import {
   TopicScope,
 } from './scope.ts'
 
+/** Metrics of this process, from `tm.metrics()`. */
 export type Metrics = ScopeMetrics & {
   /** Milliseconds. */
   readonly latency: {
@@ -22,14 +23,17 @@ export type Metrics = ScopeMetrics & {
     readonly settle: Percentiles
     readonly heartbeat: Percentiles
   }
+  /** Share of claims that had to wait for another, 0 to 1. */
   readonly claimConflictRatio: number
-  /** Calls to the database that failed, by what they were for; those for want of a connection count as both. */
+  /** Failed database calls by operation. Failures to connect count as both. */
   readonly failures: FailureCounts
-  /** What fails now. */
+  /** Operations that fail now. */
   readonly outages: readonly Outage[]
-  /** Groups whose claims fail in this process. */
+  /** Groups of this process whose claims fail. */
   readonly failing: readonly GroupVitals[]
+  /** PostgreSQL only: use of the connection pool. */
   readonly pool: PoolUse
+  /** Figures by topic. */
   readonly topics: {
     readonly [topic: string]: ScopeMetrics & { readonly groups: { readonly [group: string]: GroupMetrics } }
   }

@@ -29,27 +29,34 @@ const COUNTED = [
   'jobsFailed',
 ] as const
 
+/** Name of a counter. */
 export type Counted = (typeof COUNTED)[number]
+/** Counters by name. */
 export type Counts = { readonly [name in Counted]: number }
 
+/** Figures of a scope: all topics, a topic or a group. */
 export type ScopeMetrics = {
+  /** Counts since the process started. */
   readonly totals: Counts
-  /** Per second over the last minute. */
+  /** Counts per second over the last minute. */
   readonly rates: Counts
 }
 
-/** Claims that had to wait for another consumer's of the same group. */
+/** Claims that had to wait for another claim of the same group. */
 export type ClaimConflicts = {
+  /** Conflicts of the last minute. */
   readonly lastMinute: number
-  /** Of the claims of the last minute, from 0 to 1. */
+  /** Share of the claims of the last minute, 0 to 1. */
   readonly ratio: number
 }
 
+/** Figures of a group in this process. */
 export type GroupMetrics = ScopeMetrics & {
-  /** Milliseconds that its handlers took in this process. */
+  /** Handler durations in milliseconds in this process. */
   readonly handler: Percentiles
+  /** Claims that had to wait for another claim of the same group. */
   readonly claimConflicts: ClaimConflicts
-  /** Those at work in this process. */
+  /** Consumers of the group in this process. */
   readonly consumers: { readonly [consumer: string]: ConsumerMetrics }
 }
 

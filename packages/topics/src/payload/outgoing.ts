@@ -6,16 +6,19 @@ import type { OutgoingMessage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Codec } from './codec.ts'
 
+/** Options of a message. */
 export type MessageOptions = {
-  /** Messages of one key meet the same member of a group. */
+  /** Key of the message. Within a process, messages with the same key go to the same consumer of a group. */
   key?: string
+  /** Headers of the message. */
   headers?: Readonly<Record<string, string>>
-  /** Publishing the same id again within the topic's dedupeWindow stores nothing. */
+  /** Id for deduplication. A second publish with the same id within the `dedupeWindow` of the topic is not stored. */
   messageId?: string
 }
 
+/** Options of `publish`. */
 export type PublishOptions = MessageOptions & {
-  /** Your own open transaction: the message is published if and only if it commits. */
+  /** Your own open transaction. The message is published if and only if it commits. */
   tx?: unknown
 }
 

@@ -1,8 +1,9 @@
 import { SchemaError } from '../errors.ts'
 import { isThenable, reasonOf } from '../failure.ts'
 
-/** The part of the Standard Schema contract that is used here; Zod, Valibot and ArkType all implement it. */
+/** The part of the Standard Schema interface used here. Zod, Valibot and ArkType implement it. */
 export type Schema<Output = unknown> = {
+  /** The validator, as defined by Standard Schema. */
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string

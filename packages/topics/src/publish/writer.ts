@@ -2,8 +2,9 @@ import { ClosedError } from '../errors.ts'
 import type { MessageOptions, PublishOptions } from '../payload/outgoing.ts'
 import type { PublishedRef } from './published-ref.ts'
 
-/** Sends to one topic. Long-lived, or for the length of an `await using` block. */
+/** Sends messages to one topic. */
 export class Writer<T = unknown> implements AsyncDisposable {
+  /** Name of the topic. */
   readonly topic: string
   readonly #publish: (payload: T, options?: MessageOptions) => Promise<PublishedRef>
   readonly #sending = new Set<Promise<unknown>>()
@@ -14,6 +15,12 @@ export class Writer<T = unknown> implements AsyncDisposable {
     this.#publish = publish
   }
 
+  /**
+   * Publish a payload. Resolves when it is stored.
+   *
+   * @example
+   * await writer.send({ orderId: 7 }, { key: 'customer-3' })
+   */
   async send(payload: T, options?: MessageOptions): Promise<PublishedRef> {
     if (this.#closed) throw new ClosedError(`The writer of topic '${this.topic}'`)
     const sent = this.#publish(payload, options)
@@ -25,7 +32,12 @@ export class Writer<T = unknown> implements AsyncDisposable {
     }
   }
 
-  /** Waits for what is being sent. Again is fine. */
+  /**
+   * Wait for pending sends and close the writer. Repeating it is safe.
+   *
+   * @example
+   * await writer.close()
+   */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#sending)

@@ -47,11 +47,15 @@ export type RedrivenPage = {
   readonly last: number | null
 }
 
-export type Redriven = Undeliverable & { readonly redriven: number }
+/** Result of `redrive`. */
+export type Redriven = Undeliverable & {
+  /** Number of redriven dead letters. */
+  readonly redriven: number
+}
 
 export type Undeliverable = {
-  /** Matching dead letters whose message the log no longer has. */
+  /** Number of matching dead letters whose message is no longer in the log. */
   readonly gone: number
-  /** Matching dead letters whose group is not live. */
+  /** Number of matching dead letters whose group is not live. */
   readonly orphaned: number
 }

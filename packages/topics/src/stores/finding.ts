@@ -1,11 +1,12 @@
-/** One thing that was looked at. */
+/** Result of a check. */
 export type Finding = {
-  /** A few words: 'server version'. */
+  /** Name of the check, such as `server version`. */
   readonly check: string
+  /** Severity of the finding. */
   readonly state: 'ok' | 'warn' | 'bad'
-  /** What was found, a sentence or less. */
+  /** What was found. */
   readonly found: string
-  /** What to do about it; null where nothing is to be done. */
+  /** What to do about it, or null. */
   readonly advice: string | null
 }
 

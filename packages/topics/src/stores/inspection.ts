@@ -24,46 +24,69 @@ export type Inspection = {
   poolUse(): PoolUse
 }
 
+/** A topic with its groups. */
 export type TopicDescription = {
-  /** Exact on SQLite; on PostgreSQL the ids drawn so far, those of duplicates and rolled-back transactions included. */
+  /**
+   * Number of published messages. Exact on SQLite; on PostgreSQL the number of assigned ids, including duplicates and
+   * rolled-back transactions.
+   */
   readonly messagesPublished: number
-  /** The database's clock, to measure heartbeats and lags by. */
+  /** Current time of the database's clock. */
   readonly now: number
+  /** Groups of the topic. */
   readonly groups: readonly GroupDescription[]
 }
 
+/** Position and counts of a group, as stored in the database. */
 export type GroupDescription = {
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Status of the subscription. */
   readonly status: SubscriptionStatus
-  /** The id up to which this group has settled everything it was sent. It never goes back. */
+  /** Id up to which the group has settled everything. It never moves backward, except by a reset. */
   readonly watermark: bigint
-  /** Messages not yet claimed for the first time, those that a backfill has yet to bring included. */
+  /** Messages not yet claimed, including those of a running backfill. */
   readonly backlog: number
-  /** When the oldest message not yet claimed was created; null where there is none. */
+  /** Time of the oldest message not yet claimed, or null. */
   readonly oldestWaitingAt: number | null
+  /** Number of claimed, unsettled messages. */
   readonly inFlight: number
+  /** Number of messages that wait for redelivery. */
   readonly retries: number
+  /** Number of dead letters. */
   readonly deadLetters: number
+  /** Number of the activation: grows with each resurrection. */
   readonly epoch: number
+  /** Heartbeats of the group. */
   readonly heartbeat: HeartbeatSettings & { readonly lastAt: number; readonly misses: number }
+  /** Time of the subscription. */
   readonly createdAt: number
+  /** Time of the last progress. */
   readonly movedAt: number
-  /** As the consumers' heartbeats have told so far. */
+  /** Processed messages, as of the last heartbeats. */
   readonly processed: number
+  /** Failed attempts, as of the last heartbeats. */
   readonly failed: number
+  /** Messages rejected by filters, as of the last heartbeats. */
   readonly filtered: number
-  /** Messages a second over about a minute. */
+  /** Messages per second over about a minute. */
   readonly rate: number
-  /** Consumers of all processes that were heard of within the heartbeat timeout. */
+  /** Number of consumers in all processes with a heartbeat within the timeout. */
   readonly consumers: number
-  /** Milliseconds that handlers took, in the processes that run now. */
+  /** Handler durations in milliseconds, in all running processes. */
   readonly handler: Percentiles
+  /** Claims that had to wait for another claim of the same group. */
   readonly claimConflicts: ClaimConflicts
-  /** Taken from the group by a forced cap, a forced advance or a bounded resurrection, or cleaned up while it was dead. */
+  /**
+   * Number of messages that the group has lost: removed at their maximum age, skipped by a forced advance or a limited
+   * resurrection, or cleaned up while it was dead.
+   */
   readonly lost: number
+  /** Time of the last loss, or null. */
   readonly lostAt: number | null
-  /** How much of it an operator has taken note of. */
+  /** Number of lost messages that an operator has acknowledged. */
   readonly lostAcknowledged: number
+  /** The last backfill of the group, or null. */
   readonly backfill: BackfillRecord | null
 }
 
@@ -110,21 +133,44 @@ export type TopicStats = {
   readonly groups: readonly GroupDescription[]
 }
 
+/** Size of a namespace. */
 export type StoredSize = {
   /** SQLite: the file and its log. PostgreSQL: tables, indexes and large values of the schema. */
   readonly bytes: number
-  /** Of those, what new messages take before the file grows (SQLite); 0 where the server does not tell. */
+  /** Free bytes inside the file that are reused before it grows (SQLite); 0 if unknown. */
   readonly reusableBytes: number
 }
 
+/** An open transaction that holds back clean-up (PostgreSQL). */
 export type HorizonHolder = {
+  /** Process id of the session on the server. */
   readonly pid: number
+  /** Age of the transaction in milliseconds. */
   readonly ageMs: number
+  /** State of the session, such as `idle in transaction`. */
   readonly state: string
+  /** Application name of the session. */
   readonly application: string
+  /** Last query of the session, without values. */
   readonly query: string
 }
 
-export type UnsubscribedTopic = { readonly topic: string; readonly messages: number; readonly oldestAt: number }
+/** A pub-sub topic with messages and no subscription. */
+export type UnsubscribedTopic = {
+  /** Name of the topic. */
+  readonly topic: string
+  /** Number of messages. */
+  readonly messages: number
+  /** Time of the oldest message, in milliseconds since 1970. */
+  readonly oldestAt: number
+}
 
-export type PoolUse = { readonly size: number; readonly busy: number; readonly waiting: number }
+/** Use of the connection pool. */
+export type PoolUse = {
+  /** Number of connections. */
+  readonly size: number
+  /** Number of connections in use. */
+  readonly busy: number
+  /** Number of calls that wait for a connection. */
+  readonly waiting: number
+}

@@ -10,15 +10,22 @@ export type Jobs = {
 
 export type JobLock = { readonly token: string; readonly ttlMs: number; readonly everyMs?: number }
 
+/** State of a maintenance job in the database. */
 export type JobRecord = {
+  /** Name of the job. */
   readonly name: string
+  /** Whether it is running now. */
   readonly running: boolean
+  /** Start of the last run, or null. */
   readonly startedAt: number | null
+  /** End of the last run, or null. */
   readonly finishedAt: number | null
+  /** Number of runs. */
   readonly runs: number
+  /** Result of the last run: counts by name. */
   readonly result: unknown
-  /** When it last ended without an error, of its own or of one of the topics. */
+  /** End of the last run without an error, or null. */
   readonly succeededAt: number | null
-  /** How long its last run took. */
+  /** Duration of the last run in milliseconds. */
   readonly tookMs: number | null
 }

@@ -1,13 +1,15 @@
 import type { Finding } from './finding.ts'
 import type { RepairReport } from './repair-report.ts'
 
-/** Versions of a namespace's schema. */
+/** Schema versions of a namespace. */
 export type SchemaVersions = {
+  /** Location of the database, without secrets. */
   readonly location: string
-  /** 0: there was none. */
+  /** Version found in the database; 0: none. */
   readonly found: number
+  /** Version of this program. */
   readonly newest: number
-  /** The functions that this version calls were there. Always so on SQLite, which has none. */
+  /** Whether the database functions of this program are installed. Always true on SQLite, which has none. */
   readonly hasFunctions: boolean
 }
 

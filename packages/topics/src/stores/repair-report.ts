@@ -1,10 +1,11 @@
-/** What a repair found and did. */
+/** Result of a repair. */
 export type RepairReport = {
+  /** Location of the database, without secrets. */
   readonly location: string
-  /** What was wrong, each a sentence; empty: nothing. */
+  /** Problems found, one sentence each. */
   readonly problems: readonly string[]
-  /** What was changed, each a sentence; empty: nothing. */
+  /** Changes made, one sentence each. */
   readonly changes: readonly string[]
-  /** Nothing is wrong any more. */
+  /** Whether no problem remains. */
   readonly mended: boolean
 }

@@ -2,6 +2,7 @@ import type { TopicRecord } from './topic-record.ts'
 
 export type StartPosition = 'now' | 'beginning' | { readonly timestamp: number } | { readonly messageId: string }
 
+/** Status of a subscription. */
 export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 
 export type HeartbeatSettings = {
@@ -13,13 +14,15 @@ export type HeartbeatSettings = {
 
 export const DEFAULT_HEARTBEAT: HeartbeatSettings = { intervalMs: 60_000, timeoutMs: 300_000, deadAfterMisses: 3 }
 
+/** Result of `resurrectGroup`. */
 export type Resurrected = {
+  /** Number of the new activation. */
   readonly epoch: number
-  /** Messages that a bound, or `skip`, made it pass over. */
+  /** Number of messages skipped by a limit or `backfill: false`. */
   readonly skipped: number
-  /** Messages that were cleaned up while it was dead. */
+  /** Number of messages cleaned up while the group was dead. */
   readonly lost: number
-  /** What it missed is being brought. */
+  /** Whether a backfill delivers the missed messages. */
   readonly backfill: boolean
 }
 

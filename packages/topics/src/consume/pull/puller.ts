@@ -17,55 +17,73 @@ import { decodeReceipt, encodeReceipt, MOST_PULLED, receiptOf } from './receipt.
 import { ReceiptKey } from './receipt-key.ts'
 import { extend, type PullSettlement, settle } from './settlement.ts'
 
+/** Options of `pull`. */
 export type PullOptions = {
-  /** For people, in the history of a lease that ran out. */
+  /** Label of the consumer, shown to operators. */
   consumer?: string
-  /** Messages at most. */
+  /** Maximum number of messages. */
   max?: number
-  /** Bytes at most, but for a first message that is larger; what was claimed beyond them goes back uncounted. */
+  /**
+   * Maximum bytes of messages; a single larger message is still returned. Messages beyond it are released without
+   * counting an attempt.
+   */
   maxBytes?: number
-  /** How long to wait for a message where there is none. */
+  /** Maximum wait for a message. */
   wait?: Duration
-  /** How long these messages are held, in place of the topic's lease. */
+  /** Duration of the claim (default: the lease of the topic). */
   lease?: Duration
-  /** Where a new group begins. */
+  /** Start position of a new group. */
   from?: From
-  /** Ends the wait; what was claimed for nobody goes back uncounted. */
+  /** Aborts the wait; claimed messages are released without counting an attempt. */
   signal?: AbortSignal
   /**
-   * Called before each claim, so that a server claims only what it has memory for. The claim waits for it and brings no more than
-   * its bytes; it is released where nothing came. If it rejects, the pull does, and nothing is claimed.
+   * Called before each claim, so that a server claims only what it has memory for. The claim waits for the reservation
+   * and returns at most its bytes; an unused reservation is released. If it rejects, the pull rejects and nothing is
+   * claimed.
    */
   reserve?: (signal: AbortSignal) => Promise<PullReservation>
 }
 
+/** Memory reserved for a pull. */
 export type PullReservation = {
+  /** Reserved bytes. */
   readonly bytes: number
+  /**
+   * Release the reservation.
+   *
+   * @example
+   * reservation.release()
+   */
   release(): void
 }
 
-/** As it is stored: who pulls may be of another language and decodes for itself. */
+/** A pulled message. Its payload is not decoded, because the client may use another language. */
 export type PulledMessage = StoredMessage & {
-  /** Claims that count against maxAttempts, this one included. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number
-  /** Grows with every claim of this message by this group: the fencing token. */
+  /** Fencing token: grows with every claim of this message by this group. */
   readonly version: number
 }
 
+/** Result of `pull`. */
 export type Pulled = {
-  /** To settle and to extend with, from any process; null where nothing came. */
+  /** Receipt for `settle` and `extend`, in any process; null if there were no messages. */
   readonly receipt: string | null
-  /** How long the messages are held from now; 0: for ever. */
+  /** Remaining lease in milliseconds; 0 never expires. */
   readonly leaseMs: number
+  /** The claimed messages. */
   readonly messages: readonly PulledMessage[]
 }
 
-/** What a receipt stands for. */
+/** What a receipt refers to. */
 export type ReceiptFacts = {
+  /** Name of the topic. */
   readonly topic: string
-  /** '' in a queue. */
+  /** Name of the group; empty for a queue. */
   readonly group: string
+  /** Label of the consumer. */
   readonly consumer: string
+  /** Ids of the messages. */
   readonly ids: readonly number[]
 }
 

@@ -11,20 +11,23 @@ import type { Engine } from '../engine.ts'
 import { HeldLease } from '../held-lease.ts'
 import { decodeReceipt, type Receipt } from './receipt.ts'
 
+/** A rejected message of a settlement. */
 export type PullNack = {
-  /** The message's id. */
+  /** Id of the message. */
   readonly id: number
-  /** What went wrong: an Error, or a text. */
+  /** What went wrong: an `Error`, or a text. */
   readonly error?: unknown
-  /** Before it is tried again; without it the topic's backoff. */
+  /** Delay before the redelivery (default: the backoff of the topic). */
   readonly delay?: Duration
 }
 
+/** Acknowledged, rejected and released messages of a receipt. */
 export type PullSettlement = {
-  /** Ids of messages; 'all' of those the receipt stands for, but for the nacks. */
+  /** Ids of acknowledged messages; `'all'`: all messages of the receipt except those in `nacks`. */
   readonly acks?: 'all' | readonly number[]
+  /** Rejected messages. */
   readonly nacks?: readonly PullNack[]
-  /** Given back uncounted, as if they had never been claimed: for messages that nobody was given. */
+  /** Ids of messages to release without counting an attempt, as if they had not been claimed. */
   readonly releases?: 'all' | readonly number[]
 }
 
