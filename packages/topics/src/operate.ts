@@ -4,21 +4,38 @@ import type { SchemaVersions } from './stores/operator.ts'
 import { operatorOf } from './stores/operators.ts'
 import type { RepairReport } from './stores/repair-report.ts'
 
-export type NamespaceOptions = { namespace?: string }
+/** Options of `migrate`, `repair` and `schemaVersions`. */
+export type NamespaceOptions = {
+  /** Namespace (default `'default'`). */
+  namespace?: string
+}
 
-/** What schema a namespace has, without changing it. */
+/**
+ * Return the schema version of a namespace without changing it.
+ *
+ * @example
+ * const { found, newest } = await schemaVersions('sqlite:./data/app.db')
+ * if (found < newest) console.log('run migrate() first')
+ */
 export async function schemaVersions(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
   return await operatorOf(addressOf('schemaVersions', url, options)).versions()
 }
 
-/** Creates or upgrades a namespace's tables, as `open` does, and says what version was found. A newer one is refused. */
+/**
+ * Create or upgrade the tables of a namespace, as `open` does, and return the versions. A schema newer than this
+ * program is refused.
+ *
+ * @example
+ * const { found, newest } = await migrate('postgres://user@host/database', { namespace: 'run-7' })
+ * if (found < newest) console.log(`upgraded from ${found} to ${newest}`)
+ */
 export async function migrate(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
   return await operatorOf(addressOf('migrate', url, options)).migrate()
 }
 
 /**
- * The SQL that `migrate` would run now, for teams whose programs have no right to create tables: run it with psql (or the
- * sqlite3 shell), in the transaction that it begins itself. '' where the namespace is up to date. Changes nothing.
+ * Return the SQL that `migrate` would run now, for programs without the right to create tables. Run it with psql (or the
+ * sqlite3 shell); it begins its own transaction. Empty if the namespace is up to date. Nothing is changed.
  *
  * @example
  * const sql = await migrationSql('postgres://app@db/shop')
@@ -28,9 +45,13 @@ export async function migrationSql(url: string, options?: NamespaceOptions): Pro
 }
 
 /**
- * Mends a namespace that nobody has open. On PostgreSQL, one that a logical dump brought into another cluster: nothing is
- * lost by it, and nothing that was acknowledged comes again. On SQLite, the file's integrity is checked and its indexes are
- * rebuilt. Again changes nothing.
+ * Repair a namespace that no program has open. On PostgreSQL: after a logical dump was loaded into another cluster; no
+ * message is lost, and no acknowledged message is redelivered. On SQLite: check the integrity of the file and rebuild
+ * its indexes. Repeating it is safe.
+ *
+ * @example
+ * const { problems, changes } = await repair('postgres://user@new-host/database')
+ * console.log(problems, changes)
  */
 export async function repair(url: string, options?: NamespaceOptions): Promise<RepairReport> {
   return await operatorOf(addressOf('repair', url, options)).repair()

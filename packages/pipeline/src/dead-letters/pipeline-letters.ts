@@ -21,7 +21,7 @@ export type LetterFilter = {
 export type LetterSelection = LetterFilter & { readonly all?: true }
 
 export type LetterPageOptions = { readonly after?: string; readonly limit?: number }
-export type PlacedPipelineLetter = PipelineLetter & { readonly place: string }
+type PlacedPipelineLetter = PipelineLetter & { readonly place: string }
 export type PipelineLetterPage = { readonly letters: readonly PlacedPipelineLetter[]; readonly next: string | null }
 
 export type LetterOutcome = { readonly id: string; readonly error: string }

@@ -26,7 +26,7 @@ const HELD_BYTES = 32 * 1024 ** 2
 
 export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
 /** `place` of the last letter seen is where the next page begins. */
-export type PlacedLetter = KeptLetter & { readonly place: number }
+type PlacedLetter = KeptLetter & { readonly place: number }
 export type LetterPage = { readonly letters: readonly PlacedLetter[]; readonly next: number | null }
 
 /** A letter that nobody else gets until it is removed or put back. */

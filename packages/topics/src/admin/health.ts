@@ -11,39 +11,44 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
+/** Thresholds of `health`. */
 export type HealthOptions = {
-  /** Of its timeout: silent for longer than this share, a group is near it. */
+  /** Share of the heartbeat timeout from which a silent group is reported (default 0.8). */
   nearTimeout?: number
-  /** A message that a group has not processed for so long is stuck. */
+  /** Age from which a waiting message is reported as stuck (default 1 h). */
   stuckAfter?: Duration
-  /** With more messages that could be gone, clean-up falls behind. */
+  /** Number of removable messages above which the clean-up is behind (default 1 000 000). */
   removable?: number
-  /** How often the messages job should run: three times that without a run (since the first topic), and clean-up falls behind. */
+  /** Expected interval of the job `messages`. After three intervals without a run the clean-up is behind. */
   cleanUpEvery?: Duration
-  /** Transactions younger than this are nobody's concern. */
+  /** Age from which an open transaction is reported (default 5 min). */
   openTransaction?: Duration
 }
 
-/** What needs somebody's attention. Cheap: it reads positions, jobs and a few rows of each log. */
+/** Everything that needs attention. Cheap: it reads positions, jobs and a few rows of each log. */
 export type Health = {
-  /** Nothing below needs anybody. */
+  /** Whether nothing below needs attention. */
   readonly healthy: boolean
+  /** Time of the check. */
   readonly checkedAt: Date
-  /** Groups about to be counted as missing. */
+  /** Groups about to be marked as missing. */
   readonly nearTimeout: readonly GroupHealth[]
+  /** Dead groups. */
   readonly dead: readonly GroupHealth[]
-  /** Groups that have lost messages, until that is acknowledged (`acknowledgeLoss`). */
+  /** Groups with lost messages that are not acknowledged (`acknowledgeLoss`). */
   readonly lost: readonly GroupHealth[]
+  /** Groups with messages that have waited for too long. */
   readonly stuck: readonly { readonly topic: string; readonly since: Date; readonly ageMs: number }[]
-  /** What must never be: report it. */
+  /** Violated invariants. Report them as a bug. */
   readonly inconsistencies: readonly { readonly topic: string; readonly what: string }[]
+  /** State of the clean-up. */
   readonly cleanUp: {
     readonly behind: boolean
     readonly lastRunAt: Date | null
     readonly overdue: boolean
     readonly removable: readonly { readonly topic: string; readonly messages: number }[]
   }
-  /** SQLite: this process's clock and the file's; null where the database server's clock is used. */
+  /** SQLite only: clock of this process compared with the file's; null on PostgreSQL, which has its own clock. */
   readonly clock: {
     /** Near enough. Otherwise one of the two is wrong, and this process removes nothing for its age. */
     readonly ok: boolean
@@ -55,25 +60,27 @@ export type Health = {
    * fails. Partitions are made by publishers and by maintenance whose user owns the tables, and by 'tidemark migrate'.
    */
   readonly partitions: readonly { readonly topic: string; readonly room: number }[]
-  /** PostgreSQL: transactions left open, which hold watermarks and clean-up back. */
+  /** PostgreSQL only: open transactions that hold back watermarks and clean-up. */
   readonly horizonHolders: readonly HorizonHolder[]
-  /** Groups with messages waiting that have not moved for their topic's zombieTtl. */
+  /** Groups with waiting messages that have made no progress for the `zombieTtl` of their topic. */
   readonly zombies: readonly {
     readonly topic: string
     readonly group: string
     readonly movedAt: Date
     readonly waiting: number
   }[]
+  /** Topics without subscription. */
   readonly unsubscribed: readonly UnsubscribedTopic[]
+  /** Maintenance jobs. */
   readonly jobs: readonly JobRecord[]
-  /** Where it does not answer, the lists above are empty: nothing is known of them. */
+  /** Whether the database answers. If not, the other lists are empty because their content is unknown. */
   readonly database: {
     readonly reachable: boolean
     /** Since when it does not answer. */
     readonly unreachableSince: Date | null
     readonly error: FailureRecord | null
   }
-  /** Groups of this process that can claim nothing now, and since when. */
+  /** Groups of this process that are unable to claim, and since when. */
   readonly failing: readonly GroupVitals[]
 }
 

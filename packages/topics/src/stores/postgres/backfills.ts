@@ -37,7 +37,7 @@ const TAKEN_OVER = 'TMLST'
 const COLUMNS = 'to_jsonb(b) as backfill, s.uid, s.group_name'
 
 /** The live cursor moves to the present; what it had not come to comes with the backfill. */
-export async function startBackfill(
+async function startBackfill(
   database: Database,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
@@ -68,7 +68,7 @@ export async function startBackfill(
   }
 }
 
-export async function takeBackfill(
+async function takeBackfill(
   database: Database,
   token: string,
   ttlMs: number,
@@ -98,7 +98,7 @@ export async function takeBackfill(
   return row ? toBackfill(row) : null
 }
 
-export async function backfillBatch(
+async function backfillBatch(
   database: Database,
   subscriptionId: number,
   { token, limit, ttlMs }: BackfillBatch,
@@ -116,7 +116,7 @@ export async function backfillBatch(
   }
 }
 
-export async function setBackfillStatus(
+async function setBackfillStatus(
   database: Database,
   topic: TopicRecord,
   subscription: SubscriptionRef,
@@ -143,7 +143,7 @@ export async function setBackfillStatus(
   throw BackfillError.cannotBecome(topic.name, subscription.group, current?.status, status)
 }
 
-export async function findBackfill(database: Database, subscriptionId: number): Promise<BackfillRecord | undefined> {
+async function findBackfill(database: Database, subscriptionId: number): Promise<BackfillRecord | undefined> {
   const text = database.sql(`
     select ${COLUMNS}
     from tidemark.backfill as b

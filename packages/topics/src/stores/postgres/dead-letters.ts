@@ -49,7 +49,7 @@ const LIST = `
   order by id`
 const FIND = `select ${COLUMNS} from tidemark.dead_letter where topic_id = $1 and id = $2`
 
-export async function listDeadLetters(
+async function listDeadLetters(
   database: Database,
   topic: TopicRecord,
   { group, after = 0, limit, maxBytes, maxPayloadBytes }: DeadLetterQuery,
@@ -59,7 +59,7 @@ export async function listDeadLetters(
   return rows.map(toDeadLetter)
 }
 
-export async function findDeadLetter(
+async function findDeadLetter(
   database: Database,
   topic: TopicRecord,
   id: number,

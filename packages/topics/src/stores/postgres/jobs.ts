@@ -48,21 +48,21 @@ const LIST = `
   from tidemark.job
   order by name`
 
-export async function lockJob(database: Database, name: string, { token, ttlMs, everyMs }: JobLock): Promise<boolean> {
+async function lockJob(database: Database, name: string, { token, ttlMs, everyMs }: JobLock): Promise<boolean> {
   const rows = await database.queryAgain(database.sql(LOCK), [name, token, ttlMs, everyMs ?? null])
   return rows.length > 0
 }
 
-export async function renewJob(database: Database, name: string, { token, ttlMs }: JobLock): Promise<boolean> {
+async function renewJob(database: Database, name: string, { token, ttlMs }: JobLock): Promise<boolean> {
   const rows = await database.queryAgain(database.sql(RENEW), [name, token, ttlMs])
   return rows.length > 0
 }
 
-export async function unlockJob(database: Database, name: string, token: string, result: unknown): Promise<void> {
+async function unlockJob(database: Database, name: string, token: string, result: unknown): Promise<void> {
   await database.queryAgain(database.sql(UNLOCK), [name, token, JSON.stringify(result ?? null)])
 }
 
-export async function listJobs(database: Database): Promise<JobRecord[]> {
+async function listJobs(database: Database): Promise<JobRecord[]> {
   const rows = await database.query(database.sql(LIST))
   return rows.map(toJob)
 }

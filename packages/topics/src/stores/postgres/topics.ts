@@ -43,7 +43,7 @@ export async function listTopics(database: Database): Promise<TopicRecord[]> {
   return rows.map(row => toRecord(row as TopicRow))
 }
 
-export async function configureTopic(
+async function configureTopic(
   database: Database,
   name: string,
   given: Partial<TopicConfig>,

@@ -23,7 +23,7 @@ export function postgresTracking(database: Database): ReferenceTracking {
 const RELEASED_PER_STEP = 5_000
 
 /** Switches while groups run: publishes and claims that are under way finish as they began. */
-export async function setTracking(database: Database, topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
+async function setTracking(database: Database, topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
   const current = await requiredTopic(database, topic)
   if (current.config.tracking === tracking) return current
   if (tracking === 'reference') await trackByReference(database, topic)
@@ -31,7 +31,7 @@ export async function setTracking(database: Database, topic: TopicRecord, tracki
   return await requiredTopic(database, topic)
 }
 
-export async function fillTracking(database: Database, topic: TopicRecord, limit: number): Promise<boolean> {
+async function fillTracking(database: Database, topic: TopicRecord, limit: number): Promise<boolean> {
   const text = database.sql('select tidemark_fn.fill_tracking($1, $2) as more')
   const [row] = await database.work(text, [topic.id, limit])
   return row?.more === 't'

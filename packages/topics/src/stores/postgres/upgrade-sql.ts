@@ -7,7 +7,7 @@ import { sqlFile } from './sql-file.ts'
 /** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
 export type Migration = { readonly sql: string; readonly checksum: string }
 
-export const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
+const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
 
 export const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
 

@@ -28,7 +28,7 @@ export function sqliteBackfills(connection: Connection): Backfills {
   }
 }
 
-export function startBackfill(
+function startBackfill(
   tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
@@ -64,7 +64,7 @@ export function startBackfill(
   return requiredBackfill(tx, topic, subscription)
 }
 
-export function takeBackfill(
+function takeBackfill(
   tx: Transaction,
   token: string,
   ttlMs: number,
@@ -92,7 +92,7 @@ export function takeBackfill(
   return findBackfill(tx, free.id) ?? null
 }
 
-export function setBackfillStatus(
+function setBackfillStatus(
   tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRef,

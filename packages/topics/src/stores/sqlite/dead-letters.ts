@@ -31,7 +31,7 @@ const COLUMNS = `id, group_name, log_id, attempts, error, history, dead_at, ${BO
 
 const letterBytes = (row: Row): number => messageBytes(row) + row.history.length
 
-export function listDeadLetters(tx: Transaction, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
+function listDeadLetters(tx: Transaction, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
   const { group, after = 0, limit, maxPayloadBytes = UNBOUNDED } = query
   // An index of its own for each: with one statement for both, all letters of the topic were sorted.
   const ofGroup = group === undefined ? '' : 'and group_name = ?'
@@ -41,7 +41,7 @@ export function listDeadLetters(tx: Transaction, topic: TopicRecord, query: Dead
   return rowsWithin<Row>(statement, values, query, letterBytes).rows.map(toDeadLetter)
 }
 
-export function findDeadLetter(
+function findDeadLetter(
   tx: Transaction,
   topic: TopicRecord,
   id: number,

@@ -20,7 +20,7 @@ export function sqliteHeartbeats(connection: Connection): Heartbeats {
 }
 
 /** To be called inside a write transaction. */
-export function heartbeat(tx: Transaction, beats: readonly Heartbeat[]): HeartbeatResult[] {
+function heartbeat(tx: Transaction, beats: readonly Heartbeat[]): HeartbeatResult[] {
   const now = tx.now()
   return beats.map(beat => {
     const { subscriptionId, subscriptionUid } = beat

@@ -25,7 +25,7 @@ type JobRow = {
   took_ms: number | null
 }
 
-export function lockJob(tx: Transaction, name: string, { token, ttlMs, everyMs }: JobLock): boolean {
+function lockJob(tx: Transaction, name: string, { token, ttlMs, everyMs }: JobLock): boolean {
   const now = tx.now()
   const { changes } = tx
     .prepare(`
@@ -37,14 +37,14 @@ export function lockJob(tx: Transaction, name: string, { token, ttlMs, everyMs }
   return changes === 1
 }
 
-export function renewJob(tx: Transaction, name: string, { token, ttlMs }: JobLock): boolean {
+function renewJob(tx: Transaction, name: string, { token, ttlMs }: JobLock): boolean {
   const { changes } = tx
     .prepare('update tidemark_job set locked_until = ? where name = ? and token = ?')
     .run(tx.now() + ttlMs, name, token)
   return changes === 1
 }
 
-export function unlockJob(tx: Transaction, name: string, token: string, result: unknown): void {
+function unlockJob(tx: Transaction, name: string, token: string, result: unknown): void {
   tx.prepare(`
       update tidemark_job
       set token = null, locked_until = null, finished_at = ?1, runs = runs + 1, result = ?2, took_ms = ?1 - started_at,

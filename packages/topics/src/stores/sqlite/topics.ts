@@ -22,7 +22,7 @@ export function sqliteTopics(connection: Connection, caches: RowCaches): Topics 
 }
 
 /** What refers to the topic goes with it; its groups, wherever they run, find that they are gone. */
-export function deleteTopic(tx: Transaction, topic: TopicRecord): void {
+function deleteTopic(tx: Transaction, topic: TopicRecord): void {
   tx.prepare(`
       delete from tidemark_lease
       where subscription_id in (select id from tidemark_subscription where topic_id = ?)`).run(topic.id)
