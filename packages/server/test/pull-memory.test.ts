@@ -1,5 +1,6 @@
 /** What pulls may hold in memory together, and what becomes of messages whose client did not get them. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -69,6 +70,18 @@ describe('pulls at the same time', () => {
 })
 
 describe('a client that goes before it has its messages', () => {
+  it('while they are sent leaves none of them claimed either', async () => {
+    await using server = await serveWork(16)
+    const socket = pullWithoutReading(server)
+    const begun = once(socket, 'data')
+    socket.resume()
+    await begun
+    socket.destroy()
+    const { body } = await server.post(PULL, { max: 100, waitMs: 20_000 })
+    assert.equal(body.messages.length, 16)
+    assert.ok(body.messages.every(({ attempt }: { attempt: number }) => attempt === 1))
+  })
+
   it('leaves none of them claimed, and costs them no attempt', async () => {
     await using server = await serveWork(16)
     const socket = pullWithoutReading(server)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { accepts } from '../src/accepts.ts'
+import { encodeColumns } from '../src/answers/cell-columns.ts'
 import { isNestedDeeper } from '../src/bodies.ts'
 import { ConcurrencyLimit } from '../src/concurrency-limit.ts'
 import { NotAcceptableError, TooManyError } from '../src/errors.ts'
@@ -155,5 +156,22 @@ describe('a problem', () => {
     )
     assert.equal(toProblem(new Error('secret')).detail.includes('secret'), false)
     assert.equal(toProblem(null).code, 'TIDEMARK_INTERNAL')
+  })
+})
+
+describe('a million cells as JSON', () => {
+  it('are encoded in turns, so that others are answered meanwhile', async () => {
+    const flatIndex = Int32Array.from({ length: 1_000_000 }, (_, place) => place)
+    const cells = { flatIndex, moleculeType: flatIndex, moleculeValue: flatIndex, ownerId: flatIndex }
+    let turns = 0
+    let isDone = false
+    const count = (): void => {
+      turns++
+      if (!isDone) setImmediate(count)
+    }
+    setImmediate(count)
+    await encodeColumns(cells, { after: -1, maxCells: 1_000_000, maxBytes: 2 ** 30 })
+    isDone = true
+    assert.ok(turns > 2, `${turns} turns for others`)
   })
 })
