@@ -3,14 +3,14 @@ import { basename } from 'node:path'
 /** Why a module could not be loaded, with the file and line of its author that the error points at. */
 export function loadProblem(cause: unknown): string {
   const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-  return `it could not be loaded: ${problem}${placeOf(cause)}`
+  return `it could not be loaded: ${problem}${lineOf(cause)}`
 }
 
 /**
  * The stack of what can't be parsed begins with '<file>:<line>', be it the file itself or one that it imports. What throws while it
  * is loaded has a frame for each call; the first that is no package's and none of Node's is where the author has to look.
  */
-function placeOf(cause: unknown): string {
+function lineOf(cause: unknown): string {
   const stack = cause instanceof Error ? (cause.stack ?? '') : ''
   const [, parsed, parsedLine] = /^(?:file:\/\/)?(\/.*):(\d+)\n/.exec(stack) ?? []
   if (parsed !== undefined) return ` (${basename(parsed)}, line ${parsedLine})`

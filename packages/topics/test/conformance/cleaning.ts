@@ -1,5 +1,6 @@
 /** Running the clean-up when a test wants it, and letting time pass for what is stored. */
-import type { Events } from 'tidemark'
+import { it } from 'node:test'
+import type { Events, Tidemark, TopicOptions } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
 import { Instrumentation } from '../../src/instrumentation.ts'
 import type { JobContext } from '../../src/maintenance/job.ts'
@@ -8,10 +9,17 @@ import { openPostgres } from '../../src/stores/postgres/store.ts'
 import { openSqlite } from '../../src/stores/sqlite/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import type { TopicRecord } from '../../src/stores/topic-record.ts'
-import { SILENT, type TestDatabase } from './stores.ts'
+import { SILENT, type TestDatabase, type TestStore } from './stores.ts'
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
+
+export const KEPT_A_DAY: TopicOptions = {
+  semantics: 'pub-sub',
+  retention: '24h',
+  maxRetention: '30d',
+  partitionRows: 20,
+}
 
 /** A store of the same database, beside those that the test has opened. */
 export const openStore = (url: string): Promise<Store> =>
@@ -116,4 +124,24 @@ async function isUnfinished(database: TestDatabase): Promise<boolean> {
       'select count(*) as waiting from tidemark.partition where sealed_at is null or dropping_since is not null',
   })
   return Number(row?.waiting) > 0
+}
+
+/** A test with a database, the clean-up and a `Tidemark`. */
+export function scenario(
+  store: TestStore,
+  name: string,
+  body: (database: TestDatabase, cleaner: Cleaner, tm: Tidemark) => Promise<void>,
+): void {
+  it(name, async () => {
+    await using database = await store.fresh()
+    await using cleaner = await cleanerOf(database)
+    await body(database, cleaner, await database.open())
+  })
+}
+
+export async function setStatus(database: TestDatabase, group: string, status: string): Promise<void> {
+  await database.execute({
+    sqlite: `update tidemark_subscription set status = '${status}' where group_name = '${group}'`,
+    postgres: `update tidemark.subscription set status = '${status}' where group_name = '${group}'`,
+  })
 }

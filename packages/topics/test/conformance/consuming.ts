@@ -76,3 +76,20 @@ export class Gate {
 }
 
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+
+/** A `pub-sub` topic 'events'. */
+export async function pubSub(tm: Tidemark, more = {}): Promise<Tidemark> {
+  await tm.configureTopic('events', { semantics: 'pub-sub', ...more })
+  return tm
+}
+
+/** Nothing is left to be processed. */
+export const isDone = ({
+  backlog,
+  inFlight,
+  retries,
+}: {
+  backlog: number
+  inFlight: number
+  retries: number
+}): boolean => backlog + inFlight + retries === 0

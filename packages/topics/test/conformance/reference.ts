@@ -1,5 +1,6 @@
 /** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
 import { randomUUID } from 'node:crypto'
+import { until } from '../../../../testing/until.ts'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import type { BackfillPlan, BackfillRecord } from '../../src/stores/backfills.ts'
 import type { ClaimRequest, Lease } from '../../src/stores/leases.ts'
@@ -182,4 +183,20 @@ export async function resurrect(work: Work, group: string, limit?: number): Prom
   const beat = { subscriptionId, subscriptionUid, processed: 0, failed: 0, filtered: 0 }
   const [result] = await work.store.heartbeats.send([beat])
   if (!result?.resurrected) throw new Error(`Group '${group}' did not come back`)
+}
+
+/** Subscribes 'email', 'analytics' and 'inventory'. */
+export async function three(work: Work): Promise<Work> {
+  for (const name of ['email', 'analytics', 'inventory']) await work.subscribe(name)
+  return work
+}
+
+/** How many messages wait for some group. */
+export async function unfinished(work: Work): Promise<number> {
+  return (await work.store.tracking.completion(work.topic, { after: 0, limit: 10_000, unfinished: true })).length
+}
+
+/** Transactions of other tests on the server may have to end first. */
+export async function cleared(work: Work): Promise<void> {
+  await until(() => work.clearAll(), { what: 'the bits to be cleared' })
 }

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Tidemark } from 'tidemark'
+import { until } from '../../../../testing/until.ts'
+import { collect, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import { SHARED_STORES, type TestDatabase } from './stores.ts'
+
+async function kill(database: TestDatabase, group: string): Promise<void> {
+  await database.execute({
+    sqlite: `update tidemark_subscription set status = 'DEAD' where group_name = '${group}'`,
+    postgres: `update tidemark.subscription set status = 'DEAD' where group_name = '${group}'`,
+  })
+}
+
+async function age(database: TestDatabase, ms: number): Promise<void> {
+  await database.execute({
+    sqlite: `update tidemark_log_1 set created_at = created_at - ${ms}`,
+    postgres: `update tidemark.log_1 set created_at = created_at - ${ms} * interval '1 millisecond'`,
+  })
+}
+
+for (const store of SHARED_STORES) {
+  describe(`the health on ${store.name}`, () => {
+    it('names groups near their timeout', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      for (const group of ['near', 'fine']) await tm.reader('events', { group }).ready()
+      await database.execute({
+        sqlite: `update tidemark_subscription set last_heartbeat_at = last_heartbeat_at - 241000 where group_name = 'near'`,
+        postgres: `update tidemark.subscription set last_heartbeat_at = last_heartbeat_at - interval '241 s' where group_name = 'near'`,
+      })
+      const { nearTimeout } = await tm.admin.health()
+      assert.deepEqual(
+        nearTimeout.map(({ topic, group, heartbeatTimeoutMs }) => [topic, group, heartbeatTimeoutMs]),
+        [['events', 'near', 300_000]],
+      )
+    })
+
+    it('names topics with stuck messages, until they are delivered', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      const group = tm.consumerGroup('events', 'g')
+      const deliveries = collect(group)
+      await group.start()
+      await group.pause()
+      await tm.publish('events', 1)
+      await age(database, 2 * 3_600_000)
+      assert.deepEqual(
+        (await tm.admin.health()).stuck.map(({ topic }) => topic),
+        ['events'],
+      )
+      await group.resume()
+      await happened(deliveries, 1, 'the message')
+      assert.deepEqual(payloadsOf(deliveries), [1])
+      await until(async () => (await tm.admin.health()).stuck.length === 0, { what: 'nothing to be stuck' })
+    })
+
+    it('finds no inconsistency, whatever groups come and go', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      for (const group of ['a', 'b', 'c']) {
+        const reader = tm.reader('events', { group, from: 'beginning' })
+        await reader.ready()
+        await tm.publishBatch('events', range(1, 5))
+        await (await receive(reader)).nack(new Error('no'))
+        await (await receive(reader)).ack()
+      }
+      await tm.admin.cancelGroup('events', 'a')
+      await tm.admin.resetGroup('events', 'b', 'now')
+      await database.expireLeases()
+      await tm.admin.removeGroup('events', 'a', { timeout: 0 })
+      assert.deepEqual((await tm.admin.health()).inconsistencies, [])
+    })
+
+    it('needs no queries of one’s own: it has idle groups, mismatches and ended groups', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('events', { semantics: 'pub-sub', zombieTtl: '1h' })
+      for (const group of ['zombie', 'ended']) await tm.reader('events', { group }).ready()
+      await tm.publish('events', 1)
+      await kill(database, 'ended')
+      await database.execute({
+        sqlite: 'update tidemark_subscription set moved_at = moved_at - 7200000, status_at = status_at - 7200000',
+        postgres: `update tidemark.subscription set moved_at = moved_at - interval '2 h', status_at = status_at - interval '2 h'`,
+      })
+      await age(database, 2 * 3_600_000)
+      const health = await tm.admin.health()
+      assert.deepEqual(
+        [health.zombies.map(({ group }) => group), health.dead.map(({ group }) => group), health.inconsistencies],
+        [['zombie'], ['ended'], []],
+      )
+      assert.ok(Array.isArray(health.jobs))
+    })
+  })
+}
