@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import { collect, happened, payloadsOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
 async function kill(database: TestDatabase, group: string): Promise<void> {
