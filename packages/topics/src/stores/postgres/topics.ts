@@ -43,11 +43,7 @@ export async function listTopics(database: Database): Promise<TopicRecord[]> {
   return rows.map(row => toRecord(row as TopicRow))
 }
 
-async function configureTopic(
-  database: Database,
-  name: string,
-  given: Partial<TopicConfig>,
-): Promise<TopicRecord> {
+async function configureTopic(database: Database, name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
   return await database.transaction(async client => {
     // Two processes that configure one topic do so one after the other.
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'topic', name)])

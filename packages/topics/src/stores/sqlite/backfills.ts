@@ -64,12 +64,7 @@ function startBackfill(
   return requiredBackfill(tx, topic, subscription)
 }
 
-function takeBackfill(
-  tx: Transaction,
-  token: string,
-  ttlMs: number,
-  subscriptionId?: number,
-): BackfillRecord | null {
+function takeBackfill(tx: Transaction, token: string, ttlMs: number, subscriptionId?: number): BackfillRecord | null {
   const now = tx.now()
   const free = rowOf<{ id: number }>(
     tx.prepare(`
