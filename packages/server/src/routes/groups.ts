@@ -219,7 +219,7 @@ export const groupRoutes = (context: Context): Route[] => [
     problems: [409, 410],
     async handle({ params: { topic, group }, body: { from, ...backfill } }) {
       const options = { ...planOf(backfill), ...given({ from: mapped(from, fromOf) }) }
-      return await context.topics.admin.startBackfill(topic, group, options)
+      return withPlainErrors(await context.topics.admin.startBackfill(topic, group, options))
     },
   }),
 
@@ -269,7 +269,7 @@ function changeBackfill(
     answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
     problems: [409],
     async handle({ params: { topic, group } }) {
-      return await context.topics.admin[name](topic, group)
+      return withPlainErrors(await context.topics.admin[name](topic, group))
     },
   })
 }
