@@ -252,7 +252,7 @@ language plpgsql volatile as $$
 begin
   if l.kind = 'page' then
     return query execute format(
-      'select p.id, p.xid, 1, 1 from (select id, xid, row_number() over () - 1 as slot from (%s) as q) as p '
+      'select p.id, p.xid, 1, 1 from (select id, xid, (row_number() over ())::int - 1 as slot from (%s) as q) as p '
       'where p.slot = any($1) order by p.slot', tidemark_fn.lease_query('xid, id', s, l)) using tidemark_fn.open_slots(l);
   else
     return query select r.id, r.xid, r.attempts, r.version from tidemark.retry as r where r.token = l.token order by r.slot;

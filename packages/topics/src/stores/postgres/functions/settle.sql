@@ -179,16 +179,20 @@ begin
   select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if s.id is null or l.expired_at is not null then
     result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
-      select x from unnest(unsettled) as x
-      where x = any(acks) or x = any(releases) or exists (
-        select from jsonb_array_elements(p -> 'nacks') as n where (n ->> 'slot')::int = x
-      ) order by x
+      select unnest(unsettled)
+      intersect (
+        select unnest(acks)
+        union all select unnest(releases)
+        union all select (n ->> 'slot')::int from jsonb_array_elements(p -> 'nacks') as n
+      )
+      order by 1
     )));
     return;
   end if;
 
   -- A slot that is named twice is settled as the first says: an ack before a nack before a release.
-  acks := array(select x from unnest(unsettled) as x where x = any(acks));
+  -- Sets, because `= any(array)` compares each slot of a page with each other one.
+  acks := array(select unnest(unsettled) intersect select unnest(acks));
   select coalesce(array_agg(n.slot), '{}'), coalesce(array_agg(clock_timestamp() + n.delay * interval '1 millisecond'), '{}'),
     coalesce(array_agg(n.error), '{}')
   into nack_slots, dues, errors
@@ -196,8 +200,13 @@ begin
     select distinct on (1) (e ->> 'slot')::int as slot, (e ->> 'delayMs')::float8 as delay, e -> 'error' as error
     from jsonb_array_elements(p -> 'nacks') as e
   ) as n
-  where n.slot = any(unsettled) and not n.slot = any(acks);
-  releases := array(select x from unnest(unsettled) as x where x = any(releases) and not x = any(acks) and not x = any(nack_slots));
+  where case when n.slot between 0 and l.size - 1 then l.settled is null or get_bit(l.settled, n.slot) = 0 end
+    and n.slot not in (select unnest(acks));
+  releases := array(
+    select unnest(unsettled) intersect select unnest(releases) except select unnest(acks) except select unnest(nack_slots)
+    -- given back in their order, they come back in it
+    order by 1
+  );
 
   if s.bit is not null then
     completed := tidemark_fn.slot_ids(s, l, acks);
@@ -224,7 +233,9 @@ begin
   if s.bit is not null then
     topic := s.topic_id;
     group_bit := s.bit;
-    completed := completed || array(select nack_ids[array_position(nack_slots, d)] from unnest(dead) as d);
+    completed := completed || array(
+      select n.id from unnest(nack_slots, nack_ids) as n (slot, id) join unnest(dead) as d (slot) on d.slot = n.slot
+    );
   end if;
 end
 $$;
