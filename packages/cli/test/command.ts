@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../../testing/until.ts'
 import { unwatchProcess, watchProcess } from '../../../testing/watchdog.ts'
+// Inside: in this process, since a process of its own costs half a second.
 import { run } from '../src/cli.ts'
 import { Output } from '../src/output/output.ts'
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { PAGE, referencePage } from '../cli-reference.ts'
+// Inside: the table of commands, to ask all of them.
 import { COMMANDS } from '../src/commands.ts'
 
 describe('docs/cli.md', () => {

@@ -7,6 +7,7 @@ import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
 import { EXIT } from '../src/exit-codes.ts'
+// Inside: errors that no request of a test can cause.
 import { serverLog } from '../src/start/server-log.ts'
 import {
   environmentOf,

@@ -4,12 +4,18 @@ import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../../testing/folders.ts'
+// Inside: in this process, since a process of its own costs half a second.
 import { run } from '../src/cli.ts'
+// Inside: the table of commands, to ask all of them.
 import { COMMANDS, GROUPS } from '../src/commands.ts'
+// Inside: the small parts, on words that no command has.
 import { nearest } from '../src/did-you-mean.ts'
 import { EXIT, EXIT_MEANINGS } from '../src/exit-codes.ts'
+// Inside: the table of commands, to ask all of them.
 import { commandHelp } from '../src/help.ts'
+// Inside: in this process, since a process of its own costs half a second.
 import { Output } from '../src/output/output.ts'
+// Inside: the small parts, on words that no command has.
 import { redact } from '../src/redact.ts'
 import { tidemark, tidemarkProcess } from './command.ts'
 

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { open } from 'tidemark'
+// Inside: in this process, since a process of its own costs half a second.
 import { Output } from '../src/output/output.ts'
+// Inside: the small parts, on text that no database would store.
 import { facts, table } from '../src/output/table.ts'
 import { visible } from '../src/output/visible.ts'
 import { tidemark } from './command.ts'

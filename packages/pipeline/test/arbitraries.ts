@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import type { Cells, Organism, Tick } from '../src/contracts/tick.ts'
-import { makeRunId } from '../src/run-id.ts'
+import { type Cells, makeRunId, type Organism, type Tick } from '../src/index.ts'
 
 export const RUN_ID = makeRunId(Date.UTC(2025, 9, 14, 14, 30, 25, 500), '550e8400-e29b-41d4-a716-446655440000')
 

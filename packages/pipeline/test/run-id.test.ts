@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { InvalidRunIdError } from '../src/errors.ts'
-import { isRunId, makeRunId, parseRunId, requireRunId } from '../src/run-id.ts'
+import { InvalidRunIdError, isRunId, makeRunId, parseRunId, requireRunId } from '../src/index.ts'
 
 const UUID = '550e8400-e29b-41d4-a716-446655440000'
 

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { type AuditEntry, makeToken } from '@tidemark/server'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
+// Inside: a limit of a few hundred bytes, which the options don’t allow.
 import { AuditFile, readAuditFile } from '../src/audit/audit-file.ts'
 import { exchange, SILENT, serve, type TestServer } from './servers.ts'
 

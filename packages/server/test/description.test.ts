@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+// Inside: a description with what ours must never contain.
 import { descriptionPage } from '../src/description/page.ts'
+// Inside: the description as it is made now, to compare the kept one with it.
 import { openApiDocument } from '../src/openapi-document.ts'
 import { serve } from './servers.ts'
 

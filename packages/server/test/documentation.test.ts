@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { spawnScript } from '../../../testing/processes.ts'
+// Inside: the table of limits that the page has to show.
 import { LIMITS } from '../src/limits.ts'
 
 const ROOT = new URL('../../../', import.meta.url)

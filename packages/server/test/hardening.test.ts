@@ -11,8 +11,11 @@ import { makeToken, startServer } from '@tidemark/server'
 import { ConfigError } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
+// Inside: addresses that no connection of this machine has.
 import { networkOf } from '../src/security/addresses.ts'
+// Inside: its clock can only be given here.
 import { RequestRate } from '../src/security/limiters.ts'
+// Inside: files that change while the server is starting, a moment that nobody can hit from outside.
 import { markOf, readTls, watchTls } from '../src/security/tls.ts'
 import { exchange, SILENT, serve, type TestServer } from './servers.ts'
 

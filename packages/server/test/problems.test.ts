@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import * as pipeline from '@tidemark/pipeline'
 import * as tidemark from 'tidemark'
+// Inside: errors that no real database gives on demand.
 import { NotServedError } from '../src/errors.ts'
 import { withoutPaths, withPlainErrors } from '../src/problems/http-words.ts'
 import { toProblem } from '../src/problems/problem.ts'

@@ -1,9 +1,12 @@
 /** Every route of the description with every role: who may, gets through the guard; who may not, is refused and changes nothing. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { InvalidReceiptError } from 'tidemark'
-import { type Access, ROLES, type Role } from '../src/security/roles.ts'
+import { ROLES, type Role } from '../src/index.ts'
+// Inside: the type of what a route asks for, which the options don’t have.
+import type { Access } from '../src/security/roles.ts'
 import { serve, type TestServer } from './servers.ts'
 
 type Described = { readonly operationId: string; readonly description: string; readonly security?: readonly object[] }

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { hashOf, makeToken, parseGrants, startServer } from '@tidemark/server'
 import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
+// Inside: hours pass by a clock of the test’s own.
 import { Sessions } from '../src/security/sessions.ts'
 import { Tokens } from '../src/security/tokens.ts'
 import { type Answer, SILENT, send, serve, type TestServer } from './servers.ts'

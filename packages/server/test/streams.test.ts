@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { until } from '../../../testing/until.ts'
+// Inside: published between two steps of the tail, a moment that no client can hit.
 import { tailTopic } from '../src/streams/tail-topic.ts'
 import { serve } from './servers.ts'
 import { Listener, type Received } from './streams.ts'

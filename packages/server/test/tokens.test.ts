@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { hashOf, makeToken, parseGrants, startServer, tokenLine } from '@tidemark/server'
+import { hashOf, isStrong, makeToken, parseGrants, startServer, tokenLine } from '@tidemark/server'
 import { ConfigError } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
-import { isStrong } from '../src/security/token-strength.ts'
 import { SILENT, serve } from './servers.ts'
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+// Inside: the small parts, on inputs that a client library would not send.
 import { accepts } from '../src/accepts.ts'
 import { encodeColumns } from '../src/answers/cell-columns.ts'
 import { isNestedDeeper } from '../src/bodies.ts'
 import { ConcurrencyLimit } from '../src/concurrency-limit.ts'
 import { NotAcceptableError, TooManyError } from '../src/errors.ts'
+import { hashOf } from '../src/index.ts'
 import { pageByName } from '../src/paging.ts'
 import { toProblem } from '../src/problems/problem.ts'
 import { hostNameOf, isLoopback } from '../src/security/addresses.ts'
-import { hashOf } from '../src/security/token.ts'
 import { bearerOf, Tokens } from '../src/security/tokens.ts'
 
 describe('nesting', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: the check alone, without starting what it checks.
 import { withTypes } from '../../src/config/check-whole.ts'
 import {
   checkConfig,

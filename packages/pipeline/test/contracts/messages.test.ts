@@ -2,19 +2,22 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
+// Inside: the generated code is the witness that the bytes are the contract’s.
 import { SimulationMetadataSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/metadata_pb.ts'
 import { TopicEnvelopeSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
-import { decodeMetadata, encodeMetadata } from '../../src/contracts/metadata-codec.ts'
 import {
   batchEnvelope,
   batchInfoOf,
+  ContractError,
   contractsRegistry,
   deadLetterMessage,
+  decodeMetadata,
+  encodeMetadata,
+  InvalidRunIdError,
   metadataEnvelope,
   metadataInfoOf,
-} from '../../src/contracts/notifications.ts'
-import type { SimulationMetadata } from '../../src/contracts/tick.ts'
-import { ContractError, InvalidRunIdError } from '../../src/errors.ts'
+  type SimulationMetadata,
+} from '../../src/index.ts'
 import { plainRecord, RUN_ID } from '../arbitraries.ts'
 
 const metadata: SimulationMetadata = {

@@ -2,16 +2,26 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
-import { decodeCells } from '../../src/contracts/cell-codec.ts'
+// Inside: the generated code is the witness that the bytes are the contract’s.
 import {
   RawTickDataSchema,
   type TickData,
   TickDataSchema,
 } from '../../src/contracts/gen/tidemark/pipeline/v1/tick_pb.ts'
-import { DEFAULT_LIMITS } from '../../src/contracts/limits.ts'
-import type { Organism, Tick } from '../../src/contracts/tick.ts'
-import { decodeOrganism, decodeRawTick, decodeTick, encodeTick, toEncodedTick } from '../../src/contracts/tick-codec.ts'
-import { ContractError, InvalidRunIdError, LimitError } from '../../src/errors.ts'
+import {
+  ContractError,
+  DEFAULT_LIMITS,
+  decodeCells,
+  decodeOrganism,
+  decodeRawTick,
+  decodeTick,
+  encodeTick,
+  InvalidRunIdError,
+  LimitError,
+  type Organism,
+  type Tick,
+  toEncodedTick,
+} from '../../src/index.ts'
 import { RUN_ID, tickArbitrary } from '../arbitraries.ts'
 
 function toMessage(tick: Tick): TickData {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { dropIndex, IndexOutsideError, indexVersions, makeRunId, openIndex } from '@tidemark/pipeline'
 import { temporaryFolder } from '../../../../testing/databases.ts'
+// Inside: a run’s index opens such a connection itself, and offers none of its statements.
 import { openIndexForReading } from '../../src/databases/open-index.ts'
 import { schemaOf } from '../engines.ts'
 

@@ -17,6 +17,7 @@ import { findFreePort } from '../../../../testing/free-port.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: no server or SQLite as old as these can be had here.
 import { requireVersion as requirePostgres } from '../../src/databases/postgres/migrate.ts'
 import { requireVersion as requireSqlite } from '../../src/databases/sqlite/connection.ts'
 import { ENGINES, executePostgres, schemaOf } from '../engines.ts'

@@ -7,7 +7,9 @@ import { ConfigError } from 'tidemark'
 import { migratedDatabase } from '../../../../testing/databases.ts'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: the environment of this process is that of all tests in it.
 import { withOverrides } from '../../src/config/environment-overrides.ts'
+// Inside: a disk with nothing left can’t be had by the test.
 import { roomIn } from '../../src/disk/room.ts'
 import {
   checkConfig,

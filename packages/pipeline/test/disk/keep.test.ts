@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: the environment of this process is that of all tests in it.
 import { withOverrides } from '../../src/config/environment-overrides.ts'
 import {
   BatchRemovedError,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BatchLedger, makeRunId } from '../../src/index.ts'
+// Inside: which batch is held back is seen in no public answer.
 import { processedByAll } from '../../src/services/retention/processed-by-all.ts'
 import { ENGINES } from '../engines.ts'
 

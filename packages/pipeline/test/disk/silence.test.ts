@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: a disk that does not answer can’t be had by the test.
 import { Allowance } from '../../src/disk/allowance.ts'
 import { DiskWatch } from '../../src/disk/disk-watch.ts'
 import { SILENT } from '../services/loggers.ts'

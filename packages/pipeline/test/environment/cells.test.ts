@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Cells } from '../../src/contracts/tick.ts'
+// Inside: compared cell by cell with a slow and simple way, on worlds of any shape.
 import { differenceOf } from '../../src/environment/difference.ts'
-import { EnvironmentError } from '../../src/environment/errors.ts'
-import { EnvironmentProperties } from '../../src/environment/properties.ts'
 import { boundsOf, cellsIn } from '../../src/environment/region.ts'
+import { type Cells, EnvironmentError, EnvironmentProperties } from '../../src/index.ts'
 
 type Row = readonly [flat: number, type: number, value: number, owner: number]
 

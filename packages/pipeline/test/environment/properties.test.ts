@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { EnvironmentError } from '../../src/environment/errors.ts'
-import { EnvironmentProperties, NO_CELL } from '../../src/environment/properties.ts'
+// Inside: the mark for no cell is for loops that must not make objects.
+import { NO_CELL } from '../../src/environment/properties.ts'
+import { EnvironmentError, EnvironmentProperties } from '../../src/index.ts'
 
 const shapes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const topologies = fc.constantFrom('torus', 'bounded')

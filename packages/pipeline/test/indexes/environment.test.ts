@@ -11,6 +11,7 @@ import {
   type Tick,
 } from '@tidemark/pipeline'
 import { until } from '../../../../testing/until.ts'
+// Inside: the bytes as they are stored, which every public reader unpacks.
 import { readPacked } from '../../src/databases/packed-ticks.ts'
 import { pack, unpack } from '../../src/databases/packing.ts'
 import { ENGINES } from '../engines.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
-import { encodeCells, environmentIndexer, openRunIndex } from '@tidemark/pipeline'
-import { singleBlob } from '../../src/environment/strategies/single-blob.ts'
+import { encodeCells, environmentIndexer, openRunIndex, singleBlob } from '@tidemark/pipeline'
 import { ENGINES } from '../engines.ts'
 import { cellsAt, flushInto, metadataOf, prepareIndex, tickOf } from './ticks.ts'
 

@@ -16,6 +16,7 @@ import {
 } from '@tidemark/pipeline'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: a run’s index opens such a connection itself, and offers none of its statements.
 import { openIndexForReading } from '../../src/databases/open-index.ts'
 import { ENGINES, type FreshIndex, schemaOf } from '../engines.ts'
 import { metric, World } from '../indexing/world.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: what a reader keeps in memory shows in no answer.
 import { RecentTicks } from '../../src/reading/recent-ticks.ts'
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Organism, openRunIndex, type SeriesPoint, seriesIndexer, type Tick } from '@tidemark/pipeline'
 import fc from 'fast-check'
+// Inside: how many rows a plot reads shows in no answer.
 import { bucketSize } from '../../src/series/levels.ts'
 import { coverSpan, planPoints } from '../../src/series/points.ts'
 import { ENGINES } from '../engines.ts'

@@ -10,6 +10,7 @@ import {
   type SimulationMetadata,
   type Tick,
 } from '@tidemark/pipeline'
+// Inside: flushes a definition by hand, without the loop that would choose the ticks.
 import { indexedRun } from '../../src/databases/indexed-run.ts'
 
 export const NO_CELLS: Cells = {

@@ -7,6 +7,7 @@ import { create } from '@bufbuild/protobuf'
 import {
   batchEnvelope,
   batchOf,
+  configureNotificationTopic,
   type DeadLetter,
   DeadLetterQueue,
   deadLettersTo,
@@ -14,14 +15,14 @@ import {
   encodeTick,
   FileSystemStorage,
   type IndexerDefinition,
+  IndexUnreachableError,
   makeRunId,
   storageSource,
 } from '@tidemark/pipeline'
 import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
+// Inside: an announcement that our own code would never make.
 import { BatchInfoSchema } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
-import { IndexUnreachableError } from '../../src/databases/errors.ts'
-import { configureNotificationTopic } from '../../src/services/notification-topics.ts'
 import { ENGINES, type FreshIndex, schemaOf } from '../engines.ts'
 import { cellsAt, NO_CELLS, tickOf } from '../indexes/ticks.ts'
 import { range, ticksOf } from '../storage/ticks.ts'

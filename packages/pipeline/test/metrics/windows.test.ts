@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: the clock of a window can only be given here.
 import { LatencyWindow } from '../../src/metrics/latency-window.ts'
 import { RateWindow } from '../../src/metrics/rate-window.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: attempts that fail in a chosen order can’t be had of a real disk.
 import { attempt, retryPolicy } from '../../src/services/persistence/attempts.ts'
 
 const failing = (): Promise<never> => Promise.reject(new Error('It never works'))

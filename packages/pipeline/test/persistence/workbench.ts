@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Logger, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { type TemporaryFolder, temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: the announcement as it travels, of which the public API gives only the content.
 import type { TopicEnvelope } from '../../src/contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import {
   BATCH_TOPIC,

@@ -21,6 +21,7 @@ import {
   type IngestServiceOptions,
   type SimulationMetadata,
 } from '../../src/index.ts'
+// Inside: chunks that end in the middle of a length can’t be had of a real stream.
 import { readDelimited } from '../../src/services/ingest/read-delimited.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'

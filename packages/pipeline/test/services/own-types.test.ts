@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { open } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
+// Inside: the check alone, without starting what it checks.
 import { withTypes } from '../../src/config/check-whole.ts'
 import {
   checkConfig,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+// Inside: the table of genes that the page has to show.
 import { GENES } from '../../src/sources/simulation/genome.ts'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 import { RUN } from './worlds.ts'
 

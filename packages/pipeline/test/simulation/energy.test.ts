@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 import { RUN, smallWorlds } from './worlds.ts'
 

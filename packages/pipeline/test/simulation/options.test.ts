@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 import { SimulationSource } from '../../src/sources/simulation/simulation-source.ts'
 

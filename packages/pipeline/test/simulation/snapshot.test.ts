@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Organism } from '../../src/contracts/tick.ts'
+import type { Organism } from '../../src/index.ts'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 import { fingerprint, RUN, stepMany } from './worlds.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import type { Tick } from '../../src/contracts/tick.ts'
+import type { Tick } from '../../src/index.ts'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation, resumeSimulation } from '../../src/sources/simulation/simulation.ts'
 import { SimulationSource, type TickSink } from '../../src/sources/simulation/simulation-source.ts'
 import { fingerprint, RUN, stepMany } from './worlds.ts'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation, resumeSimulation } from '../../src/sources/simulation/simulation.ts'
 import { fingerprint, RUN, smallWorlds, stepMany } from './worlds.ts'
 

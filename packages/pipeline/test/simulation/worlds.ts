@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import type { Tick } from '../../src/contracts/tick.ts'
+import type { Tick } from '../../src/index.ts'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import type { Simulation } from '../../src/sources/simulation/simulation.ts'
 
 export const RUN = '20250101-00000000-test'

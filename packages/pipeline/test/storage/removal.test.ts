@@ -3,12 +3,19 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
-import { BatchRemovedError, FileNotFoundError, FileSystemStorage, makeRunId } from '../../src/index.ts'
-import { parseKeep } from '../../src/services/retention/keep.ts'
+import {
+  BatchRemovedError,
+  batchKey,
+  batchOf,
+  FileNotFoundError,
+  FileSystemStorage,
+  makeRunId,
+  parseKeep,
+} from '../../src/index.ts'
+// Inside: which ranges are chosen for removal, before any is removed.
 import { rangesToRemove } from '../../src/services/retention/retention-service.ts'
+// Inside: up to which tick the storage is whole, which no command prints.
 import { StoredRanges } from '../../src/services/stored-ranges.ts'
-import { batchOf } from '../../src/storage/batch.ts'
-import { batchKey } from '../../src/storage/keys.ts'
 import { range, ticksOf } from './ticks.ts'
 
 const RUN = makeRunId()

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../../../testing/folders.ts'
-import { batchOf, type EncodedTick, FileSystemStorage } from '../../src/index.ts'
-import { CorruptFileError } from '../../src/storage/errors.ts'
+import { batchOf, CorruptFileError, type EncodedTick, FileSystemStorage } from '../../src/index.ts'
+// Inside: how often a file is read shows in no answer.
 import { SharedReads } from '../../src/storage/shared-reads.ts'
 import { range, ticksOf } from './ticks.ts'
 

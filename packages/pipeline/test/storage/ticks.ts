@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type EncodedTick, encodeTick } from '../../src/contracts/tick-codec.ts'
+import { type EncodedTick, encodeTick } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 
 /** Small ticks with these numbers; what is in them follows from the number, unless it is to be incompressible. */

@@ -9,7 +9,9 @@ import type { Script } from '../../../../testing/processes.ts'
 import { openUmask, sharedWithOthers } from '../../../../testing/rights.ts'
 import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
+// Inside: the saved state, which only the next start reads.
 import { RunFolder } from '../../src/services/simulation/run-folder.ts'
+// Inside: up to which tick the storage is whole, which no command prints.
 import { StoredRanges } from '../../src/services/stored-ranges.ts'
 import { batchesCover, expectedRows, MAIN, openRun, simulationOption, startProcess, tickRows } from './world.ts'
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type Script, spawnScript } from '../../../../testing/processes.ts'
 import { type IndexDatabase, openIndex } from '../../src/index.ts'
+// Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 
 const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }

@@ -1,5 +1,6 @@
 /** Loaded before the program itself: kills it when so many batches are stored and the last of them is not announced. */
 import { BATCH_TOPIC } from '../../../src/index.ts'
+// Inside: dies between storing and announcing, a moment that nobody can hit from outside.
 import { Announcer } from '../../../src/services/persistence/announcer.ts'
 
 const { announce } = Announcer.prototype
