@@ -1,5 +1,6 @@
 /** The public names of `tidemark`, listed by hand. */
 
+export type { Admin, JobVerbs } from './admin/admin.ts'
 export type { BackfillProgress } from './admin/backfill-progress.ts'
 export type { BrowsedPage, BrowseOptions } from './admin/browse.ts'
 export type { ByteOptions } from './admin/byte-options.ts'
@@ -15,8 +16,8 @@ export type { StoredMessage } from './admin/stored-message.ts'
 export type { TailOptions } from './admin/tail.ts'
 export type { TopicSummary } from './admin/topics.ts'
 export type { Completion, CompletionOptions } from './admin/tracking.ts'
-export type { Admin, JobVerbs } from './admin.ts'
 export type { BackfillOptions, BackfillPreset } from './backfill/backfill-plan.ts'
+export type { Backoff } from './backoff.ts'
 export type {
   ConsumerGroup,
   ConsumerOptions,
@@ -25,6 +26,7 @@ export type {
   StopOptions,
 } from './consume/consumer-group.ts'
 export type { Delivery, HandlerContext } from './consume/delivery.ts'
+export type { HeartbeatOptions } from './consume/heartbeat-options.ts'
 export type { Filter, Handler } from './consume/member.ts'
 export type { Pulled, PulledMessage, PullOptions, PullReservation, ReceiptFacts } from './consume/pull/puller.ts'
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
@@ -32,7 +34,6 @@ export type { Reader, ReaderOptions, WaitOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
 export type { GroupVitals } from './consume/vitals.ts'
 export { type DiagnoseOptions, diagnose } from './diagnose.ts'
-export { type Duration, parseDuration } from './duration.ts'
 export {
   BackfillError,
   BatchTooLargeError,
@@ -81,20 +82,20 @@ export {
   TransactionError,
   UnknownTypeError,
 } from './errors.ts'
-export type { HeartbeatOptions } from './heartbeat-options.ts'
-export type { EventName, Events, LossReason, RewindSign } from './instrumentation.ts'
-export type { Logger } from './logger.ts'
 export type { JobName, JobResult } from './maintenance/job.ts'
 export type { MaintenanceOptions, MaintenancePreset } from './maintenance/presets.ts'
-export type { ConsumerMetrics } from './metrics/consumer-meter.ts'
-export type { Percentiles } from './metrics/histogram.ts'
-export type { Metrics } from './metrics/metrics.ts'
-export type { ClaimConflicts, Counted, Counts, GroupMetrics, ScopeMetrics } from './metrics/scope.ts'
+export type { EventName, Events, LossReason, RewindSign } from './observe/instrumentation.ts'
+export type { Logger } from './observe/logger.ts'
+export type { ConsumerMetrics } from './observe/metrics/consumer-meter.ts'
+export type { Percentiles } from './observe/metrics/histogram.ts'
+export type { Metrics } from './observe/metrics/metrics.ts'
+export type { ClaimConflicts, Counted, Counts, GroupMetrics, ScopeMetrics } from './observe/metrics/scope.ts'
+export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } from './observe/outages.ts'
 export { type OpenOptions, open } from './open.ts'
 export { migrate, migrationSql, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
-export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } from './outages.ts'
-export type { MessageOptions, PublishOptions } from './payload/outgoing.ts'
+export { type Duration, parseDuration } from './options/duration.ts'
 export type { Schema } from './payload/schema.ts'
+export type { MessageOptions, PublishOptions } from './publish/outgoing.ts'
 export type { PublishedRef } from './publish/published-ref.ts'
 export type { Writer } from './publish/writer.ts'
 export type { Redriven } from './stores/dead-letters.ts'
@@ -113,5 +114,5 @@ export type { SchemaVersions } from './stores/operator.ts'
 export type { RepairReport } from './stores/repair-report.ts'
 export type { Resurrected, SubscriptionStatus } from './stores/subscription-record.ts'
 export type { BatchMessage, Tidemark } from './tidemark.ts'
-export type { Backoff, Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
-export type { Topic } from './topic-handle.ts'
+export type { Topic } from './topic.ts'
+export type { Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'

@@ -1,5 +1,5 @@
-import { type Address, parseAddress } from './address.ts'
-import { Options } from './options.ts'
+import { Options } from './options/options.ts'
+import { type Address, parseAddress } from './stores/address.ts'
 import type { SchemaVersions } from './stores/operator.ts'
 import { operatorOf } from './stores/operators.ts'
 import type { RepairReport } from './stores/repair-report.ts'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { Admin } from './admin.ts'
-import { Backfills } from './backfill/backfills.ts'
-import { ClockWatch } from './clock-watch.ts'
+import { Admin } from './admin/admin.ts'
+import { BackfillRunner } from './backfill/backfill-runner.ts'
 import { ConsumerGroup, type GroupOptions, type StopOptions } from './consume/consumer-group.ts'
 import { ConsumerIds } from './consume/consumer-ids.ts'
-import type { Engine } from './consume/engine.ts'
+import { heartbeatDefaults } from './consume/heartbeat-options.ts'
+import { HeartbeatSender } from './consume/heartbeat-sender.ts'
 import { Isolation } from './consume/isolation.ts'
 import { type Pulled, Puller, type PullOptions, type ReceiptFacts } from './consume/pull/puller.ts'
 import type { PullSettlement } from './consume/pull/settlement.ts'
@@ -12,19 +12,22 @@ import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { ReaderCounts } from './consume/reader-counts.ts'
 import { Settler } from './consume/settler.ts'
 import { Vitals } from './consume/vitals.ts'
-import type { Duration } from './duration.ts'
+import { WakeHub } from './consume/wake-hub.ts'
 import { ClosedError, type NamespaceGoneError, PayloadError, TopicNotFoundError } from './errors.ts'
-import { heartbeatDefaults } from './heartbeat-options.ts'
-import { Heartbeats } from './heartbeats.ts'
-import { type EventName, type Events, Instrumentation } from './instrumentation.ts'
-import type { Logger } from './logger.ts'
+import { ClockWatch } from './maintenance/clock-watch.ts'
 import { createJobs } from './maintenance/jobs.ts'
 import { Maintenance } from './maintenance/maintenance.ts'
 import type { MaintenanceSettings } from './maintenance/presets.ts'
-import { messageIdOf } from './message-id.ts'
-import type { Metrics } from './metrics/metrics.ts'
-import { Options } from './options.ts'
+import { type EventName, type Events, Instrumentation } from './observe/instrumentation.ts'
+import type { Logger } from './observe/logger.ts'
+import type { Metrics } from './observe/metrics/metrics.ts'
+import { watchedStore } from './observe/watched-store.ts'
+import type { Duration } from './options/duration.ts'
+import { Options } from './options/options.ts'
 import type { Codec } from './payload/codec.ts'
+import { messageIdOf } from './payload/message-id.ts'
+import { isSchema, type Schema } from './payload/schema.ts'
+import { GroupCommit } from './publish/group-commit.ts'
 import {
   checkMessageOptions,
   checkPublishOptions,
@@ -33,20 +36,17 @@ import {
   type PublishOptions,
   toBatch,
   toOutgoing,
-} from './payload/outgoing.ts'
-import { isSchema, type Schema } from './payload/schema.ts'
+} from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
-import { Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
+import type { Runtime } from './runtime.ts'
 import type { OutgoingMessage, PublishedMessage } from './stores/log.ts'
 import type { Store } from './stores/store.ts'
 import type { TopicRecord } from './stores/topic-record.ts'
+import { Topic } from './topic.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions } from './topic-config.ts'
-import { Topic } from './topic-handle.ts'
 import { type AutoCreate, TopicRegistry } from './topic-registry.ts'
 import { VERSION } from './version.ts'
-import { WakeHub } from './wake-hub.ts'
-import { watchedStore } from './watched-store.ts'
 import { withTimeout } from './with-timeout.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
@@ -79,8 +79,8 @@ export class Tidemark implements AsyncDisposable {
   readonly #store: Store
   /** What the log says of it: no secret is in a location. */
   readonly #where: object
-  readonly #engine: Engine
-  readonly #publisher: Publisher
+  readonly #runtime: Runtime
+  readonly #groupCommit: GroupCommit
   readonly #puller: Puller
   readonly #leaveWakeHub: () => void
   #watching = false
@@ -95,14 +95,14 @@ export class Tidemark implements AsyncDisposable {
     const store = watchedStore(database, instrumentation.outages)
     const vitals = new Vitals()
     const clock = new ClockWatch(store, instrumentation)
-    const heartbeats = new Heartbeats(store, instrumentation, vitals)
+    const heartbeats = new HeartbeatSender(store, instrumentation, vitals)
     this.namespace = namespace
     this.#leaveWakeHub = leave
     this.#where = { engine, location: store.location, namespace, version: VERSION }
     this.#store = store
-    this.#publisher = new Publisher(store, instrumentation, topicId => wakeHub.wake(topicId))
-    const backfills = new Backfills({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
-    this.#engine = {
+    this.#groupCommit = new GroupCommit(store, instrumentation, topicId => wakeHub.wake(topicId))
+    const backfills = new BackfillRunner({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
+    this.#runtime = {
       store,
       codec,
       instrumentation,
@@ -127,11 +127,11 @@ export class Tidemark implements AsyncDisposable {
       started: new Set(),
       assertOpen: () => this.#assertOpen(),
     }
-    this.#puller = new Puller(this.#engine)
-    this.admin = new Admin(this.#engine, () => this.#consuming())
+    this.#puller = new Puller(this.#runtime)
+    this.admin = new Admin(this.#runtime, () => this.#consuming())
     store.onGone(error => this.#namespaceGone(error))
     clock.start()
-    if (maintenance.scheduled) this.#engine.maintenance.start()
+    if (maintenance.scheduled) this.#runtime.maintenance.start()
     instrumentation.logger.info(this.#where, 'opened')
   }
 
@@ -143,7 +143,7 @@ export class Tidemark implements AsyncDisposable {
    */
   async configureTopic(name: string, options?: TopicOptions): Promise<TopicConfig> {
     this.#assertOpen()
-    const { config } = await this.#engine.topics.configure(name, parseTopicOptions(options))
+    const { config } = await this.#runtime.topics.configure(name, parseTopicOptions(options))
     return config
   }
 
@@ -157,8 +157,8 @@ export class Tidemark implements AsyncDisposable {
   async publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
     this.#assertOpen()
     const given = options === undefined ? undefined : checkPublishOptions('publish', options)
-    const outgoing = toOutgoing(this.#engine.codec, payload, given)
-    const record = this.#engine.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
+    const outgoing = toOutgoing(this.#runtime.codec, payload, given)
+    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
     checkSize(record, outgoing)
     const [published] = await this.#storeMessages(record, [outgoing], given?.tx)
     if (published === undefined) throw new PayloadError('The database stored nothing')
@@ -184,7 +184,7 @@ export class Tidemark implements AsyncDisposable {
     batchOptions.done()
     return await this.#publishAll(
       topic,
-      toBatch(topic, payloads, payload => toOutgoing(this.#engine.codec, payload)),
+      toBatch(topic, payloads, payload => toOutgoing(this.#runtime.codec, payload)),
       tx,
     )
   }
@@ -203,7 +203,7 @@ export class Tidemark implements AsyncDisposable {
     if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
     return await this.#publishAll(
       topic,
-      toBatch(topic, messages, message => toOutgoing(this.#engine.codec, ...parted(message))),
+      toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message))),
       undefined,
     )
   }
@@ -326,7 +326,7 @@ export class Tidemark implements AsyncDisposable {
    * off()
    */
   on<Name extends EventName>(event: Name, listener: (event: Events[Name]) => void): () => void {
-    return this.#engine.instrumentation.on(event, listener)
+    return this.#runtime.instrumentation.on(event, listener)
   }
 
   /**
@@ -337,7 +337,7 @@ export class Tidemark implements AsyncDisposable {
    * console.log(totals.published, rates.acked)
    */
   metrics(): Metrics {
-    const { instrumentation, vitals } = this.#engine
+    const { instrumentation, vitals } = this.#runtime
     const { outages } = instrumentation
     return {
       ...instrumentation.metrics.snapshot(this.#store.inspection.poolUse()),
@@ -381,41 +381,41 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #close(timeoutMs: number, last?: () => Promise<void>): Promise<void> {
-    this.#engine.clock.stop()
+    this.#runtime.clock.stop()
     const until = performance.now() + timeoutMs
     /** A database that doesn't answer is waited for this long in all, and a moment each. */
     const left = (): number => Math.max(LEAST_WAIT_MS, until - performance.now())
-    const background = Promise.all([this.#engine.backfills.stop(), this.#engine.maintenance.stop()])
-    const groups = [...this.#engine.started].map(each => each.stop({ timeout: timeoutMs }))
+    const background = Promise.all([this.#runtime.backfills.stop(), this.#runtime.maintenance.stop()])
+    const groups = [...this.#runtime.started].map(each => each.stop({ timeout: timeoutMs }))
     // Handlers may take all of it; then their messages are given back.
     await withTimeout(Promise.allSettled(groups), left() + LEAST_WAIT_MS)
-    this.#engine.heartbeats.stop()
-    await withTimeout(Promise.all([background, this.#publisher.drain()]), left())
+    this.#runtime.heartbeats.stop()
+    await withTimeout(Promise.all([background, this.#groupCommit.drain()]), left())
     // Groups have waited for the database as long as they may; what it did not take will be delivered again.
-    this.#engine.settler.stop()
-    await withTimeout(this.#engine.settler.drain(), LEAST_WAIT_MS)
+    this.#runtime.settler.stop()
+    await withTimeout(this.#runtime.settler.drain(), LEAST_WAIT_MS)
     this.#leaveWakeHub()
     try {
       await last?.()
     } finally {
       await this.#store.close(LEAST_WAIT_MS)
     }
-    this.#engine.instrumentation.logger.info(this.#where, 'closed')
+    this.#runtime.instrumentation.logger.info(this.#where, 'closed')
   }
 
   /** Every call rejects with it from now on. What is at work stops, and what waits looks, to hear of it. */
   #namespaceGone(error: NamespaceGoneError): void {
-    this.#engine.instrumentation.emit('namespace-gone', { namespace: this.namespace, error })
-    this.#engine.heartbeats.end(error)
-    this.#engine.clock.stop()
-    this.#engine.wakeHub.wake(null)
+    this.#runtime.instrumentation.emit('namespace-gone', { namespace: this.namespace, error })
+    this.#runtime.heartbeats.end(error)
+    this.#runtime.clock.stop()
+    this.#runtime.wakeHub.wake(null)
     // Not awaited: the step that is under way may be what found out.
-    void this.#engine.maintenance.stop()
-    void this.#engine.backfills.stop()
+    void this.#runtime.maintenance.stop()
+    void this.#runtime.backfills.stop()
   }
 
   async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
-    const record = this.#engine.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
+    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
     for (const message of outgoing) checkSize(record, message)
     if (outgoing.length === 0) return []
     const published = await this.#storeMessages(record, outgoing, tx)
@@ -423,7 +423,7 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #findTopic(name: string, tx: unknown): Promise<TopicRecord> {
-    const { topics } = this.#engine
+    const { topics } = this.#runtime
     return tx === undefined ? await topics.get(name) : await topics.getIn(tx, name)
   }
 
@@ -433,23 +433,23 @@ export class Tidemark implements AsyncDisposable {
     tx: unknown,
   ): Promise<PublishedMessage[]> {
     try {
-      if (tx !== undefined) return await this.#publisher.publishIn(tx, topic, messages)
-      return await this.#publisher.publish(topic, messages)
+      if (tx !== undefined) return await this.#groupCommit.publishIn(tx, topic, messages)
+      return await this.#groupCommit.publish(topic, messages)
     } catch (error) {
       // Deleted by another process: the next publish looks for it anew.
-      if (error instanceof TopicNotFoundError) this.#engine.topics.forget(topic.name)
+      if (error instanceof TopicNotFoundError) this.#runtime.topics.forget(topic.name)
       throw error
     }
   }
 
   /** The first consumer begins to watch for what other processes publish. */
-  #consuming(): Engine {
+  #consuming(): Runtime {
     this.#assertOpen()
     if (!this.#watching) {
       this.#watching = true
-      this.#store.watch(topicId => this.#engine.wakeHub.wake(topicId))
+      this.#store.watch(topicId => this.#runtime.wakeHub.wake(topicId))
     }
-    return this.#engine
+    return this.#runtime
   }
 
   #assertOpen(): void {

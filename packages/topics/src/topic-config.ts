@@ -1,6 +1,7 @@
-import type { Duration } from './duration.ts'
+import type { Backoff } from './backoff.ts'
 import { ConfigError, TopicConflictError } from './errors.ts'
-import { Options } from './options.ts'
+import type { Duration } from './options/duration.ts'
+import { Options } from './options/options.ts'
 
 /** How messages are distributed: to one consumer (`queue`) or to every group (`pub-sub`). */
 export type Semantics = 'queue' | 'pub-sub'
@@ -53,16 +54,6 @@ export type TopicOptions = {
   maxMessageBytes?: number
   /** PostgreSQL only: rows per partition of the log (default 1 000 000). Fixed when the topic is created. */
   partitionRows?: number
-}
-
-/** Delays between attempts. */
-export type Backoff = {
-  /** Delay before the second attempt, in milliseconds. */
-  readonly initialMs: number
-  /** Maximum delay, in milliseconds. */
-  readonly maxMs: number
-  /** Factor by which the delay grows with each attempt. */
-  readonly factor: number
 }
 
 /** Effective settings of a topic, as stored with it. Durations are in milliseconds. */
@@ -164,12 +155,6 @@ function parseBackoff(options: Options): Backoff {
   }
   options.done()
   return backoff
-}
-
-/** The wait after a failed attempt, with up to a tenth of jitter so that failures of one moment spread out. */
-export function backoffDelay({ initialMs, maxMs, factor }: Backoff, attempt: number, random = Math.random): number {
-  const exact = Math.min(maxMs, initialMs * factor ** (attempt - 1))
-  return Math.round(exact * (1 - 0.1 * random()))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { TopicNotFoundError } from './errors.ts'
-import { checkName } from './names.ts'
+import { checkName } from './options/names.ts'
 import type { Store } from './stores/store.ts'
 import type { TopicRecord } from './stores/topic-record.ts'
 import type { TopicConfig } from './topic-config.ts'

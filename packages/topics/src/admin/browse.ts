@@ -1,8 +1,8 @@
-import type { Engine } from '../consume/engine.ts'
 import { ConfigError, MessageNotFoundError } from '../errors.ts'
-import { parseMessageId } from '../message-id.ts'
-import { Options } from '../options.ts'
-import { isStorable } from '../storable.ts'
+import { Options } from '../options/options.ts'
+import { isStorable } from '../options/storable.ts'
+import { parseMessageId } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
 import { findTopic } from './scope.ts'
@@ -40,7 +40,7 @@ export type BrowsedPage = {
   readonly next: number | null
 }
 
-export async function browse(engine: Engine, name: string, given?: BrowseOptions): Promise<BrowsedPage> {
+export async function browse(runtime: Runtime, name: string, given?: BrowseOptions): Promise<BrowsedPage> {
   const options = new Options('browse', given)
   const since = readTime(options, 'browse', 'since')
   const until = readTime(options, 'browse', 'until')
@@ -51,10 +51,10 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
   const bounds = readBounds(options)
   const places = { after: options.value('after'), before: options.value('before') }
   options.done()
-  const topic = await findTopic(engine, name)
-  const after = await placeOf(engine, topic, 'browse.after', places.after)
-  const before = await placeOf(engine, topic, 'browse.before', places.before)
-  const { messages, next } = await engine.store.log.browse(topic, {
+  const topic = await findTopic(runtime, name)
+  const after = await idOfPlace(runtime, topic, 'browse.after', places.after)
+  const before = await idOfPlace(runtime, topic, 'browse.before', places.before)
+  const { messages, next } = await runtime.store.log.browse(topic, {
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
     ...(since !== undefined && { since }),
@@ -72,8 +72,8 @@ export async function browse(engine: Engine, name: string, given?: BrowseOptions
  * An id may be that of a message that is gone, and is a place all the same, unless another message has it now; a caller's
  * own messageId has to be found.
  */
-async function placeOf(
-  engine: Engine,
+async function idOfPlace(
+  runtime: Runtime,
   topic: TopicRecord,
   option: string,
   value: unknown,
@@ -81,14 +81,14 @@ async function placeOf(
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   if (typeof value !== 'string' || !isStorable(value)) throw new ConfigError(option, value, 'an id or a messageId')
-  const found = await engine.store.log.find(topic, value)
+  const found = await runtime.store.log.find(topic, value)
   if (found !== undefined) return found
   const id = parseMessageId(topic.uid, value)?.id
-  if (id === undefined || (await isTaken(engine, topic, id))) throw new MessageNotFoundError(topic.name, value)
+  if (id === undefined || (await isTaken(runtime, topic, id))) throw new MessageNotFoundError(topic.name, value)
   return id
 }
 
-async function isTaken(engine: Engine, topic: TopicRecord, id: number): Promise<boolean> {
+async function isTaken(runtime: Runtime, topic: TopicRecord, id: number): Promise<boolean> {
   const only = { after: id - 1, before: id + 1, newestFirst: false, limit: 1, maxPayloadBytes: 0 }
-  return (await engine.store.log.browse(topic, only)).messages.length > 0
+  return (await runtime.store.log.browse(topic, only)).messages.length > 0
 }

@@ -1,4 +1,4 @@
-import type { Options } from '../options.ts'
+import type { Options } from '../options/options.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
 
 /** Limits of a page in bytes. Data beyond them is not read from the database. */

@@ -1,8 +1,8 @@
-import type { Engine } from '../consume/engine.ts'
 import { ClaimNotFoundError, ConfigError } from '../errors.ts'
-import { messageIdIn } from '../message-id.ts'
-import { checkName } from '../names.ts'
-import { Options } from '../options.ts'
+import { checkName } from '../options/names.ts'
+import { Options } from '../options/options.ts'
+import { messageIdIn } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ClaimRecord, ClaimsQuery, TakenMessage } from '../stores/leases.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { findGroup, findTopic } from './scope.ts'
@@ -85,24 +85,24 @@ const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PLACE = /^(\d{1,20})\.(.*)$/
 
 /** Who holds what, the longest held first. Reads leases and retries, and of the log only the messages it names. */
-export async function claims(engine: Engine, name: string, given?: ClaimsOptions): Promise<ClaimsPage> {
+export async function claims(runtime: Runtime, name: string, given?: ClaimsOptions): Promise<ClaimsPage> {
   const options = new Options('claims', given)
   const group = options.groupName('group')
   const consumer = options.value('consumer')
-  const after = placeOf(options.string('after', undefined))
+  const after = parseCursor(options.string('after', undefined))
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   const named = options.integer('messages', 20, { min: 0, max: 1_000 })
   options.done()
-  const topic = await findTopic(engine, name)
+  const topic = await findTopic(runtime, name)
   const query: ClaimsQuery = {
-    ...(group !== undefined && { subscriptionId: (await findGroup(engine, name, group)).subscription.id }),
+    ...(group !== undefined && { subscriptionId: (await findGroup(runtime, name, group)).subscription.id }),
     ...(consumer !== undefined && { consumer: checkConsumer(consumer) }),
     ...(after !== undefined && { after }),
     // One more tells whether there is another page.
     limit: limit + 1,
     named,
   }
-  const found = await engine.store.leases.list(topic, query)
+  const found = await runtime.store.leases.list(topic, query)
   const page = found.slice(0, limit)
   const last = page.at(-1)
   return {
@@ -115,19 +115,19 @@ export async function claims(engine: Engine, name: string, given?: ClaimsOptions
  * Gives a claim back at once, also one that never runs out. Its messages come back as those of a lease that ran out do: the
  * attempt counts, and what was out of attempts becomes a dead letter. Its holder's settlements are stale from now on.
  */
-export async function releaseClaim(engine: Engine, name: string, id: string): Promise<ReleasedClaim> {
+export async function releaseClaim(runtime: Runtime, name: string, id: string): Promise<ReleasedClaim> {
   if (typeof id !== 'string' || !TOKEN.test(id)) throw new ConfigError('releaseClaim.id', id, 'the id of a claim')
-  const topic = await findTopic(engine, name)
-  const released = await engine.store.leases.release(topic, id.toLowerCase())
+  const topic = await findTopic(runtime, name)
+  const released = await runtime.store.leases.release(topic, id.toLowerCase())
   if (released === undefined) throw new ClaimNotFoundError(name, id)
   const { group, consumer, count, deadLettered, messages } = released
-  engine.isolation.settled(released.token)
+  runtime.isolation.settled(released.token)
   const where = { topic: name, group }
   const named = messages.map(message => toNamed(topic, message))
-  engine.instrumentation.emit('claim-released', { ...where, consumer, count, messages: named })
-  if (deadLettered > 0) engine.instrumentation.emit('dead-lettered', { ...where, count: deadLettered })
-  engine.wakeHub.wake(topic.id)
-  engine.store.hint(topic.id)
+  runtime.instrumentation.emit('claim-released', { ...where, consumer, count, messages: named })
+  if (deadLettered > 0) runtime.instrumentation.emit('dead-lettered', { ...where, count: deadLettered })
+  runtime.wakeHub.wake(topic.id)
+  runtime.store.hint(topic.id)
   return { ...where, consumer, released: count, deadLettered }
 }
 
@@ -139,7 +139,7 @@ function checkConsumer(value: unknown): string {
   return value
 }
 
-function placeOf(after: string | undefined): ClaimsQuery['after'] {
+function parseCursor(after: string | undefined): ClaimsQuery['after'] {
   if (after === undefined) return undefined
   const [, place = '', token = ''] = PLACE.exec(after) ?? []
   if (!TOKEN.test(token)) throw new ConfigError('claims.after', after, 'the `next` of an earlier page')

@@ -1,6 +1,6 @@
-import type { Engine } from '../consume/engine.ts'
-import { Histogram, type Percentiles } from '../metrics/histogram.ts'
-import { Options } from '../options.ts'
+import { Histogram, type Percentiles } from '../observe/metrics/histogram.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ConsumerRecord } from '../stores/heartbeats.ts'
 import { findGroup, findTopic } from './scope.ts'
 
@@ -29,24 +29,24 @@ export type ConsumerHealth = {
 }
 
 /** Of the group, or of all groups of the topic; those not heard of for a heartbeat timeout are left out. */
-export async function consumers(engine: Engine, name: string, given?: { group?: string }): Promise<ConsumerHealth[]> {
+export async function consumers(runtime: Runtime, name: string, given?: { group?: string }): Promise<ConsumerHealth[]> {
   const options = new Options('consumers', given)
   const group = options.string('group', undefined)
   options.done()
-  const topic = await findTopic(engine, name)
-  const wanted = group === undefined ? undefined : (await findGroup(engine, name, group)).subscription.group
-  const { instance } = engine.heartbeats
-  const others = (await engine.store.heartbeats.consumers(topic)).filter(each => each.instance !== instance)
-  return [...others.map(record => toHealth(name, record)), ...localConsumers(engine, name)]
+  const topic = await findTopic(runtime, name)
+  const wanted = group === undefined ? undefined : (await findGroup(runtime, name, group)).subscription.group
+  const { instance } = runtime.heartbeats
+  const others = (await runtime.store.heartbeats.consumers(topic)).filter(each => each.instance !== instance)
+  return [...others.map(record => toHealth(name, record)), ...localConsumers(runtime, name)]
     .filter(each => wanted === undefined || each.group === wanted)
     .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
 }
 
 /** What the database will be told with the next heartbeat. */
-function localConsumers(engine: Engine, topic: string): ConsumerHealth[] {
-  const { instance } = engine.heartbeats
+function localConsumers(runtime: Runtime, topic: string): ConsumerHealth[] {
+  const { instance } = runtime.heartbeats
   const now = Date.now()
-  return [...engine.instrumentation.metrics.groupsOf(topic)].flatMap(([group, scope]) =>
+  return [...runtime.instrumentation.metrics.groupsOf(topic)].flatMap(([group, scope]) =>
     [...scope.consumers].map(([consumer, meter]) => ({
       ...{ topic, group, consumer, instance },
       ...meter.snapshot(),

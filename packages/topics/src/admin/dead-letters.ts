@@ -1,6 +1,6 @@
-import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
-import { Options } from '../options.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
 import type { DeadLetter, DeadLetterSelection, Redriven, RedrivenPage } from '../stores/dead-letters.ts'
 import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
@@ -70,43 +70,43 @@ export type DeadLetterPage = {
 const PAGE = 1_000
 
 export async function deadLetters(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   given?: DeadLetterOptions,
 ): Promise<DeadLetterMessage[]> {
-  return [...(await readPage(engine, name, new Options('deadLetters', given), {})).deadLetters]
+  return [...(await readPage(runtime, name, new Options('deadLetters', given), {})).deadLetters]
 }
 
 export async function deadLetterPage(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   given?: DeadLetterOptions & ByteOptions,
 ): Promise<DeadLetterPage> {
   const options = new Options('deadLetterPage', given)
-  return await readPage(engine, name, options, readBounds(options))
+  return await readPage(runtime, name, options, readBounds(options))
 }
 
-async function readPage(engine: Engine, name: string, options: Options, bounds: ByteBounds): Promise<DeadLetterPage> {
+async function readPage(runtime: Runtime, name: string, options: Options, bounds: ByteBounds): Promise<DeadLetterPage> {
   const group = options.groupName('group')
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
-  const topic = await findTopic(engine, name)
+  const topic = await findTopic(runtime, name)
   const query = { after, limit, ...ofGroup(topic, group) }
-  const letters = await engine.store.deadLetters.list(topic, { ...query, ...bounds })
+  const letters = await runtime.store.deadLetters.list(topic, { ...query, ...bounds })
   const last = letters.at(-1)?.id
   // A short page is the last one, unless bytes have ended it: then one more look says.
   const isCut = async (): Promise<boolean> => {
     if (bounds.maxBytes === undefined || last === undefined) return false
     const others = { ...query, after: last, limit: 1, maxPayloadBytes: 0 }
-    return (await engine.store.deadLetters.list(topic, others)).length > 0
+    return (await runtime.store.deadLetters.list(topic, others)).length > 0
   }
   const isMore = letters.length === limit || (await isCut())
   return { deadLetters: letters.map(letter => toMessage(topic, letter)), next: isMore ? (last ?? null) : null }
 }
 
 export async function deadLetter(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   id: number,
   given?: Pick<ByteOptions, 'maxPayloadBytes'>,
@@ -115,19 +115,19 @@ export async function deadLetter(
   const bounds = readBounds(options)
   options.done()
   if (!Number.isSafeInteger(id)) throw new ConfigError('deadLetter.id', id, 'the id of a dead letter')
-  const topic = await findTopic(engine, name)
-  const letter = await engine.store.deadLetters.find(topic, id, bounds)
+  const topic = await findTopic(runtime, name)
+  const letter = await runtime.store.deadLetters.find(topic, id, bounds)
   return letter && toMessage(topic, letter)
 }
 
 /** Back into delivery, as if they had never failed. What can't be stays, and is counted. */
-export async function redrive(engine: Engine, name: string, filter: DeadLetterFilter): Promise<Redriven> {
+export async function redrive(runtime: Runtime, name: string, filter: DeadLetterFilter): Promise<Redriven> {
   const { selection, most } = parseFilter('redrive', filter)
-  const topic = await findTopic(engine, name)
+  const topic = await findTopic(runtime, name)
   let redriven = 0
   for (let after: number | null = 0; after !== null && redriven < most; ) {
     const limit = Math.min(PAGE, most - redriven)
-    const page: RedrivenPage = await engine.store.deadLetters.redrive(topic, {
+    const page: RedrivenPage = await runtime.store.deadLetters.redrive(topic, {
       ...selection,
       ...ofGroup(topic, selection.group),
       after,
@@ -137,28 +137,28 @@ export async function redrive(engine: Engine, name: string, filter: DeadLetterFi
     after = page.last
   }
   // Counted once, not with every page: of many that stay, each page would look at all again.
-  const left = await engine.store.deadLetters.undeliverable(topic, { ...selection, limit: 0 })
-  engine.instrumentation.emit('redriven', { topic: name, count: redriven })
-  engine.wakeHub.wake(topic.id)
-  engine.store.hint(topic.id)
+  const left = await runtime.store.deadLetters.undeliverable(topic, { ...selection, limit: 0 })
+  runtime.instrumentation.emit('redriven', { topic: name, count: redriven })
+  runtime.wakeHub.wake(topic.id)
+  runtime.store.hint(topic.id)
   return { redriven, ...left }
 }
 
 /** For good. */
-export async function discard(engine: Engine, name: string, filter: DeadLetterFilter): Promise<number> {
+export async function discard(runtime: Runtime, name: string, filter: DeadLetterFilter): Promise<number> {
   const { selection, most } = parseFilter('discard', filter)
-  const topic = await findTopic(engine, name)
+  const topic = await findTopic(runtime, name)
   let discarded = 0
   for (;;) {
     const limit = Math.min(PAGE, most - discarded)
-    const count = await engine.store.deadLetters.discard(topic, {
+    const count = await runtime.store.deadLetters.discard(topic, {
       ...selection,
       ...ofGroup(topic, selection.group),
       limit,
     })
     discarded += count
     if (count === limit && discarded < most) continue
-    engine.instrumentation.emit('discarded', { topic: name, count: discarded })
+    runtime.instrumentation.emit('discarded', { topic: name, count: discarded })
     return discarded
   }
 }

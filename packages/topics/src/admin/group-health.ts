@@ -1,6 +1,6 @@
 import type { GroupVitals, Vitals } from '../consume/vitals.ts'
-import type { Percentiles } from '../metrics/histogram.ts'
-import type { ClaimConflicts } from '../metrics/scope.ts'
+import type { Percentiles } from '../observe/metrics/histogram.ts'
+import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
 import type { GroupDescription, TopicDescription } from '../stores/inspection.ts'
 import type { SubscriptionStatus } from '../stores/subscription-record.ts'

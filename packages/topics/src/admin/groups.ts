@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BackfillOptions, readBackfill } from '../backfill/backfill-plan.ts'
-import type { Engine } from '../consume/engine.ts'
 import { clearBits, withRoom } from '../consume/room.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
-import type { Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Resurrected, SubscriptionStatus } from '../stores/subscription-record.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 import { findGroup, findTopic, type GroupRecords } from './scope.ts'
@@ -18,28 +18,28 @@ export type Removed = {
 
 const LOOK_AGAIN_MS = 50
 
-export async function groups(engine: Engine, name: string): Promise<GroupHealth[]> {
-  const topic = await findTopic(engine, name)
-  return groupsHealth(engine.vitals, topic, await engine.store.inspection.describe(topic))
+export async function groups(runtime: Runtime, name: string): Promise<GroupHealth[]> {
+  const topic = await findTopic(runtime, name)
+  return groupsHealth(runtime.vitals, topic, await runtime.store.inspection.describe(topic))
 }
 
 const EVENTS = { ACTIVE: 'group-resumed', PAUSED: 'group-paused', CANCELLED: 'group-cancelled' } as const
 
 export async function setStatus(
-  engine: Engine,
+  runtime: Runtime,
   topicName: string,
   group: string,
   status: Exclude<SubscriptionStatus, 'DEAD'>,
 ): Promise<void> {
-  const { topic, subscription } = await findGroup(engine, topicName, group)
-  await engine.store.subscriptions.setStatus(topic, subscription, status)
-  engine.instrumentation.emit(EVENTS[status], { topic: topicName, group: subscription.group })
-  wake(engine, topic.id)
+  const { topic, subscription } = await findGroup(runtime, topicName, group)
+  await runtime.store.subscriptions.setStatus(topic, subscription, status)
+  runtime.instrumentation.emit(EVENTS[status], { topic: topicName, group: subscription.group })
+  wake(runtime, topic.id)
 }
 
 /** `backfill: false` begins at the present; otherwise the group goes on where it stopped, within the bound given. */
 export async function resurrect(
-  engine: Engine,
+  runtime: Runtime,
   topicName: string,
   group: string,
   given?: { backfill?: BackfillOptions | false },
@@ -48,35 +48,35 @@ export async function resurrect(
   const backfill = options.value('backfill')
   const { plan, limit } = parsePlan('resurrectGroup.backfill', backfill === false ? undefined : backfill)
   options.done()
-  const { topic, subscription } = await findGroup(engine, topicName, group)
+  const { topic, subscription } = await findGroup(runtime, topicName, group)
   const mode = backfill === false ? 'skip' : 'continue'
-  const resurrected = await withRoom(engine, () =>
-    engine.store.subscriptions.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
+  const resurrected = await withRoom(runtime, () =>
+    runtime.store.subscriptions.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
   )
-  engine.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
-  wake(engine, topic.id)
-  await engine.backfills.start(topic, subscription)
+  runtime.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
+  wake(runtime, topic.id)
+  await runtime.backfills.start(topic, subscription)
   return resurrected
 }
 
 /** Takes what the group has lost so far off the list of what needs somebody. */
 export async function acknowledgeLoss(
-  engine: Engine,
+  runtime: Runtime,
   topicName: string,
   group: string,
 ): Promise<{ readonly acknowledged: number }> {
-  const { topic, subscription } = await findGroup(engine, topicName, group)
-  const acknowledged = await engine.store.subscriptions.acknowledgeLoss(topic, subscription)
+  const { topic, subscription } = await findGroup(runtime, topicName, group)
+  const acknowledged = await runtime.store.subscriptions.acknowledgeLoss(topic, subscription)
   if (acknowledged > 0) {
     const where = { topic: topicName, group: subscription.group }
-    engine.instrumentation.emit('loss-acknowledged', { ...where, count: acknowledged })
+    runtime.instrumentation.emit('loss-acknowledged', { ...where, count: acknowledged })
   }
   return { acknowledged }
 }
 
 /** Moves the group to a position, back or forth. What it held is let go; late settlements are stale. */
 export async function reset(
-  engine: Engine,
+  runtime: Runtime,
   topicName: string,
   group: string,
   to: From,
@@ -86,11 +86,11 @@ export async function reset(
   const options = new Options('resetGroup', given)
   const { plan } = parsePlan('resetGroup.backfill', options.value('backfill'))
   options.done()
-  const { topic, subscription } = await findGroup(engine, topicName, group)
-  await engine.store.subscriptions.resetCursor(topic, subscription, position, plan)
-  engine.instrumentation.emit('group-reset', { topic: topicName, group: subscription.group })
-  wake(engine, topic.id)
-  await engine.backfills.start(topic, subscription)
+  const { topic, subscription } = await findGroup(runtime, topicName, group)
+  await runtime.store.subscriptions.resetCursor(topic, subscription, position, plan)
+  runtime.instrumentation.emit('group-reset', { topic: topicName, group: subscription.group })
+  wake(runtime, topic.id)
+  await runtime.backfills.start(topic, subscription)
 }
 
 function parsePlan(path: string, given: unknown): ReturnType<typeof readBackfill> {
@@ -106,7 +106,7 @@ function refuseNothing(): never {
 
 /** Cancels the group, waits for its work in flight, and deletes it. Its dead letters stay. */
 export async function remove(
-  engine: Engine,
+  runtime: Runtime,
   topicName: string,
   group: string,
   given?: { timeout?: Duration },
@@ -114,20 +114,20 @@ export async function remove(
   const options = new Options('removeGroup', given)
   const timeoutMs = options.duration('timeout', 10_000)
   options.done()
-  const records = await findGroup(engine, topicName, group)
+  const records = await findGroup(runtime, topicName, group)
   const { topic, subscription } = records
-  if (subscription.status !== 'CANCELLED') await setStatus(engine, topicName, group, 'CANCELLED')
-  const abandoned = await waitForWork(engine, records, timeoutMs)
-  if (topic.config.tracking === 'reference') await clearBits(engine)
-  await engine.store.subscriptions.remove(topic, subscription)
-  engine.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
+  if (subscription.status !== 'CANCELLED') await setStatus(runtime, topicName, group, 'CANCELLED')
+  const abandoned = await waitForWork(runtime, records, timeoutMs)
+  if (topic.config.tracking === 'reference') await clearBits(runtime)
+  await runtime.store.subscriptions.remove(topic, subscription)
+  runtime.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
   return { abandoned }
 }
 
-async function waitForWork(engine: Engine, records: GroupRecords, timeoutMs: number): Promise<number> {
+async function waitForWork(runtime: Runtime, records: GroupRecords, timeoutMs: number): Promise<number> {
   const until = performance.now() + timeoutMs
   for (;;) {
-    const { groups: described } = await engine.store.inspection.describe(records.topic)
+    const { groups: described } = await runtime.store.inspection.describe(records.topic)
     const inFlight = described.find(each => each.group === records.subscription.group)?.inFlight ?? 0
     const left = until - performance.now()
     if (inFlight === 0 || left <= 0) return inFlight
@@ -136,7 +136,7 @@ async function waitForWork(engine: Engine, records: GroupRecords, timeoutMs: num
 }
 
 /** Groups that wait for something look now, here and in other processes. */
-function wake(engine: Engine, topicId: number): void {
-  engine.wakeHub.wake(topicId)
-  engine.store.hint(topicId)
+function wake(runtime: Runtime, topicId: number): void {
+  runtime.wakeHub.wake(topicId)
+  runtime.store.hint(topicId)
 }

@@ -1,9 +1,9 @@
-import type { Engine } from '../consume/engine.ts'
 import type { GroupVitals } from '../consume/vitals.ts'
-import type { Duration } from '../duration.ts'
+import { describeFailure } from '../errors/failure.ts'
 import { DatabaseLockedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../errors.ts'
-import { describeFailure } from '../failure.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
 import type { HorizonHolder, TopicFacts, UnsubscribedTopic } from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
@@ -96,27 +96,27 @@ type Examined = { readonly topic: TopicRecord; readonly facts: TopicFacts; reado
 /** A database that takes longer to answer is not there. */
 const ANSWER_MS = 4_000
 /** Looks that were given up and are not over yet: a database that is away is not asked twice at once. */
-const unanswered = new WeakMap<Engine, { readonly over: Promise<void>; readonly askedAt: Date }>()
+const unanswered = new WeakMap<Runtime, { readonly over: Promise<void>; readonly askedAt: Date }>()
 
 /** Within seconds, whatever the database does. */
-export async function health(engine: Engine, given?: HealthOptions): Promise<Health> {
-  engine.assertOpen()
+export async function health(runtime: Runtime, given?: HealthOptions): Promise<Health> {
+  runtime.assertOpen()
   const limits = parseLimits(given)
   const askedAt = new Date()
   const until = performance.now() + ANSWER_MS
   try {
     const isFree = await inTime(
-      (unanswered.get(engine)?.over ?? Promise.resolve()).then(() => true),
+      (unanswered.get(runtime)?.over ?? Promise.resolve()).then(() => true),
       until,
     )
-    const looking = isFree && examineAll(engine, limits)
+    const looking = isFree && examineAll(runtime, limits)
     const found = looking && (await inTime(looking, until))
     if (found) return found
-    if (looking) giveUp(engine, looking, askedAt)
-    return away(engine, askedAt, `No answer within ${ANSWER_MS} ms`)
+    if (looking) giveUp(runtime, looking, askedAt)
+    return away(runtime, askedAt, `No answer within ${ANSWER_MS} ms`)
   } catch (error) {
     if (!AWAY.some(each => error instanceof each)) throw error
-    return away(engine, askedAt, describeFailure(error).message)
+    return away(runtime, askedAt, describeFailure(error).message)
   }
 }
 
@@ -136,18 +136,18 @@ async function inTime<T>(looking: Promise<T>, until: number): Promise<T | undefi
   return found
 }
 
-function giveUp(engine: Engine, looking: Promise<unknown>, askedAt: Date): void {
+function giveUp(runtime: Runtime, looking: Promise<unknown>, askedAt: Date): void {
   const over = looking.then(
     () => undefined,
     () => undefined,
   )
-  unanswered.set(engine, { over, askedAt })
-  void over.then(() => unanswered.delete(engine))
+  unanswered.set(runtime, { over, askedAt })
+  void over.then(() => unanswered.delete(runtime))
 }
 
-function away(engine: Engine, askedAt: Date, message: string): Health {
-  const outage = engine.instrumentation.outages.open.find(({ kind }) => kind === 'connection')
-  const times = [outage?.since, unanswered.get(engine)?.askedAt, askedAt]
+function away(runtime: Runtime, askedAt: Date, message: string): Health {
+  const outage = runtime.instrumentation.outages.open.find(({ kind }) => kind === 'connection')
+  const times = [outage?.since, unanswered.get(runtime)?.askedAt, askedAt]
   const unreachableSince = new Date(Math.min(...times.flatMap(time => (time ? [time.getTime()] : []))))
   return {
     healthy: false,
@@ -167,23 +167,23 @@ function away(engine: Engine, askedAt: Date, message: string): Health {
     jobs: [],
     clock: null,
     database: { reachable: false, unreachableSince, error: outage?.error ?? { name: 'SilenceError', message } },
-    failing: engine.vitals.failing(),
+    failing: runtime.vitals.failing(),
   }
 }
 
-async function examineAll(engine: Engine, limits: Limits): Promise<Health> {
-  const { store } = engine
+async function examineAll(runtime: Runtime, limits: Limits): Promise<Health> {
+  const { store } = runtime
   const [records, jobs, zombies, unsubscribed, holders, clock] = await Promise.all([
     store.topics.list(),
     store.jobs.list(),
     store.subscriptions.zombies(),
     store.inspection.unsubscribedTopics(),
     store.inspection.horizonHolders(),
-    engine.clock.look(),
+    runtime.clock.look(),
   ])
   const topics: Examined[] = []
   // One after the other: a look at the health must not take the connections of those that work.
-  for (const record of records) topics.push(...(await examine(engine, record, limits)))
+  for (const record of records) topics.push(...(await examine(runtime, record, limits)))
   const now = topics.at(-1)?.now ?? clock?.now ?? Date.now()
   const groups = topics.flatMap(each => each.groups)
   const found = {
@@ -203,7 +203,7 @@ async function examineAll(engine: Engine, limits: Limits): Promise<Health> {
     })),
     unsubscribed,
     clock: clock && { ok: !clock.isOff, offsetMs: clock.offsetMs },
-    failing: engine.vitals.failing(),
+    failing: runtime.vitals.failing(),
   }
   const { cleanUp, clock: _, ...lists } = found
   const healthy = !cleanUp.behind && !clock?.isOff && Object.values(lists).every(list => list.length === 0)
@@ -224,7 +224,7 @@ export function parseLimits(given: unknown): Limits {
   return limits
 }
 
-async function examine({ store, vitals }: Engine, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
+async function examine({ store, vitals }: Runtime, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
   try {
     const { groups, now } = await store.inspection.describe(topic)
     const facts = await store.inspection.facts(topic)

@@ -1,7 +1,7 @@
-import type { Engine } from '../consume/engine.ts'
 import { ConfigError } from '../errors.ts'
-import { messageIdIn } from '../message-id.ts'
-import { Options } from '../options.ts'
+import { Options } from '../options/options.ts'
+import { messageIdIn } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
 import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
 import type { RetryRecord } from '../stores/leases.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
@@ -51,23 +51,23 @@ export type RetryOptions = {
 }
 
 /** By message id, a page at a time. What is being tried again just now is in flight, and not among them. */
-export async function retries(engine: Engine, name: string, given?: RetryOptions): Promise<WaitingRetry[]> {
-  return [...(await readPage(engine, name, new Options('retries', given), undefined)).retries]
+export async function retries(runtime: Runtime, name: string, given?: RetryOptions): Promise<WaitingRetry[]> {
+  return [...(await readPage(runtime, name, new Options('retries', given), undefined)).retries]
 }
 
 /** The same with a bound in bytes. */
 export async function retryPage(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   given?: RetryOptions & Pick<ByteOptions, 'maxBytes'>,
 ): Promise<RetryPage> {
   const options = new Options('retryPage', given)
   const maxBytes = options.integer('maxBytes', undefined, { min: 1, max: Number.MAX_SAFE_INTEGER })
-  return await readPage(engine, name, options, maxBytes)
+  return await readPage(runtime, name, options, maxBytes)
 }
 
 async function readPage(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   options: Options,
   maxBytes: number | undefined,
@@ -76,18 +76,18 @@ async function readPage(
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
-  if (group === undefined && (await findTopic(engine, name)).config.semantics === 'pub-sub') {
+  if (group === undefined && (await findTopic(runtime, name)).config.semantics === 'pub-sub') {
     throw new ConfigError('retries.group', group, `the name of a group of topic '${name}', which is pub-sub`)
   }
-  const { topic, subscription } = await findGroup(engine, name, group ?? '')
+  const { topic, subscription } = await findGroup(runtime, name, group ?? '')
   const bounds = maxBytes === undefined ? {} : { maxBytes }
-  const records = await engine.store.leases.retries(topic, subscription, { after, limit, ...bounds })
+  const records = await runtime.store.leases.retries(topic, subscription, { after, limit, ...bounds })
   const last = records.at(-1)?.id
   // A short page is the last one, unless bytes have ended it: then one more look says.
   const isCut = async (): Promise<boolean> =>
     maxBytes !== undefined &&
     last !== undefined &&
-    (await engine.store.leases.retries(topic, subscription, { after: last, limit: 1 })).length > 0
+    (await runtime.store.leases.retries(topic, subscription, { after: last, limit: 1 })).length > 0
   const isMore = records.length === limit || (await isCut())
   return { retries: records.map(record => toRetry(topic, record)), next: isMore ? (last ?? null) : null }
 }

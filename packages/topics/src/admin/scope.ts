@@ -1,26 +1,26 @@
-import type { Engine } from '../consume/engine.ts'
 import { GroupNotFoundError, TopicNotFoundError } from '../errors.ts'
-import { checkName } from '../names.ts'
+import { checkName } from '../options/names.ts'
+import type { Runtime } from '../runtime.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 
 export type GroupRecords = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
 
 /** The topic as the database has it now. Never creates one. */
-export async function findTopic(engine: Engine, name: string): Promise<TopicRecord> {
-  engine.assertOpen()
-  const record = await engine.store.topics.find(checkName('topic', name))
+export async function findTopic(runtime: Runtime, name: string): Promise<TopicRecord> {
+  runtime.assertOpen()
+  const record = await runtime.store.topics.find(checkName('topic', name))
   if (record === undefined) throw new TopicNotFoundError(name)
   return record
 }
 
 /** The group of that name; in a queue the only one, whatever the name. '' is the group without one, wherever it is. */
-export async function findGroup(engine: Engine, topicName: string, group: string): Promise<GroupRecords> {
-  const topic = await findTopic(engine, topicName)
+export async function findGroup(runtime: Runtime, topicName: string, group: string): Promise<GroupRecords> {
+  const topic = await findTopic(runtime, topicName)
   const name = storedName(topic, group)
-  const subscription = await engine.store.subscriptions.find(topic, name)
+  const subscription = await runtime.store.subscriptions.find(topic, name)
   if (subscription !== undefined) return { topic, subscription }
-  const { groups } = await engine.store.inspection.describe(topic)
+  const { groups } = await runtime.store.inspection.describe(topic)
   throw new GroupNotFoundError(
     topicName,
     name,

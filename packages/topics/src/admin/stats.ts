@@ -1,7 +1,7 @@
-import type { Engine } from '../consume/engine.ts'
 import type { Vitals } from '../consume/vitals.ts'
-import type { Duration } from '../duration.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { StatsRecord } from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
@@ -54,19 +54,19 @@ const MOST = 10_000
 
 /** Keeps the last look, and lets all who ask meanwhile share the next one. Nobody asks, nothing is read. */
 export class StatsReader {
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   #latest: { readonly stats: Stats; readonly readAt: number } | undefined
   #reading: Promise<Stats> | undefined
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
   }
 
   async read(given?: StatsOptions): Promise<Stats> {
     const options = new Options('stats', given)
     const maxAgeMs = options.duration('maxAge', DEFAULT_AGE_MS)
     options.done()
-    this.#engine.assertOpen()
+    this.#runtime.assertOpen()
     if (this.#latest !== undefined && performance.now() - this.#latest.readAt < maxAgeMs) return this.#latest.stats
     this.#reading ??= this.#refresh().finally(() => {
       this.#reading = undefined
@@ -76,13 +76,13 @@ export class StatsReader {
 
   async #refresh(): Promise<Stats> {
     const readAt = performance.now()
-    const record = await this.#engine.store.inspection.stats(MOST)
+    const record = await this.#runtime.store.inspection.stats(MOST)
     const existing = new Map(
       record.topics.map(({ topic, groups }) => [topic, new Set(groups.map(({ group }) => group))]),
     )
     // What other processes have deleted is noticed here.
-    this.#engine.instrumentation.metrics.keepOnly(existing, readAt)
-    const stats = toStats(record, this.#engine.vitals)
+    this.#runtime.instrumentation.metrics.keepOnly(existing, readAt)
+    const stats = toStats(record, this.#runtime.vitals)
     this.#latest = { stats, readAt }
     return stats
   }

@@ -1,5 +1,5 @@
-import { messageIdOf } from '../message-id.ts'
-import type { RawMessage } from '../raw-message.ts'
+import { messageIdOf } from '../payload/message-id.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 
 /** A message as stored in the log. */

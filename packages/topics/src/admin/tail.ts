@@ -1,6 +1,6 @@
-import type { Engine } from '../consume/engine.ts'
 import { TopicNotFoundError } from '../errors.ts'
-import { Options } from '../options.ts'
+import { Options } from '../options/options.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ByteBounds } from '../stores/byte-bounds.ts'
 import type { TailPage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
@@ -18,7 +18,7 @@ const PAGE = 100
 
 /** What is published from now on, each message once, without consuming. It ends with its signal, or with `close()`. */
 export async function tail(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   given?: TailOptions,
 ): Promise<AsyncGenerator<StoredMessage, void, undefined>> {
@@ -26,53 +26,53 @@ export async function tail(
   const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
   const bounds = readBounds(options)
   options.done()
-  const topic = await findTopic(engine, name)
-  const { place } = await engine.store.log.tail(topic, null, 0)
-  return follow(engine, topic, place, bounds, signal)
+  const topic = await findTopic(runtime, name)
+  const { place } = await runtime.store.log.tail(topic, null, 0)
+  return follow(runtime, topic, place, bounds, signal)
 }
 
 /** Reads first and waits afterwards, as consumers do: a wake-up is only a hint. */
 async function* follow(
-  engine: Engine,
+  runtime: Runtime,
   topic: TopicRecord,
   start: string,
   bounds: ByteBounds,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StoredMessage, void, undefined> {
-  const waker = engine.wakeHub.waker(topic.id)
+  const waker = runtime.wakeHub.waker(topic.id)
   let stopped = false
   const end = (): void => {
     stopped = true
     waker.wake()
   }
   const running = { stop: async () => end() }
-  engine.started.add(running)
+  runtime.started.add(running)
   signal?.addEventListener('abort', end, { once: true })
   try {
     let place = start
     while (!stopped && signal?.aborted !== true) {
       const seen = waker.count
-      const page = await read(engine, topic, place, bounds)
+      const page = await read(runtime, topic, place, bounds)
       place = page.place
       for (const message of page.messages) {
         yield toStoredMessage(topic, message)
         if (stopped) return
       }
-      if (page.messages.length === 0) await waker.wait(seen, engine.sweepMs * (0.75 + 0.5 * Math.random()))
+      if (page.messages.length === 0) await waker.wait(seen, runtime.sweepMs * (0.75 + 0.5 * Math.random()))
     }
   } finally {
     signal?.removeEventListener('abort', end)
-    engine.started.delete(running)
+    runtime.started.delete(running)
     waker.dispose()
   }
 }
 
-async function read(engine: Engine, topic: TopicRecord, place: string, bounds: ByteBounds): Promise<TailPage> {
+async function read(runtime: Runtime, topic: TopicRecord, place: string, bounds: ByteBounds): Promise<TailPage> {
   try {
-    return await engine.store.log.tail(topic, place, PAGE, bounds)
+    return await runtime.store.log.tail(topic, place, PAGE, bounds)
   } catch (error) {
     // Without its log there is nothing to read: say why.
-    const now = await engine.store.topics.find(topic.name)
+    const now = await runtime.store.topics.find(topic.name)
     throw now?.uid === topic.uid ? error : new TopicNotFoundError(topic.name)
   }
 }

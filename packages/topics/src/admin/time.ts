@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
-import type { Options } from '../options.ts'
-import { toTime } from '../storable.ts'
+import type { Options } from '../options/options.ts'
+import { toTime } from '../options/storable.ts'
 
 /** A point in time, in milliseconds. */
 export function readTime(options: Options, what: string, name: string): number | undefined {

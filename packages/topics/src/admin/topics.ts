@@ -1,4 +1,4 @@
-import type { Engine } from '../consume/engine.ts'
+import type { Runtime } from '../runtime.ts'
 import type { TopicConfig } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
 
@@ -11,18 +11,18 @@ export type TopicSummary = {
 }
 
 /** By name. */
-export async function topics(engine: Engine): Promise<TopicSummary[]> {
-  engine.assertOpen()
-  const records = await engine.store.topics.list()
+export async function topics(runtime: Runtime): Promise<TopicSummary[]> {
+  runtime.assertOpen()
+  const records = await runtime.store.topics.list()
   return records.map(({ name, config }) => ({ topic: name, config }))
 }
 
 /** With its messages, groups and dead letters. Groups that run, in any process, stop with a SubscriptionGoneError. */
-export async function deleteTopic(engine: Engine, name: string): Promise<void> {
-  const topic = await findTopic(engine, name)
-  await engine.store.topics.delete(topic)
-  engine.topics.forget(name)
-  engine.instrumentation.emit('topic-deleted', { topic: name })
-  engine.wakeHub.wake(topic.id)
-  engine.store.hint(topic.id)
+export async function deleteTopic(runtime: Runtime, name: string): Promise<void> {
+  const topic = await findTopic(runtime, name)
+  await runtime.store.topics.delete(topic)
+  runtime.topics.forget(name)
+  runtime.instrumentation.emit('topic-deleted', { topic: name })
+  runtime.wakeHub.wake(topic.id)
+  runtime.store.hint(topic.id)
 }

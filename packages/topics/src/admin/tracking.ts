@@ -1,8 +1,8 @@
-import type { Engine } from '../consume/engine.ts'
-import type { Duration } from '../duration.ts'
 import { ConfigError, MessageNotFoundError, TopicConflictError } from '../errors.ts'
-import { messageIdOf } from '../message-id.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
+import { messageIdOf } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Tracking } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
@@ -36,7 +36,7 @@ const FILL_PAGE = 10_000
 
 /** While groups run. Resolves when what is kept has its bitmaps; killed before that, the backfills job goes on. */
 export async function setTracking(
-  engine: Engine,
+  runtime: Runtime,
   name: string,
   tracking: Tracking,
   given?: { onProgress?: (progress: { readonly pages: number }) => void },
@@ -47,25 +47,25 @@ export async function setTracking(
   const options = new Options('setTracking', given)
   const onProgress = options.function<(progress: { readonly pages: number }) => void>('onProgress')
   options.done()
-  const switched = await engine.store.tracking.switch(await findTopic(engine, name), tracking)
-  engine.topics.forget(name)
-  for (let pages = 1; await engine.store.tracking.fill(switched, FILL_PAGE); pages++) {
-    engine.instrumentation.guard('onProgress of setTracking', () => onProgress?.({ pages }))
+  const switched = await runtime.store.tracking.switch(await findTopic(runtime, name), tracking)
+  runtime.topics.forget(name)
+  for (let pages = 1; await runtime.store.tracking.fill(switched, FILL_PAGE); pages++) {
+    runtime.instrumentation.guard('onProgress of setTracking', () => onProgress?.({ pages }))
   }
 }
 
-export async function completion(engine: Engine, name: string, given?: CompletionOptions): Promise<Completion[]> {
+export async function completion(runtime: Runtime, name: string, given?: CompletionOptions): Promise<Completion[]> {
   const options = new Options('completion', given)
   const messageId = options.string('messageId', undefined)
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const unfinished = options.boolean('unfinished', false)
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()
-  const topic = await findReferenceTopic(engine, name)
-  const id = messageId === undefined ? undefined : await engine.store.log.find(topic, messageId)
+  const topic = await findReferenceTopic(runtime, name)
+  const id = messageId === undefined ? undefined : await runtime.store.log.find(topic, messageId)
   if (messageId !== undefined && id === undefined) throw new MessageNotFoundError(name, messageId)
   const query = { after, limit, unfinished, ...(id !== undefined && { id }) }
-  const found = await engine.store.tracking.completion(topic, query)
+  const found = await runtime.store.tracking.completion(topic, query)
   return found.map(({ salt, ...each }) => ({
     ...each,
     messageId: each.messageId ?? messageIdOf(topic.uid, salt, each.id),
@@ -73,16 +73,16 @@ export async function completion(engine: Engine, name: string, given?: Completio
 }
 
 /** What waits only for groups that are not live any more, and is older than this, waits no longer. */
-export async function completeOrphans(engine: Engine, name: string, given: { olderThan: Duration }): Promise<number> {
+export async function completeOrphans(runtime: Runtime, name: string, given: { olderThan: Duration }): Promise<number> {
   const options = new Options('completeOrphans', given)
   const olderThanMs = options.duration('olderThan', undefined)
   options.done()
   if (olderThanMs === undefined) throw new ConfigError('completeOrphans.olderThan', undefined, "a duration, '24h'")
-  return await engine.store.tracking.completeOrphans(await findReferenceTopic(engine, name), olderThanMs)
+  return await runtime.store.tracking.completeOrphans(await findReferenceTopic(runtime, name), olderThanMs)
 }
 
-async function findReferenceTopic(engine: Engine, name: string): Promise<TopicRecord> {
-  const topic = await findTopic(engine, name)
+async function findReferenceTopic(runtime: Runtime, name: string): Promise<TopicRecord> {
+  const topic = await findTopic(runtime, name)
   if (topic.config.tracking === 'reference') return topic
   throw new TopicConflictError(
     name,

@@ -1,5 +1,5 @@
-import type { Duration } from '../duration.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
 import type { BackfillPlan, BackfillScope } from '../stores/backfills.ts'
 
 /** How earlier messages are delivered to a group that joins late or returns (reference tracking). */

@@ -1,15 +1,15 @@
+import { toError } from '../errors/failure.ts'
 import { DatabaseRewoundError, SubscriptionGoneError } from '../errors.ts'
-import { toError } from '../failure.ts'
-import type { Events } from '../instrumentation.ts'
-import { messageIdIn } from '../message-id.ts'
-import { isFault } from '../outages.ts'
+import type { Events } from '../observe/instrumentation.ts'
+import { isFault } from '../observe/outages.ts'
+import { messageIdIn } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ClaimResult, Lease, Suspects, TakeOver } from '../stores/leases.ts'
 import type { SubscriptionRecord, SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import type { Waker } from '../wake-hub.ts'
-import type { Engine } from './engine.ts'
 import { HeldLease, type LeaseOwner } from './held-lease.ts'
 import type { Holding } from './isolation.ts'
+import type { Waker } from './wake-hub.ts'
 
 /** In a busy stretch, expired leases are looked for this often; whoever finds nothing to do looks each time. */
 const SWEEP_WHILE_BUSY_MS = 1_000
@@ -45,7 +45,7 @@ type ClaimerOptions = {
 export class Claimer implements LeaseOwner {
   readonly consumer: string
   readonly subscription: SubscriptionRecord
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #waker: Waker
   readonly #leave: (() => void)[]
   readonly #leaseMs: number | undefined
@@ -63,13 +63,13 @@ export class Claimer implements LeaseOwner {
   #isAhead = false
 
   constructor(
-    engine: Engine,
+    runtime: Runtime,
     topic: TopicRecord,
     subscription: SubscriptionRecord,
     consumer: string,
     { leaseMs, isCareful = false, isRemote = false }: ClaimerOptions = {},
   ) {
-    this.#engine = engine
+    this.#runtime = runtime
     this.#topic = topic
     this.subscription = subscription
     this.consumer = consumer
@@ -77,8 +77,8 @@ export class Claimer implements LeaseOwner {
     this.#isCareful = isCareful
     this.#isRemote = isRemote
     this.#status = subscription.status
-    this.#waker = engine.wakeHub.waker(topic.id)
-    this.#leave = [engine.readers.add(topic.id, subscription.id), engine.vitals.join(topic.name, subscription)]
+    this.#waker = runtime.wakeHub.waker(topic.id)
+    this.#leave = [runtime.readers.add(topic.id, subscription.id), runtime.vitals.join(topic.name, subscription)]
   }
 
   get topic(): TopicRecord {
@@ -113,7 +113,7 @@ export class Claimer implements LeaseOwner {
     try {
       while (!signal.aborted) {
         const seen = this.#waker.count
-        if (this.#engine.heartbeats.isHeld(this.subscription.id)) {
+        if (this.#runtime.heartbeats.isHeld(this.subscription.id)) {
           const left = until - performance.now()
           if (left <= 0) return null
           await this.#waker.wait(seen, Math.min(left, HELD_MS))
@@ -124,7 +124,7 @@ export class Claimer implements LeaseOwner {
           await this.#waker.wait(seen, holdOff)
           continue
         }
-        const holding = this.#isRemote ? undefined : this.#engine.isolation.begin(this)
+        const holding = this.#isRemote ? undefined : this.#runtime.isolation.begin(this)
         if (typeof holding === 'number') {
           const left = until - performance.now()
           if (left <= 0) return null
@@ -132,11 +132,11 @@ export class Claimer implements LeaseOwner {
           continue
         }
         const sweep = this.#emptyLooks > 0 || performance.now() - this.#sweptAt > SWEEP_WHILE_BUSY_MS
-        const { lease, nextDueMs, isToAskAgain } = await this.#claim({ limit, maxBytes, reserve }, sweep, holding)
-        if (lease) {
+        const { held, nextDueMs, isToAskAgain } = await this.#claim({ limit, maxBytes, reserve }, sweep, holding)
+        if (held) {
           this.#emptyLooks = 0
           this.#waker.served()
-          return lease
+          return held
         }
         this.#emptyLooks++
         // The first empty look of a busy stretch may not have swept: look once more, properly, before waiting.
@@ -148,7 +148,7 @@ export class Claimer implements LeaseOwner {
       return null
     } finally {
       signal.removeEventListener('abort', wake)
-      this.#engine.isolation.leave(this)
+      this.#runtime.isolation.leave(this)
     }
   }
 
@@ -158,15 +158,15 @@ export class Claimer implements LeaseOwner {
 
   forget(token: string): void {
     this.#forget.push(token)
-    this.#engine.isolation.settled(token)
+    this.#runtime.isolation.settled(token)
   }
 
   /** Told with the next claim, if the group is still there then: its removal takes its leases along. */
-  unknown(lease: HeldLease): void {
+  unknown(held: HeldLease): void {
     const now = performance.now()
     // One that ran out is forgotten after an hour. One that was claimed before the last telling was lost with the rest.
-    const mayBeForgotten = now >= lease.deadline || now - lease.claimedAt > LEASES_REMEMBERED_MS
-    if (mayBeForgotten || lease.claimedAt < this.#toldAt) return
+    const mayBeForgotten = now >= held.deadline || now - held.claimedAt > LEASES_REMEMBERED_MS
+    if (mayBeForgotten || held.claimedAt < this.#toldAt) return
     this.#hasUnknownLease = true
     this.#waker.wake()
   }
@@ -180,19 +180,19 @@ export class Claimer implements LeaseOwner {
     { limit, maxBytes, reserve }: Pick<NextOptions, 'limit' | 'maxBytes' | 'reserve'>,
     sweep: boolean,
     holding: Holding | undefined,
-  ): Promise<{ lease: HeldLease | null; nextDueMs: number | null; isToAskAgain: boolean }> {
+  ): Promise<{ held: HeldLease | null; nextDueMs: number | null; isToAskAgain: boolean }> {
     let reserved: { release(): void } | undefined
     try {
       reserved = await reserve?.()
       const started = performance.now()
       const result = await this.#ask({ limit, maxBytes }, sweep, holding?.suspects ?? 'alone')
-      const lease = result.lease && this.#hold(result.lease, started)
-      const isToAskAgain = holding ? this.#engine.isolation.end(this, holding, lease, result.waiting) : false
-      if (lease === null) reserved?.release()
-      return { lease, nextDueMs: result.nextDueMs, isToAskAgain }
+      const held = result.lease && this.#hold(result.lease, started)
+      const isToAskAgain = holding ? this.#runtime.isolation.end(this, holding, held, result.waiting) : false
+      if (held === null) reserved?.release()
+      return { held, nextDueMs: result.nextDueMs, isToAskAgain }
     } catch (error) {
       reserved?.release()
-      if (holding) this.#engine.isolation.cancel(holding)
+      if (holding) this.#runtime.isolation.cancel(holding)
       throw error
     }
   }
@@ -205,10 +205,10 @@ export class Claimer implements LeaseOwner {
     const forget = this.#forget
     this.#forget = []
     const started = performance.now()
-    const vital = this.#engine.vitals.claiming(this.subscription.id)
+    const vital = this.#runtime.vitals.claiming(this.subscription.id)
     let result: ClaimResult
     try {
-      result = await this.#engine.store.leases.claim({
+      result = await this.#runtime.store.leases.claim({
         topic: this.#topic,
         subscription: this.subscription,
         consumer: this.consumer,
@@ -218,19 +218,19 @@ export class Claimer implements LeaseOwner {
         leaseMs: this.#leaseMs ?? null,
         sweep,
         forget,
-        shared: this.#engine.readers.isShared(this.#topic.id),
+        shared: this.#runtime.readers.isShared(this.#topic.id),
       })
     } catch (error) {
       this.#forget = [...forget, ...this.#forget]
       vital.failed(error)
       const where = { topic: this.#topic.name, group: this.subscription.group }
       if (isFault(error))
-        this.#engine.instrumentation.emit('error', { ...where, action: 'claim', error: toError(error) })
+        this.#runtime.instrumentation.emit('error', { ...where, action: 'claim', error: toError(error) })
       throw error
     }
     const ahead =
       result.status === 'AHEAD'
-        ? DatabaseRewoundError.ofCursor(this.#engine.store.location, this.#topic.name, this.subscription.group)
+        ? DatabaseRewoundError.ofCursor(this.#runtime.store.location, this.#topic.name, this.subscription.group)
         : undefined
     if (ahead) vital.failed(ahead)
     else vital.answered()
@@ -239,7 +239,7 @@ export class Claimer implements LeaseOwner {
     if (result.lease === null) this.#forget = [...forget, ...this.#forget]
     this.#record(result, performance.now() - started)
     if (result.configVersion > this.#topic.configVersion) {
-      this.#topic = await this.#engine.topics.upToDate(this.#topic, result.configVersion)
+      this.#topic = await this.#runtime.topics.upToDate(this.#topic, result.configVersion)
     }
     if (result.status === 'GONE' || result.status === 'CANCELLED') {
       throw new SubscriptionGoneError(this.#topic.name, this.subscription.group)
@@ -247,11 +247,11 @@ export class Claimer implements LeaseOwner {
     this.#compare(result)
     if (ahead) {
       const where = { topic: this.#topic.name, group: this.subscription.group }
-      this.#engine.instrumentation.emit('error', { ...where, action: 'claim', error: ahead })
+      this.#runtime.instrumentation.emit('error', { ...where, action: 'claim', error: ahead })
       throw ahead
     }
     this.#status = result.status as SubscriptionStatus
-    if (result.status === 'DEAD') this.#engine.heartbeats.hurry(this.subscription.id)
+    if (result.status === 'DEAD') this.#runtime.heartbeats.hurry(this.subscription.id)
     return result
   }
 
@@ -271,17 +271,17 @@ export class Claimer implements LeaseOwner {
     if (!isNews) return
     this.#toldAt = performance.now()
     const where = { topic: this.#topic.name, group: this.subscription.group }
-    this.#engine.instrumentation.emit('database-rewound', { ...where, sign })
+    this.#runtime.instrumentation.emit('database-rewound', { ...where, sign })
   }
 
   #record(result: ClaimResult, ms: number): void {
     const where = { topic: this.#topic.name, group: this.subscription.group }
-    const { instrumentation } = this.#engine
+    const { instrumentation } = this.#runtime
     instrumentation.metrics.claim.record(ms)
     instrumentation.metrics.add('claims', 1, where.topic, where.group)
     if (result.conflict) instrumentation.emit('claim-conflict', where)
     for (const takeOver of result.takeOvers) {
-      this.#engine.isolation.settled(takeOver.token)
+      this.#runtime.isolation.settled(takeOver.token)
       instrumentation.emit('taken-over', { ...where, ...this.#takenOver(takeOver) })
     }
     if (result.deadLettered > 0) instrumentation.emit('dead-lettered', { ...where, count: result.deadLettered })
@@ -308,6 +308,6 @@ export class Claimer implements LeaseOwner {
   /** Jittered, so that processes that started together don't look together. */
   #sweepMs(): number {
     const times = Math.min(LONGEST_SWEEPS, 1.5 ** (this.#emptyLooks - 1))
-    return this.#engine.sweepMs * times * (0.75 + 0.5 * Math.random())
+    return this.#runtime.sweepMs * times * (0.75 + 0.5 * Math.random())
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
-import type { Duration } from '../duration.ts'
+import { type Backoff, backoffMs, spread } from '../backoff.ts'
 import {
   DuplicateConsumerError,
   groupName,
@@ -9,17 +9,18 @@ import {
   SubscriptionGoneError,
   TidemarkError,
 } from '../errors.ts'
-import type { HeartbeatOptions } from '../heartbeat-options.ts'
-import type { Beating } from '../heartbeats.ts'
-import { checkName } from '../names.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { checkName } from '../options/names.ts'
+import { Options } from '../options/options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
+import type { Runtime } from '../runtime.ts'
 import type { StartPosition, SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
-import type { Engine } from './engine.ts'
+import type { HeartbeatOptions } from './heartbeat-options.ts'
+import type { Beating } from './heartbeat-sender.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { type Filter, type Handler, Member } from './member.ts'
@@ -78,8 +79,7 @@ const LARGEST_BATCH = 10_000
 const FIRST_BATCH = 16
 /** A claim takes about this much work at once, and never more than an eighth of the lease. */
 const WORK_PER_CLAIM_MS = 1_000
-const FIRST_RETRY_MS = 100
-const LONGEST_RETRY_MS = 5_000
+const RETRY: Backoff = { initialMs: 100, maxMs: 5_000, factor: 2 }
 const DEFAULT_STOP_MS = 10_000
 
 type Run = {
@@ -103,7 +103,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   /** '' in a queue. */
   #group: string
   readonly #label: string
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #dispatcher: Dispatcher<T>
   readonly #batchSize: number
   /** No batch size was asked for: a message on its only attempt has no company that a death of the process takes along. */
@@ -114,7 +114,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
 
-  constructor(engine: Engine, topic: string, group: string | undefined, given: GroupOptions<T> | undefined) {
+  constructor(runtime: Runtime, topic: string, group: string | undefined, given: GroupOptions<T> | undefined) {
     const options = new Options('consumerGroup', given)
     const decoding = {
       schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
@@ -129,8 +129,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.topic = checkName('topic', topic)
     this.#label = group === undefined ? '' : checkName('group', group)
     this.#group = this.#label
-    this.#engine = engine
-    this.#dispatcher = new Dispatcher(engine, decoding, filter)
+    this.#runtime = runtime
+    this.#dispatcher = new Dispatcher(runtime, decoding, filter)
   }
 
   /** Name of the group. */
@@ -173,8 +173,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     checkName('consumer', id)
     if (typeof handler !== 'function') throw new MembershipError(`Consumer '${id}' needs a handler function`)
     if (this.#dispatcher.members.has(id)) throw new DuplicateConsumerError(this.topic, this.#group, id)
-    if (this.#run) this.#engine.consumerIds.take(this.topic, this.#group, id)
-    else this.#engine.consumerIds.check(this.topic, this.#group, id)
+    if (this.#run) this.#runtime.consumerIds.take(this.topic, this.#group, id)
+    else this.#runtime.consumerIds.check(this.topic, this.#group, id)
     const member = new Member(id, handler, settings, this.#dispatcher)
     this.#dispatcher.add(member)
     if (this.#run) this.#count(member)
@@ -209,9 +209,9 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async start(given?: StartOptions): Promise<void> {
     const options = new Options('start', given)
     const from = parseFrom('start.from', options.value('from'))
-    const settings = parseSubscription('start', options, this.#engine.heartbeatDefaults)
+    const settings = parseSubscription('start', options, this.#runtime.heartbeatDefaults)
     options.done()
-    this.#engine.assertOpen()
+    this.#runtime.assertOpen()
     if (this.#dispatcher.members.size === 0) {
       throw new MembershipError(`${groupName(this.#group)} has no consumer. Call addConsumer() before start()`)
     }
@@ -231,9 +231,9 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
    */
   async pause(): Promise<void> {
     const { claimer } = this.#running('pause')
-    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
+    await this.#runtime.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'PAUSED')
     this.#dispatcher.releaseQueued()
-    this.#engine.instrumentation.emit('group-paused', this.#where())
+    this.#runtime.instrumentation.emit('group-paused', this.#where())
   }
 
   /**
@@ -244,9 +244,9 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
    */
   async resume(): Promise<void> {
     const { claimer } = this.#running('resume')
-    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
-    this.#engine.instrumentation.emit('group-resumed', this.#where())
-    this.#engine.wakeHub.wake(claimer.topic.id)
+    await this.#runtime.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'ACTIVE')
+    this.#runtime.instrumentation.emit('group-resumed', this.#where())
+    this.#runtime.wakeHub.wake(claimer.topic.id)
   }
 
   /**
@@ -274,8 +274,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   async cancel(given?: StopOptions): Promise<void> {
     const { claimer } = this.#running('cancel')
     await this.stop(given)
-    await this.#engine.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
-    this.#engine.instrumentation.emit('group-cancelled', this.#where())
+    await this.#runtime.store.subscriptions.setStatus(claimer.topic, claimer.subscription, 'CANCELLED')
+    this.#runtime.instrumentation.emit('group-cancelled', this.#where())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -283,23 +283,23 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   }
 
   async #start(from: StartPosition, settings: SubscriptionSettings): Promise<void> {
-    const topic = await this.#engine.topics.toConsume(this.topic)
+    const topic = await this.#runtime.topics.toConsume(this.topic)
     // A queue has one implicit group; the name given is only a label.
     this.#group = topic.config.semantics === 'queue' ? '' : this.#label
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
-    const subscription = await withRoom(this.#engine, () =>
-      this.#engine.store.subscriptions.subscribe(topic, this.#group, from, settings),
+    const subscription = await withRoom(this.#runtime, () =>
+      this.#runtime.store.subscriptions.subscribe(topic, this.#group, from, settings),
     )
     // A close() that has begun meanwhile does not know of this group, and would not stop it.
-    this.#engine.assertOpen()
+    this.#runtime.assertOpen()
     this.#takeIds()
-    const claimer = new Claimer(this.#engine, topic, subscription, this.consumers.join(','), {
+    const claimer = new Claimer(this.#runtime, topic, subscription, this.consumers.join(','), {
       leaseMs: this.#leaseMs,
       isCareful: this.#isCareful,
     })
-    const keeper = new LeaseKeeper(this.#engine, this.#dispatcher, claimer, this.#autoExtendMs)
+    const keeper = new LeaseKeeper(this.#runtime, this.#dispatcher, claimer, this.#autoExtendMs)
     const stopping = new AbortController()
     const beating: Beating = {
       topic,
@@ -307,24 +307,24 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       resurrected: () => {
         claimer.wake()
         // Reports what goes wrong by itself.
-        void this.#engine.backfills.start(topic, subscription)
+        void this.#runtime.backfills.start(topic, subscription)
       },
       ended: reason => this.#run === run && this.#stopBecause(reason),
     }
     const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }
     this.#run = run
-    this.#engine.heartbeats.join(beating)
+    this.#runtime.heartbeats.join(beating)
     this.#dispatcher.onMoving = () => claimer.wake()
-    this.#engine.started.add(this)
-    this.#engine.instrumentation.emit('group-started', {
+    this.#runtime.started.add(this)
+    this.#runtime.instrumentation.emit('group-started', {
       ...this.#where(),
       created: subscription.created,
       skipped: subscription.skipped,
       status: subscription.status,
     })
-    if (subscription.resurrected) this.#engine.instrumentation.resurrected(this.#where(), subscription.resurrected)
+    if (subscription.resurrected) this.#runtime.instrumentation.resurrected(this.#where(), subscription.resurrected)
     run.loop = this.#consume(run)
-    await this.#engine.backfills.start(topic, subscription)
+    await this.#runtime.backfills.start(topic, subscription)
   }
 
   /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */
@@ -332,16 +332,16 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     let next: Promise<HeldLease | null> | undefined
     while (!run.stopping.signal.aborted) {
       next ??= this.#claim(run)
-      const lease = await next
+      const held = await next
       next = undefined
-      if (lease === null) continue
-      if (this.#dispatcher.outstanding + lease.open <= this.#pageLimit(run)) next = this.#claim(run)
+      if (held === null) continue
+      if (this.#dispatcher.outstanding + held.open <= this.#pageLimit(run)) next = this.#claim(run)
       // Lets the claim go out, and other work have its turn: handlers may never give way.
       await new Promise(resolve => setImmediate(resolve))
-      if (run.stopping.signal.aborted) this.#giveBack(lease)
+      if (run.stopping.signal.aborted) this.#giveBack(held)
       else {
-        this.#dispatcher.dispatch(lease)
-        run.keeper.watch(lease)
+        this.#dispatcher.dispatch(held)
+        run.keeper.watch(held)
       }
       if (next === undefined) await this.#dispatcher.room(this.#pageLimit(run) + 1)
     }
@@ -352,7 +352,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   /** A lease, or null when stopping. What goes wrong was reported where it happened, and is tried again, for ever. */
   async #claim(run: Run): Promise<HeldLease | null> {
     const { signal } = run.stopping
-    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)) {
+    for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await run.claimer.next({
           limit: this.#pageLimit(run),
@@ -365,7 +365,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
           this.#stopBecause(error)
           return null
         }
-        await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+        await delay(spread(backoffMs(RETRY, failures)), undefined, { signal }).catch(() => undefined)
       }
     }
     return null
@@ -402,13 +402,13 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#dispatcher.abortRunning(
       new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
     )
-    await withTimeout(this.#engine.settler.drain(), Math.max(1_000, deadline - performance.now()))
-    await this.#engine.heartbeats.leave(run.beating, Math.max(1_000, deadline - performance.now()))
+    await withTimeout(this.#runtime.settler.drain(), Math.max(1_000, deadline - performance.now()))
+    await this.#runtime.heartbeats.leave(run.beating, Math.max(1_000, deadline - performance.now()))
     run.keeper.stop()
     run.claimer.close()
-    this.#engine.started.delete(this)
+    this.#runtime.started.delete(this)
     for (const id of this.consumers) this.#freeId(id)
-    this.#engine.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
+    this.#runtime.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
   }
 
   /** Not awaited: the loop that found out is itself what stopping waits for. */
@@ -416,34 +416,34 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#stop(DEFAULT_STOP_MS, reason).catch(() => undefined)
   }
 
-  #giveBack(lease: HeldLease): void {
-    const { messages, slots } = lease.lease
-    for (let index = 0; index < messages.length; index++) lease.release(slots?.[index] ?? index)
-    this.#engine.settler.touch(lease)
+  #giveBack(held: HeldLease): void {
+    const { messages, slots } = held.lease
+    for (let index = 0; index < messages.length; index++) held.release(slots?.[index] ?? index)
+    this.#runtime.settler.touch(held)
   }
 
   #takeIds(): void {
     const taken: string[] = []
     try {
       for (const id of this.consumers) {
-        this.#engine.consumerIds.take(this.topic, this.#group, id)
+        this.#runtime.consumerIds.take(this.topic, this.#group, id)
         taken.push(id)
       }
     } catch (error) {
-      for (const id of taken) this.#engine.consumerIds.free(this.topic, this.#group, id)
+      for (const id of taken) this.#runtime.consumerIds.free(this.topic, this.#group, id)
       throw error
     }
     for (const member of this.#dispatcher.members.values()) this.#count(member)
   }
 
   #freeId(id: string): void {
-    this.#engine.consumerIds.free(this.topic, this.#group, id)
-    this.#engine.instrumentation.metrics.forgetConsumer(this.topic, this.#group, id)
+    this.#runtime.consumerIds.free(this.topic, this.#group, id)
+    this.#runtime.instrumentation.metrics.forgetConsumer(this.topic, this.#group, id)
   }
 
   /** What the member does is counted as this group's, whose name is known from here on. */
   #count(member: Member<T>): void {
-    member.meter = this.#engine.instrumentation.metrics.consumer(this.topic, this.#group, member.id)
+    member.meter = this.#runtime.instrumentation.metrics.consumer(this.topic, this.#group, member.id)
   }
 
   #running(verb: string): Run {

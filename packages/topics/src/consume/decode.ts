@@ -1,6 +1,6 @@
+import type { RawMessage } from '../payload/raw-message.ts'
 import { type Schema, validate } from '../payload/schema.ts'
-import type { RawMessage } from '../raw-message.ts'
-import type { Engine } from './engine.ts'
+import type { Runtime } from '../runtime.ts'
 
 /** How a group or reader turns rows into payloads. */
 export type Decoding<T> = {
@@ -11,17 +11,17 @@ export type Decoding<T> = {
 
 /** The payload, or a promise of it where the schema validates asynchronously. Throws what is wrong with it. */
 export function decodePayload<T>(
-  engine: Engine,
+  runtime: Runtime,
   topic: string,
   raw: RawMessage,
   decoding: Decoding<T>,
 ): T | Promise<T> {
-  const value = decoding.sharedPayloads ? sharedValue(engine, raw) : engine.codec.decode(raw)
+  const value = decoding.sharedPayloads ? sharedValue(runtime, raw) : runtime.codec.decode(raw)
   return decoding.schema === undefined ? (value as T) : validate(decoding.schema, topic, value)
 }
 
-function sharedValue(engine: Engine, raw: RawMessage): unknown {
-  raw.decoded ??= { value: deepFreeze(engine.codec.decode(raw)) }
+function sharedValue(runtime: Runtime, raw: RawMessage): unknown {
+  raw.decoded ??= { value: deepFreeze(runtime.codec.decode(raw)) }
   return raw.decoded.value
 }
 

@@ -1,12 +1,12 @@
 import { inspect } from 'node:util'
-import { type Duration, parseDuration } from '../duration.ts'
+import { backoffDelay } from '../backoff.ts'
+import { type Failure, toFailure } from '../errors/failure.ts'
 import { StaleDeliveryError } from '../errors.ts'
-import { type Failure, toFailure } from '../failure.ts'
-import { messageIdOf } from '../message-id.ts'
-import { Options } from '../options.ts'
-import type { RawMessage } from '../raw-message.ts'
-import { backoffDelay } from '../topic-config.ts'
-import type { Engine } from './engine.ts'
+import { type Duration, parseDuration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
+import { messageIdOf } from '../payload/message-id.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
+import type { Runtime } from '../runtime.ts'
 import { type HeldLease, SLOT } from './held-lease.ts'
 
 /** A message delivered to a handler or reader, with the methods to settle it. */
@@ -70,16 +70,16 @@ export type HandlerContext = {
 /** It is also what a handler is given beside it, so that nothing more is made for a message. */
 export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext {
   readonly payload: T
-  readonly lease: HeldLease
-  readonly #engine: Engine
+  readonly held: HeldLease
+  readonly #runtime: Runtime
   readonly #raw: RawMessage
   /** Its place among the lease's messages. */
   readonly #index: number
 
-  constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T) {
+  constructor(runtime: Runtime, held: HeldLease, index: number, raw: RawMessage, payload: T) {
     this.payload = payload
-    this.lease = lease
-    this.#engine = engine
+    this.held = held
+    this.#runtime = runtime
     this.#raw = raw
     this.#index = index
   }
@@ -93,19 +93,19 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   get attempt(): number {
-    return this.lease.lease.attempts?.[this.#index] ?? 1
+    return this.held.lease.attempts?.[this.#index] ?? 1
   }
 
   get version(): number {
-    return this.lease.lease.versions?.[this.#index] ?? 1
+    return this.held.lease.versions?.[this.#index] ?? 1
   }
 
   get topic(): string {
-    return this.lease.topic.name
+    return this.held.topic.name
   }
 
   get group(): string {
-    return this.lease.subscription.group
+    return this.held.subscription.group
   }
 
   get type(): string {
@@ -113,7 +113,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   get messageId(): string {
-    return this.#raw.messageId ?? messageIdOf(this.lease.topic.uid, this.#raw.salt, this.id)
+    return this.#raw.messageId ?? messageIdOf(this.held.topic.uid, this.#raw.salt, this.id)
   }
 
   get headers(): Readonly<Record<string, string>> {
@@ -125,7 +125,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   async ack(): Promise<void> {
-    await this.#settle(this.lease.ack(this.#slot))
+    await this.#settle(this.held.ack(this.#slot))
   }
 
   async nack(error?: unknown, given?: { delay?: Duration }): Promise<void> {
@@ -136,7 +136,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   get signal(): AbortSignal {
-    return this.lease.signal
+    return this.held.signal
   }
 
   /** Bound, for those who take it out of the context. */
@@ -145,56 +145,56 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   async #extend(duration?: Duration): Promise<void> {
-    const ms = duration === undefined ? this.lease.termMs : parseDuration('extend', duration, { min: 1 })
+    const ms = duration === undefined ? this.held.termMs : parseDuration('extend', duration, { min: 1 })
     const started = performance.now()
-    const live = !this.lease.lost && (await this.#engine.store.leases.extend(this.lease.lease.token, ms))
-    if (live) return this.lease.extendTo(ms === 0 ? Number.POSITIVE_INFINITY : started + ms)
+    const live = !this.held.lost && (await this.#runtime.store.leases.extend(this.held.lease.token, ms))
+    if (live) return this.held.extendTo(ms === 0 ? Number.POSITIVE_INFINITY : started + ms)
     const error = this.#staleError()
     // Settled by its own consumer while this was on its way: the lease ended with its work done, and nobody took it.
     if (this.settled) throw error
-    this.lease.lose(error)
+    this.held.lose(error)
     const { messageId, version, topic, group } = this
-    this.#engine.instrumentation.emit('stale', { topic, group, messageId, version, count: 1 })
+    this.#runtime.instrumentation.emit('stale', { topic, group, messageId, version, count: 1 })
     throw error
   }
 
   get settled(): boolean {
-    return this.lease.stateOf(this.#slot) !== SLOT.open
+    return this.held.stateOf(this.#slot) !== SLOT.open
   }
 
   /** It was settled as a failed attempt. */
   get failed(): boolean {
-    return this.lease.isNacked(this.#slot)
+    return this.held.isNacked(this.#slot)
   }
 
   /** Marks it failed without waiting for the database; false if it was settled before. */
   fail(failure: Failure, delayMs?: number): boolean {
-    const wait = delayMs ?? backoffDelay(this.lease.topic.config.backoff, this.attempt)
-    const settled = this.lease.nack(this.#slot, wait, failure, this.attempt)
-    if (settled) this.#engine.settler.touch(this.lease)
+    const wait = delayMs ?? backoffDelay(this.held.topic.config.backoff, this.attempt)
+    const settled = this.held.nack(this.#slot, wait, failure, this.attempt)
+    if (settled) this.#runtime.settler.touch(this.held)
     return settled
   }
 
   /** Takes it from its consumer, which stops: a failed attempt, due at once. */
   giveBack(reason: Error): void {
-    if (this.lease.giveBack(this.#slot, reason, this.attempt)) this.#engine.settler.touch(this.lease)
+    if (this.held.giveBack(this.#slot, reason, this.attempt)) this.#runtime.settler.touch(this.held)
   }
 
   /** Marks it done without waiting for the database; false if it was settled before. */
   done(): boolean {
-    const settled = this.lease.ack(this.#slot)
-    if (settled) this.#engine.settler.touch(this.lease)
+    const settled = this.held.ack(this.#slot)
+    if (settled) this.#runtime.settler.touch(this.held)
     return settled
   }
 
   /** Gives it back untouched, and waits until that is stored. */
   async released(): Promise<void> {
-    await this.#settle(this.lease.release(this.#slot))
+    await this.#settle(this.held.release(this.#slot))
   }
 
   /** Gives it back untouched: the claim doesn't count as an attempt. */
   release(): void {
-    if (this.lease.release(this.#slot)) this.#engine.settler.touch(this.lease)
+    if (this.held.release(this.#slot)) this.#runtime.settler.touch(this.held)
   }
 
   /** What it says of itself in JSON and, below, in a console: the message, not the machinery behind it. */
@@ -208,7 +208,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   get #slot(): number {
-    return this.lease.lease.slots?.[this.#index] ?? this.#index
+    return this.held.lease.slots?.[this.#index] ?? this.#index
   }
 
   #staleError(): StaleDeliveryError {
@@ -216,11 +216,11 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
   }
 
   async #settle(fresh: boolean): Promise<void> {
-    const state = this.lease.stateOf(this.#slot)
+    const state = this.held.stateOf(this.#slot)
     if (!fresh && state === SLOT.stored) return
     if (!fresh && (state === SLOT.stale || state === SLOT.returned)) throw this.#staleError()
-    const stored = this.lease.stored(this.#slot)
-    this.#engine.settler.touch(this.lease)
+    const stored = this.held.stored(this.#slot)
+    this.#runtime.settler.touch(this.held)
     await stored
   }
 }

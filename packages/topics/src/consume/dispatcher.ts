@@ -1,7 +1,7 @@
-import { type Failure, toFailure } from '../failure.ts'
+import { type Failure, toFailure } from '../errors/failure.ts'
+import type { Runtime } from '../runtime.ts'
 import { type Decoding, decodePayload } from './decode.ts'
 import { LeasedDelivery } from './delivery.ts'
-import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { Filter, Member, MemberEvents } from './member.ts'
 import { passes, selectMember } from './selection.ts'
@@ -16,7 +16,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   readonly leases = new Set<HeldLease>()
   /** Called when a handler finishes after all was stuck. */
   onMoving: (() => void) | undefined
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #decoding: Decoding<T>
   readonly #filter: Filter<T> | undefined
   #memberList: Member<T>[] = []
@@ -27,8 +27,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
   #averageMs: number | undefined
   #roomWaiters: { below: number; resolve: () => void }[] = []
 
-  constructor(engine: Engine, decoding: Decoding<T>, filter: Filter<T> | undefined) {
-    this.#engine = engine
+  constructor(runtime: Runtime, decoding: Decoding<T>, filter: Filter<T> | undefined) {
+    this.#runtime = runtime
     this.#decoding = decoding
     this.#filter = filter
   }
@@ -63,11 +63,11 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return this.#averageMs
   }
 
-  dispatch(lease: HeldLease): void {
-    this.leases.add(lease)
-    const { messages } = lease.lease
+  dispatch(held: HeldLease): void {
+    this.leases.add(held)
+    const { messages } = held.lease
     this.#outstanding += messages.length
-    for (let index = 0; index < messages.length; index++) this.#prepare(lease, index)
+    for (let index = 0; index < messages.length; index++) this.#prepare(held, index)
     this.#pumpAll()
   }
 
@@ -75,9 +75,9 @@ export class Dispatcher<T> implements MemberEvents<T> {
   releaseQueued(of?: HeldLease): number {
     let released = 0
     for (const member of this.#memberList) {
-      for (const delivery of member.takeQueued(each => of === undefined || each.lease === of)) {
+      for (const delivery of member.takeQueued(each => of === undefined || each.held === of)) {
         delivery.release()
-        this.#leave(delivery.lease)
+        this.#leave(delivery.held)
         released++
       }
     }
@@ -89,10 +89,10 @@ export class Dispatcher<T> implements MemberEvents<T> {
     for (const member of [...this.#memberList, ...this.#retired]) {
       for (const { delivery, worker } of member.running) {
         member.abandon(worker)
-        delivery.lease.abort(reason)
+        delivery.held.abort(reason)
         delivery.giveBack(reason)
         member.meter?.settled(true, performance.now() - worker.startedAt)
-        this.#leave(delivery.lease)
+        this.#leave(delivery.held)
       }
     }
   }
@@ -102,7 +102,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     const leases = new Set<HeldLease>()
     for (const member of [...this.#memberList, ...this.#retired]) {
       for (const { delivery, worker } of member.running) {
-        if (performance.now() - worker.startedAt < ms) leases.add(delivery.lease)
+        if (performance.now() - worker.startedAt < ms) leases.add(delivery.held)
       }
     }
     return leases
@@ -123,8 +123,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
    * Gives back what is queued of a lease that runs out, behind a handler that doesn't end. Claimed again at once it would
    * only queue again, so for half a term nothing is: other processes get their chance.
    */
-  giveUpWaiting(lease: HeldLease): void {
-    if (this.releaseQueued(lease) > 0) this.#stuckUntil = performance.now() + lease.termMs / 2
+  giveUpWaiting(held: HeldLease): void {
+    if (this.releaseQueued(held) > 0) this.#stuckUntil = performance.now() + held.termMs / 2
   }
 
   /** How long to claim nothing, unless a handler finishes before. */
@@ -148,7 +148,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     // Of one that its handler settled it is asked how; that costs too much to be asked of all.
     const isAcked = failure === undefined && delivery.done()
     member.meter?.settled(!isAcked && delivery.failed, ms)
-    this.#leave(delivery.lease)
+    this.#leave(delivery.held)
   }
 
   #time(ms: number): void {
@@ -156,28 +156,28 @@ export class Dispatcher<T> implements MemberEvents<T> {
   }
 
   expired(delivery: LeasedDelivery<T>): void {
-    this.leases.delete(delivery.lease)
-    this.#leave(delivery.lease)
+    this.leases.delete(delivery.held)
+    this.#leave(delivery.held)
   }
 
-  #prepare(lease: HeldLease, index: number): void {
-    const raw = lease.lease.messages[index]
+  #prepare(held: HeldLease, index: number): void {
+    const raw = held.lease.messages[index]
     if (raw === undefined) return
     try {
-      const payload = decodePayload(this.#engine, lease.topic.name, raw, this.#decoding)
+      const payload = decodePayload(this.#runtime, held.topic.name, raw, this.#decoding)
       if (this.#decoding.schema !== undefined && payload instanceof Promise) {
         payload.then(
           value => {
-            this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, value))
+            this.#accept(new LeasedDelivery(this.#runtime, held, index, raw, value))
             this.#pumpAll()
           },
-          error => this.#reject(lease, index, error),
+          error => this.#reject(held, index, error),
         )
       } else {
-        this.#accept(new LeasedDelivery(this.#engine, lease, index, raw, payload as T))
+        this.#accept(new LeasedDelivery(this.#runtime, held, index, raw, payload as T))
       }
     } catch (error) {
-      this.#reject(lease, index, error)
+      this.#reject(held, index, error)
     }
   }
 
@@ -188,7 +188,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
       else this.#assign(delivery)
     } catch (error) {
       delivery.fail(toFailure(error))
-      this.#leave(delivery.lease)
+      this.#leave(delivery.held)
     }
   }
 
@@ -200,21 +200,21 @@ export class Dispatcher<T> implements MemberEvents<T> {
 
   /** No filter wants it: it counts as processed. */
   #skip(delivery: LeasedDelivery<T>): void {
-    this.#engine.instrumentation.emit('filtered', { topic: delivery.topic, group: delivery.group, count: 1 })
-    this.#engine.heartbeats.count(delivery.lease.subscription.id, { filtered: 1 })
+    this.#runtime.instrumentation.emit('filtered', { topic: delivery.topic, group: delivery.group, count: 1 })
+    this.#runtime.heartbeats.count(delivery.held.subscription.id, { filtered: 1 })
     delivery.done()
-    this.#leave(delivery.lease)
+    this.#leave(delivery.held)
   }
 
-  #reject(lease: HeldLease, index: number, error: unknown): void {
-    const raw = lease.lease.messages[index]
+  #reject(held: HeldLease, index: number, error: unknown): void {
+    const raw = held.lease.messages[index]
     if (raw === undefined) return
-    new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(toFailure(error))
-    this.#leave(lease)
+    new LeasedDelivery(this.#runtime, held, index, raw, undefined).fail(toFailure(error))
+    this.#leave(held)
   }
 
-  #leave(lease: HeldLease): void {
-    if (lease.open === 0) this.leases.delete(lease)
+  #leave(held: HeldLease): void {
+    if (held.open === 0) this.leases.delete(held)
     this.#outstanding--
     if (this.#roomWaiters.length === 0) return
     const ready = this.#roomWaiters.filter(waiter => this.#outstanding < waiter.below)

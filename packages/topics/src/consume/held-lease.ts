@@ -1,7 +1,7 @@
+import { type Failure, toFailure } from '../errors/failure.ts'
 import { StaleDeliveryError } from '../errors.ts'
-import { type Failure, toFailure } from '../failure.ts'
-import { messageIdOf } from '../message-id.ts'
-import type { RawMessage } from '../raw-message.ts'
+import { messageIdOf } from '../payload/message-id.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
 import type { Lease, Nack, Settlement, SettleResult } from '../stores/leases.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
@@ -11,7 +11,7 @@ export type LeaseOwner = {
   /** The database needs to remember this lease no longer. */
   forget(token: string): void
   /** The database knows nothing of a lease that it gave. */
-  unknown?(lease: HeldLease): void
+  unknown?(held: HeldLease): void
 }
 
 export type LeaseTerm = {

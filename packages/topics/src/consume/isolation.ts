@@ -20,7 +20,7 @@ export type Holding = {
   readonly since: number
   /** What the claim may bring, then what it has brought. */
   suspects: Suspects
-  lease: HeldLease | undefined
+  held: HeldLease | undefined
 }
 
 /** From the first suspect of a group that is found on its last attempt until there is none. */
@@ -67,26 +67,26 @@ export class Isolation {
       this.#waiting.add(claimant)
       return wait
     }
-    const holding = { by: claimant, since: now, suspects: this.#allowed(claimant, own, now), lease: undefined }
+    const holding = { by: claimant, since: now, suspects: this.#allowed(claimant, own, now), held: undefined }
     own.add(holding)
     return holding
   }
 
   /** The claim has ended; `waiting`: suspects that it was not allowed to bring. True: ask again at once. */
-  end(claimant: Claimant, holding: Holding, lease: HeldLease | null, waiting: Suspects): boolean {
+  end(claimant: Claimant, holding: Holding, held: HeldLease | null, waiting: Suspects): boolean {
     const { id } = claimant.subscription
     const asked = holding.suspects
-    holding.suspects = lease?.lease.suspects ?? 'none'
-    holding.lease = lease ?? undefined
-    if (lease === null) this.#held.get(id)?.delete(holding)
-    else this.#byToken.set(lease.lease.token, holding)
+    holding.suspects = held?.lease.suspects ?? 'none'
+    holding.held = held ?? undefined
+    if (held === null) this.#held.get(id)?.delete(holding)
+    else this.#byToken.set(held.lease.token, holding)
     const turn = this.#turns.get(id)
     if (turn !== undefined) turn.isResting = false
     if (asked === 'alone' && holding.suspects !== 'alone') this.#turns.delete(id)
     if (waiting === 'alone' && turn === undefined) this.#turns.set(id, { since: undefined, isResting: false })
-    if (lease === null && waiting === 'shared') this.#denied.add(claimant)
+    if (held === null && waiting === 'shared') this.#denied.add(claimant)
     this.#wake(asked !== holding.suspects)
-    return lease === null && waiting === 'alone'
+    return held === null && waiting === 'alone'
   }
 
   /** The claim failed. */
@@ -118,7 +118,7 @@ export class Isolation {
 
   #drop(own: Set<Holding>, holding: Holding): void {
     own.delete(holding)
-    if (holding.lease) this.#byToken.delete(holding.lease.lease.token)
+    if (holding.held) this.#byToken.delete(holding.held.lease.token)
   }
 
   /** Until nothing is in hand that must not be beside what this claim may bring. */
@@ -170,8 +170,8 @@ const waitForAll = (own: ReadonlySet<Holding>, now: number): number =>
 const isOver = ({ since }: Turn, now: number): boolean => since !== undefined && now - since > TURN_MS
 
 /** In hand no longer, or for too long. */
-const isGone = ({ since, lease }: Holding, now: number): boolean =>
-  since + PATIENCE_MS <= now || lease?.isExpiredAt(now) === true
+const isGone = ({ since, held }: Holding, now: number): boolean =>
+  since + PATIENCE_MS <= now || held?.isExpiredAt(now) === true
 
 const isAloneOf = ({ by, suspects }: Holding, id: number): boolean => by.subscription.id === id && suspects === 'alone'
 

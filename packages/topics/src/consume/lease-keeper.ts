@@ -1,7 +1,7 @@
-import { toError } from '../failure.ts'
+import { toError } from '../errors/failure.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Claimer } from './claimer.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 
 type LeaseHolder = Pick<Dispatcher<unknown>, 'leases' | 'leasesRunningFor' | 'giveUpWaiting'>
@@ -16,24 +16,24 @@ const LONGEST_TIMER_MS = 0x7fff_ffff
  * Otherwise, past half its term, what is still queued of it goes back uncounted: it would only run out while it waits.
  */
 export class LeaseKeeper {
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #dispatcher: LeaseHolder
   readonly #claimer: Claimer
   readonly #autoExtendMs: number | undefined
   #timer: NodeJS.Timeout | undefined
   #nextLookAt = 0
 
-  constructor(engine: Engine, dispatcher: LeaseHolder, claimer: Claimer, autoExtendMs: number | undefined) {
-    this.#engine = engine
+  constructor(runtime: Runtime, dispatcher: LeaseHolder, claimer: Claimer, autoExtendMs: number | undefined) {
+    this.#runtime = runtime
     this.#dispatcher = dispatcher
     this.#claimer = claimer
     this.#autoExtendMs = autoExtendMs
   }
 
   /** To be told of every lease, so that there is a timer only while there is one to watch. */
-  watch(lease: HeldLease): void {
-    if (lease.deadline === Number.POSITIVE_INFINITY) return
-    const inMs = Math.max(SHORTEST_LOOK_MS, lease.termMs / LOOKS_PER_LEASE)
+  watch(held: HeldLease): void {
+    if (held.deadline === Number.POSITIVE_INFINITY) return
+    const inMs = Math.max(SHORTEST_LOOK_MS, held.termMs / LOOKS_PER_LEASE)
     if (this.#timer !== undefined && this.#nextLookAt <= performance.now() + inMs) return
     clearTimeout(this.#timer)
     this.#nextLookAt = performance.now() + inMs
@@ -48,23 +48,23 @@ export class LeaseKeeper {
   #look(): void {
     this.#timer = undefined
     const running = this.#dispatcher.leasesRunningFor(this.#autoExtendMs ?? 0)
-    for (const lease of this.#dispatcher.leases) {
-      if (lease.deadline - performance.now() <= lease.termMs / 2) {
-        if (this.#autoExtendMs !== undefined && running.has(lease)) this.#extend(lease)
-        else this.#dispatcher.giveUpWaiting(lease)
+    for (const held of this.#dispatcher.leases) {
+      if (held.deadline - performance.now() <= held.termMs / 2) {
+        if (this.#autoExtendMs !== undefined && running.has(held)) this.#extend(held)
+        else this.#dispatcher.giveUpWaiting(held)
       }
-      this.watch(lease)
+      this.watch(held)
     }
   }
 
-  #extend(lease: HeldLease): void {
+  #extend(held: HeldLease): void {
     const started = performance.now()
-    const ms = lease.termMs
-    this.#engine.store.leases.extend(lease.lease.token, ms).then(
-      live => (live ? lease.extendTo(started + ms) : lease.lose()),
+    const ms = held.termMs
+    this.#runtime.store.leases.extend(held.lease.token, ms).then(
+      live => (live ? held.extendTo(started + ms) : held.lose()),
       // The next look tries again; if none succeeds, the lease runs out as it should.
       error =>
-        this.#engine.instrumentation.emit('error', {
+        this.#runtime.instrumentation.emit('error', {
           topic: this.#claimer.topic.name,
           action: 'extend',
           error: toError(error),

@@ -1,5 +1,5 @@
-import { type Failure, isThenable, toFailure } from '../failure.ts'
-import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
+import { type Failure, isThenable, toFailure } from '../errors/failure.ts'
+import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
 import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
 
 /** Handles a message. Returning acknowledges it; throwing rejects it. */
@@ -133,10 +133,10 @@ export class Member<T> {
       const delivery = this.#queue[this.#head]
       if (delivery === undefined) break
       this.#head++
-      this.#isTimed = this.#unlooked === 0 || delivery.lease.deadline - this.#now < SOON_MS
+      this.#isTimed = this.#unlooked === 0 || delivery.held.deadline - this.#now < SOON_MS
       if (this.#isTimed) this.#look()
       else this.#unlooked--
-      if (delivery.lease.isExpiredAt(this.#now)) {
+      if (delivery.held.isExpiredAt(this.#now)) {
         this.#events.expired(delivery)
         continue
       }

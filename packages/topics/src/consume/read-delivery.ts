@@ -1,8 +1,8 @@
-import type { Duration } from '../duration.ts'
-import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
-import type { RawMessage } from '../raw-message.ts'
+import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
+import type { Duration } from '../options/duration.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
+import type { Runtime } from '../runtime.ts'
 import { LeasedDelivery } from './delivery.ts'
-import type { Engine } from './engine.ts'
 import type { HeldLease } from './held-lease.ts'
 
 /** A delivery in the hands of a reader, whose work is done when it is settled. */
@@ -10,8 +10,8 @@ export class ReadDelivery<T> extends LeasedDelivery<T> {
   readonly #meter: ConsumerMeter
   readonly #startedAt = performance.now()
 
-  constructor(engine: Engine, lease: HeldLease, index: number, raw: RawMessage, payload: T, meter: ConsumerMeter) {
-    super(engine, lease, index, raw, payload)
+  constructor(runtime: Runtime, held: HeldLease, index: number, raw: RawMessage, payload: T, meter: ConsumerMeter) {
+    super(runtime, held, index, raw, payload)
     this.#meter = meter
   }
 

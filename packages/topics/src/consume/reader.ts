@@ -1,20 +1,20 @@
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
-import { type Duration, parseDuration } from '../duration.ts'
+import { toFailure } from '../errors/failure.ts'
 import { ClosedError, ConfigError, TidemarkError } from '../errors.ts'
-import { toFailure } from '../failure.ts'
-import type { HeartbeatOptions } from '../heartbeat-options.ts'
-import type { Beating } from '../heartbeats.ts'
-import type { ConsumerMeter } from '../metrics/consumer-meter.ts'
-import { checkName } from '../names.ts'
-import { Options } from '../options.ts'
+import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
+import { type Duration, parseDuration } from '../options/duration.ts'
+import { checkName } from '../options/names.ts'
+import { Options } from '../options/options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
+import type { Runtime } from '../runtime.ts'
 import type { StartPosition } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { type Decoding, decodePayload } from './decode.ts'
 import { type Delivery, LeasedDelivery } from './delivery.ts'
-import type { Engine } from './engine.ts'
+import type { HeartbeatOptions } from './heartbeat-options.ts'
+import type { Beating } from './heartbeat-sender.ts'
 import type { HeldLease } from './held-lease.ts'
 import { ReadDelivery } from './read-delivery.ts'
 import { type From, parseFrom } from './start-position.ts'
@@ -55,7 +55,7 @@ let unnamed = 0
 export class Reader<T = unknown> implements AsyncDisposable {
   /** Name of the topic. */
   readonly topic: string
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #label: string
   readonly #consumer: string
   readonly #decoding: Decoding<T>
@@ -71,16 +71,16 @@ export class Reader<T = unknown> implements AsyncDisposable {
   #owner: Claimer | undefined
   #meter: ConsumerMeter | undefined
   readonly #held = new Set<LeasedDelivery<T>>()
-  #buffer: { lease: HeldLease; index: number }[] = []
+  #buffer: { held: HeldLease; index: number }[] = []
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(engine: Engine, topic: string, given: ReaderOptions<T> | undefined) {
-    engine.assertOpen()
+  constructor(runtime: Runtime, topic: string, given: ReaderOptions<T> | undefined) {
+    runtime.assertOpen()
     const options = new Options('reader', given)
     const group = options.value('group')
     const consumer = options.value('consumer')
     const from = parseFrom('reader.from', options.value('from'))
-    const settings = parseSubscription('reader', options, engine.heartbeatDefaults)
+    const settings = parseSubscription('reader', options, runtime.heartbeatDefaults)
     this.#decoding = {
       schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
       sharedPayloads: false,
@@ -91,9 +91,9 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.topic = checkName('topic', topic)
     this.#label = group === undefined ? '' : checkName('group', group)
     this.#consumer = consumer === undefined ? `reader-${process.pid}-${++unnamed}` : checkName('consumer', consumer)
-    this.#engine = engine
-    engine.consumerIds.take(this.topic, this.#label, this.#consumer)
-    engine.started.add(this)
+    this.#runtime = runtime
+    runtime.consumerIds.take(this.topic, this.#label, this.#consumer)
+    runtime.started.add(this)
     this.#claimer = this.#subscribe(from, settings)
     // Whoever polls hears of it.
     this.#claimer.catch(() => undefined)
@@ -189,16 +189,16 @@ export class Reader<T = unknown> implements AsyncDisposable {
     // A database that doesn't answer is not waited for longer than this.
     await withTimeout(this.#turn, CLOSE_MS)
     this.#release()
-    await withTimeout(this.#engine.settler.drain(), CLOSE_MS)
-    if (this.#beating) await this.#engine.heartbeats.leave(this.#beating)
+    await withTimeout(this.#runtime.settler.drain(), CLOSE_MS)
+    if (this.#beating) await this.#runtime.heartbeats.leave(this.#beating)
     this.#claimer.then(claimer => this.#forget(claimer)).catch(() => undefined)
-    this.#engine.consumerIds.free(this.topic, this.#label, this.#consumer)
-    this.#engine.started.delete(this)
+    this.#runtime.consumerIds.free(this.topic, this.#label, this.#consumer)
+    this.#runtime.started.delete(this)
   }
 
   #forget(claimer: Claimer): void {
     claimer.close()
-    this.#engine.instrumentation.metrics.forgetConsumer(this.topic, claimer.subscription.group, this.#consumer)
+    this.#runtime.instrumentation.metrics.forgetConsumer(this.topic, claimer.subscription.group, this.#consumer)
   }
 
   /**
@@ -216,21 +216,21 @@ export class Reader<T = unknown> implements AsyncDisposable {
   }
 
   async #subscribe(from: StartPosition, settings: SubscriptionSettings): Promise<Claimer> {
-    const { topic, subscription } = await subscribe(this.#engine, this.topic, this.#label, from, settings)
-    const claimer = new Claimer(this.#engine, topic, subscription, this.#consumer, { leaseMs: this.#leaseMs })
+    const { topic, subscription } = await subscribe(this.#runtime, this.topic, this.#label, from, settings)
+    const claimer = new Claimer(this.#runtime, topic, subscription, this.#consumer, { leaseMs: this.#leaseMs })
     this.#owner = claimer
-    this.#meter = this.#engine.instrumentation.metrics.consumer(topic.name, subscription.group, this.#consumer)
+    this.#meter = this.#runtime.instrumentation.metrics.consumer(topic.name, subscription.group, this.#consumer)
     this.#beating = {
       topic,
       subscription,
       resurrected: () => {
         claimer.wake()
         // Reports what goes wrong by itself.
-        void this.#engine.backfills.start(topic, subscription)
+        void this.#runtime.backfills.start(topic, subscription)
       },
       ended: reason => this.#fail(reason),
     }
-    if (!this.#closing.signal.aborted) this.#engine.heartbeats.join(this.#beating)
+    if (!this.#closing.signal.aborted) this.#runtime.heartbeats.join(this.#beating)
     return claimer
   }
 
@@ -272,13 +272,13 @@ export class Reader<T = unknown> implements AsyncDisposable {
     const claimer = await this.#claimer
     while (!signal.aborted) {
       const buffered = this.#buffer.shift()
-      const delivery = buffered && (await this.#deliver(buffered.lease, buffered.index))
+      const delivery = buffered && (await this.#deliver(buffered.held, buffered.index))
       if (delivery) return delivery
       if (buffered) continue
       const left = Math.max(0, until - performance.now())
-      const lease = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal })
-      if (lease === null) break
-      this.#buffer = lease.lease.messages.map((_, index) => ({ lease, index }))
+      const held = await claimer.next({ limit: this.#batchSize, timeoutMs: left, signal })
+      if (held === null) break
+      this.#buffer = held.lease.messages.map((_, index) => ({ held, index }))
       for (const held of this.#held) if (held.settled) this.#held.delete(held)
     }
     // Claimed for a call that was aborted meanwhile: nobody may ask again, and others need not wait for the lease.
@@ -299,26 +299,26 @@ export class Reader<T = unknown> implements AsyncDisposable {
   }
 
   /** A payload that can't be decoded is a failed attempt, and the next message's turn. */
-  async #deliver(lease: HeldLease, index: number): Promise<LeasedDelivery<T> | undefined> {
-    const raw = lease.lease.messages[index]
+  async #deliver(held: HeldLease, index: number): Promise<LeasedDelivery<T> | undefined> {
+    const raw = held.lease.messages[index]
     // Its lease ran out while it waited here: it belongs to others now.
-    if (raw === undefined || lease.expired) return undefined
+    if (raw === undefined || held.expired) return undefined
     try {
-      const payload = await decodePayload(this.#engine, this.topic, raw, this.#decoding)
-      const { metrics } = this.#engine.instrumentation
-      this.#meter ??= metrics.consumer(this.topic, lease.subscription.group, this.#consumer)
-      const delivery = new ReadDelivery(this.#engine, lease, index, raw, payload, this.#meter)
+      const payload = await decodePayload(this.#runtime, this.topic, raw, this.#decoding)
+      const { metrics } = this.#runtime.instrumentation
+      this.#meter ??= metrics.consumer(this.topic, held.subscription.group, this.#consumer)
+      const delivery = new ReadDelivery(this.#runtime, held, index, raw, payload, this.#meter)
       this.#held.add(delivery)
       return delivery
     } catch (error) {
-      new LeasedDelivery(this.#engine, lease, index, raw, undefined).fail(toFailure(error))
+      new LeasedDelivery(this.#runtime, held, index, raw, undefined).fail(toFailure(error))
       return undefined
     }
   }
 
   /** A lease belongs to the claimer that made it, and this reader has one of its own. */
   #own(delivery: Delivery<T>): LeasedDelivery<T> {
-    if (delivery instanceof LeasedDelivery && delivery.lease.owner === this.#owner) return delivery
+    if (delivery instanceof LeasedDelivery && delivery.held.owner === this.#owner) return delivery
     throw new ConfigError(
       'delivery',
       delivery,
@@ -329,14 +329,14 @@ export class Reader<T = unknown> implements AsyncDisposable {
   #release(): void {
     this.#releaseBuffer()
     const reason = new TidemarkError('TIDEMARK_STOPPED', 'The reader was closed before the message was settled')
-    for (const delivery of this.#held) if (!delivery.lease.expired) delivery.giveBack(reason)
+    for (const delivery of this.#held) if (!delivery.held.expired) delivery.giveBack(reason)
     this.#held.clear()
   }
 
   #releaseBuffer(): void {
-    for (const { lease, index } of this.#buffer.splice(0)) {
-      const raw = lease.lease.messages[index]
-      if (raw) new LeasedDelivery(this.#engine, lease, index, raw, undefined).release()
+    for (const { held, index } of this.#buffer.splice(0)) {
+      const raw = held.lease.messages[index]
+      if (raw) new LeasedDelivery(this.#runtime, held, index, raw, undefined).release()
     }
   }
 }

@@ -1,5 +1,5 @@
+import { ignoreRejection, isThenable } from '../errors/failure.ts'
 import { MembershipError } from '../errors.ts'
-import { ignoreRejection, isThenable } from '../failure.ts'
 import type { LeasedDelivery } from './delivery.ts'
 import type { Filter, Member } from './member.ts'
 

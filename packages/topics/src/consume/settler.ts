@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Backoff, backoffMs, spread } from '../backoff.ts'
+import { toError } from '../errors/failure.ts'
 import {
   ClosedError,
   DatabaseError,
@@ -8,23 +10,21 @@ import {
   NamespaceGoneError,
   OutcomeUnknownError,
 } from '../errors.ts'
-import { toError } from '../failure.ts'
-import type { Heartbeats } from '../heartbeats.ts'
-import type { Events, Instrumentation } from '../instrumentation.ts'
-import { messageIdOf } from '../message-id.ts'
+import type { Events, Instrumentation } from '../observe/instrumentation.ts'
+import { messageIdOf } from '../payload/message-id.ts'
 import type { SettleResult } from '../stores/leases.ts'
 import type { Store } from '../stores/store.ts'
-import type { WakeHub } from '../wake-hub.ts'
+import type { HeartbeatSender } from './heartbeat-sender.ts'
 import type { HeldLease } from './held-lease.ts'
+import type { WakeHub } from './wake-hub.ts'
 
 /** Acks that nobody waits for may wait this long for others, so that a fast group settles several pages at once. */
 const LINGER_MS = 4
-const FIRST_RETRY_MS = 50
-const LONGEST_RETRY_MS = 2_000
+const RETRY: Backoff = { initialMs: 50, maxMs: 2_000, factor: 2 }
 /** How long a caller's `ack()` waits for a database that is away; groups wait as long as it takes. */
 const CALLER_PATIENCE_MS = 30_000
 
-type Pending = { readonly lease: HeldLease; readonly settlement: ReturnType<HeldLease['take']> }
+type Pending = { readonly held: HeldLease; readonly settlement: ReturnType<HeldLease['take']> }
 
 /**
  * Brings acks and nacks to the database. One transaction is under way at a time and takes along whatever all groups of
@@ -34,7 +34,7 @@ export class Settler {
   readonly #store: Store
   readonly #instrumentation: Instrumentation
   readonly #wakeHub: WakeHub
-  readonly #heartbeats: Heartbeats
+  readonly #heartbeats: HeartbeatSender
   readonly #dirty = new Set<HeldLease>()
   #running: Promise<void> | undefined
   #hurry: (() => void) | undefined
@@ -46,7 +46,7 @@ export class Settler {
   /** As the signal says, which would take a tenth of a delivery to look at. */
   #isStopped = false
 
-  constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: Heartbeats) {
+  constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: HeartbeatSender) {
     this.#store = store
     this.#instrumentation = instrumentation
     this.#wakeHub = wakeHub
@@ -54,20 +54,20 @@ export class Settler {
   }
 
   /** The lease has something to settle. After `stop()` nothing is taken any more, and whoever waits is told so. */
-  touch(lease: HeldLease): void {
+  touch(held: HeldLease): void {
     if (this.#isStopped) {
-      lease.refuse(new ClosedError('This Tidemark'))
+      held.refuse(new ClosedError('This Tidemark'))
       return
     }
-    if (lease.isAwaited) this.#hurry?.()
-    if (lease.dirty) return
-    this.#mark(lease)
+    if (held.isAwaited) this.#hurry?.()
+    if (held.dirty) return
+    this.#mark(held)
     this.#running ??= this.#run()
   }
 
-  #mark(lease: HeldLease): void {
-    lease.dirty = true
-    this.#dirty.add(lease)
+  #mark(held: HeldLease): void {
+    held.dirty = true
+    this.#dirty.add(held)
   }
 
   /** Resolves when all that was settled before is stored. */
@@ -86,18 +86,18 @@ export class Settler {
 
   async #run(): Promise<void> {
     await this.#linger()
-    for (let retryMs = FIRST_RETRY_MS; this.#dirty.size > 0 && !this.#isStopped; ) {
+    for (let failures = 0; this.#dirty.size > 0 && !this.#isStopped; ) {
       if (await this.#flush()) {
-        retryMs = FIRST_RETRY_MS
+        failures = 0
         if (this.#dirty.size > 0) await this.#linger()
         continue
       }
-      await delay(retryMs * (0.5 + Math.random()), undefined, { signal: this.#stopped.signal }).catch(() => undefined)
-      retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
+      const waitMs = spread(backoffMs(RETRY, ++failures))
+      await delay(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined)
     }
     this.#running = undefined
     if (!this.#isStopped) return
-    for (const lease of this.#dirty) lease.refuse(new ClosedError('This Tidemark'))
+    for (const held of this.#dirty) held.refuse(new ClosedError('This Tidemark'))
   }
 
   /** Cut short by whoever waits for a settlement. */
@@ -108,15 +108,15 @@ export class Settler {
         clearTimeout(timer)
         setImmediate(resolve)
       }
-      if (this.#draining > 0 || [...this.#dirty].some(lease => lease.isAwaited)) this.#hurry()
+      if (this.#draining > 0 || [...this.#dirty].some(held => held.isAwaited)) this.#hurry()
     })
     this.#hurry = undefined
   }
 
   /** False: the database is away, and it is worth waiting. */
   async #flush(): Promise<boolean> {
-    const pending = [...this.#dirty].map(lease => ({ lease, settlement: lease.take() }))
-    for (const { lease } of pending) lease.dirty = false
+    const pending = [...this.#dirty].map(held => ({ held, settlement: held.take() }))
+    for (const { held } of pending) held.dirty = false
     this.#dirty.clear()
     return await this.#send(pending)
   }
@@ -138,9 +138,9 @@ export class Settler {
     this.#failingSince = undefined
     this.#unknown = undefined
     this.#instrumentation.metrics.settle.record(performance.now() - started)
-    for (const [index, { lease, settlement }] of pending.entries()) {
+    for (const [index, { held, settlement }] of pending.entries()) {
       const result = results[index]
-      if (result) this.#report(lease, settlement, result)
+      if (result) this.#report(held, settlement, result)
     }
     return true
   }
@@ -149,10 +149,10 @@ export class Settler {
     this.#failingSince ??= performance.now()
     if (error instanceof OutcomeUnknownError) this.#unknown = error
     const refuse = !isPassing(error) || performance.now() - this.#failingSince > CALLER_PATIENCE_MS
-    for (const { lease, settlement } of pending) {
-      lease.putBack(settlement)
-      if (refuse) lease.refuse(this.#unknown ?? error)
-      if (!lease.dirty) this.#mark(lease)
+    for (const { held, settlement } of pending) {
+      held.putBack(settlement)
+      if (refuse) held.refuse(this.#unknown ?? error)
+      if (!held.dirty) this.#mark(held)
     }
     this.#tellOf(pending, error)
     return false
@@ -160,19 +160,19 @@ export class Settler {
 
   /** Nothing can be settled any more, now or later. */
   #giveUp(pending: readonly Pending[], error: NamespaceGoneError): true {
-    for (const { lease } of pending) {
-      lease.refuse(error)
-      lease.lose(error)
+    for (const { held } of pending) {
+      held.refuse(error)
+      held.lose(error)
     }
     return true
   }
 
   /** Tried again later, by itself; the others go on meanwhile. */
   #setAside(pending: readonly Pending[], error: unknown): true {
-    for (const { lease, settlement } of pending) {
-      lease.putBack(settlement)
-      lease.refuse(error)
-      const timer = setTimeout(() => this.touch(lease), LONGEST_RETRY_MS)
+    for (const { held, settlement } of pending) {
+      held.putBack(settlement)
+      held.refuse(error)
+      const timer = setTimeout(() => this.touch(held), RETRY.maxMs)
       timer.unref()
     }
     this.#tellOf(pending, error)
@@ -180,20 +180,20 @@ export class Settler {
   }
 
   #tellOf([first]: readonly Pending[], error: unknown): void {
-    const topic = first?.lease.topic.name ?? ''
+    const topic = first?.held.topic.name ?? ''
     this.#instrumentation.emit('error', { topic, action: 'settle', error: toError(error) })
   }
 
-  #report(lease: HeldLease, settlement: Pending['settlement'], result: SettleResult): void {
+  #report(held: HeldLease, settlement: Pending['settlement'], result: SettleResult): void {
     const { acks, nacks, releases } = settlement
-    const where = { topic: lease.topic.name, group: lease.subscription.group }
+    const where = { topic: held.topic.name, group: held.subscription.group }
     const stale = new Set(result.stale)
     const accepted = (slots: readonly number[]): number =>
       stale.size === 0 ? slots.length : slots.filter(slot => !stale.has(slot)).length
-    const acked = acks === 'all' ? lease.lease.size - stale.size : accepted(acks)
+    const acked = acks === 'all' ? held.lease.size - stale.size : accepted(acks)
     if (acked > 0) this.#instrumentation.emit('acked', { ...where, count: acked })
     const failed = accepted(nacks.map(({ slot }) => slot))
-    this.#heartbeats.count(lease.subscription.id, { processed: acked, failed })
+    this.#heartbeats.count(held.subscription.id, { processed: acked, failed })
     const released = accepted(releases)
     if (released > 0) this.#instrumentation.emit('released', { ...where, count: released })
     const deadLettered = new Set(result.deadLettered)
@@ -201,8 +201,8 @@ export class Settler {
     for (const { slot, cause, attempt, delayMs } of nacks) {
       if (stale.has(slot)) continue
       const dead = deadLettered.has(slot)
-      const message = lease.messageIn(slot)
-      const messageId = message?.messageId ?? messageIdOf(lease.topic.uid, message?.salt ?? 0, message?.id ?? 0)
+      const message = held.messageIn(slot)
+      const messageId = message?.messageId ?? messageIdOf(held.topic.uid, message?.salt ?? 0, message?.id ?? 0)
       nacked.push({ ...where, messageId, attempt, error: cause, retryInMs: dead ? null : delayMs })
     }
     this.#instrumentation.emitAll('nacked', nacked)
@@ -211,13 +211,13 @@ export class Settler {
     }
     const [firstStale] = stale
     if (firstStale !== undefined) {
-      const { messageId, version } = lease.staleError(firstStale)
+      const { messageId, version } = held.staleError(firstStale)
       this.#instrumentation.emit('stale', { ...where, messageId, version, count: stale.size })
     }
-    if (result.unknown) lease.owner.unknown?.(lease)
-    lease.answer(settlement, result)
+    if (result.unknown) held.owner.unknown?.(held)
+    held.answer(settlement, result)
     // Others of this process may take what was given back; other processes are told by the store.
-    if (released > 0 || nacks.length > 0) this.#wakeHub.wake(lease.topic.id)
+    if (released > 0 || nacks.length > 0) this.#wakeHub.wake(held.topic.id)
   }
 }
 
@@ -234,10 +234,10 @@ const isPassing = (error: unknown): boolean =>
 function halves(pending: readonly Pending[]): [readonly Pending[], readonly Pending[]] {
   const [only] = pending
   if (pending.length !== 1 || only === undefined) return cut(pending)
-  const { lease, settlement } = only
+  const { held, settlement } = only
   const { acks, nacks, releases } = settlement
   const part = (some: Partial<Pending['settlement']>): Pending[] => [
-    { lease, settlement: { ...settlement, acks: [], nacks: [], releases: [], ...some } },
+    { held, settlement: { ...settlement, acks: [], nacks: [], releases: [], ...some } },
   ]
   if (acks.length > 0 && nacks.length + releases.length > 0) return [part({ acks }), part({ nacks, releases })]
   if (releases.length > 0 && nacks.length > 0) return [part({ releases }), part({ nacks })]

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import { isStorable, toTime } from '../storable.ts'
+import { isStorable, toTime } from '../options/storable.ts'
 import type { StartPosition } from '../stores/subscription-record.ts'
 
 /** Start position of a new group. An existing group continues at its cursor; a queue always starts at the beginning. */

@@ -1,8 +1,8 @@
 import { parseBackfill } from '../backfill/backfill-plan.ts'
-import { parseHeartbeat } from '../heartbeat-options.ts'
-import type { Options } from '../options.ts'
+import type { Options } from '../options/options.ts'
 import type { HeartbeatSettings } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
+import { parseHeartbeat } from './heartbeat-options.ts'
 
 /** What a group and a reader may say of their subscription. */
 export function parseSubscription(

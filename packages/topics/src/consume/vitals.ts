@@ -1,4 +1,4 @@
-import { describeFailure } from '../failure.ts'
+import { describeFailure } from '../errors/failure.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 

@@ -1,4 +1,4 @@
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
 import type { Store } from '../stores/store.ts'
 import type { Job, JobContext } from './job.ts'
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { ClockWatch } from '../clock-watch.ts'
+import { describeFailure, toError } from '../errors/failure.ts'
 import { ClosedError, JobBusyError } from '../errors.ts'
-import { describeFailure, toError } from '../failure.ts'
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
 import type { Store } from '../stores/store.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { Job, JobContext, JobName, JobResult } from './job.ts'
 
 /** A process that is killed in a job holds it up for no longer than this. */

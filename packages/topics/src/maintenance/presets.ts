@@ -1,6 +1,6 @@
-import type { Duration } from '../duration.ts'
 import { ConfigError } from '../errors.ts'
-import { Options } from '../options.ts'
+import type { Duration } from '../options/duration.ts'
+import { Options } from '../options/options.ts'
 
 /** Preset of the maintenance jobs (docs/operating.md). */
 export type MaintenancePreset = 'standard' | 'low' | 'high' | 'critical'

@@ -1,9 +1,9 @@
 import { type DescMessage, fromBinary, type Message, type Registry, toBinary } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
+import { reasonOf, toError } from '../errors/failure.ts'
 import { DecodeError, PayloadError, TidemarkError, UnknownTypeError } from '../errors.ts'
-import { reasonOf, toError } from '../failure.ts'
-import type { RawMessage } from '../raw-message.ts'
-import { isStorable } from '../storable.ts'
+import { isStorable } from '../options/storable.ts'
+import type { RawMessage } from './raw-message.ts'
 
 /** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
 const BYTES = 'bytes'

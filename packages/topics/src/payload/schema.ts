@@ -1,5 +1,5 @@
+import { isThenable, reasonOf } from '../errors/failure.ts'
 import { SchemaError } from '../errors.ts'
-import { isThenable, reasonOf } from '../failure.ts'
 
 /** The part of the Standard Schema interface used here. Zod, Valibot and ArkType implement it. */
 export type Schema<Output = unknown> = {

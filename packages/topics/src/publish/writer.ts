@@ -1,5 +1,5 @@
 import { ClosedError } from '../errors.ts'
-import type { MessageOptions, PublishOptions } from '../payload/outgoing.ts'
+import type { MessageOptions, PublishOptions } from './outgoing.ts'
 import type { PublishedRef } from './published-ref.ts'
 
 /** Sends messages to one topic. */

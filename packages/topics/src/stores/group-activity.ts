@@ -1,5 +1,5 @@
-import { Histogram, type Percentiles, type SparseHistogram } from '../metrics/histogram.ts'
-import type { ClaimConflicts } from '../metrics/scope.ts'
+import { Histogram, type Percentiles, type SparseHistogram } from '../observe/metrics/histogram.ts'
+import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 
 /** What one process has reported of a group. */
 export type ReportedActivity = {

@@ -1,4 +1,4 @@
-import type { SparseHistogram } from '../metrics/histogram.ts'
+import type { SparseHistogram } from '../observe/metrics/histogram.ts'
 import type { Resurrected, SubscriptionOfTopic, SubscriptionStatus } from './subscription-record.ts'
 import type { TopicRecord } from './topic-record.ts'
 

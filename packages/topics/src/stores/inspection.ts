@@ -1,5 +1,5 @@
-import type { Percentiles } from '../metrics/histogram.ts'
-import type { ClaimConflicts } from '../metrics/scope.ts'
+import type { Percentiles } from '../observe/metrics/histogram.ts'
+import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 import type { Semantics } from '../topic-config.ts'
 import type { BackfillRecord } from './backfills.ts'
 import type { JobRecord } from './jobs.ts'

@@ -1,4 +1,4 @@
-import type { RawMessage } from '../raw-message.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
 import type { ByteBounds } from './byte-bounds.ts'
 import type { FailedAttempt, FailureRecord } from './failure-record.ts'
 import type { SubscriptionRecord, SubscriptionStatus } from './subscription-record.ts'

@@ -1,4 +1,4 @@
-import type { Address } from '../address.ts'
+import type { Address } from './address.ts'
 import type { Operator } from './operator.ts'
 import { postgresOperator } from './postgres/operator.ts'
 import { sqliteOperator } from './sqlite/operator.ts'

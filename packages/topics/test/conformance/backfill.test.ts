@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { Backfills } from '../../src/backfill/backfills.ts'
-import { Instrumentation } from '../../src/instrumentation.ts'
-import { BackfillTakeOver } from '../../src/maintenance/backfills.ts'
+import { BackfillRunner } from '../../src/backfill/backfill-runner.ts'
+import { BackfillTakeOver } from '../../src/maintenance/backfill-take-over.ts'
+import { Instrumentation } from '../../src/observe/instrumentation.ts'
 import { collect, consume, eventsOf, happened, payloadsOf, range } from './consuming.ts'
 import { openStore } from './reference.ts'
 import { SECLUDED_STORES, SILENT, STORES } from './stores.ts'
@@ -120,7 +120,7 @@ for (const engine of SECLUDED_STORES) {
       assert.ok((left?.checkpointId ?? 0) < 100_100)
       Object.assign(store.topics, { list: async () => [topic] })
       const instrumentation = new Instrumentation(SILENT)
-      const job = new BackfillTakeOver(store, new Backfills({ store, instrumentation, wake() {} }), 60_000)
+      const job = new BackfillTakeOver(store, new BackfillRunner({ store, instrumentation, wake() {} }), 60_000)
       const context = { renew: async () => {}, signal: new AbortController().signal }
       const result = await until(
         async () => {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
-import { messageIdOf } from '../../src/message-id.ts'
-import type { RawMessage } from '../../src/raw-message.ts'
+import { messageIdOf } from '../../src/payload/message-id.ts'
+import type { RawMessage } from '../../src/payload/raw-message.ts'
 import type { StartPosition, SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import {
   ackAll,

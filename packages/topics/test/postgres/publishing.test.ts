@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import postgres from 'postgres'
 import { PayloadError, TopicConflictError, TransactionError } from '../../src/errors.ts'
-import { messageIdOf } from '../../src/message-id.ts'
+import { messageIdOf } from '../../src/payload/message-id.ts'
 import { admin, claimLease, drain, message, messages, open, request, server } from './store-bench.ts'
 
 describe('a topic', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { InvalidTransitionError, MessageNotFoundError } from '../../src/errors.ts'
-import { messageIdOf } from '../../src/message-id.ts'
+import { messageIdOf } from '../../src/payload/message-id.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import { admin, drain, message, messages, open, request } from './store-bench.ts'
 

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
-import { forgetOldLeases } from '../../src/stores/sqlite/expire.ts'
+import { forgetOldLeases } from '../../src/stores/sqlite/lease-expiry.ts'
 import { openSqlite } from '../../src/stores/sqlite/store.ts'
 import { PAGE, ROWS, runScenario } from '../plans/scenario.ts'
 

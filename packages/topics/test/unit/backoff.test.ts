@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { backoffDelay } from '../../src/topic-config.ts'
+import { backoffDelay } from '../../src/backoff.ts'
 
 const backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseDuration } from '../../src/duration.ts'
 import { ConfigError } from '../../src/errors.ts'
+import { parseDuration } from '../../src/options/duration.ts'
 
 describe('a duration', () => {
   it('is a number with a unit, or milliseconds', () => {

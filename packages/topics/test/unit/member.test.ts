@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { LeasedDelivery } from '../../src/consume/delivery.ts'
-import type { Engine } from '../../src/consume/engine.ts'
 import { HeldLease } from '../../src/consume/held-lease.ts'
 import { Member } from '../../src/consume/member.ts'
-import type { RawMessage } from '../../src/raw-message.ts'
+import type { RawMessage } from '../../src/payload/raw-message.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import type { TopicRecord } from '../../src/stores/topic-record.ts'
 
@@ -24,7 +24,7 @@ describe('a member', () => {
     // Nothing of the engine, the topic or the group is asked for while messages are only handled.
     const topic = {} as TopicRecord
     const term = { claimedAt: performance.now(), termMs: 300_000 }
-    const lease = new HeldLease({ ...page, suspects: 'none' }, topic, {} as SubscriptionRecord, { forget() {} }, term)
+    const held = new HeldLease({ ...page, suspects: 'none' }, topic, {} as SubscriptionRecord, { forget() {} }, term)
     let waitedUntil = 0
     const timed = new Map<number, number | undefined>()
     const done = Promise.withResolvers<void>()
@@ -46,7 +46,7 @@ describe('a member', () => {
         expired: () => done.reject(new Error('the lease holds')),
       },
     )
-    for (const [at, raw] of messages.entries()) member.enqueue(new LeasedDelivery({} as Engine, lease, at, raw, 1))
+    for (const [at, raw] of messages.entries()) member.enqueue(new LeasedDelivery({} as Runtime, held, at, raw, 1))
     member.pump()
     await done.promise
     assert.ok((timed.get(SLOW + 1) ?? 0) >= waitedUntil)

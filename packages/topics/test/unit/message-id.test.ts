@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { messageIdOf, parseMessageId } from '../../src/message-id.ts'
-import { random52 } from '../../src/random-bits.ts'
+import { messageIdOf, parseMessageId } from '../../src/payload/message-id.ts'
+import { random52 } from '../../src/payload/random-bits.ts'
 
 const uids = fc.integer({ min: 0, max: 2 ** 52 - 1 })
 const salts = fc.integer({ min: 0, max: 2 ** 52 - 1 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Histogram } from '../../src/metrics/histogram.ts'
-import { MetricsRegistry } from '../../src/metrics/metrics.ts'
+import { Histogram } from '../../src/observe/metrics/histogram.ts'
+import { MetricsRegistry } from '../../src/observe/metrics/metrics.ts'
 
 describe('a histogram', () => {
   it('gives percentiles within a tenth of the truth, never below it by more', () => {

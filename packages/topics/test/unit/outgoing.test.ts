@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BatchTooLargeError } from 'tidemark'
-import { toBatch } from '../../src/payload/outgoing.ts'
+import { toBatch } from '../../src/publish/outgoing.ts'
 
 const MOST = 256 * 1024 ** 2
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type RawMessage, rawMessageBytes } from '../../src/raw-message.ts'
-import { RowCache } from '../../src/row-cache.ts'
+import { type RawMessage, rawMessageBytes } from '../../src/payload/raw-message.ts'
+import { RowCache } from '../../src/stores/row-cache.ts'
 
 const row = (id: number): RawMessage => ({
   id,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RawMessage } from '../../src/raw-message.ts'
+import type { RawMessage } from '../../src/payload/raw-message.ts'
 import { SharedRows } from '../../src/stores/postgres/shared-rows.ts'
 
 const TOPIC = 1

@@ -1,5 +1,5 @@
-import type { Beating } from '../../heartbeats.ts'
-import type { Engine } from '../engine.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { Beating } from '../heartbeat-sender.ts'
 import type { Subscribed } from '../subscribe.ts'
 
 type Member = Subscribed & {
@@ -18,12 +18,12 @@ const LONGEST_TIMER_MS = 0x7fff_ffff
  * and end after that: a group whose clients are gone must be found dead like any other.
  */
 export class PullGroups {
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #members = new Map<string, Member>()
   readonly #joining = new Map<string, Promise<Member>>()
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
   }
 
   async join(topic: string, label: string, subscribe: () => Promise<Subscribed>): Promise<Subscribed> {
@@ -43,7 +43,7 @@ export class PullGroups {
     const member = [...this.#members.values()].find(each => each.subscription.id === subscription.id)
     if (member === undefined || member.consumers.has(consumer)) return
     member.consumers.add(consumer)
-    this.#engine.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
+    this.#runtime.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
   }
 
   /** Somebody holds messages of it for so long; 0: without end, and only a pull tells that its clients live. */
@@ -76,15 +76,15 @@ export class PullGroups {
         topic,
         subscription,
         resurrected: () => {
-          this.#engine.wakeHub.wake(topic.id)
+          this.#runtime.wakeHub.wake(topic.id)
           // Reports what goes wrong by itself.
-          void this.#engine.backfills.start(topic, subscription)
+          void this.#runtime.backfills.start(topic, subscription)
         },
         ended: () => void this.#leave(member),
       },
     }
     this.#members.set(key, member)
-    this.#engine.heartbeats.join(member.beating)
+    this.#runtime.heartbeats.join(member.beating)
     return member
   }
 
@@ -109,8 +109,8 @@ export class PullGroups {
   async #leave(member: Member): Promise<void> {
     clearTimeout(member.timer)
     if (this.#members.get(member.key) === member) this.#members.delete(member.key)
-    await this.#engine.heartbeats.leave(member.beating)
-    const { metrics } = this.#engine.instrumentation
+    await this.#runtime.heartbeats.leave(member.beating)
+    const { metrics } = this.#runtime.instrumentation
     for (const consumer of member.consumers) {
       metrics.forgetConsumer(member.topic.name, member.subscription.group, consumer)
     }

@@ -1,13 +1,13 @@
 import { type StoredMessage, toStoredMessage } from '../../admin/stored-message.ts'
-import type { Duration } from '../../duration.ts'
-import { checkName } from '../../names.ts'
-import { Options } from '../../options.ts'
-import { rawMessageBytes } from '../../raw-message.ts'
+import type { Duration } from '../../options/duration.ts'
+import { checkName } from '../../options/names.ts'
+import { Options } from '../../options/options.ts'
+import { rawMessageBytes } from '../../payload/raw-message.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { StartPosition } from '../../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../../stores/subscriptions.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import { Claimer } from '../claimer.ts'
-import type { Engine } from '../engine.ts'
 import type { HeldLease } from '../held-lease.ts'
 import { type From, parseFrom } from '../start-position.ts'
 import { type Subscribed, subscribe } from '../subscribe.ts'
@@ -104,17 +104,17 @@ const CLOSE_MS = 10_000
 
 /** Claims for those who can't stay: nothing of the lease is kept here, all of it is in the receipt. */
 export class Puller {
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #groups: PullGroups
   readonly #key: ReceiptKey
   readonly #pulling = new Set<Promise<Pulled>>()
   readonly #closing = new AbortController()
 
-  constructor(engine: Engine) {
-    this.#engine = engine
-    this.#groups = new PullGroups(engine)
-    this.#key = new ReceiptKey(engine.store)
-    engine.started.add(this)
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+    this.#groups = new PullGroups(runtime)
+    this.#key = new ReceiptKey(runtime.store)
+    runtime.started.add(this)
   }
 
   async pull(topic: string, group: string | undefined, given: PullOptions | undefined): Promise<Pulled> {
@@ -122,7 +122,7 @@ export class Puller {
     checkName('topic', topic)
     const label = group === undefined ? '' : checkName('group', group)
     const joined = await this.#groups.join(topic, label, () =>
-      subscribe(this.#engine, topic, label, plan.from, plan.settings),
+      subscribe(this.#runtime, topic, label, plan.from, plan.settings),
     )
     this.#groups.count(joined, plan.consumer)
     const pulling = this.#claim(joined, plan)
@@ -154,11 +154,11 @@ export class Puller {
   }
 
   async settle(receipt: string, settlement: PullSettlement): Promise<void> {
-    await settle(this.#engine, await this.#key.read(), receipt, settlement)
+    await settle(this.#runtime, await this.#key.read(), receipt, settlement)
   }
 
   async extend(receipt: string, duration?: Duration): Promise<{ leaseMs: number }> {
-    const { subscriptionUid, leaseMs } = await extend(this.#engine, await this.#key.read(), receipt, duration)
+    const { subscriptionUid, leaseMs } = await extend(this.#runtime, await this.#key.read(), receipt, duration)
     this.#groups.busyFor(subscriptionUid, leaseMs)
     return { leaseMs }
   }
@@ -168,7 +168,7 @@ export class Puller {
     const { leaseMs } = plan
     // Before anything is claimed: a claim whose receipt can't be made would be held for nobody.
     const key = await this.#key.read()
-    const claimer = new Claimer(this.#engine, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
+    const claimer = new Claimer(this.#runtime, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
     let reserved: PullReservation | undefined
     const { signal, reserve: ask } = plan
     const reserve = ask && (async () => (reserved = await ask(signal)))
@@ -194,7 +194,7 @@ export class Puller {
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
     // The slots of messages that are gone were acked with the first look at the lease.
-    if (held.open < lease.size) this.#engine.settler.touch(held)
+    if (held.open < lease.size) this.#runtime.settler.touch(held)
     if (count === 0) return undefined
     const { termMs } = held
     this.#groups.busyFor(subscription.uid, termMs)
@@ -221,7 +221,7 @@ export class Puller {
       waitMs: options.duration('wait', 0),
       leaseMs: options.duration('lease', undefined, { min: 1 }),
       from: parseFrom('pull.from', options.value('from')),
-      settings: parseSubscription('pull', new Options('pull', {}), this.#engine.heartbeatDefaults),
+      settings: parseSubscription('pull', new Options('pull', {}), this.#runtime.heartbeatDefaults),
       signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
       reserve: options.function<NonNullable<PullOptions['reserve']>>('reserve'),
     }

@@ -1,13 +1,13 @@
 import { findTopic } from '../../admin/scope.ts'
-import { type Duration, parseDuration } from '../../duration.ts'
 import { ConfigError, StaleDeliveryError } from '../../errors.ts'
-import { messageIdOf } from '../../message-id.ts'
-import { Options } from '../../options.ts'
-import type { RawMessage } from '../../raw-message.ts'
+import { type Duration, parseDuration } from '../../options/duration.ts'
+import { Options } from '../../options/options.ts'
+import { messageIdOf } from '../../payload/message-id.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { SubscriptionRecord } from '../../stores/subscription-record.ts'
 import type { TopicRecord } from '../../stores/topic-record.ts'
 import { LeasedDelivery } from '../delivery.ts'
-import type { Engine } from '../engine.ts'
 import { HeldLease } from '../held-lease.ts'
 import { decodeReceipt, type Receipt } from './receipt.ts'
 
@@ -32,7 +32,7 @@ export type PullSettlement = {
 }
 
 /** Settling again is fine. Rejects with StaleDeliveryError where the lease was lost; that changed nothing. */
-export async function settle(engine: Engine, key: Uint8Array, text: string, given: PullSettlement): Promise<void> {
+export async function settle(runtime: Runtime, key: Uint8Array, text: string, given: PullSettlement): Promise<void> {
   const receipt = decodeReceipt(text, key)
   const options = new Options('settle', given)
   const nacks = parseNacks(receipt, options.value('nacks') ?? [])
@@ -40,18 +40,18 @@ export async function settle(engine: Engine, key: Uint8Array, text: string, give
   const releases = parseIds('settle.releases', receipt, options.value('releases') ?? [], nacks)
   options.done()
   refuseTwice([...acks, ...nacks.map(({ id }) => id), ...releases])
-  const lease = await heldLease(engine, receipt)
+  const held = await heldLease(runtime, receipt)
   const settling = [
-    ...acks.map(id => deliveryOf(engine, lease, receipt, id).ack()),
+    ...acks.map(id => deliveryOf(runtime, held, receipt, id).ack()),
     ...nacks.map(({ id, error, delay }) =>
-      deliveryOf(engine, lease, receipt, id).nack(error, delay === undefined ? undefined : { delay }),
+      deliveryOf(runtime, held, receipt, id).nack(error, delay === undefined ? undefined : { delay }),
     ),
   ]
-  const releasing = releases.map(id => deliveryOf(engine, lease, receipt, id).released())
+  const releasing = releases.map(id => deliveryOf(runtime, held, receipt, id).released())
   const settled = await Promise.allSettled(settling)
   const released = await Promise.allSettled(releasing)
   count(
-    engine,
+    runtime,
     receipt,
     settled.map(each => each.status === 'fulfilled'),
     acks.length,
@@ -61,36 +61,36 @@ export async function settle(engine: Engine, key: Uint8Array, text: string, give
 }
 
 /** For the consumer's figures, where it is this process that it pulls from. The first `acked` are acks. */
-function count(engine: Engine, receipt: Receipt, accepted: readonly boolean[], acked: number): void {
+function count(runtime: Runtime, receipt: Receipt, accepted: readonly boolean[], acked: number): void {
   const { topic, group, consumer, pulledAt } = receipt
-  const meter = engine.instrumentation.metrics.group(topic, group)?.consumers.get(consumer)
+  const meter = runtime.instrumentation.metrics.group(topic, group)?.consumers.get(consumer)
   const ms = Math.max(0, Date.now() - pulledAt)
   for (const [place, isAccepted] of accepted.entries()) if (isAccepted) meter?.settled(place >= acked, ms)
 }
 
 /** Keeps the receipt's messages for `duration` (the topic's lease) from now; resolves with it. 0: for ever. */
 export async function extend(
-  engine: Engine,
+  runtime: Runtime,
   key: Uint8Array,
   text: string,
   duration: Duration | undefined,
 ): Promise<ExtendedReceipt> {
   const receipt = decodeReceipt(text, key)
-  const lease = await heldLease(engine, receipt)
+  const held = await heldLease(runtime, receipt)
   const [id = 0] = receipt.ids
-  const leaseMs = duration === undefined ? lease.termMs : parseDuration('extend', duration, { min: 1 })
-  await deliveryOf(engine, lease, receipt, id).extend(duration)
+  const leaseMs = duration === undefined ? held.termMs : parseDuration('extend', duration, { min: 1 })
+  await deliveryOf(runtime, held, receipt, id).extend(duration)
   return { subscriptionUid: receipt.subscriptionUid, leaseMs }
 }
 
 export type ExtendedReceipt = { readonly subscriptionUid: number; readonly leaseMs: number }
 
 /** The lease as the process that claimed it would have it: settling goes the same way for both. */
-async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
-  const found = engine.topics.cached(receipt.topic) ?? (await findTopic(engine, receipt.topic))
+async function heldLease(runtime: Runtime, receipt: Receipt): Promise<HeldLease> {
+  const found = runtime.topics.cached(receipt.topic) ?? (await findTopic(runtime, receipt.topic))
   // Of a topic that was made anew meanwhile the token is unknown; what is said of its messages is still right.
   const topic = { ...found, uid: receipt.topicUid }
-  await requireLease(engine, receipt)
+  await requireLease(runtime, receipt)
   const { token, size, slots, versions, attempts } = receipt
   const lease = { token, size, slots, versions, attempts, messages: messagesOf(receipt), suspects: 'none' } as const
   const term = { claimedAt: performance.now(), termMs: topic.config.leaseMs, isClaimed: false }
@@ -98,12 +98,12 @@ async function heldLease(engine: Engine, receipt: Receipt): Promise<HeldLease> {
 }
 
 /** Looked up before anything is made of the receipt: most that are stale are of leases that the database has forgotten. */
-async function requireLease(engine: Engine, receipt: Receipt): Promise<void> {
+async function requireLease(runtime: Runtime, receipt: Receipt): Promise<void> {
   const { topic, topicUid, group, token, size, ids, salts, messageIds, versions } = receipt
-  if ((await engine.store.leases.size(token)) === size) return
+  if ((await runtime.store.leases.size(token)) === size) return
   const messageId = messageIds?.[0] ?? messageIdOf(topicUid, salts[0] ?? 0, ids[0] ?? 0)
   const version = versions?.[0] ?? 1
-  engine.instrumentation.emit('stale', { topic, group, messageId, version, count: ids.length })
+  runtime.instrumentation.emit('stale', { topic, group, messageId, version, count: ids.length })
   throw new StaleDeliveryError(topic, group, messageId, version)
 }
 
@@ -132,9 +132,9 @@ const subscriptionOf = (
   resurrected: null,
 })
 
-function deliveryOf(engine: Engine, lease: HeldLease, { ids }: Receipt, id: number): LeasedDelivery {
+function deliveryOf(runtime: Runtime, held: HeldLease, { ids }: Receipt, id: number): LeasedDelivery {
   const index = ids.indexOf(id)
-  return new LeasedDelivery(engine, lease, index, lease.lease.messages[index] as RawMessage, undefined)
+  return new LeasedDelivery(runtime, held, index, held.lease.messages[index] as RawMessage, undefined)
 }
 
 function parseIds(option: string, receipt: Receipt, value: unknown, nacks: readonly PullNack[]): readonly number[] {

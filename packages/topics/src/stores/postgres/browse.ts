@@ -1,5 +1,5 @@
 import { DatabaseRewoundError } from '../../errors.ts'
-import type { RawMessage } from '../../raw-message.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../log.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseError, DatabaseRewoundError, LeaseExpiredError } from '../../errors.ts'
-import type { RawMessage } from '../../raw-message.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import { type ClaimRequest, type ClaimResult, type Lease, MOST_NAMED, type Suspects, type TakeOver } from '../leases.ts'
 import type { Database } from './database.ts'

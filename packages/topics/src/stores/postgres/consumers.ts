@@ -1,4 +1,4 @@
-import type { SparseHistogram } from '../../metrics/histogram.ts'
+import type { SparseHistogram } from '../../observe/metrics/histogram.ts'
 import type { ConsumerRecord, Heartbeat } from '../heartbeats.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { reasonOf } from '../../errors/failure.ts'
 import {
   DatabaseError,
   DatabaseFullError,
@@ -8,7 +9,6 @@ import {
   DatabaseUnreachableError,
   TidemarkError,
 } from '../../errors.ts'
-import { reasonOf } from '../../failure.ts'
 
 /** What a lock may be waited for where nobody should wait for long. */
 export const LOCK_TIMEOUT_MS = 5_000

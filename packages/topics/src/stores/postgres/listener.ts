@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Backoff, backoffMs, spread } from '../../backoff.ts'
 import type { Database } from './database.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 import type { Session } from './session.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 const PROOF_TIMEOUT_MS = 2_000
-const BACKOFF_MS = { initial: 100, max: 5_000 }
+const RETRY: Backoff = { initialMs: 100, maxMs: 5_000, factor: 2 }
 /** A connection that held for so long was a good one: the next loss begins with the shortest wait again. */
 const GOOD_MS = 5_000
 /** Nothing is heard where nothing happens, so it is asked now and then whether it is still there. */
@@ -75,8 +76,7 @@ export class Listener {
       if (session !== undefined) await this.#listen(session)
       session?.destroy()
       if (performance.now() - since > GOOD_MS) failures = 0
-      const wait = Math.min(BACKOFF_MS.max, BACKOFF_MS.initial * 2 ** failures++)
-      await this.#pause(wait * (0.5 + Math.random() / 2))
+      await this.#pause(spread(backoffMs(RETRY, ++failures)))
       if (this.#closing.signal.aborted) return
       session = await this.#connect().catch(error => {
         this.#database.logger.debug({ err: error }, 'could not listen for wake-ups, trying again')

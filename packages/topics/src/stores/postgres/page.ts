@@ -1,4 +1,4 @@
-import type { RawMessage } from '../../raw-message.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
 import { readArray, readBytes, readText } from './binary-array.ts'
 import type { Row } from './row.ts'
 

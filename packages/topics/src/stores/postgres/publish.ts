@@ -10,9 +10,9 @@ import {
   TopicNotFoundError,
   TransactionError,
 } from '../../errors.ts'
-import { type DerivedId, parseMessageId } from '../../message-id.ts'
-import { checkSize, isPlain } from '../../payload/outgoing.ts'
-import { random52 } from '../../random-bits.ts'
+import { type DerivedId, parseMessageId } from '../../payload/message-id.ts'
+import { random52 } from '../../payload/random-bits.ts'
+import { checkSize, isPlain } from '../../publish/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { byteaArray, textArray } from './binary-array.ts'

@@ -1,5 +1,5 @@
-import type { RawMessage } from '../../raw-message.ts'
-import { RowCache } from '../../row-cache.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
+import { RowCache } from '../row-cache.ts'
 
 /** A page that one group has read, for those that come to the place where it begins. */
 export type KnownPage = {

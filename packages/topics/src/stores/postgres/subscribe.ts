@@ -6,7 +6,7 @@ import {
   TooManyGroupsError,
   TopicConflictError,
 } from '../../errors.ts'
-import { parseMessageId } from '../../message-id.ts'
+import { parseMessageId } from '../../payload/message-id.ts'
 import { startOf } from '../start.ts'
 import type { StartPosition, SubscriptionRecord, SubscriptionStatus } from '../subscription-record.ts'
 import { DEFAULT_HEARTBEAT } from '../subscription-record.ts'

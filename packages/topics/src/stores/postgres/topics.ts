@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
-import { random52 } from '../../random-bits.ts'
+import { random52 } from '../../payload/random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Topics } from '../topics.ts'

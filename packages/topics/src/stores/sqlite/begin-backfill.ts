@@ -14,7 +14,7 @@ type Begin = {
   readonly again: boolean
 }
 
-type Place = {
+type BackfillState = {
   topic_id: number
   name: string
   epoch: number
@@ -32,7 +32,7 @@ type Place = {
  * out. To be called in a write transaction, in a topic that is tracked by reference.
  */
 export function beginBackfill(tx: Transaction, subscriptionId: number, { lowerId, plan, again }: Begin): number {
-  const place = requiredRow<Place>(
+  const place = requiredRow<BackfillState>(
     tx.prepare(`
       select s.topic_id, t.name, s.epoch, s.bit, t.first_id, t.next_id, b.cursor_id, b.checkpoint_id, b.status
       from tidemark_subscription s

@@ -23,10 +23,10 @@ export const requireBitsText = ({ id }: TopicRecord): string => `
   select message.id, live.bits, 0 from message, live`
 
 /** A group's place in the bitmaps; `bit` is null in a topic that is tracked by offset. */
-export type Place = { readonly topic_id: number; readonly bit: number | null }
+export type GroupBit = { readonly topic_id: number; readonly bit: number | null }
 
 /** The group has done this page, in one statement. */
-export function completeRange(tx: Transaction, { topic_id, bit }: Place, first: number, last: number): void {
+export function completeRange(tx: Transaction, { topic_id, bit }: GroupBit, first: number, last: number): void {
   if (bit === null) return
   tx.prepare(`
       update ${trackTable(topic_id)}
@@ -34,7 +34,7 @@ export function completeRange(tx: Transaction, { topic_id, bit }: Place, first: 
       where id between ?2 and ?3 and (required & completed) & (1 << ?1) = 0`).run(bit, first, last)
 }
 
-export function completeIds(tx: Transaction, { topic_id, bit }: Place, ids: readonly number[]): void {
+export function completeIds(tx: Transaction, { topic_id, bit }: GroupBit, ids: readonly number[]): void {
   if (bit === null || ids.length === 0) return
   tx.prepare(`
       update ${trackTable(topic_id)}
@@ -46,7 +46,7 @@ export function completeIds(tx: Transaction, { topic_id, bit }: Place, ids: read
 }
 
 /** What the group was moved past, up to `last`, is no longer required of it: otherwise it would be kept until the cap. */
-export function unrequire(tx: Transaction, { topic_id, bit }: Place, last: number): void {
+export function unrequire(tx: Transaction, { topic_id, bit }: GroupBit, last: number): void {
   if (bit === null) return
   tx.prepare(`
       update ${trackTable(topic_id)} set required = required & ~(1 << ?1)

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite'
-import type { RawMessage } from '../../raw-message.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { SqlValue } from './rows.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { RowCache } from '../../row-cache.ts'
 import type { ClaimRequest, ClaimResult, Lease, Suspects } from '../leases.ts'
+import type { RowCache } from '../row-cache.ts'
 import type { SubscriptionStatus } from '../subscription-record.ts'
-import { expireLeases } from './expire.ts'
+import { expireLeases } from './lease-expiry.ts'
 import { readOne, readRange } from './log-rows.ts'
 import { countFitting, lastFitting } from './page-bytes.ts'
 import { chooseRetries, nextDueAt, type RetryRow } from './retries.ts'
@@ -10,7 +10,7 @@ import { rowOf } from './rows.ts'
 import { hasBackfilled, takeBackfilled } from './take-backfilled.ts'
 import type { Transaction } from './transaction.ts'
 
-type Place = {
+type ClaimState = {
   status: SubscriptionStatus
   cursor: number
   backfilling: number
@@ -30,7 +30,7 @@ export type Claimed =
 
 /** Reads only: an idle group costs no write. */
 export function look(tx: Transaction, request: ClaimRequest): { work: boolean; result: ClaimResult } {
-  const place = placeOf(tx, request)
+  const place = claimStateOf(tx, request)
   if (place?.status !== 'ACTIVE') return { work: false, result: emptyResult(place, null) }
   if (isAhead(place)) return { work: false, result: aheadResult(place) }
   const now = tx.now()
@@ -44,7 +44,7 @@ export function look(tx: Transaction, request: ClaimRequest): { work: boolean; r
 
 /** Expired leases first, then retries that are due, then the next page of the log. */
 export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimResult; claimed: Claimed | null } {
-  const place = placeOf(tx, request)
+  const place = claimStateOf(tx, request)
   if (place?.status === 'ACTIVE' && isAhead(place)) return { result: aheadResult(place), claimed: null }
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
   const now = tx.now()
@@ -67,14 +67,14 @@ export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimRe
 function countThatFit(
   tx: Transaction,
   { topic, maxBytes }: ClaimRequest,
-  { last_large_id }: Place,
+  { last_large_id }: ClaimState,
   ids: readonly number[],
 ): number {
   return ids.some(id => id <= last_large_id) ? countFitting(tx, topic.id, ids, maxBytes) : ids.length
 }
 
-function placeOf(tx: Transaction, { topic, subscription }: ClaimRequest): Place | undefined {
-  return rowOf<Place>(
+function claimStateOf(tx: Transaction, { topic, subscription }: ClaimRequest): ClaimState | undefined {
+  return rowOf<ClaimState>(
     tx.prepare(`
       select s.status, s.cursor, s.backfilling, t.first_id, t.next_id, t.last_extra_id, t.last_large_id, t.config_version, s.moves
       from tidemark_subscription s
@@ -118,7 +118,7 @@ function claimBackfilled(
   return { claimed: { kind: 'backfilled', token, ids }, more }
 }
 
-function claimPage(tx: Transaction, request: ClaimRequest, place: Place, now: number): Claimed | null {
+function claimPage(tx: Transaction, request: ClaimRequest, place: ClaimState, now: number): Claimed | null {
   const first = Math.max(place.cursor + 1, place.first_id)
   const end = Math.min(first + request.limit - 1, place.next_id - 1)
   if (end < first) return null
@@ -197,11 +197,11 @@ export function toLease(
 }
 
 /** The cursor lies ahead of the log: whatever is published until the ids catch up would be skipped. */
-const isAhead = ({ cursor, next_id }: Place): boolean => cursor >= next_id
+const isAhead = ({ cursor, next_id }: ClaimState): boolean => cursor >= next_id
 
-const aheadResult = (place: Place): ClaimResult => ({ ...emptyResult(place, null), status: 'AHEAD' })
+const aheadResult = (place: ClaimState): ClaimResult => ({ ...emptyResult(place, null), status: 'AHEAD' })
 
-const emptyResult = (place: Place | undefined, nextDueMs: number | null): ClaimResult => ({
+const emptyResult = (place: ClaimState | undefined, nextDueMs: number | null): ClaimResult => ({
   status: place?.status ?? 'GONE',
   lease: null,
   takeOvers: [],

@@ -1,5 +1,5 @@
 import type { SubscriptionStatus } from '../subscription-record.ts'
-import { MOST_BITS, type Place, wipeBitOf } from './bits.ts'
+import { type GroupBit, MOST_BITS, wipeBitOf } from './bits.ts'
 import { noteDone, noteHeld } from './done-ranges.ts'
 import { openBackfill } from './loss.ts'
 import { requiredRow, rowOf } from './rows.ts'
@@ -44,8 +44,8 @@ const findWipe = (tx: Transaction): Wipe | undefined =>
   rowOf<Wipe>(tx.prepare('select topic_id, bit, next_id from tidemark_bit_wipe order by topic_id, bit limit 1'))
 
 /** A cancelled one first: it never comes back. */
-const findReleasable = (tx: Transaction): (Place & { id: number }) | undefined =>
-  rowOf<Place & { id: number }>(
+const findReleasable = (tx: Transaction): (GroupBit & { id: number }) | undefined =>
+  rowOf<GroupBit & { id: number }>(
     tx.prepare(`
       select s.id, s.topic_id, s.bit from tidemark_subscription s
       where s.bit is not null and s.status in ('DEAD', 'CANCELLED') and s.cleared_epoch = s.epoch

@@ -1,4 +1,4 @@
-import { random52 } from '../../random-bits.ts'
+import { random52 } from '../../payload/random-bits.ts'
 import type { TopicConfig } from '../../topic-config.ts'
 import { mergeTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Backoff, backoffMs, spread } from '../../backoff.ts'
 import {
   DatabaseFullError,
   DatabaseMovedError,
@@ -37,6 +38,9 @@ import { WriteQueue } from './write-queue.ts'
 
 /** How long a call waits for a transaction of its own process. */
 const OWN_PATIENCE_MS = 500
+
+/** Short at first: another process's transaction takes about a millisecond. */
+const BUSY: Backoff = { initialMs: 0.5, maxMs: 20, factor: 2 }
 
 /** Pages in the log, SQLite's own default. */
 const CHECKPOINT_AFTER = 1_000
@@ -227,7 +231,7 @@ export class Connection implements Transaction {
 
   async #retry<T>(step: () => T): Promise<T> {
     const started = performance.now()
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return step()
       } catch (error) {
@@ -235,8 +239,7 @@ export class Connection implements Transaction {
         if (!isBusy(error) || waited > this.#options.busyTimeoutMs) throw mapError(error, this.path, waited)
         this.busyCount++
         this.#waiting++
-        // Short at first: another process's transaction takes about a millisecond.
-        await delay(Math.min(20, 0.5 * 2 ** attempt) * (0.5 + Math.random())).finally(() => this.#waiting--)
+        await delay(spread(backoffMs(BUSY, attempt))).finally(() => this.#waiting--)
       }
     }
   }

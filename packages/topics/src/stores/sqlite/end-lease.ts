@@ -5,7 +5,7 @@ import { pieceAt, pieceCount } from '../pieces.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { type Bitmap, hasBit } from './bitmap.ts'
-import { completeIds, type Place } from './bits.ts'
+import { completeIds, type GroupBit } from './bits.ts'
 import { buryMessage } from './bury-message.ts'
 import { requiredRow, rowOf, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
@@ -106,5 +106,5 @@ export function named<T extends { readonly id: number; readonly version: number 
   })
 }
 
-const placeOf = (tx: Transaction, { id }: Pick<SubscriptionRecord, 'id'>): Place =>
-  requiredRow<Place>(tx.prepare('select topic_id, bit from tidemark_subscription where id = ?'), id)
+const placeOf = (tx: Transaction, { id }: Pick<SubscriptionRecord, 'id'>): GroupBit =>
+  requiredRow<GroupBit>(tx.prepare('select topic_id, bit from tidemark_subscription where id = ?'), id)

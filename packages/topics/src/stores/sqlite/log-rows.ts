@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite'
-import { isSameRow, type RawMessage } from '../../raw-message.ts'
-import type { RowCache } from '../../row-cache.ts'
+import { isSameRow, type RawMessage } from '../../payload/raw-message.ts'
+import type { RowCache } from '../row-cache.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'

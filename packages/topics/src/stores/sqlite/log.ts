@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RawMessage } from '../../raw-message.ts'
+import type { RawMessage } from '../../payload/raw-message.ts'
 import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
 import { UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, Log } from '../log.ts'

@@ -1,5 +1,5 @@
 import { MessageNotFoundError, TopicNotFoundError } from '../../errors.ts'
-import { parseMessageId } from '../../message-id.ts'
+import { parseMessageId } from '../../payload/message-id.ts'
 import type { StartPosition } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { rememberedText, saltedText } from './dedupe.ts'

@@ -11,7 +11,7 @@ import { requiredRow, rowOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 import { forceAdvance } from './zombies.ts'
 
-type Place = {
+type DeadGroup = {
   name: string
   tracking: string
   epoch: number
@@ -37,7 +37,7 @@ export function resurrectDead(
   if (row === undefined) throw new SubscriptionGoneError(topic.name, group)
   if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
   if (resurrection.mode === 'continue') return resurrect(tx, id, resurrection)
-  requireBit(tx, placeOf(tx, id), id)
+  requireBit(tx, deadGroupOf(tx, id), id)
   // Before it is live: what its cleared bits no longer say is counted otherwise.
   const skipped = forceAdvance(tx, topic, subscription)
   activate(tx, id)
@@ -49,7 +49,7 @@ export function resurrectDead(
  * what is beyond its limit: that is lost to it, and counted so.
  */
 export function resurrect(tx: Transaction, id: number, { limit, plan }: Partial<Resurrection> = {}): Resurrected {
-  const place = placeOf(tx, id)
+  const place = deadGroupOf(tx, id)
   const isTracked = requireBit(tx, place, id)
   const bound = limit ?? place.backfill_limit
   activate(tx, id)
@@ -61,8 +61,8 @@ export function resurrect(tx: Transaction, id: number, { limit, plan }: Partial<
   return { epoch: place.epoch + 1, skipped, lost: tellLost(tx, id), backfill }
 }
 
-const placeOf = (tx: Transaction, id: number): Place =>
-  requiredRow<Place>(
+const deadGroupOf = (tx: Transaction, id: number): DeadGroup =>
+  requiredRow<DeadGroup>(
     tx.prepare(`
       select s.epoch, s.cursor, s.bit, s.backfill_limit, s.topic_id, t.name, t.first_id, t.next_id,
         t.config ->> '$.tracking' as tracking
@@ -73,7 +73,7 @@ const placeOf = (tx: Transaction, id: number): Place =>
   )
 
 /** One whose bit was taken away while it was dead gets another, before anything is changed. False: it needs none. */
-function requireBit(tx: Transaction, place: Place, id: number): boolean {
+function requireBit(tx: Transaction, place: DeadGroup, id: number): boolean {
   if (place.tracking !== 'reference') return false
   if (place.bit === null) takeBit(tx, place, id)
   return true
@@ -88,7 +88,7 @@ function activate(tx: Transaction, id: number): void {
 }
 
 /** By offset: the cursor stays, or is raised so far that no more than `bound` messages wait. */
-function passOver(tx: Transaction, id: number, place: Place, bound: number | null): number {
+function passOver(tx: Transaction, id: number, place: DeadGroup, bound: number | null): number {
   const cursor = Math.max(place.cursor, place.first_id - 1)
   const skipped = bound === null ? 0 : Math.max(0, place.next_id - 1 - cursor - bound)
   if (skipped > 0) {
@@ -102,7 +102,7 @@ function passOver(tx: Transaction, id: number, place: Place, bound: number | nul
 }
 
 /** By reference: what it missed is brought by a backfill; what the limit leaves out is no longer required of it. */
-function bringBack(tx: Transaction, id: number, place: Place, plan: BackfillPlan): number {
+function bringBack(tx: Transaction, id: number, place: DeadGroup, plan: BackfillPlan): number {
   const skipped = beginBackfill(tx, id, { lowerId: place.cursor, plan, again: false })
   if (skipped > 0) unrequire(tx, place, place.next_id - 1 - (plan.maxMessages ?? 0))
   return skipped

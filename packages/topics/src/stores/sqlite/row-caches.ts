@@ -1,4 +1,4 @@
-import { RowCache } from '../../row-cache.ts'
+import { RowCache } from '../row-cache.ts'
 
 /** The row caches of the topics that several groups of this process read. */
 export class RowCaches {

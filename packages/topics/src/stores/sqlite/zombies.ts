@@ -58,12 +58,12 @@ const countRetries = (tx: Transaction, subscriptionId: number): number =>
     subscriptionId,
   ).count
 
-type Place = { id: number; status: SubscriptionStatus; cursor: number; bit: number | null; next_id: number }
+type AdvancedGroup = { id: number; status: SubscriptionStatus; cursor: number; bit: number | null; next_id: number }
 
 /** To be called in a durable transaction. */
 export function forceAdvance(tx: Transaction, topic: TopicRecord, subscription: SubscriptionRecord): number {
   const { id } = subscription
-  const place = rowOf<Place>(
+  const place = rowOf<AdvancedGroup>(
     tx.prepare(`
       select s.id, s.status, s.cursor, s.bit, t.next_id from tidemark_subscription s join tidemark_topic t on t.id = s.topic_id
       where s.id = ?`),
@@ -90,7 +90,7 @@ export function forceAdvance(tx: Transaction, topic: TopicRecord, subscription: 
   return count
 }
 
-function endBackfill(tx: Transaction, topic: TopicRecord, place: Place): number {
+function endBackfill(tx: Transaction, topic: TopicRecord, place: AdvancedGroup): number {
   const { id } = place
   forgetDone(tx, id)
   const backfill = openBackfill(tx, id)

@@ -1,5 +1,5 @@
 import { InvalidTransitionError } from '../errors.ts'
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
 import type { Store } from '../stores/store.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 import type { Zombie } from '../stores/subscriptions.ts'
@@ -9,7 +9,7 @@ import type { Job, JobContext } from './job.ts'
 const EVERY_MS = 3_600_000
 
 /** Removes subscriptions that ended long ago, and tells of live ones that have stopped moving. */
-export class Subscriptions implements Job {
+export class SubscriptionCleanUp implements Job {
   readonly name = 'subscriptions'
   readonly goesByAge = true
   readonly everyMs = EVERY_MS

@@ -1,8 +1,8 @@
-import { DatabaseUnreachableError } from './errors.ts'
+import { DatabaseUnreachableError } from '../errors.ts'
+import type { ClaimRequest } from '../stores/leases.ts'
+import type { Store, StoreConcepts } from '../stores/store.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
 import { type FailureKind, isFault, type Outages } from './outages.ts'
-import type { ClaimRequest } from './stores/leases.ts'
-import type { Store, StoreConcepts } from './stores/store.ts'
-import type { TopicRecord } from './stores/topic-record.ts'
 
 /** What a failure of each method counts as. null: it can't fail, or whoever calls reports its failure. */
 type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }

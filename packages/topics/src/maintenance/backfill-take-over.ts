@@ -1,4 +1,4 @@
-import type { Backfills } from '../backfill/backfills.ts'
+import type { BackfillRunner } from '../backfill/backfill-runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Job, JobContext } from './job.ts'
 
@@ -11,9 +11,9 @@ export class BackfillTakeOver implements Job {
   readonly goesByAge = false
   readonly everyMs: number
   readonly #store: Store
-  readonly #backfills: Backfills
+  readonly #backfills: BackfillRunner
 
-  constructor(store: Store, backfills: Backfills, everyMs: number) {
+  constructor(store: Store, backfills: BackfillRunner, everyMs: number) {
     this.#store = store
     this.#backfills = backfills
     this.everyMs = everyMs

@@ -11,7 +11,7 @@ const REST = 2
  * How much of a backfill to do at once, and how long to wait in between: as much as the live path bears. A probe runs
  * beside every batch; the 95th percentile of the last twenty above the target halves the batch, below it the batch grows.
  */
-export class Pace {
+export class BackfillThrottle {
   readonly #plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>
   #batch: number
   #probes: number[] = []

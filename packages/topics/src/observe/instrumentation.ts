@@ -1,10 +1,10 @@
-import { isThenable, toError } from './failure.ts'
+import { isThenable, toError } from '../errors/failure.ts'
+import type { BackfillStatus } from '../stores/backfills.ts'
+import type { Resurrected } from '../stores/subscription-record.ts'
 import type { Logger } from './logger.ts'
 import { MetricsRegistry } from './metrics/metrics.ts'
 import type { Counted } from './metrics/scope.ts'
 import { type OutageBegan, type OutageEnded, Outages } from './outages.ts'
-import type { BackfillStatus } from './stores/backfills.ts'
-import type { Resurrected } from './stores/subscription-record.ts'
 
 /** Why a group lost messages. */
 export type LossReason = 'max-retention' | 'zombie-advanced' | 'resurrection' | 'cleaned-while-dead'

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf, toError } from '../errors/failure.ts'
 import { ClosedError, DatabaseError } from '../errors.ts'
-import { reasonOf, toError } from '../failure.ts'
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
 import type { BackfillRecord } from '../stores/backfills.ts'
 import type { Store } from '../stores/store.ts'
 import type { SubscriptionRecord, SubscriptionRef } from '../stores/subscription-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import { Pace } from './pace.ts'
-import { Progress } from './progress.ts'
+import { BackfillThrottle } from './backfill-throttle.ts'
+import { ProgressEvents } from './progress-events.ts'
 
 /** Up to so many messages whoever starts a group waits for its backfill. */
 const AWAITED_MESSAGES = 100_000
@@ -26,7 +26,7 @@ type Ended = BackfillRecord['status'] | 'LOST'
  * The backfills that this process runs, each batch by batch under a lease: whoever is killed is followed by another, from
  * the checkpoint on.
  */
-export class Backfills {
+export class BackfillRunner {
   readonly #parts: Parts
   readonly #running = new Set<Promise<unknown>>()
   readonly #stopping = new AbortController()
@@ -113,11 +113,11 @@ export class Backfills {
     onBatch: (() => Promise<void>) | undefined,
   ): Promise<{ status: Ended; processed: number }> {
     const { store, instrumentation, wake } = this.#parts
-    const pace = new Pace(record.settings)
-    const progress = new Progress(instrumentation, { topic: topic.name, group: record.group }, record)
+    const throttle = new BackfillThrottle(record.settings)
+    const progress = new ProgressEvents(instrumentation, { topic: topic.name, group: record.group }, record)
     let at = record
     while (at.status === 'RUNNING') {
-      const limit = pace.batch
+      const limit = throttle.batch
       // Together: a probe that fails beside a batch that does would be a rejection nobody handles.
       const [probe, batch] = await Promise.all([
         timed(store.log.probe()),
@@ -129,7 +129,7 @@ export class Backfills {
       wake(topic.id)
       progress.note(at)
       await onBatch?.()
-      const waitMs = pace.next({ messages, batchMs: batch.ms, probeMs: probe.ms })
+      const waitMs = throttle.next({ messages, batchMs: batch.ms, probeMs: probe.ms })
       if (at.status !== 'RUNNING') break
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) {

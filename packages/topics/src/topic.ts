@@ -1,11 +1,11 @@
 import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
-import type { Engine } from './consume/engine.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
-import { checkName } from './names.ts'
-import type { PublishOptions } from './payload/outgoing.ts'
+import { checkName } from './options/names.ts'
 import { type Schema, validate } from './payload/schema.ts'
+import type { PublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
 import { Writer } from './publish/writer.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Where messages are published: an open Tidemark. */
 type Publishing = {
@@ -22,13 +22,13 @@ export class Topic<T = unknown> {
   /** Name of the topic. */
   readonly name: string
   readonly #tidemark: Publishing
-  readonly #engine: Engine
+  readonly #runtime: Runtime
   readonly #schema: Schema<T> | undefined
 
-  constructor(tidemark: Publishing, engine: Engine, name: string, schema: Schema<T> | undefined) {
+  constructor(tidemark: Publishing, runtime: Runtime, name: string, schema: Schema<T> | undefined) {
     this.name = checkName('topic', name)
     this.#tidemark = tidemark
-    this.#engine = engine
+    this.#runtime = runtime
     this.#schema = schema
   }
 
@@ -60,7 +60,7 @@ export class Topic<T = unknown> {
    * orders.group('audit').addConsumer('audit-1', ({ payload }) => console.log(payload.orderId))
    */
   group(name?: string, options?: Omit<GroupOptions<T>, 'schema'>): ConsumerGroup<T> {
-    return new ConsumerGroup<T>(this.#engine, this.name, name, { ...options, ...this.#withSchema() })
+    return new ConsumerGroup<T>(this.#runtime, this.name, name, { ...options, ...this.#withSchema() })
   }
 
   /**
@@ -70,7 +70,7 @@ export class Topic<T = unknown> {
    * const reader = orders.reader({ group: 'billing', from: 'beginning' })
    */
   reader(options?: Omit<ReaderOptions<T>, 'schema'>): Reader<T> {
-    return new Reader<T>(this.#engine, this.name, { ...options, ...this.#withSchema() })
+    return new Reader<T>(this.#runtime, this.name, { ...options, ...this.#withSchema() })
   }
 
   /**

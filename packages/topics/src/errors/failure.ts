@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util'
-import type { FailureRecord } from './stores/failure-record.ts'
+import type { FailureRecord } from '../stores/failure-record.ts'
 
 const LONGEST_NAME = 200
 const LONGEST_MESSAGE = 2_000

@@ -1,4 +1,4 @@
-import { InvalidNameError } from './errors.ts'
+import { InvalidNameError } from '../errors.ts'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/i
 // A namespace becomes part of a file name, and some file systems fold case.

@@ -1,3 +1,4 @@
+import { toError } from '../errors/failure.ts'
 import {
   DatabaseLockedError,
   DatabaseTimeoutError,
@@ -5,9 +6,8 @@ import {
   MessageIdPendingError,
   OutcomeUnknownError,
 } from '../errors.ts'
-import { toError } from '../failure.ts'
-import type { Instrumentation } from '../instrumentation.ts'
-import { isFault } from '../outages.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
+import { isFault } from '../observe/outages.ts'
 import type { OutgoingMessage, PublishedMessage } from '../stores/log.ts'
 import type { Store } from '../stores/store.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
@@ -22,7 +22,7 @@ const MOST_BYTES = 4 * 1024 * 1024
  * Group commit: publishes that wait at the same time share one transaction, each with a result of its own. One
  * transaction per topic is under way at a time, so messages are stored in the order publish was called.
  */
-export class Publisher {
+export class GroupCommit {
   readonly #store: Store
   readonly #instrumentation: Instrumentation
   readonly #wake: (topicId: number) => void

@@ -1,5 +1,5 @@
 import { InvalidTransitionError, MessageNotFoundError, PositionGoneError, SubscriptionGoneError } from '../../errors.ts'
-import { messageIdOf, parseMessageId } from '../../message-id.ts'
+import { messageIdOf, parseMessageId } from '../../payload/message-id.ts'
 import type { BackfillPlan } from '../backfills.ts'
 import type { StartPosition, SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'

@@ -1,31 +1,31 @@
-import type { BackfillProgress } from './admin/backfill-progress.ts'
-import * as backfills from './admin/backfills.ts'
-import { type BrowsedPage, type BrowseOptions, browse } from './admin/browse.ts'
-import type { ByteOptions } from './admin/byte-options.ts'
-import type { ClaimsOptions, ClaimsPage, ReleasedClaim } from './admin/claims.ts'
-import * as claims from './admin/claims.ts'
-import { type ConsumerHealth, consumers } from './admin/consumers.ts'
-import type { DeadLetterFilter, DeadLetterMessage, DeadLetterOptions, DeadLetterPage } from './admin/dead-letters.ts'
-import * as letters from './admin/dead-letters.ts'
-import type { GroupHealth } from './admin/group-health.ts'
-import * as groups from './admin/groups.ts'
-import { type Health, type HealthOptions, health } from './admin/health.ts'
-import { type RetryOptions, type RetryPage, retries, retryPage, type WaitingRetry } from './admin/retries.ts'
-import { findTopic } from './admin/scope.ts'
-import { type Stats, type StatsOptions, StatsReader } from './admin/stats.ts'
-import type { StoredMessage } from './admin/stored-message.ts'
-import { type TailOptions, tail } from './admin/tail.ts'
-import { deleteTopic, type TopicSummary, topics } from './admin/topics.ts'
-import * as tracking from './admin/tracking.ts'
-import type { BackfillOptions } from './backfill/backfill-plan.ts'
-import type { Engine } from './consume/engine.ts'
-import type { From } from './consume/start-position.ts'
-import type { Duration } from './duration.ts'
-import { JOB_NAMES, type JobName, type JobResult } from './maintenance/job.ts'
-import type { Redriven } from './stores/dead-letters.ts'
-import type { StoredSize, TopicDescription } from './stores/inspection.ts'
-import type { Resurrected } from './stores/subscription-record.ts'
-import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from './topic-config.ts'
+import type { BackfillOptions } from '../backfill/backfill-plan.ts'
+import type { From } from '../consume/start-position.ts'
+import { JOB_NAMES, type JobName, type JobResult } from '../maintenance/job.ts'
+import type { Duration } from '../options/duration.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Redriven } from '../stores/dead-letters.ts'
+import type { StoredSize, TopicDescription } from '../stores/inspection.ts'
+import type { Resurrected } from '../stores/subscription-record.ts'
+import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from '../topic-config.ts'
+import type { BackfillProgress } from './backfill-progress.ts'
+import * as backfills from './backfills.ts'
+import { type BrowsedPage, type BrowseOptions, browse } from './browse.ts'
+import type { ByteOptions } from './byte-options.ts'
+import type { ClaimsOptions, ClaimsPage, ReleasedClaim } from './claims.ts'
+import * as claims from './claims.ts'
+import { type ConsumerHealth, consumers } from './consumers.ts'
+import type { DeadLetterFilter, DeadLetterMessage, DeadLetterOptions, DeadLetterPage } from './dead-letters.ts'
+import * as letters from './dead-letters.ts'
+import type { GroupHealth } from './group-health.ts'
+import * as groups from './groups.ts'
+import { type Health, type HealthOptions, health } from './health.ts'
+import { type RetryOptions, type RetryPage, retries, retryPage, type WaitingRetry } from './retries.ts'
+import { findTopic } from './scope.ts'
+import { type Stats, type StatsOptions, StatsReader } from './stats.ts'
+import type { StoredMessage } from './stored-message.ts'
+import { type TailOptions, tail } from './tail.ts'
+import { deleteTopic, type TopicSummary, topics } from './topics.ts'
+import * as tracking from './tracking.ts'
 
 /** The maintenance jobs by name. */
 export type JobVerbs = {
@@ -40,15 +40,15 @@ export type JobVerbs = {
  * letters.
  */
 export class Admin {
-  readonly #engine: Engine
-  readonly #watching: () => Engine
+  readonly #runtime: Runtime
+  readonly #watching: () => Runtime
   readonly #stats: StatsReader
 
   /** `watching`: the engine, told of what other processes publish. */
-  constructor(engine: Engine, watching: () => Engine) {
-    this.#engine = engine
+  constructor(runtime: Runtime, watching: () => Runtime) {
+    this.#runtime = runtime
     this.#watching = watching
-    this.#stats = new StatsReader(engine)
+    this.#stats = new StatsReader(runtime)
   }
 
   // ── topics ──
@@ -60,12 +60,12 @@ export class Admin {
    * for (const { topic, config } of await tm.admin.topics()) console.log(topic, config.semantics)
    */
   async topics(): Promise<TopicSummary[]> {
-    return await topics(this.#engine)
+    return await topics(this.#runtime)
   }
 
   /** The maintenance jobs. `tm.admin.jobs['dead-groups'].runOnce()` runs one now. */
   readonly jobs = Object.fromEntries(
-    JOB_NAMES.map(name => [name, { runOnce: () => this.#engine.maintenance.runOnce(name) }]),
+    JOB_NAMES.map(name => [name, { runOnce: () => this.#runtime.maintenance.runOnce(name) }]),
   ) as JobVerbs
 
   /**
@@ -75,7 +75,7 @@ export class Admin {
    * const { messagesPublished, groups } = await tm.admin.describeTopic('orders')
    */
   async describeTopic(topic: string): Promise<TopicDescription> {
-    return await this.#engine.store.inspection.describe(await findTopic(this.#engine, topic))
+    return await this.#runtime.store.inspection.describe(await findTopic(this.#runtime, topic))
   }
 
   /**
@@ -85,8 +85,8 @@ export class Admin {
    * await tm.admin.configureTopic('orders', { retention: '7d' })
    */
   async configureTopic(topic: string, options?: TopicOptions): Promise<TopicConfig> {
-    this.#engine.assertOpen()
-    return (await this.#engine.topics.configure(topic, parseTopicOptions(options))).config
+    this.#runtime.assertOpen()
+    return (await this.#runtime.topics.configure(topic, parseTopicOptions(options))).config
   }
 
   /**
@@ -96,7 +96,7 @@ export class Admin {
    * await tm.admin.deleteTopic('orders')
    */
   async deleteTopic(topic: string): Promise<void> {
-    await deleteTopic(this.#engine, topic)
+    await deleteTopic(this.#runtime, topic)
   }
 
   /**
@@ -111,7 +111,7 @@ export class Admin {
     to: Tracking,
     options?: { onProgress?: (progress: { readonly pages: number }) => void },
   ): Promise<void> {
-    await tracking.setTracking(this.#engine, topic, to, options)
+    await tracking.setTracking(this.#runtime, topic, to, options)
   }
 
   // ── groups ──
@@ -123,7 +123,7 @@ export class Admin {
    * for (const { group, status, lagMessages } of await tm.admin.groups('orders')) console.log(group, status, lagMessages)
    */
   async groups(topic: string): Promise<GroupHealth[]> {
-    return await groups.groups(this.#engine, topic)
+    return await groups.groups(this.#runtime, topic)
   }
 
   /**
@@ -133,7 +133,7 @@ export class Admin {
    * for (const { consumer, processed } of await tm.admin.consumers('orders', { group: 'email' })) console.log(consumer, processed)
    */
   async consumers(topic: string, options?: { group?: string }): Promise<ConsumerHealth[]> {
-    return await consumers(this.#engine, topic, options)
+    return await consumers(this.#runtime, topic, options)
   }
 
   /**
@@ -143,7 +143,7 @@ export class Admin {
    * for (const { id, dueAt, error } of await tm.admin.retries('orders', { group: 'email' })) console.log(id, dueAt, error)
    */
   async retries(topic: string, options?: RetryOptions): Promise<WaitingRetry[]> {
-    return await retries(this.#engine, topic, options)
+    return await retries(this.#runtime, topic, options)
   }
 
   /**
@@ -153,7 +153,7 @@ export class Admin {
    * const { retries, next } = await tm.admin.retryPage('orders', { group: 'email', maxBytes: 1_000_000 })
    */
   async retryPage(topic: string, options?: RetryOptions & Pick<ByteOptions, 'maxBytes'>): Promise<RetryPage> {
-    return await retryPage(this.#engine, topic, options)
+    return await retryPage(this.#runtime, topic, options)
   }
 
   /**
@@ -163,7 +163,7 @@ export class Admin {
    * await tm.admin.pauseGroup('orders', 'email')
    */
   async pauseGroup(topic: string, group: string): Promise<void> {
-    await groups.setStatus(this.#engine, topic, group, 'PAUSED')
+    await groups.setStatus(this.#runtime, topic, group, 'PAUSED')
   }
 
   /**
@@ -173,7 +173,7 @@ export class Admin {
    * await tm.admin.resumeGroup('orders', 'email')
    */
   async resumeGroup(topic: string, group: string): Promise<void> {
-    await groups.setStatus(this.#engine, topic, group, 'ACTIVE')
+    await groups.setStatus(this.#runtime, topic, group, 'ACTIVE')
   }
 
   /**
@@ -183,7 +183,7 @@ export class Admin {
    * await tm.admin.cancelGroup('orders', 'email')
    */
   async cancelGroup(topic: string, group: string): Promise<void> {
-    await groups.setStatus(this.#engine, topic, group, 'CANCELLED')
+    await groups.setStatus(this.#runtime, topic, group, 'CANCELLED')
   }
 
   /**
@@ -197,7 +197,7 @@ export class Admin {
     group: string,
     options?: { backfill?: BackfillOptions | false },
   ): Promise<Resurrected> {
-    return await groups.resurrect(this.#engine, topic, group, options)
+    return await groups.resurrect(this.#runtime, topic, group, options)
   }
 
   /**
@@ -207,7 +207,7 @@ export class Admin {
    * const { acknowledged } = await tm.admin.acknowledgeLoss('orders', 'email')
    */
   async acknowledgeLoss(topic: string, group: string): Promise<{ readonly acknowledged: number }> {
-    return await groups.acknowledgeLoss(this.#engine, topic, group)
+    return await groups.acknowledgeLoss(this.#runtime, topic, group)
   }
 
   /**
@@ -217,7 +217,7 @@ export class Admin {
    * await tm.admin.resetGroup('orders', 'email', { timestamp: new Date('2026-05-01') })
    */
   async resetGroup(topic: string, group: string, to: From, options?: { backfill?: BackfillOptions }): Promise<void> {
-    await groups.reset(this.#engine, topic, group, to, options)
+    await groups.reset(this.#runtime, topic, group, to, options)
   }
 
   /**
@@ -227,7 +227,7 @@ export class Admin {
    * const { abandoned } = await tm.admin.removeGroup('orders', 'email', { timeout: '30s' })
    */
   async removeGroup(topic: string, group: string, options?: { timeout?: Duration }): Promise<groups.Removed> {
-    return await groups.remove(this.#engine, topic, group, options)
+    return await groups.remove(this.#runtime, topic, group, options)
   }
 
   /**
@@ -238,7 +238,7 @@ export class Admin {
    * const completed = await tm.admin.completeOrphans('orders', { olderThan: '24h' })
    */
   async completeOrphans(topic: string, options: { olderThan: Duration }): Promise<number> {
-    return await tracking.completeOrphans(this.#engine, topic, options)
+    return await tracking.completeOrphans(this.#runtime, topic, options)
   }
 
   /**
@@ -248,7 +248,7 @@ export class Admin {
    * const waiting = await tm.admin.completion('orders', { unfinished: true })
    */
   async completion(topic: string, options?: tracking.CompletionOptions): Promise<tracking.Completion[]> {
-    return await tracking.completion(this.#engine, topic, options)
+    return await tracking.completion(this.#runtime, topic, options)
   }
 
   // ── claims ──
@@ -260,7 +260,7 @@ export class Admin {
    * const { claims, next } = await tm.admin.claims('orders', { group: 'email' })
    */
   async claims(topic: string, options?: ClaimsOptions): Promise<ClaimsPage> {
-    return await claims.claims(this.#engine, topic, options)
+    return await claims.claims(this.#runtime, topic, options)
   }
 
   /**
@@ -272,7 +272,7 @@ export class Admin {
    * for (const { id } of claims) await tm.admin.releaseClaim('orders', id)
    */
   async releaseClaim(topic: string, id: string): Promise<ReleasedClaim> {
-    return await claims.releaseClaim(this.#engine, topic, id)
+    return await claims.releaseClaim(this.#runtime, topic, id)
   }
 
   // ── messages ──
@@ -284,7 +284,7 @@ export class Admin {
    * const { messages, next } = await tm.admin.browse('orders', { key: 'customer-3', order: 'newest-first' })
    */
   async browse(topic: string, options?: BrowseOptions): Promise<BrowsedPage> {
-    return await browse(this.#engine, topic, options)
+    return await browse(this.#runtime, topic, options)
   }
 
   /**
@@ -306,7 +306,7 @@ export class Admin {
    * const letters = await tm.admin.deadLetters('orders', { group: 'email', limit: 10 })
    */
   async deadLetters(topic: string, options?: DeadLetterOptions): Promise<DeadLetterMessage[]> {
-    return await letters.deadLetters(this.#engine, topic, options)
+    return await letters.deadLetters(this.#runtime, topic, options)
   }
 
   /**
@@ -316,7 +316,7 @@ export class Admin {
    * const { deadLetters, next } = await tm.admin.deadLetterPage('orders', { maxBytes: 1_000_000 })
    */
   async deadLetterPage(topic: string, options?: DeadLetterOptions & ByteOptions): Promise<DeadLetterPage> {
-    return await letters.deadLetterPage(this.#engine, topic, options)
+    return await letters.deadLetterPage(this.#runtime, topic, options)
   }
 
   /**
@@ -330,7 +330,7 @@ export class Admin {
     id: number,
     options?: Pick<ByteOptions, 'maxPayloadBytes'>,
   ): Promise<DeadLetterMessage | undefined> {
-    return await letters.deadLetter(this.#engine, topic, id, options)
+    return await letters.deadLetter(this.#runtime, topic, id, options)
   }
 
   /**
@@ -341,7 +341,7 @@ export class Admin {
    * const { redriven, gone } = await tm.admin.redrive('orders', { group: 'email', errorName: 'SmtpError' })
    */
   async redrive(topic: string, filter: DeadLetterFilter): Promise<Redriven> {
-    return await letters.redrive(this.#engine, topic, filter)
+    return await letters.redrive(this.#runtime, topic, filter)
   }
 
   /**
@@ -351,7 +351,7 @@ export class Admin {
    * const discarded = await tm.admin.discard('orders', { ids: [17, 18] })
    */
   async discard(topic: string, filter: DeadLetterFilter): Promise<number> {
-    return await letters.discard(this.#engine, topic, filter)
+    return await letters.discard(this.#runtime, topic, filter)
   }
 
   // ── backfills ──
@@ -367,7 +367,7 @@ export class Admin {
     group: string,
     options?: BackfillOptions & { from?: From },
   ): Promise<BackfillProgress> {
-    return await backfills.start(this.#engine, topic, group, options)
+    return await backfills.start(this.#runtime, topic, group, options)
   }
 
   /**
@@ -377,7 +377,7 @@ export class Admin {
    * const progress = await tm.admin.backfill('orders', 'audit')
    */
   async backfill(topic: string, group: string): Promise<BackfillProgress | undefined> {
-    return await backfills.progress(this.#engine, topic, group)
+    return await backfills.progress(this.#runtime, topic, group)
   }
 
   /**
@@ -387,7 +387,7 @@ export class Admin {
    * await tm.admin.cancelBackfill('orders', 'audit')
    */
   async cancelBackfill(topic: string, group: string): Promise<BackfillProgress> {
-    return await backfills.cancel(this.#engine, topic, group)
+    return await backfills.cancel(this.#runtime, topic, group)
   }
 
   /**
@@ -397,7 +397,7 @@ export class Admin {
    * await tm.admin.resumeBackfill('orders', 'audit')
    */
   async resumeBackfill(topic: string, group: string): Promise<BackfillProgress> {
-    return await backfills.resume(this.#engine, topic, group)
+    return await backfills.resume(this.#runtime, topic, group)
   }
 
   // ── health ──
@@ -409,8 +409,8 @@ export class Admin {
    * const { bytes } = await tm.admin.size()
    */
   async size(): Promise<StoredSize> {
-    this.#engine.assertOpen()
-    return await this.#engine.store.inspection.size()
+    this.#runtime.assertOpen()
+    return await this.#runtime.store.inspection.size()
   }
 
   /**
@@ -431,6 +431,6 @@ export class Admin {
    * const { healthy, dead, stuck } = await tm.admin.health()
    */
   async health(options?: HealthOptions): Promise<Health> {
-    return await health(this.#engine, options)
+    return await health(this.#runtime, options)
   }
 }

@@ -1,3 +1,4 @@
+import { describeFailure, toError } from '../errors/failure.ts'
 import {
   DatabaseError,
   DatabaseInUseError,
@@ -7,9 +8,8 @@ import {
   NamespaceGoneError,
   OutcomeUnknownError,
   TidemarkError,
-} from './errors.ts'
-import { describeFailure, toError } from './failure.ts'
-import type { FailureRecord } from './stores/failure-record.ts'
+} from '../errors.ts'
+import type { FailureRecord } from '../stores/failure-record.ts'
 
 /** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
 const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const

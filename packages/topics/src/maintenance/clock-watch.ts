@@ -1,7 +1,7 @@
-import { ClockError } from './errors.ts'
-import type { Instrumentation } from './instrumentation.ts'
-import type { ClockReading } from './stores/inspection.ts'
-import type { Store } from './stores/store.ts'
+import { ClockError } from '../errors.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
+import type { ClockReading } from '../stores/inspection.ts'
+import type { Store } from '../stores/store.ts'
 
 const EVERY_MS = 10_000
 

@@ -1,4 +1,4 @@
-import { isSameRow, type RawMessage, rawMessageBytes } from './raw-message.ts'
+import { isSameRow, type RawMessage, rawMessageBytes } from '../payload/raw-message.ts'
 
 const CHUNK = 1_024
 

@@ -1,6 +1,6 @@
 import { isAbsolute, parse, resolve } from 'node:path'
-import { ConfigError } from './errors.ts'
-import { checkNamespace } from './names.ts'
+import { ConfigError } from '../errors.ts'
+import { checkNamespace } from '../options/names.ts'
 
 /** File systems take 255 bytes, and SQLite adds '-journal'. */
 const LONGEST_FILE_NAME = 247

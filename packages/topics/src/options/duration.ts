@@ -1,4 +1,4 @@
-import { ConfigError } from './errors.ts'
+import { ConfigError } from '../errors.ts'
 
 /** A duration: `'500ms'`, `'30s'`, `'5m'`, `'24h'`, `'7d'`, or a number of milliseconds. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}` | number

@@ -1,6 +1,6 @@
-import type { GroupVitals } from '../consume/vitals.ts'
+import type { GroupVitals } from '../../consume/vitals.ts'
+import type { PoolUse } from '../../stores/inspection.ts'
 import type { FailureCounts, Outage } from '../outages.ts'
-import type { PoolUse } from '../stores/inspection.ts'
 import type { ConsumerMeter } from './consumer-meter.ts'
 import { Histogram, type Percentiles } from './histogram.ts'
 import { presentSecond } from './meter.ts'

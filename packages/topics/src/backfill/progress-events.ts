@@ -1,10 +1,10 @@
-import type { Instrumentation } from '../instrumentation.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
 import type { BackfillRecord } from '../stores/backfills.ts'
 
 const EVERY_MS = 1_000
 
 /** Tells how far a backfill has come, at most once a second and at the end. */
-export class Progress {
+export class ProgressEvents {
   readonly #instrumentation: Instrumentation
   readonly #where: { readonly topic: string; readonly group: string }
   readonly #from: number

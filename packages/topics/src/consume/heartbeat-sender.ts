@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Vitals } from './consume/vitals.ts'
-import { HeartbeatError, NamespaceGoneError, SubscriptionGoneError, TooManyGroupsError } from './errors.ts'
-import { toError } from './failure.ts'
-import type { Instrumentation } from './instrumentation.ts'
-import { presentSecond } from './metrics/meter.ts'
-import type { GroupActivity, Heartbeat, HeartbeatResult } from './stores/heartbeats.ts'
-import type { Store } from './stores/store.ts'
-import type { SubscriptionRecord } from './stores/subscription-record.ts'
-import type { TopicRecord } from './stores/topic-record.ts'
-import { withTimeout } from './with-timeout.ts'
+import { type Backoff, backoffMs } from '../backoff.ts'
+import { toError } from '../errors/failure.ts'
+import { HeartbeatError, NamespaceGoneError, SubscriptionGoneError, TooManyGroupsError } from '../errors.ts'
+import type { Instrumentation } from '../observe/instrumentation.ts'
+import { presentSecond } from '../observe/metrics/meter.ts'
+import type { GroupActivity, Heartbeat, HeartbeatResult } from '../stores/heartbeats.ts'
+import type { Store } from '../stores/store.ts'
+import type { SubscriptionRecord } from '../stores/subscription-record.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
+import { withTimeout } from '../with-timeout.ts'
+import type { Vitals } from './vitals.ts'
 
 /** After this many failures in a row others may count the group as dead: it claims nothing until one succeeds. */
 const TOLERATED_FAILURES = 10
-const FIRST_RETRY_MS = 1_000
-/** A group that claims nothing is waiting for it. */
-const LONGEST_RETRY_MS = 5_000
+/** The longest is short: a group that claims nothing is waiting for it. */
+const RETRY: Backoff = { initialMs: 1_000, maxMs: 5_000, factor: 2 }
 /** A heartbeat due within this part of its interval goes along with one due now: half, so that any two of a pace meet. */
 const TOGETHER = 0.5
 const LONGEST_TIMER_MS = 0x7fff_ffff
@@ -58,7 +58,7 @@ type Pulse = {
  * The heartbeats of all groups and readers of one Tidemark: whatever is due, or nearly, goes in one statement, which
  * takes along what they have counted meanwhile. A queue's only group never dies; its heartbeats bring the counts alone.
  */
-export class Heartbeats {
+export class HeartbeatSender {
   /** Names this Tidemark among those that have the namespace open. */
   readonly instance = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`
   readonly #store: Store
@@ -255,8 +255,8 @@ export class Heartbeats {
     this.#instrumentation.emit('error', { ...pulse.where, action: 'heartbeat', error })
     if (pulse.failures >= TOLERATED_FAILURES && !pulse.isQueue) this.#hold(pulse, error)
     // Well inside the timeout, so that a database that was away for a while costs no miss.
-    const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (pulse.failures - 1))
-    pulse.dueAt = performance.now() + jittered(Math.min(backoffMs, pulse.timeoutMs / 5, pulse.intervalMs))
+    const retryMs = backoffMs(RETRY, pulse.failures)
+    pulse.dueAt = performance.now() + jittered(Math.min(retryMs, pulse.timeoutMs / 5, pulse.intervalMs))
   }
 
   /** What it has in hand it finishes; with more it would work on unseen. */

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { describeFailure, ignoreRejection, isThenable, reasonOf } from './failure.ts'
+import { describeFailure, ignoreRejection, isThenable, reasonOf } from '../errors/failure.ts'
 
 /** Interface of a logger. A pino logger fits as it is. */
 export type Logger = {

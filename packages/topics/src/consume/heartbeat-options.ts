@@ -1,7 +1,7 @@
-import type { Duration } from './duration.ts'
-import { ConfigError } from './errors.ts'
-import type { Options } from './options.ts'
-import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from './stores/subscription-record.ts'
+import { ConfigError } from '../errors.ts'
+import type { Duration } from '../options/duration.ts'
+import type { Options } from '../options/options.ts'
+import { DEFAULT_HEARTBEAT, type HeartbeatSettings } from '../stores/subscription-record.ts'
 
 /** Heartbeats of a group. For an existing group, given values replace the stored ones. */
 export type HeartbeatOptions = {

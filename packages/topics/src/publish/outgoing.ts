@@ -1,10 +1,10 @@
+import { reasonOf, toError } from '../errors/failure.ts'
 import { BatchTooLargeError, ConfigError, PayloadError, PayloadTooLargeError } from '../errors.ts'
-import { reasonOf, toError } from '../failure.ts'
-import { Options } from '../options.ts'
-import { isStorable, STORABLE_TEXT } from '../storable.ts'
+import { Options } from '../options/options.ts'
+import { isStorable, STORABLE_TEXT } from '../options/storable.ts'
+import type { Codec } from '../payload/codec.ts'
 import type { OutgoingMessage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import type { Codec } from './codec.ts'
 
 /** Options of a message. */
 export type MessageOptions = {

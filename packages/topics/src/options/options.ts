@@ -1,5 +1,5 @@
+import { ConfigError } from '../errors.ts'
 import { type Duration, parseDuration } from './duration.ts'
-import { ConfigError } from './errors.ts'
 import { checkName } from './names.ts'
 import { isStorable, STORABLE_TEXT } from './storable.ts'
 
