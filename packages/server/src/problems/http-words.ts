@@ -18,7 +18,7 @@ const ADVICE: { readonly [code: string]: (error: Fields) => string } = {
     'Undo or deduplicate your work; extend the receipt in time, or give the topic a longer lease',
   TIDEMARK_INVALID_RECEIPT: () => 'Send it exactly as it was given',
   TIDEMARK_TOO_MANY_GROUPS: error =>
-    `Remove a group, or POST ${topicPath(error)}/tracking with offset, which takes any number`,
+    `Remove a group, or POST ${topicPath(error)}/tracking with offset, which supports any number`,
   TIDEMARK_INDEX_NOT_FOUND: () => `GET ${API}/runs lists the runs that have one`,
   TIDEMARK_STRATEGY_MISSING: () => 'The operator has to start this server with that strategy',
 }

@@ -115,7 +115,7 @@ export class SchemaError extends TidemarkError {
 /** The object is closed. */
 export class ClosedError extends TidemarkError {
   constructor(what: string) {
-    super('TIDEMARK_CLOSED', `${what} is closed. Open a new one to go on`)
+    super('TIDEMARK_CLOSED', `${what} is closed. Open a new one to continue`)
   }
 }
 
@@ -177,8 +177,8 @@ export class MessageIdPendingError extends TidemarkError {
   constructor(topic: string, cause?: unknown) {
     super(
       'TIDEMARK_MESSAGE_ID_PENDING',
-      `A transaction that is still open has published the same messageId to topic '${topic}'. ` +
-        `Nothing was stored by this call; end that transaction, and publish again`,
+      `An open transaction has published the same messageId to topic '${topic}'. Nothing was stored by this call. ` +
+        'End that transaction, then publish again',
       cause,
     )
     this.topic = topic
@@ -191,7 +191,7 @@ export class JobBusyError extends TidemarkError {
   readonly job: string
 
   constructor(job: string) {
-    super('TIDEMARK_JOB_BUSY', `The job '${job}' is being run by another process. Try again when it is done`)
+    super('TIDEMARK_JOB_BUSY', `The job '${job}' is running in another process. Try again when it has finished`)
     this.job = job
   }
 }

@@ -17,7 +17,7 @@ export class DatabaseUnreachableError extends DatabaseError {
 
 const unreachable = (where: string): string =>
   `Can't reach the database at ${where}. Check that the server runs and the address is right. ` +
-  `A write that was under way may or may not have been stored; publish with a messageId to repeat it safely`
+  `A write in progress may or may not have been stored. Publish with a messageId, so that you can repeat it safely`
 
 /** SQLite only: the file was moved. Processing continues when it is moved back. */
 export class DatabaseMovedError extends DatabaseUnreachableError {
@@ -25,8 +25,8 @@ export class DatabaseMovedError extends DatabaseUnreachableError {
     super(
       path,
       undefined,
-      `The database file ${path} was moved away while this process had it open. Nothing was stored by this call. ` +
-        `Move the file and its -wal and -shm files back, and everything goes on by itself; or close this Tidemark`,
+      `The database file ${path} was moved while this process had it open. Nothing was stored by this call. Move the ` +
+        'file and its -wal and -shm files back and processing continues, or close this Tidemark',
       'TIDEMARK_DATABASE_MOVED',
     )
   }
@@ -42,8 +42,8 @@ export class OutcomeUnknownError extends DatabaseError {
 
   private constructor(what: string, isConnectionLost: boolean, cause: unknown) {
     super(
-      `${what}, so the write may or may not be stored. Repeat a publish only with the messageId that it had: ` +
-        `without one it may be stored twice. Other calls can be repeated`,
+      `${what}, so the write may or may not be stored. Repeat a publish only with the same messageId; without one it ` +
+        'may be stored twice. Other calls can be repeated',
       cause,
       'TIDEMARK_OUTCOME_UNKNOWN',
     )
@@ -100,8 +100,8 @@ export class DatabaseLockedError extends DatabaseError {
 export class DatabaseTimeoutError extends DatabaseError {
   constructor(where: string, limitMs: number, cause?: unknown) {
     super(
-      `The database at ${where} ended a statement that took too long (the statementTimeout is ${limitMs} ms). ` +
-        `Nothing was stored by it; look for transactions that hold locks, or raise statementTimeout`,
+      `The database at ${where} cancelled a statement that exceeded the statementTimeout of ${limitMs} ms. Nothing ` +
+        'was stored. Look for transactions that hold locks, or raise statementTimeout',
       cause,
       'TIDEMARK_DATABASE_TIMEOUT',
     )
@@ -112,7 +112,7 @@ export class DatabaseTimeoutError extends DatabaseError {
 export class DatabaseFullError extends DatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
-      `The database at ${where} is full. Free disk space (or raise its size limit); nothing was stored by this call`,
+      `The database at ${where} is full. Nothing was stored by this call. Free disk space, or raise its size limit`,
       cause,
       'TIDEMARK_DATABASE_FULL',
     )
@@ -130,8 +130,9 @@ export class DatabaseVersionError extends DatabaseError {
 export class DatabaseRestoredError extends DatabaseError {
   constructor(where: string) {
     super(
-      `The namespace at ${where} was restored from another server: its positions are told in that server's transactions, ` +
-        `and messages published here would be skipped. Nothing was changed; run 'tidemark repair', or repair(url), once`,
+      `The namespace at ${where} was restored from another server: its cursors refer to that server's transaction ` +
+        "ids, so messages published here would be skipped. Nothing was changed. Run 'tidemark repair', or " +
+        'repair(url), once',
       undefined,
       'TIDEMARK_DATABASE_RESTORED',
     )
@@ -146,9 +147,9 @@ export class DatabaseRewoundError extends DatabaseError {
 
   static ofCursor(where: string, topic: string, group: string): DatabaseRewoundError {
     return new DatabaseRewoundError(
-      `The cursor of ${groupName(group)} on topic '${topic}' lies ahead of what the database at ${where} knows. Nothing is ` +
-        `claimed, because messages published now would be skipped. Stop its processes and run 'tidemark repair' ` +
-        `(PostgreSQL), or place the group anew with resetGroup`,
+      `The cursor of ${groupName(group)} on topic '${topic}' is ahead of the log in the database at ${where}. The ` +
+        `group claims nothing, because it would skip newly published messages. Stop its processes and run 'tidemark repair' ` +
+        `(PostgreSQL), or set its position with resetGroup`,
     )
   }
 
@@ -172,8 +173,8 @@ export class NamespaceGoneError extends DatabaseError {
   /** `what` completes "The namespace at … was". */
   constructor(where: string, what: string) {
     super(
-      `The namespace at ${where} was ${what} while this process had it open. Nothing of what is there now was changed, ` +
-        `and nothing more can be done here; close this Tidemark and, to go on with what is there now, open it again`,
+      `The namespace at ${where} was ${what} while this process had it open. The new namespace was not changed, and ` +
+        "this Tidemark can't be used any more. Close it, and open the namespace again to use the new one",
       undefined,
       'TIDEMARK_NAMESPACE_GONE',
     )
@@ -187,7 +188,7 @@ export class DatabaseInUseError extends DatabaseError {
 
   constructor(where: string, users: readonly string[]) {
     super(
-      `The namespace at ${where} is in use by ${users.join(', ')}. Stop these processes, and repair it then`,
+      `The namespace at ${where} is in use by ${users.join(', ')}. Stop these processes, then repair it`,
       undefined,
       'TIDEMARK_DATABASE_IN_USE',
     )
@@ -205,10 +206,10 @@ export class ClockError extends DatabaseError {
     super(
       isOff
         ? `This process's clock is ${inWords(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the one kept in ` +
-            `${where}, so nothing is removed for its age. Set the system's clock right; if it is right, the database ` +
-            `follows it once no process has disagreed for 10 minutes`
-        : `The machine was started anew and the clock kept in ${where} was set forward: nothing is removed for its age ` +
-            `for another ${minutes} min, in case the system's clock is wrong`,
+            `${where}, so nothing is removed by age. Correct the system clock. If it is right, the database adopts ` +
+            'it after 10 minutes in which all processes agree'
+        : `The machine was restarted and the clock in ${where} was set forward: nothing is removed by age for ` +
+            `another ${minutes} min, in case the system clock is wrong`,
       undefined,
       'TIDEMARK_CLOCK',
     )
@@ -236,8 +237,8 @@ export class TransactionError extends TidemarkError {
   /** A call that would wait for the transaction of whoever made it. */
   static holdsTheLock(where: string): TransactionError {
     return new TransactionError(
-      `A transaction that this process has given to publish as tx is open on ${where} and holds its only write lock. ` +
-        `Commit or roll it back, and make this call before or after it`,
+      `A transaction that this process passed to publish as tx is open on ${where} and holds its write lock. Commit ` +
+        'it or roll it back before this call',
     )
   }
 }

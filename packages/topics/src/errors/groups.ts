@@ -9,7 +9,7 @@ export class DuplicateConsumerError extends TidemarkError {
     super(
       'TIDEMARK_DUPLICATE_CONSUMER',
       `Consumer '${consumer}' is already a member of ${groupName(group)} of topic '${topic}'. ` +
-        `Give each consumer an id of its own`,
+        `Give each consumer a unique id`,
     )
     this.consumer = consumer
   }
@@ -37,8 +37,8 @@ export class StaleDeliveryError extends TidemarkError {
     super(
       'TIDEMARK_STALE_DELIVERY',
       `Message '${messageId}' of topic '${topic}' is no longer leased to this consumer of ${groupName(group)} ` +
-        `(version ${version} is stale): it was or will be delivered again. ` +
-        `Nothing was changed; undo or deduplicate your work, and consider a longer lease or extend()`,
+        `(version ${version} is stale): it was or will be redelivered. Nothing was changed. Undo or deduplicate your ` +
+        'work, and consider a longer lease or extend()',
     )
     this.topic = topic
     this.group = group
@@ -50,7 +50,7 @@ export class StaleDeliveryError extends TidemarkError {
 /** The receipt of a pull is invalid or damaged. */
 export class InvalidReceiptError extends TidemarkError {
   constructor(problem: string) {
-    super('TIDEMARK_INVALID_RECEIPT', `The receipt can't be used: ${problem}. Give it back exactly as pull() gave it`)
+    super('TIDEMARK_INVALID_RECEIPT', `The receipt can't be used: ${problem}. Pass it exactly as pull() returned it`)
   }
 }
 
@@ -65,7 +65,7 @@ export class InvalidTransitionError extends TidemarkError {
     super(
       'TIDEMARK_INVALID_TRANSITION',
       `${groupName(group)} of topic '${topic}' is ${from} and can't become ${to}` +
-        (from === 'CANCELLED' ? '. A cancelled group is gone for good; subscribe under another name' : ''),
+        (from === 'CANCELLED' ? ". A cancelled group can't be reactivated; subscribe under another name" : ''),
     )
     this.from = from
     this.to = to
@@ -132,11 +132,11 @@ export class TooManyGroupsError extends TidemarkError {
   constructor(topic: string, wiping: number) {
     super(
       'TIDEMARK_TOO_MANY_GROUPS',
-      `Topic '${topic}' is tracked by reference, which takes 64 groups, and all are taken` +
+      `Topic '${topic}' is tracked by reference, which supports 64 groups, and all are in use` +
         (wiping > 0
-          ? ` (${wiping} of ended groups are being wiped; they are free when all open transactions have ended)`
+          ? ` (${wiping} of ended groups are being cleared and are available when all open transactions have ended)`
           : '') +
-        `. Cancel a group, or switch with tm.admin.setTracking('${topic}', 'offset'), which takes any number`,
+        `. Cancel a group, or switch with tm.admin.setTracking('${topic}', 'offset'), which supports any number`,
     )
     this.topic = topic
   }
@@ -156,7 +156,7 @@ export class BackfillError extends TidemarkError {
   }
 
   static ofOffsetTopic(topic: string, group: string): BackfillError {
-    const text = `Topic '${topic}' is tracked by offset: a group is placed at once and needs no backfill. `
+    const text = `Topic '${topic}' is tracked by offset, so its groups start at their position at once and need no backfill. `
     return new BackfillError(topic, group, `${text}Reset ${groupName(group)} to the position instead`)
   }
 
@@ -195,9 +195,9 @@ export class PositionGoneError extends TidemarkError {
       'TIDEMARK_POSITION_GONE',
       `${position} of topic '${topic}' was cleaned up; ` +
         (oldest === null
-          ? 'nothing is kept'
-          : `the oldest message kept is '${oldest.messageId}' of ${oldest.createdAt.toISOString()}`) +
-        `. Nothing was changed; use 'beginning' for the oldest, or 'now'`,
+          ? 'no message is retained'
+          : `the oldest retained message is '${oldest.messageId}' of ${oldest.createdAt.toISOString()}`) +
+        `. Nothing was changed. Use 'beginning' for the oldest message, or 'now'`,
     )
     this.topic = topic
     this.oldestMessageId = oldest?.messageId ?? null
@@ -213,8 +213,8 @@ export class HeartbeatError extends TidemarkError {
   constructor(topic: string, group: string, failures: number, cause: unknown) {
     super(
       'TIDEMARK_HEARTBEAT',
-      `${failures} heartbeats in a row failed for ${groupName(group)} of topic '${topic}', so it claims nothing: others may ` +
-        `count it as dead. It goes on by itself with the next heartbeat that succeeds; the cause says why they fail`,
+      `${failures} heartbeats in a row failed for ${groupName(group)} of topic '${topic}', so it stops claiming: ` +
+        'other processes may mark it dead. It resumes with the next successful heartbeat. The cause has the reason',
       cause,
     )
     this.failures = failures
@@ -226,7 +226,7 @@ export class LeaseExpiredError extends TidemarkError {
   constructor(consumer: string) {
     super(
       'TIDEMARK_LEASE_EXPIRED',
-      `The lease of consumer '${consumer}' ran out before the message was settled: its process died, or the handler took too long`,
+      `The lease of consumer '${consumer}' expired before the message was settled: its process crashed, or the handler took too long`,
     )
   }
 }
@@ -251,8 +251,8 @@ export class ClaimNotFoundError extends TidemarkError {
   constructor(topic: string, claimId: string) {
     super(
       'TIDEMARK_CLAIM_NOT_FOUND',
-      `Topic '${topic}' has no claim '${claimId}': it was settled, taken over or released meanwhile. ` +
-        `List the present ones with admin.claims('${topic}')`,
+      `Topic '${topic}' has no claim '${claimId}': it was settled, taken over or released. List the current claims ` +
+        `with admin.claims('${topic}')`,
     )
     this.topic = topic
     this.claimId = claimId
