@@ -12,7 +12,7 @@ export {
   topicWrite,
 } from './config/bindings.ts'
 export { checkConfig } from './config/check-config.ts'
-export { checkWiring, type WholeConfig, WiringError } from './config/check-whole.ts'
+export { checkWiring, WiringError } from './config/check-whole.ts'
 export { type Wiring, wiringProblems } from './config/check-wiring.ts'
 export {
   type CheckedConfig,
@@ -41,6 +41,7 @@ export {
 } from './config/option-table.ts'
 export { shownConfig } from './config/shown-config.ts'
 export { CONFIG_TEMPLATE } from './config/template.ts'
+export type { WholeConfig } from './config/whole-config.ts'
 export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
 export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
 export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'

@@ -1,4 +1,4 @@
-import type { TextStream } from './output.ts'
+import type { TextStream } from './text-stream.ts'
 import { visible } from './visible.ts'
 
 const ERASE_LINE = '\r\u001b[2K'

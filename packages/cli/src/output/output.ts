@@ -1,12 +1,8 @@
 import { redact } from '../redact.ts'
 import { toJson } from './json.ts'
 import { LiveLine } from './live-line.ts'
+import type { Colour, TextStream } from './text-stream.ts'
 import { marked, shown } from './visible.ts'
-
-export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
-
-/** What is needed of standard output and standard error. */
-export type TextStream = { write(text: string): unknown; readonly isTTY?: boolean }
 
 export type OutputOptions = {
   readonly json: boolean

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { styleText } from 'node:util'
-import type { Colour } from './output.ts'
+import type { Colour } from './text-stream.ts'
 
 /**
  * Control characters reach a terminal as orders to it; format characters (bidirectional overrides, zero-width ones) make

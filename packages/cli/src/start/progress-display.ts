@@ -3,7 +3,7 @@ import type { IndexTotals, PipelineProgress } from '@tidemark/pipeline'
 import { counted } from '../output/counted.ts'
 import type { Output } from '../output/output.ts'
 import { Screen } from '../output/screen.ts'
-import { plainLine, screenLines } from './progress-screen.ts'
+import { type Begun, plainLine, screenLines } from './progress-screen.ts'
 
 /** Who tells of a start as it goes: to people at a terminal, to a log, or to a program. */
 export type ProgressDisplay = {
@@ -12,13 +12,6 @@ export type ProgressDisplay = {
   progress(progress: PipelineProgress, problems: readonly string[]): void
   problem(text: string): void
   ended(totals: IndexTotals): void
-}
-
-export type Begun = {
-  /** '' where it is not known before it begins. */
-  readonly runId: string
-  readonly url: string | undefined
-  readonly configFile: string | undefined
 }
 
 const FRAME_MS = 200

@@ -2,7 +2,13 @@ import { styleText } from 'node:util'
 import { type PipelineProgress, sizeText } from '@tidemark/pipeline'
 import { counted } from '../output/counted.ts'
 import { megabytes, timeLeft } from '../output/units.ts'
-import type { Begun } from './progress-display.ts'
+
+export type Begun = {
+  /** '' where it is not known before it begins. */
+  readonly runId: string
+  readonly url: string | undefined
+  readonly configFile: string | undefined
+}
 
 /** What the terminal shows, line by line. */
 export function screenLines(

@@ -4,9 +4,7 @@ import type { ServiceType } from '../services/service-type.ts'
 import { checkAgainstType } from './check-config.ts'
 import { type Wiring, wiringProblems } from './check-wiring.ts'
 import type { CheckedConfig } from './config.ts'
-
-/** What a checked configuration says of services whose types are modules of the user's own, and of all of them together. */
-export type WholeConfig = { readonly config: CheckedConfig; readonly types: ReadonlyMap<string, ServiceType> }
+import type { WholeConfig } from './whole-config.ts'
 
 /** Every mistake in how the services are put together. */
 export class WiringError extends ConfigError {

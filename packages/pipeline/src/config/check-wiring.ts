@@ -4,11 +4,11 @@
  */
 
 import type { Binding, BindingRule } from './bindings.ts'
-import type { WholeConfig } from './check-whole.ts'
 import type { CheckedService } from './config.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { screaming } from './environment-overrides.ts'
 import { ANNOUNCEMENT_SETTINGS } from './topic-settings.ts'
+import type { WholeConfig } from './whole-config.ts'
 
 export type Wiring = {
   /** Queues that something else than a service fills: ticks that come over HTTP. */

@@ -3,13 +3,14 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from 'tidemark'
 import { checkConfig } from './check-config.ts'
-import { checkWiring, type WholeConfig, withTypes } from './check-whole.ts'
+import { checkWiring, withTypes } from './check-whole.ts'
 import type { CheckedConfig } from './config.ts'
 import { withOverrides } from './environment-overrides.ts'
 import { ConfigFileError } from './errors.ts'
 import { lendPackages } from './lend-packages.ts'
 import { loadProblem } from './load-problem.ts'
 import { withResolvedPaths } from './resolve-paths.ts'
+import type { WholeConfig } from './whole-config.ts'
 
 export type LoadOptions = {
   /** Where TIDEMARK_PIPELINE__… settings come from. Default: the environment of the process. */

@@ -1,7 +1,7 @@
 import type { Binding } from './bindings.ts'
-import type { WholeConfig } from './check-whole.ts'
 import type { OptionRule, OptionTable } from './option-table.ts'
 import { INDEX_OPTIONS, TOPICS_OPTIONS } from './resource-tables.ts'
+import type { WholeConfig } from './whole-config.ts'
 
 const HIDDEN = '(hidden)'
 /** Options of somebody's own module, which no table marks. */

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { checkConfig } from '../config/check-config.ts'
-import { type WholeConfig, withTypes } from '../config/check-whole.ts'
+import { withTypes } from '../config/check-whole.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
+import type { WholeConfig } from '../config/whole-config.ts'
 
 /** Where a pipeline keeps what belongs to its runs. */
 export type RunLocations = {

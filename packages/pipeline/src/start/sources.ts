@@ -1,5 +1,5 @@
-import type { WholeConfig } from '../config/check-whole.ts'
 import { checkOptions } from '../config/option-table.ts'
+import type { WholeConfig } from '../config/whole-config.ts'
 import { simulation } from '../services/types/simulation.ts'
 
 /** A service that puts something into a queue. */

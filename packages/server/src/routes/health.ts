@@ -10,7 +10,7 @@ import { EventSchema } from '../schemas/events.ts'
 import { HealthSchema, LiveSchema, MOST_LISTED, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { visibleEvent, visibleMetrics } from '../security/visible.ts'
 import { identityOf } from '../security/visit.ts'
-import { openStream } from '../streams/event-stream.ts'
+import { openStream } from '../streams/open-stream.ts'
 
 const tag = 'server'
 const CLOSING: Reason = { kind: 'closing', message: 'The server is closing', blocking: true }

@@ -8,7 +8,7 @@ import { API, type Route, route } from '../route.ts'
 import { Id, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
 import { MessageGiven, MessagesGiven, MessagesPage, Published } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
-import { openStream } from '../streams/event-stream.ts'
+import { openStream } from '../streams/open-stream.ts'
 import { tailTopic } from '../streams/tail-topic.ts'
 
 const tag = 'messages'

@@ -1,7 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
-import { untilGone } from '../until-gone.ts'
 
 export type ServerEvent = { readonly id?: string | number; readonly event: string } & (
   | { readonly data: unknown }
@@ -12,34 +9,6 @@ export type ServerEvent = { readonly id?: string | number; readonly event: strin
 /** Clients come back after so long. */
 const RETRY_MS = 2_000
 const DROPPED = ': dropped, the reader is too slow\n\n'
-
-/** Answers with server-sent events until `feed` ends or the reader goes away. One place of the server's streams. */
-export async function openStream(
-  { streams, settings: { limits }, closing }: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  feed: (stream: EventStream) => Promise<void>,
-): Promise<void> {
-  const leave = streams.take()
-  using gone = untilGone(request, closing.signal)
-  reply.hijack()
-  const { raw } = reply
-  const headers = {
-    ...reply.getHeaders(),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    // The end of the stream is the end of the connection: nobody has to wait for it when the server closes.
-    connection: 'close',
-  }
-  raw.writeHead(200, headers as Record<string, string>)
-  const stream = new EventStream(raw, gone.signal, limits)
-  try {
-    await feed(stream)
-  } finally {
-    leave()
-    stream.end()
-  }
-}
 
 /** One reader. What it has not taken is bounded: it is waited for a while where that is possible, and dropped otherwise. */
 export class EventStream {
