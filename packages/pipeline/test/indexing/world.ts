@@ -230,3 +230,15 @@ export const ackedAre = async ({ acked }: Watched, ...starts: number[]): Promise
   await until(() => acked.length >= starts.length, { what: `acks of ${starts}` })
   assert.deepEqual(acked, starts)
 }
+
+/** Fails as long as `fails` says so of a tick in the flush. */
+export function failing(fails: (tick: number) => boolean, more: Partial<IndexerDefinition> = {}): IndexerDefinition {
+  return {
+    ...dummyIndexer,
+    ...more,
+    async flush(ticks, tx, flush) {
+      await dummyIndexer.flush(ticks, tx, flush)
+      if (ticks.some(({ tick }) => fails(tick))) throw new Error('This tick is poison')
+    },
+  }
+}
