@@ -126,7 +126,7 @@ describe('tidemark start with a configuration', () => {
     assert.match(unknown.err, /There is no service 'enviroment-indexer'\. Did you mean 'environment-indexer'\?/)
     const alone = await tidemark(['start', '--only', 'simulation'], { cwd })
     assert.equal(alone.code, EXIT.failed)
-    assert.match(alone.err, /Queue 'ticks' is filled by simulation.* persistence would, and does not run here/)
+    assert.match(alone.err, /Queue 'ticks' is filled by simulation.* persistence reads from it, but does not run here/)
   })
 
   it('says which folder it can not write to', async () => {
@@ -202,7 +202,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       assert.equal(inUse.code, EXIT.failed)
       assert.match(inUse.err, new RegExp(`Run ${runId} is in use: .*its simulation runs`))
       // By who indexes it, too: on another machine there is no lock to be seen.
-      assert.match(inUse.err, engine === 'SQLite' ? /has its index open/ : /'\w+' (works on it|had a heartbeat)/)
+      assert.match(inUse.err, engine === 'SQLite' ? /has its index open/ : /'\w+' (works on it|sent a heartbeat)/)
       running.kill('SIGKILL')
       await running.ended
 

@@ -87,7 +87,7 @@ describe('the screen', () => {
   })
 
   it('repeats in that line what is waited for, and not what helps', () => {
-    const waitingFor = 'room in the disk budget of 20.0 MB: 17.6 MB are used. Start again with a larger maxDisk'
+    const waitingFor = 'space in the disk budget of 20.0 MB: 17.6 MB are used. Start again with a larger maxDisk'
     const services = [{ name: 'simulation', state: 'RUNNING', healthy: true, waitingFor } as const]
     const disk = { ...PROGRESS.disk, paused: true, secondsLeft: 0 }
     const line = plainLine({ ...PROGRESS, services, disk })

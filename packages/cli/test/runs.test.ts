@@ -90,7 +90,7 @@ describe('inspect', () => {
     const { code, out, err } = await tidemark(['inspect', path])
     assert.equal(code, EXIT.found)
     assert.equal(out, '')
-    assert.match(err, /was altered/)
+    assert.match(err, /was modified/)
   })
 })
 

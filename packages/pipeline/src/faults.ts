@@ -7,7 +7,7 @@ import { TidemarkError } from 'tidemark'
 
 /** What is away, by code, for people. Longer prefixes first. */
 const AWAY: readonly (readonly [prefix: string, what: string])[] = [
-  ['TIDEMARK_DATABASE_FULL', 'room on the disk of the topics database'],
+  ['TIDEMARK_DATABASE_FULL', 'disk space for the topics database'],
   ['TIDEMARK_DATABASE', 'the topics database'],
   ['TIDEMARK_HEARTBEAT', 'the topics database'],
   ['TIDEMARK_OUTCOME_UNKNOWN', 'the topics database'],
@@ -16,10 +16,10 @@ const AWAY: readonly (readonly [prefix: string, what: string])[] = [
   ['TIDEMARK_INDEX_UNAVAILABLE', 'the index database'],
   ['TIDEMARK_INDEX_GONE', 'the index database'],
   ['TIDEMARK_INDEX_LOCKED', 'the index database, which another process holds locked'],
-  ['TIDEMARK_INDEX_FULL', 'room on the disk of the index database'],
+  ['TIDEMARK_INDEX_FULL', 'disk space for the index database'],
   ['TIDEMARK_INDEX_READ_ONLY', 'write access to the index database'],
   ['TIDEMARK_FOLDER_UNUSABLE', 'write access to a folder'],
-  ['TIDEMARK_STORAGE_FULL', 'room on the disk of the storage'],
+  ['TIDEMARK_STORAGE_FULL', 'disk space for the storage'],
   ['TIDEMARK_STORAGE_AWAY', 'the storage'],
   ['TIDEMARK_STORAGE', 'the storage'],
 ]

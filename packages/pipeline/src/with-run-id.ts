@@ -57,7 +57,7 @@ async function runIdOf({ name, options }: CheckedService, logger: Logger): Promi
     const choice = choiceOf(checkOptions(`services.${name}.options`, options, simulation.options))
     return (await findSavedRun(choice))?.record.runId ?? choice.runId ?? makeRunId()
   } catch (error) {
-    logger.debug({ service: name, err: error }, 'the run of the simulation is not known yet')
+    logger.debug({ service: name, err: error }, 'the run id of the simulation is not known yet')
     return null
   }
 }

@@ -235,7 +235,7 @@ const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatu
   ['free_bytes', 'Free bytes on the disk with the least free space.', disk => disk.freeBytes],
   ['growth_bytes_per_second', 'Growth in bytes per second over the last minute.', disk => disk.bytesPerSecond],
   ['seconds_left', 'Time until the sources pause at this growth rate.', disk => disk.secondsLeft],
-  ['paused', '1 while the sources wait for room.', disk => Number(disk.paused)],
+  ['paused', '1 while the sources wait for disk space.', disk => Number(disk.paused)],
 ]
 
 function addPipeline({ settings: { pipeline } }: Context, registers: Registry[]): void {

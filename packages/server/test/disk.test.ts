@@ -11,7 +11,7 @@ describe('a full disk over HTTP', () => {
     assert.deepEqual([refused.status, refused.body.code], [507, 'TIDEMARK_INGEST_PAUSED'])
     assert.match(
       refused.body.detail,
-      /^None of these ticks were taken\. .*free disk space.*goes on by itself\. Send this again/,
+      /^None of these ticks were taken\. .*free disk space.*the source then resumes\. Send this again/,
     )
     assert.equal(refused.headers['retry-after'], '10')
     const { disk, healthy } = (await world.get('/api/v1/pipeline')).body

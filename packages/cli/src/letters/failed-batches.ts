@@ -30,7 +30,7 @@ export async function listFailed(given: Given, { output, environment }: Surround
 export async function retryFailedBatches(given: Given, { output, environment }: Surroundings): Promise<ExitCode> {
   const runId = runOf(given)
   const keys = given.list('key')
-  if (given.flag('all') === keys.length > 0) throw new UsageError('Which? Give keys, or --all')
+  if (given.flag('all') === keys.length > 0) throw new UsageError('No batches selected. Give keys, or --all')
   const { indexes } = await runLocations(given, environment)
   const ledgers = new RunLedgers(indexes)
   const failed = await ledgers.failed(runId, present({ indexer: given.text('indexer') }))

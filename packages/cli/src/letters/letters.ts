@@ -129,8 +129,9 @@ function selectionOf(given: Given): LetterSelection {
   const ids = given.list('id')
   const filter = { ...filterOf(given), ...(ids.length > 0 && { ids }) }
   const isAll = given.flag('all')
-  if (isAll && Object.keys(filter).length > 0) throw new UsageError('--all means all: leave out the ids and filters')
-  if (!isAll && Object.keys(filter).length === 0) throw new UsageError('Which? Give ids, a filter, or --all')
+  if (isAll && Object.keys(filter).length > 0) throw new UsageError("--all can't be combined with ids or filters")
+  if (!isAll && Object.keys(filter).length === 0)
+    throw new UsageError('No dead letters selected. Give ids, a filter, or --all')
   return isAll ? { all: true } : filter
 }
 

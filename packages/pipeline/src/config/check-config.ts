@@ -55,7 +55,7 @@ export function checkAgainstType({ name, options, bindings, thread }: CheckedSer
     throw new ConfigError(
       `${path}.thread`,
       true,
-      `false: it takes from a queue (${source[0]}), and a thread that dies would lose what it took`,
+      `false: it takes from a queue (${source[0]}), and a thread that crashes would lose the items it took`,
     )
   }
   const checked = checkOptions(`${path}.options`, options, type.options)
@@ -139,7 +139,7 @@ function checkTarget(path: string, given: unknown, resources: CheckedResources):
   const there = targetsOf(kind, resources)
   if (there === undefined) throw new ConfigError(path, given, written)
   if (!Object.hasOwn(there, name))
-    throw new ConfigError(path, name, Object.keys(there).join(' or ') || 'nothing: there is no such resource')
+    throw new ConfigError(path, name, Object.keys(there).join(' or ') || 'no binding: there is no such resource')
 }
 
 function targetsOf(kind: string, { storages, indexes, queues }: CheckedResources): object | undefined {
@@ -157,9 +157,13 @@ function checkKind(path: string, binding: Binding | undefined, rule: BindingRule
   const wanted = rule.kind === 'queue-in' || rule.kind === 'queue-out' ? 'queue' : rule.kind
   if (binding?.kind !== wanted) throw new ConfigError(path, binding && writtenLike(binding), WRITTEN_AS[rule.kind])
   if (rule.always !== undefined && binding.name !== rule.always) {
-    throw new ConfigError(path, binding.name, `topicWrite('${rule.always}'): elsewhere the indexers never look`)
+    throw new ConfigError(
+      path,
+      binding.name,
+      `topicWrite('${rule.always}'): indexers read announcements only from there`,
+    )
   }
   if (rule.perRun && !isTopicName(topicOfRun(binding.name, ANY_RUN))) {
-    throw new ConfigError(path, binding.name, 'a shorter name: each run has a topic of its own, <name>.<run id>')
+    throw new ConfigError(path, binding.name, 'a shorter name: each run has its own topic, <name>.<run id>')
   }
 }

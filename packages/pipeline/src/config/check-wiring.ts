@@ -23,7 +23,7 @@ type Use = {
 
 export function wiringProblems(whole: WholeConfig, { fedQueues = [] }: Wiring = {}): string[] {
   const uses = usesOf(whole)
-  if (whole.config.services.length === 0) return ['There is no service to run. Write one under services']
+  if (whole.config.services.length === 0) return ['There is no service to run. Add one under services']
   return [
     ...sharedVariables(whole),
     ...topicProblems(whole, uses),
@@ -49,7 +49,7 @@ function sharedVariables({ config: { services } }: WholeConfig): string[] {
   const byVariable = Map.groupBy(services, ({ name }) => screaming(name))
   return [...byVariable.values()]
     .filter(alike => alike.length > 1)
-    .map(alike => `Services ${listed(namesOf(alike))} have names that are the same in the environment. Rename one`)
+    .map(alike => `Services ${listed(namesOf(alike))} have the same name in environment variables. Rename one`)
 }
 
 function topicProblems({ config: { resources } }: WholeConfig, uses: readonly Use[]): string[] {
@@ -60,15 +60,15 @@ function topicProblems({ config: { resources } }: WholeConfig, uses: readonly Us
     const readers = users.filter(({ binding }) => binding.kind === 'topic-read')
     const writers = users.filter(({ binding }) => binding.kind === 'topic-write')
     if (external.includes(topic)) return []
-    const unless = `If another program does, list it: resources.topics.external: ['${topic}']`
+    const unless = `If another program does, add it to resources.topics.external: ['${topic}']`
     if (writers.length === 0) {
       const others = [...byTopic.keys()].filter(name => name !== topic)
       return [
-        `Topic '${topic}' is read by ${listed(namesOf(readers))}, and nobody writes it.${didYouMean(topic, others)} ${unless}`,
+        `Topic '${topic}' is read by ${listed(namesOf(readers))}, but no service writes to it.${didYouMean(topic, others)} ${unless}`,
       ]
     }
     if (readers.length > 0 || writers.every(({ rule }) => rule.unread)) return []
-    return [`Topic '${topic}' is written by ${listed(namesOf(writers))}, and nobody reads it. ${unless}`]
+    return [`Topic '${topic}' is written by ${listed(namesOf(writers))}, but no service reads it. ${unless}`]
   })
 }
 
@@ -85,8 +85,8 @@ function settingProblems({ config: { resources } }: WholeConfig, uses: readonly 
     const allowed: readonly string[] = isAnnounced ? ANNOUNCEMENT_SETTINGS : []
     const refused = Object.keys(settings).filter(name => !allowed.includes(name))
     const why = isAnnounced
-      ? `Announcements are kept for ever and announced once; of their settings ${listed(allowed)} can be changed`
-      : 'Its service configures this topic itself'
+      ? `Of the settings of announcement topics, only ${listed(allowed)} can be changed`
+      : 'The service that owns this topic configures it'
     return refused.map(name => `${path}.${name} can't be set. ${why}`)
   })
 }
@@ -102,16 +102,17 @@ function queueProblems({ config }: WholeConfig, uses: readonly Use[], fed: reado
     const isFed = fed.includes(queue)
     const waiting = takers.filter(taker => !runs(taker))
     if ((isFed || putters.some(runs)) && !takers.some(runs)) {
-      const who = waiting.length > 0 ? `${listed(namesOf(waiting))} would, and does not run here` : 'no service would'
+      const who =
+        waiting.length > 0 ? `${listed(namesOf(waiting))} reads from it, but does not run here` : 'no service would'
       const filler = putters.some(runs) ? listed(namesOf(putters.filter(runs))) : 'what comes over HTTP'
       return [
-        `Queue '${queue}' is filled by ${filler}, and nobody takes from it: ${who}. It would fill up and block its source`,
+        `Queue '${queue}' is filled by ${filler}, but nothing reads from it: ${who}. It would fill up and block its source`,
       ]
     }
     if (putters.length > 0 || isFed) return []
     return [
-      `Queue '${queue}' is emptied by ${listed(namesOf(takers))}, and nobody puts anything in. If ticks come over HTTP ` +
-        `('tidemark start --ingest'), say so: resources.queues.${queue}.external: true`,
+      `Queue '${queue}' is emptied by ${listed(namesOf(takers))}, but nothing fills it. If ticks come over HTTP ` +
+        `('tidemark start --ingest'), set resources.queues.${queue}.external: true`,
     ]
   })
 }
@@ -121,7 +122,7 @@ function unusedProblems({ config: { resources } }: WholeConfig, uses: readonly U
     const used = new Set(uses.filter(({ binding }) => isKind(binding)).map(({ binding }) => binding.name))
     return names
       .filter(name => !used.has(name))
-      .map(name => `resources.${kind}.${name} is used by no service. Bind one to it, or remove it`)
+      .map(name => `resources.${kind}.${name} is not used by any service. Bind a service to it, or remove it`)
   }
   return [
     ...unused('storages', Object.keys(resources.storages), ({ kind }) => kind.startsWith('storage-')),
@@ -164,8 +165,8 @@ function groupProblems(uses: readonly Use[]): string[] {
     const types = new Set(members.map(({ service: { type, options } }) => `${type} ${options.indexer ?? ''}`))
     if (types.size <= 1) return []
     return [
-      `${listed(namesOf(members))} share the consumer group ${group}, and each would get only some of its messages. ` +
-        'Give each a group of its own',
+      `${listed(namesOf(members))} share the consumer group ${group}, so each would receive only some of its messages. ` +
+        'Give each its own group',
     ]
   })
 }

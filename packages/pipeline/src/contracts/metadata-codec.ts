@@ -52,7 +52,7 @@ function parse(bytes: Uint8Array): Message {
   try {
     return fromBinary(SimulationMetadataSchema, bytes)
   } catch (cause) {
-    throw new ContractError(TYPE, 'its bytes can not be parsed', cause)
+    throw new ContractError(TYPE, "its bytes can't be parsed", cause)
   }
 }
 

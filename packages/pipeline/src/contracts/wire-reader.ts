@@ -45,7 +45,7 @@ export class WireReader {
       const byte = this.bytes[this.#at++] as number
       value += (byte & 0x7f) * factor
       if (byte < 0x80) {
-        if (byte === 0 && count > 0) throw this.error('a number is written longer than it is')
+        if (byte === 0 && count > 0) throw this.error('a number is not in its shortest form')
         if (!Number.isSafeInteger(value)) break
         return value
       }

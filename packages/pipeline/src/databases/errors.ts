@@ -29,7 +29,7 @@ export class IndexUnreachableError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown, advice = 'Check that the server runs and the address is right') {
     super(
       `Can't reach the index database at ${where}. ${advice}. ` +
-        `A write that was under way may or may not have been stored; repeating it does no harm`,
+        `A write in progress may or may not have been stored; repeating it is safe`,
       cause,
       'TIDEMARK_INDEX_UNREACHABLE',
     )
@@ -153,7 +153,7 @@ export class NestedTransactionError extends IndexDatabaseError {
   constructor(where: string) {
     super(
       `A transaction on the index database at ${where} was begun inside another one. ` +
-        `Use the transaction that is open: pass it on as { tx }`,
+        `Use the open transaction: pass it as { tx }`,
       undefined,
       'TIDEMARK_INDEX_NESTED_TRANSACTION',
     )

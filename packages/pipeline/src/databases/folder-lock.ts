@@ -12,8 +12,8 @@ export class FolderInUseError extends TidemarkError {
   constructor(folder: string) {
     super(
       'TIDEMARK_FOLDER_IN_USE',
-      `${folder} is in use: another process, or another service of this one, works in it. Stop that one first, or ` +
-        `give this one a folder of its own`,
+      `${folder} is in use by another process, or by another service of this one. Stop it first, or ` +
+        `use another folder`,
     )
     this.folder = folder
   }
@@ -27,7 +27,7 @@ export class FolderUnusableError extends TidemarkError {
     const { code = 'unknown' } = cause as NodeJS.ErrnoException
     super(
       'TIDEMARK_FOLDER_UNUSABLE',
-      `${folder} can't be written to (${code}). Give this user the right to, or choose another folder`,
+      `${folder} can't be written to (${code}). Give this user write access, or choose another folder`,
       cause,
     )
     this.folder = folder

@@ -53,7 +53,7 @@ export function unpack(packed: Uint8Array, maxBytes: number, where: string): Uin
   } catch (cause) {
     throw new IndexDatabaseError(
       `The bytes of ${where} in the index can't be decompressed, or are more than ${maxBytes}. ` +
-        `Have its batch indexed again, or drop the index and let it be built again`,
+        `Index its batch again, or drop the index so that it is rebuilt`,
       cause,
     )
   }

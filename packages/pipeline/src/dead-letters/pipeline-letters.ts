@@ -138,7 +138,7 @@ export class PipelineLetters {
 function cursorOf(after: string | undefined): { readonly topic: string; readonly id: number } | undefined {
   if (after === undefined) return undefined
   const [, topic = '', id = ''] = /^([^/]+)\/(\d{1,15})$/.exec(after) ?? []
-  if (topic === '') throw new ConfigError('after', after, 'the next of the page before')
+  if (topic === '') throw new ConfigError('after', after, "the 'next' of the previous page")
   return { topic, id: Number(id) }
 }
 

@@ -41,7 +41,9 @@ export async function redriveLetter(kept: KeptLetter, targets: RedriveTargets): 
     case 'batch':
       return await indexAgain(kept, targets)
     case 'other':
-      throw new Error(`Nobody knows what to do with a ${kept.letter.messageType}. Discard it, or deal with it yourself`)
+      throw new Error(
+        `A dead letter of type ${kept.letter.messageType} can't be redriven. Discard it, or handle it yourself`,
+      )
   }
 }
 

@@ -151,7 +151,7 @@ export class DiskWatch {
     const now = performance.now()
     const isNews = this.#lastPausedAt === undefined || now - this.#lastPausedAt > TELL_AGAIN_MS
     this.#lastPausedAt = now
-    if (mayGoOn) logger.info(fields, 'there is room on the disk again: the source goes on')
+    if (mayGoOn) logger.info(fields, 'disk space is available again: the source resumes')
     else logger[isNews ? 'warn' : 'debug'](fields, `the source waits for ${reasonOf(room, limits)}`)
     for (const listener of this.#listeners) listener(this.reason)
   }

@@ -42,13 +42,13 @@ export function isEnough({ bytes, by }: Room, { maxBytes, minFreeBytes }: DiskLi
 export function reasonOf({ by, measured }: Room, { maxBytes, minFreeBytes }: DiskLimits): string {
   if (by === 'free space') {
     return (
-      `free disk space: ${sizeText(measured.freeBytes ?? 0)} are left, and ${sizeText(minFreeBytes)} stay free ` +
-      '(minFreeDisk). Free some space, or set keep (--keep) to remove what is old; it goes on by itself'
+      `free disk space: ${sizeText(measured.freeBytes ?? 0)} are left, and ${sizeText(minFreeBytes)} must stay free ` +
+      '(minFreeDisk). Free some space, or set keep (--keep) to remove old data; the source then resumes'
     )
   }
   return (
-    `room in the disk budget of ${sizeText(maxBytes ?? 0)}: ${sizeText(measured.bytes)} are used. Start again with a larger ` +
-    'maxDisk (--max-disk 10GB, or none), set keep (--keep 1h) to remove what is old, or remove runs; it goes on by itself'
+    `space in the disk budget of ${sizeText(maxBytes ?? 0)}: ${sizeText(measured.bytes)} are used. Start again with a larger ` +
+    'maxDisk (--max-disk 10GB, or none), set keep (--keep 1h) to remove old data, or remove runs; the source then resumes'
   )
 }
 

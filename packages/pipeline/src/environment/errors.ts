@@ -21,7 +21,7 @@ export class StrategyMissingError extends TidemarkError {
     super(
       'TIDEMARK_STRATEGY_MISSING',
       `Ticks ${tickStart} to ${tickEnd} of run ${runId} were written by the environment strategy ${how}, which this reader ` +
-        'does not have. Start it with that strategy beside its own',
+        'does not have. Start it with that strategy too',
     )
     this.strategy = strategy
     this.settings = settings

@@ -8,7 +8,7 @@ import type { EnvironmentProperties } from './properties.ts'
 export function boundsOf({ from, to }: Region, world: EnvironmentProperties): { first: number; last: number } {
   const [first, last] = [world.toFlat(from), world.toFlat(to)]
   if (from.every((coordinate, axis) => coordinate <= (to[axis] as number))) return { first, last }
-  throw new EnvironmentError(`The region from [${from}] to [${to}] ends before it begins`)
+  throw new EnvironmentError(`The region from [${from}] to [${to}] ends before it starts`)
 }
 
 /** The cells within a region that is in order, still columns: no object is made for a cell. */

@@ -46,8 +46,8 @@ export class BatchLedger {
     const isSameStart = options.firstTick === undefined || stored.firstTick === firstTick
     if (stored.samplingInterval !== samplingInterval || !isSameStart) {
       throw new LedgerConflictError(
-        `The ledger of '${indexer}' was begun with samplingInterval ${stored.samplingInterval} and firstTick ` +
-          `${stored.firstTick}, not ${samplingInterval} and ${firstTick}. Use the same for one run and indexer`,
+        `The ledger of '${indexer}' was created with samplingInterval ${stored.samplingInterval} and firstTick ` +
+          `${stored.firstTick}, not ${samplingInterval} and ${firstTick}. Use the same values for one run and indexer`,
       )
     }
     return new BatchLedger(ledger, { ...settings, firstTick: stored.firstTick })

@@ -9,7 +9,7 @@ export class StaleClaimError extends TidemarkError {
     super(
       'TIDEMARK_STALE_CLAIM',
       `Batch '${key}' is no longer held under claim ${version} (it is ${found}). Nothing was changed; ` +
-        `drop what was read of it, and consider a longer claimTimeout or extend()`,
+        `discard its ticks, and consider a longer claimTimeout or extend()`,
     )
     this.key = key
     this.version = version

@@ -195,7 +195,7 @@ async function configure(topics: Tidemark, topic: string): Promise<void> {
 const inUse = (topic: string): TopicConflictError =>
   new TopicConflictError(
     topic,
-    `Topic '${topic}' was made otherwise and has messages, so it can't keep dead letters. Deal with them and delete it ` +
+    `Topic '${topic}' exists with other settings and has messages, so it can't store dead letters. Handle its messages and delete it ` +
       `(tm.admin.deleteTopic('${topic}')), or name another topic`,
   )
 

@@ -18,6 +18,6 @@ export class ItemTooLargeError extends TidemarkError {
 /** The thread at the other end went away without closing the queue. What had arrived before was handed out. */
 export class QueueBrokenError extends TidemarkError {
   constructor(problem: string) {
-    super('TIDEMARK_QUEUE_BROKEN', `The queue between threads broke: ${problem}. Start the other side again`)
+    super('TIDEMARK_QUEUE_BROKEN', `The queue between threads failed: ${problem}. Restart the other side`)
   }
 }

@@ -27,7 +27,7 @@ export class FileReplacedError extends TidemarkError {
   constructor(path: string) {
     super(
       'TIDEMARK_DATABASE_REPLACED',
-      `${path} is another file than the one that this process has open. Put the file back, or restart the process`,
+      `${path} is not the file that this process has open. Put the original file back, or restart the process`,
     )
   }
 }

@@ -8,7 +8,7 @@ export class RunInUseError extends TidemarkError {
   constructor(runId: string, reasons: readonly string[]) {
     super(
       'TIDEMARK_RUN_IN_USE',
-      `Run ${runId} is in use: ${reasons.join('; ')}. Stop what uses it first. Nothing was removed`,
+      `Run ${runId} is in use: ${reasons.join('; ')}. Nothing was removed. Stop its users first`,
     )
     this.runId = runId
     this.reasons = reasons

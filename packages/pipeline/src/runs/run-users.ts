@@ -20,7 +20,8 @@ export async function usersOf(
 ): Promise<string[]> {
   const reasons: string[] = []
   for (const folder of locations.stateFolders) {
-    if (await isSimulated(stateOfRun(folder, runId))) reasons.push(`its simulation runs (${stateOfRun(folder, runId)})`)
+    if (await isSimulated(stateOfRun(folder, runId)))
+      reasons.push(`its simulation is running (${stateOfRun(folder, runId)})`)
   }
   for (const address of locations.indexes) {
     if (await isIndexInUse(address, runId)) reasons.push('a process has its index open')
@@ -56,7 +57,7 @@ async function consumersOf({ admin }: Tidemark, topic: string, isCertain: boolea
       ({ status, lastHeartbeatAt }) => status === 'ACTIVE' && lastHeartbeatAt && isRecent(lastHeartbeatAt, NEW_MS),
     )
     .filter(({ group }) => !consumers.some(each => each.group === group && isGone(each.instance)))
-    .map(({ group }) => `'${group}' had a heartbeat a moment ago; if it has stopped, try again in ${NEW_MS / 1_000} s`)
+    .map(({ group }) => `'${group}' sent a heartbeat a moment ago; if it has stopped, try again in ${NEW_MS / 1_000} s`)
 }
 
 /** By a clock that may be another machine's: 20 s are enough for those that keep time at all. */

@@ -22,7 +22,7 @@ export class ServiceTimeoutError extends TidemarkError {
   readonly timeoutMs: number
 
   constructor(service: string, action: 'start' | 'stop', timeoutMs: number) {
-    const advice = action === 'start' ? 'See whether its resources answer' : 'End the process to be rid of it'
+    const advice = action === 'start' ? 'Check whether its resources answer' : 'End the process to stop it'
     super('TIDEMARK_SERVICE_TIMEOUT', `Service '${service}' did not ${action} within ${timeoutMs} ms. ${advice}`)
     this.service = service
     this.action = action

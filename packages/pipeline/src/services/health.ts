@@ -79,7 +79,7 @@ export class NoAnswerError extends TidemarkError {
   constructor(operation: string, ms: number) {
     super(
       'TIDEMARK_NO_ANSWER',
-      `'${operation}' has been under way for ${Math.round(ms / 1_000)} s without an answer. ` +
+      `'${operation}' has been running for ${Math.round(ms / 1_000)} s without an answer. ` +
         'Check that the databases and the storage respond',
     )
   }

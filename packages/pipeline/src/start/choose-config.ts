@@ -121,7 +121,11 @@ function ingestQueues({ services }: CheckedConfig): IngestQueues {
     services.find(service => service.type === type && service.enabled)?.bindings[binding]?.name
   const ticks = queueOf('persistence', 'ticks')
   if (ticks === undefined)
-    throw new ConfigError('services', 'no persistence', "one of type 'persistence', to take ticks over HTTP")
+    throw new ConfigError(
+      'services',
+      'no persistence',
+      "a service of type 'persistence', which accepts ticks over HTTP",
+    )
   return { ticks, metadata: queueOf('metadata-persistence', 'metadata') }
 }
 

@@ -68,7 +68,7 @@ export class ConflictError extends TidemarkError {
   constructor(file: string) {
     super(
       'TIDEMARK_STORAGE_CONFLICT',
-      `${file} exists and holds other content. It was left as it is; look at both before you remove either`,
+      `${file} exists with other content and was not changed. Compare both before you remove either`,
     )
     this.file = file
   }
@@ -80,7 +80,7 @@ export class StorageFullError extends TidemarkError {
   constructor(file: string, cause: unknown) {
     super(
       'TIDEMARK_STORAGE_FULL',
-      `There is no room to write ${file}; what was written of it is removed. Free space and try again`,
+      `There is no disk space to write ${file}. The incomplete file was removed. Free space and try again`,
       cause,
     )
     this.file = file
@@ -94,7 +94,7 @@ export class StorageAwayError extends TidemarkError {
   constructor(root: string, marker: string, cause: unknown) {
     super(
       'TIDEMARK_STORAGE_AWAY',
-      `The storage ${root} is away: its folder '${marker}', which is made when it is opened, is not there. ` +
+      `The storage ${root} is unavailable: its folder '${marker}', which is created when it is opened, is missing. ` +
         'Mount it again, or put the folder back',
       cause,
     )

@@ -50,12 +50,12 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
   [
     'a topic that nobody writes, with the name that was meant',
     bound('dummy-indexer', batches('batch-topc', 'dummy')),
-    /Topic 'batch-topc' is read by dummy-indexer, and nobody writes it\. Did you mean 'batch-topic'\? .*external: \['batch-topc'\]/,
+    /Topic 'batch-topc' is read by dummy-indexer, but no service writes to it\. Did you mean 'batch-topic'\? .*external: \['batch-topc'\]/,
   ],
   [
     'a topic that nobody reads',
     { services: { teller: { type: './scripts/teller.ts', bindings: { told: topicWrite('told') } } } },
-    /Topic 'told' is written by teller, and nobody reads it/,
+    /Topic 'told' is written by teller, but no service reads it/,
   ],
   [
     'a storage that is to be read, bound for writing',
@@ -75,7 +75,7 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
   [
     'a topic name that has no room for the run behind it',
     bound('dummy-indexer', batches('x'.repeat(90), 'dummy')),
-    /a shorter name: each run has a topic of its own/,
+    /a shorter name: each run has its own topic/,
   ],
   [
     'batches announced where no indexer looks',
@@ -85,27 +85,27 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
   [
     'a queue that nobody empties',
     { services: { persistence: { enabled: false } } },
-    /Queue 'ticks' is filled by simulation, and nobody takes from it: persistence would, and does not run here/,
+    /Queue 'ticks' is filled by simulation, but nothing reads from it: persistence reads from it, but does not run here/,
   ],
   [
     'a queue that nobody fills',
     { services: { simulation: undefined } },
-    /Queue 'ticks' is emptied by persistence, and nobody puts anything in.*resources\.queues\.ticks\.external: true/,
+    /Queue 'ticks' is emptied by persistence, but nothing fills it.*resources\.queues\.ticks\.external: true/,
   ],
   [
     'a storage that nobody uses',
     { resources: { storages: { other: { root: './other' } } } },
-    /resources\.storages\.other is used by no service/,
+    /resources\.storages\.other is not used by any service/,
   ],
   [
     'an index that nobody writes',
     { resources: { indexes: { other: { address: 'sqlite:./other' } } } },
-    /resources\.indexes\.other is used by no service/,
+    /resources\.indexes\.other is not used by any service/,
   ],
   [
     'a queue that nobody uses',
     { resources: { queues: { other: DEFAULTS?.queues?.ticks } } },
-    /resources\.queues\.other is used by no service/,
+    /resources\.queues\.other is not used by any service/,
   ],
   [
     'indexers of two kinds in one group',
@@ -123,7 +123,7 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
   [
     'two services that are one in the environment',
     { services: { dummyIndexer: SERVICES['dummy-indexer'] } },
-    /Services dummy-indexer and dummyIndexer have names that are the same in the environment/,
+    /Services dummy-indexer and dummyIndexer have the same name in environment variables/,
   ],
   [
     'settings of a topic that nobody is bound to',

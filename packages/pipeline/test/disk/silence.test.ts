@@ -47,7 +47,7 @@ describe('a source that pauses and goes on again and again near its budget', () 
     }
     assert.equal(heard.length, 5)
     assert.equal(warnings.length, 1)
-    assert.match(warnings[0] ?? '', /the source waits for room in the disk budget/)
+    assert.match(warnings[0] ?? '', /the source waits for space in the disk budget/)
     await watch.close()
   })
 })

@@ -182,7 +182,7 @@ for (const engine of ENGINES) {
       const ledger = await openLedger(database)
       await claim(ledger, nth(0))
       await assert.rejects(ledger.tryClaim({ ...nth(0), tickEnd: 980 }, 'indexer-1'), LedgerConflictError)
-      await assert.rejects(openLedger(database, { samplingInterval: 5 }), /begun with samplingInterval 10/)
+      await assert.rejects(openLedger(database, { samplingInterval: 5 }), /created with samplingInterval 10/)
       await assert.rejects(openLedger(database, { firstTick: null }), LedgerConflictError)
       // Where it is not said, it is as it was.
       await openLedger(database, { indexer: 'other', firstTick: 500 })

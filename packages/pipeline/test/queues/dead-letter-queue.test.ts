@@ -121,7 +121,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       await topics.publish('used', { semantics: 'queue' })
       await assert.rejects(DeadLetterQueue.open(topics, { topic: 'used' }), (error: unknown) => {
         assert.ok(error instanceof TopicConflictError)
-        assert.match(error.message, /Deal with them and delete it .*, or name another topic/)
+        assert.match(error.message, /Handle its messages and delete it .*, or name another topic/)
         return true
       })
     })

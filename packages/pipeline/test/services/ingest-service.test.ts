@@ -167,10 +167,10 @@ describe('ingest of a file', () => {
   const ticks = ticksOf([0, 1])
   const good = delimited(bytesOf(ticks))
   const BAD: readonly [what: string, content: Uint8Array, message: RegExp][] = [
-    ['cut short', Buffer.concat([good, varint(100), Buffer.alloc(7)]), /is cut short/],
-    ['cut short in its length', Buffer.concat([good, Uint8Array.of(0x80)]), /is cut short/],
-    ['far too long', Buffer.concat([good, varint(2 ** 31)]), /says it has 2147483648 bytes; at most/],
-    ['without a length', Buffer.concat([good, Buffer.alloc(9, 0xff)]), /has no length/],
+    ['cut short', Buffer.concat([good, varint(100), Buffer.alloc(7)]), /is truncated/],
+    ['cut short in its length', Buffer.concat([good, Uint8Array.of(0x80)]), /is truncated/],
+    ['far too long', Buffer.concat([good, varint(2 ** 31)]), /has a length of 2147483648 bytes; the maximum is/],
+    ['without a length', Buffer.concat([good, Buffer.alloc(9, 0xff)]), /has no valid length/],
     ['no tick', Buffer.concat([good, varint(3), Buffer.from('abc')]), /is no tick: /],
     ['empty', Buffer.concat([good, varint(0)]), /is no tick: /],
   ]

@@ -148,13 +148,13 @@ describe('a run that was stopped', () => {
     const other = { ...WORLD, seed: 'another' }
     await assert.rejects(
       serviceIn(folder.path, { simulation: other, resume: RUN_ID }).service.start(),
-      /can't go on with other settings: seed was "one"/,
+      /can't continue with other settings: seed was "one"/,
     )
     await assert.rejects(serviceIn(folder.path, { samplingInterval: 2 }).service.start(), /samplingInterval was 1/)
-    await assert.rejects(serviceIn(folder.path, { resume: false }).service.start(), /exists already. To go on with it/)
+    await assert.rejects(serviceIn(folder.path, { resume: false }).service.start(), /exists already. To continue it/)
     await assert.rejects(
       serviceIn(folder.path, { resume: makeRunId() }).service.start(),
-      /There is no run .* to go on with/,
+      /There is no run .* to continue/,
     )
   })
 

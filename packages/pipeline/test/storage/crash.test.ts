@@ -64,7 +64,7 @@ describe('a full disk', () => {
     const { message, listed, ...rest } = JSON.parse(output)
     assert.deepEqual(rest, { isFull: true, incoming: [], ticksOfTheFirst: 2 }, message)
     assert.equal(listed.length, 1)
-    assert.match(message, /There is no room to write .*batch_0000000000000000100_/)
+    assert.match(message, /There is no disk space to write .*batch_0000000000000000100_/)
   }
 
   for (const compression of ['zstd', 'none']) {

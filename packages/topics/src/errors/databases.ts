@@ -174,7 +174,7 @@ export class NamespaceGoneError extends DatabaseError {
   constructor(where: string, what: string) {
     super(
       `The namespace at ${where} was ${what} while this process had it open. The new namespace was not changed, and ` +
-        "this Tidemark can't be used any more. Close it, and open the namespace again to use the new one",
+        "this Tidemark can't be used any more. Close it, and open it again to use the new namespace",
       undefined,
       'TIDEMARK_NAMESPACE_GONE',
     )

@@ -317,7 +317,7 @@ describe('SQLite: while a transaction that was given to publish is open', () => 
       await tm.publish('work', 1, { tx })
       await assert.rejects(call(tm), (error: unknown) => {
         assert.ok(error instanceof TransactionError)
-        assert.match(error.message, /Commit or roll it back/)
+        assert.match(error.message, /Commit it or roll it back/)
         return true
       })
       await end('commit')

@@ -134,4 +134,6 @@ export class StoredLedger implements LedgerStore {
 }
 
 const missing = (indexer: string): IndexDatabaseError =>
-  new IndexDatabaseError(`The ledger of indexer '${indexer}' is gone. Was this index dropped meanwhile? Open it again`)
+  new IndexDatabaseError(
+    `The ledger of indexer '${indexer}' no longer exists. The index may have been dropped. Open it again`,
+  )

@@ -44,7 +44,7 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case CORRUPT:
     case NOTADB:
       return new IndexUnavailableError(
-        `The file at ${path} is damaged or is not a SQLite database. Drop this index and let it be built again`,
+        `The file at ${path} is damaged or is not a SQLite database. Drop this index so that it is rebuilt`,
         error,
       )
     case PERM:

@@ -111,7 +111,7 @@ export class BatchIndexer extends Indexer {
     }
     const { maxAttempts } = options.source
     if (this.#has('dlq') && this.#maxRetries >= maxAttempts) {
-      const why = `its source gives a batch up after ${maxAttempts} attempts, dead letter or not`
+      const why = `its source gives up a batch after ${maxAttempts} attempts`
       throw new ConfigError('maxRetries', maxRetries, `a whole number below ${maxAttempts}: ${why}`)
     }
     if (options.source.kind === 'storage' && !this.#has('metadata')) {

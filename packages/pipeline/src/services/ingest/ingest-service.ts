@@ -121,7 +121,7 @@ export async function readMetadataFile(file: string): Promise<SimulationMetadata
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new IngestError(file, 0, 0, `is no metadata in JSON: ${(error as Error).message}`, error)
+    throw new IngestError(file, 0, 0, `is not metadata in JSON: ${(error as Error).message}`, error)
   }
 }
 

@@ -34,12 +34,12 @@ async function readOne(
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
     const length = await source.length()
-    if (length === undefined) throw wrong('has no length: are these delimited messages?')
+    if (length === undefined) throw wrong('has no valid length; the input must consist of delimited messages')
     // Before memory is set aside for it.
-    if (length > maxMessageBytes) throw wrong(`says it has ${length} bytes; at most ${maxMessageBytes} are taken`)
+    if (length > maxMessageBytes) throw wrong(`has a length of ${length} bytes; the maximum is ${maxMessageBytes}`)
     return await source.take(length)
   } catch (error) {
-    if (error instanceof EndOfContent) throw wrong('is cut short: the input ends inside it')
+    if (error instanceof EndOfContent) throw wrong('is truncated: the input ends inside it')
     throw error
   }
 }

@@ -7,8 +7,8 @@ export class MixedRunsError extends TidemarkError {
   constructor(runIds: readonly string[], ticks: number) {
     super(
       'TIDEMARK_MIXED_RUNS',
-      `A batch of ${ticks} ticks mixes runs (${runIds.slice(0, 3).join(', ')}${runIds.length > 3 ? ', …' : ''}), so ` +
-        'nothing of it was stored. Give each run a queue of its own, and send the ticks of the dead letters again',
+      `A batch of ${ticks} ticks contains several runs (${runIds.slice(0, 3).join(', ')}${runIds.length > 3 ? ', …' : ''}), so ` +
+        'nothing of it was stored. Give each run its own queue, and redrive the dead letters',
     )
     this.runIds = runIds
   }
@@ -20,7 +20,7 @@ export class NotStoredError extends TidemarkError {
     super(
       'TIDEMARK_NOT_STORED',
       `${what} could be written neither to the storage nor to the dead letters before the service stopped, and is lost. ` +
-        'Make room or repair what failed, and let the source send it again',
+        'Free space or repair what failed, then send it again from the source',
       cause,
     )
   }

@@ -179,7 +179,7 @@ export class Reconciler extends Service {
   async #quarantine(keys: readonly string[], error: TidemarkError, context: ServiceContext): Promise<void> {
     for (const key of keys) {
       try {
-        await this.#storage.quarantine(key, `Found when it was to be announced: ${error.message}`)
+        await this.#storage.quarantine(key, `Found before the announcement: ${error.message}`)
         this.#counts.quarantined++
         return
       } catch (cause) {

@@ -47,17 +47,17 @@ async function begin({ folder, simulation, samplingInterval, runId }: RunChoice)
 async function refuseExisting(folder: string, runId: string): Promise<void> {
   if ((await RunFolder.open(folder, runId)) === null) return
   throw new SimulationRunError(
-    `Run ${runId} exists already. To go on with it, set resume: '${runId}'; else give another`,
+    `Run ${runId} exists already. To continue it, set resume: '${runId}'; otherwise use another id`,
   )
 }
 
 async function goOn(choice: RunChoice, runId: string): Promise<RunFolder> {
   const run = await RunFolder.open(choice.folder, runId)
-  if (run === null) throw new SimulationRunError(`There is no run ${runId} in ${choice.folder} to go on with`)
+  if (run === null) throw new SimulationRunError(`There is no run ${runId} in ${choice.folder} to continue`)
   const differences = differencesOf(choice, run)
   if (differences.length === 0) return run
   throw new SimulationRunError(
-    `Run ${runId} can't go on with other settings: ${differences.join('; ')}. Set them as they were, or begin a new run`,
+    `Run ${runId} can't continue with other settings: ${differences.join('; ')}. Restore the settings, or start a new run`,
   )
 }
 

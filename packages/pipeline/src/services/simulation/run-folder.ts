@@ -102,9 +102,9 @@ function recordOf(file: string, runId: string, text: string): RunRecord {
     const record = JSON.parse(text)
     if (record.runId === runId && record.samplingInterval >= 1 && typeof record.settings === 'object') return record
   } catch (cause) {
-    throw new SimulationRunError(`${file} is no JSON. Restore it, or begin a new run`, cause)
+    throw new SimulationRunError(`${file} is not valid JSON. Restore it, or start a new run`, cause)
   }
-  throw new SimulationRunError(`${file} does not describe run ${runId}. Restore it, or begin a new run`)
+  throw new SimulationRunError(`${file} does not describe run ${runId}. Restore it, or start a new run`)
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -163,10 +163,7 @@ export class SimulationService extends Service {
         return simulation
       } catch (error) {
         // An earlier one does as well, only slower.
-        this.logger.warn(
-          { service: this.name, ...saved, err: error },
-          'a saved state of the simulation can not be used',
-        )
+        this.logger.warn({ service: this.name, ...saved, err: error }, "a saved state of the simulation can't be used")
       }
     }
     this.#openTick = null

@@ -59,13 +59,13 @@ export function readState(parts: Parts, state: Uint8Array): number {
   bytesOf(numbers).set(body.subarray(start, start + numbers.byteLength))
   const [mark, tick, reserve, births, deaths, lastId, alive, organisms, spores, nextSpore] = [...numbers] as Numbers
   if (mark !== BYTE_ORDER_MARK)
-    throw new SimulationStateError('The saved state is of a machine with another byte order')
+    throw new SimulationStateError('The saved state comes from a machine with another byte order')
 
   let at = start + numbers.byteLength
   parts.population.reserveCapacity(Math.min(organisms, parts.world.size))
   const columns = columnsOf(parts, organisms)
   if (at + columns.reduce((sum, column) => sum + column.length, 0) !== body.length) {
-    throw new SimulationStateError('The saved state is not as long as its own numbers say. Use an earlier state')
+    throw new SimulationStateError('The saved state has an unexpected length. Use an earlier state')
   }
   for (const column of columns) {
     column.set(body.subarray(at, at + column.length))
@@ -123,7 +123,7 @@ function columnsOf({ world, population, spores }: Parts, organisms: number): Uin
 /** The state without its checksum, which was right. */
 function checked(state: Uint8Array): Uint8Array {
   if (!(state instanceof Uint8Array) || state.length < MAGIC.length + LENGTH_BYTES + CHECKSUM_BYTES) {
-    throw new SimulationStateError('The saved state is too short to be one. Start the run anew or use an earlier state')
+    throw new SimulationStateError('The saved state is too short. Use an earlier state, or start a new run')
   }
   if (!MAGIC.every((byte, at) => state[at] === byte)) {
     throw new SimulationStateError('These bytes are not a saved state of this version of the simulation')

@@ -63,7 +63,7 @@ export class ContainerReader implements AsyncDisposable {
 
   /** Of the content; once all messages have been read. */
   get footer(): Footer {
-    if (this.#footer === undefined) throw new Error('The footer is known once the last message has been read')
+    if (this.#footer === undefined) throw new Error('The footer is available once the last message has been read')
     return this.#footer
   }
 
@@ -89,7 +89,7 @@ export class ContainerReader implements AsyncDisposable {
     if (footer.messageCount !== this.header.messageCount) {
       throw new CorruptFileError(name, `says ${this.header.messageCount} and then ${footer.messageCount} messages`)
     }
-    if (!isProvenBy(footer, checksum)) throw new CorruptFileError(name, 'has other content than its checksum says')
+    if (!isProvenBy(footer, checksum)) throw new CorruptFileError(name, 'does not match its checksum')
     if (!(await this.#source.isAtEnd())) throw new CorruptFileError(name, 'goes on after its footer')
     return footer
   }
@@ -114,17 +114,17 @@ async function readHeader(file: OpenFile, source: ByteSource): Promise<Container
 
 async function verifySealed({ handle, name }: OpenFile, size: number): Promise<void> {
   const seal = decodeSeal(await readAt(handle, Math.max(0, size - SEAL_BYTES), Math.min(size, SEAL_BYTES)))
-  if (seal === undefined) throw new CorruptFileError(name, 'is cut short: it does not end in a seal')
+  if (seal === undefined) throw new CorruptFileError(name, 'is truncated: it does not end with a seal')
   if (seal !== (await checksumOfRange(handle, size - SEAL_BYTES))) {
-    throw new CorruptFileError(name, 'was altered: its bytes do not match its seal')
+    throw new CorruptFileError(name, 'was modified: its bytes do not match its seal')
   }
 }
 
 async function verifyPlain({ handle, name }: OpenFile, size: number): Promise<void> {
   const footer = decodeFooter(await readAt(handle, Math.max(0, size - FOOTER_BYTES), Math.min(size, FOOTER_BYTES)))
-  if (footer === undefined) throw new CorruptFileError(name, 'is cut short: it does not end in a footer')
+  if (footer === undefined) throw new CorruptFileError(name, 'is truncated: it does not end with a footer')
   if (!isProvenBy(footer, await checksumOfRange(handle, size - FOOTER_BYTES))) {
-    throw new CorruptFileError(name, 'was altered: its content does not match its checksum')
+    throw new CorruptFileError(name, 'was modified: its content does not match its checksum')
   }
 }
 

@@ -68,7 +68,7 @@ export class BatchFile implements AsyncDisposable {
     try {
       return check()
     } catch (error) {
-      throw new CorruptFileError(this.path, 'holds ticks that are not what it says', error)
+      throw new CorruptFileError(this.path, 'holds ticks that do not match its header', error)
     }
   }
 }

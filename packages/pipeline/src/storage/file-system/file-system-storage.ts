@@ -263,7 +263,7 @@ export class FileSystemStorage implements Storage {
       found = reader.footer
     } catch (error) {
       if (!(error instanceof CorruptFileError)) throw error
-      await this.quarantine(key, `Found when it was to be written again: ${error.message}`)
+      await this.quarantine(key, `Found before it was written again: ${error.message}`)
       return false
     }
     // Header and count are part of the content.
@@ -335,7 +335,7 @@ function inOrder<T>(file: string, check: () => T): T {
     return check()
   } catch (error) {
     if (error instanceof LimitError) throw error
-    throw new CorruptFileError(file, 'holds ticks that are not what it says', error)
+    throw new CorruptFileError(file, 'holds ticks that do not match its header', error)
   }
 }
 
