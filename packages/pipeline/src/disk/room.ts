@@ -15,7 +15,7 @@ export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space
 
 const MB = 1e6
 /** Kept clear below the budget: what logs and checkpoints of databases take for a moment. */
-const MARGIN = { share: 0.05, most: 64 * MB }
+const MARGIN = { share: 0.1, most: 64 * MB }
 /** With less room than this nothing is begun any more. */
 const LEAST = { share: 0.02, most: 16 * MB }
 /** What has to come free before sources go on: a little at a time would start and stop them again and again. */

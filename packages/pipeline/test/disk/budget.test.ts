@@ -178,7 +178,7 @@ describe('too little free space', () => {
     using folder = temporaryFolder()
     await using pipeline = await run(configIn(folder.path, 'none', { minFreeDisk: '900TB' }))
     await isPaused(pipeline)
-    assert.match(sim(pipeline).waitingFor ?? '', /free disk space: .* are left, and 900\.00 TB stay free/)
+    assert.match(sim(pipeline).waitingFor ?? '', /free disk space: .* are left, and 900\.00 TB must stay free/)
     assert.equal(countsOf(pipeline).storedTicks, 0)
   })
 })
