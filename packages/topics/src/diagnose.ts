@@ -2,9 +2,8 @@ import type { GroupHealth } from './admin/group-health.ts'
 import { type Health, type HealthOptions, parseLimits } from './admin/health.ts'
 import { TidemarkError } from './errors.ts'
 import { open } from './open.ts'
-import { addressOf, type NamespaceOptions } from './operate.ts'
+import { type NamespaceOptions, operatorOf } from './operate.ts'
 import { bad, type Finding, ok, warn } from './stores/finding.ts'
-import { operatorOf } from './stores/operators.ts'
 
 /** Options of `diagnose`. */
 export type DiagnoseOptions = NamespaceOptions & {
@@ -24,16 +23,20 @@ const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
  */
 export async function diagnose(url: string, given?: DiagnoseOptions): Promise<Finding[]> {
   const { health, ...options } = given ?? {}
-  const address = addressOf('diagnose', url, options)
+  const operator = await operatorOf('diagnose', url, options)
   parseLimits(health)
-  const { findings, usable } = await operatorOf(address).diagnose()
+  const { findings, usable } = await operator.diagnose()
   if (!usable) return [...findings]
-  return [...findings, ...(await topicFindings(url, address.namespace, health))]
+  return [...findings, ...(await topicFindings(url, options, health))]
 }
 
-async function topicFindings(url: string, namespace: string, limits: HealthOptions | undefined): Promise<Finding[]> {
+async function topicFindings(
+  url: string,
+  options: NamespaceOptions,
+  limits: HealthOptions | undefined,
+): Promise<Finding[]> {
   try {
-    await using tm = await open(url, { namespace, maintenance: false, autoCreate: false, logger: QUIET })
+    await using tm = await open(url, { ...options, maintenance: false, autoCreate: false, logger: QUIET })
     const topics = await tm.admin.topics()
     const groups: GroupHealth[] = []
     for (const { topic } of topics) groups.push(...(await tm.admin.groups(topic)))

@@ -4,10 +4,7 @@ import { defaultLogger, isLogger, type Logger, safeLogger } from './observe/logg
 import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
 import { Codec } from './payload/codec.ts'
-import { type Address, parseAddress } from './stores/address.ts'
-import { openPostgres } from './stores/postgres/store.ts'
-import { openSqlite } from './stores/sqlite/store.ts'
-import type { Store } from './stores/store.ts'
+import { resolveEngine } from './stores/registry.ts'
 import { Tidemark } from './tidemark.ts'
 import type { AutoCreate } from './topic-registry.ts'
 
@@ -56,7 +53,7 @@ export type OpenOptions = {
  */
 export async function open(url: string, given?: OpenOptions): Promise<Tidemark> {
   const options = new Options('open', given)
-  const address = parseAddress('open.url', url, options.value('namespace'))
+  const { engine, address } = await resolveEngine('open.url', url, options.value('namespace'))
   const { namespace } = address
   const registry = options.object<Registry>(
     'registry',
@@ -73,28 +70,11 @@ export async function open(url: string, given?: OpenOptions): Promise<Tidemark> 
     maintenance: parseMaintenance(options.value('maintenance')),
   }
   const rowCacheBytes = options.integer('rowCacheBytes', 32 * 1024 * 1024, { min: 0, max: Number.MAX_SAFE_INTEGER })
-  const store = await openStore(address, options, { namespace, rowCacheBytes, logger })
-  return new Tidemark({ ...parts, store, engine: address.engine })
+  const store = await engine.open(address, { options, rowCacheBytes, logger })
+  return new Tidemark({ ...parts, store, engine: engine.name })
 }
 
 function autoCreateOf(given: boolean | undefined): AutoCreate {
   if (given === undefined) return 'to-publish'
   return given ? 'always' : 'never'
-}
-
-type Common = { namespace: string; rowCacheBytes: number; logger: Logger }
-
-async function openStore(address: Address, options: Options, common: Common): Promise<Store> {
-  if (address.engine === 'sqlite') {
-    const { path } = address
-    const durability = options.oneOf('durability', ['full', 'process'], 'full')
-    const busyTimeoutMs = options.duration('busyTimeout', 10_000)
-    options.done()
-    const ownFile = common.namespace !== 'default'
-    return await openSqlite({ path, durability, busyTimeoutMs, ownFile, rowCacheBytes: common.rowCacheBytes })
-  }
-  const poolSize = options.integer('poolSize', 10, { min: 2, max: 1_000 })
-  const statementTimeoutMs = options.duration('statementTimeout', 30_000, { min: 100 })
-  options.done()
-  return await openPostgres({ url: address.url, poolSize, statementTimeoutMs, ...common })
 }

@@ -1,7 +1,6 @@
 import { Options } from './options/options.ts'
-import { type Address, parseAddress } from './stores/address.ts'
-import type { SchemaVersions } from './stores/operator.ts'
-import { operatorOf } from './stores/operators.ts'
+import type { Operator, SchemaVersions } from './stores/operator.ts'
+import { resolveOperator } from './stores/registry.ts'
 import type { RepairReport } from './stores/repair-report.ts'
 
 /** Options of `migrate`, `repair` and `schemaVersions`. */
@@ -18,7 +17,8 @@ export type NamespaceOptions = {
  * if (found < newest) console.log('run migrate() first')
  */
 export async function schemaVersions(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
-  return await operatorOf(addressOf('schemaVersions', url, options)).versions()
+  const operator = await operatorOf('schemaVersions', url, options)
+  return await operator.versions()
 }
 
 /**
@@ -30,7 +30,8 @@ export async function schemaVersions(url: string, options?: NamespaceOptions): P
  * if (found < newest) console.log(`upgraded from ${found} to ${newest}`)
  */
 export async function migrate(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
-  return await operatorOf(addressOf('migrate', url, options)).migrate()
+  const operator = await operatorOf('migrate', url, options)
+  return await operator.migrate()
 }
 
 /**
@@ -41,7 +42,8 @@ export async function migrate(url: string, options?: NamespaceOptions): Promise<
  * const sql = await migrationSql('postgres://app@db/shop')
  */
 export async function migrationSql(url: string, options?: NamespaceOptions): Promise<string> {
-  return await operatorOf(addressOf('migrationSql', url, options)).migrationSql()
+  const operator = await operatorOf('migrationSql', url, options)
+  return await operator.migrationSql()
 }
 
 /**
@@ -54,12 +56,14 @@ export async function migrationSql(url: string, options?: NamespaceOptions): Pro
  * console.log(problems, changes)
  */
 export async function repair(url: string, options?: NamespaceOptions): Promise<RepairReport> {
-  return await operatorOf(addressOf('repair', url, options)).repair()
+  const operator = await operatorOf('repair', url, options)
+  return await operator.repair()
 }
 
-export function addressOf(call: string, url: unknown, given: unknown): Address {
+/** The operator of the namespace that a call was given. */
+export async function operatorOf(call: string, url: unknown, given: unknown): Promise<Operator> {
   const options = new Options(call, given)
   const namespace = options.value('namespace')
   options.done()
-  return parseAddress(`${call}.url`, url, namespace)
+  return await resolveOperator(`${call}.url`, url, namespace)
 }

@@ -38,7 +38,7 @@ export type GroupActivity = {
 }
 
 /** Since the consumer began. */
-type ConsumerActivity = {
+export type ConsumerActivity = {
   readonly consumer: string
   readonly processed: number
   readonly failed: number

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
+import { consume, eventsOf, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { PARTITION_ROWS, removeFirstMessages } from './clean-up-by-hand.ts'
-import { consume, eventsOf, groupOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 const OTHER = Object.assign(new Error('of another kind'), { name: 'OtherError' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import { collect, happened, payloadsOf, range, receive } from './consuming.ts'
+import { collect, happened, payloadsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
 async function kill(database: TestDatabase, group: string): Promise<void> {

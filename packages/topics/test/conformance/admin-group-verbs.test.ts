@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GroupNotFoundError, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, eventsOf, Gate, groupOf, happened, range, receive } from './consuming.ts'
+import { consume, eventsOf, Gate, groupOf, happened, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
 async function kill(database: TestDatabase, group: string): Promise<void> {

@@ -13,8 +13,18 @@ import {
   TopicNotFoundError,
 } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import {
+  collect,
+  consume,
+  eventsOf,
+  Gate,
+  groupOf,
+  happened,
+  payloadsOf,
+  range,
+  receive,
+} from '../../src/conformance/consuming.ts'
 import { PARTITION_ROWS, removeFirstMessages } from './clean-up-by-hand.ts'
-import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 async function health(tm: Tidemark, topic: string, name = '') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { consume, groupOf, range, receive } from './consuming.ts'
+import { consume, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const HOUR_MS = 3_600_000

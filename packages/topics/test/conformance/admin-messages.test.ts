@@ -9,7 +9,7 @@ import {
   TopicNotFoundError,
 } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { groupOf, range, soon } from './consuming.ts'
+import { groupOf, range, soon } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 const KEYS = ['a', 'b', undefined]

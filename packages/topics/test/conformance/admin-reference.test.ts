@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BackfillError, MessageNotFoundError, TopicConflictError } from 'tidemark'
-import { consume, range, receive } from './consuming.ts'
+import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SECLUDED_STORES, STORES } from './stores.ts'
 
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference', maxAttempts: 1 } as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { receive } from './consuming.ts'
+import { receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 for (const store of STORES) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { openStore, orphanBackfills, Work } from './reference.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

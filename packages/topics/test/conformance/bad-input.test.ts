@@ -11,7 +11,7 @@ import {
   type Tidemark,
   type TopicOptions,
 } from 'tidemark'
-import { collect, range, receive } from './consuming.ts'
+import { collect, range, receive } from '../../src/conformance/consuming.ts'
 import { STORES, type TestDatabase } from './stores.ts'
 
 const badNames: Record<string, unknown> = {

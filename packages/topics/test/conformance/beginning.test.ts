@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError, type Tidemark, type Tracking } from 'tidemark'
-import { collect, consume, eventsOf, happened, payloadsOf, range } from './consuming.ts'
+import { collect, consume, eventsOf, happened, payloadsOf, range } from '../../src/conformance/consuming.ts'
 import { letDie } from './dying.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
-import { consume, range } from './consuming.ts'
+import { consume, range } from '../../src/conformance/consuming.ts'
 import { letDie } from './dying.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { openStore, three, unfinished, Work } from './reference.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { consume, range } from '../../src/conformance/consuming.ts'
 import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
-import { consume, range } from './consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 /** The sign bit: the one that arithmetic gets wrong. */

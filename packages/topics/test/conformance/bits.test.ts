@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Tidemark, TooManyGroupsError } from 'tidemark'
 import { isLong } from '../../../../testing/long.ts'
-import { consume, eventsOf, groupOf, range, receive } from './consuming.ts'
+import { consume, eventsOf, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { letDie } from './dying.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

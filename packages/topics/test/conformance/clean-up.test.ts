@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { until } from '../../../../testing/until.ts'
+import { consume, range } from '../../src/conformance/consuming.ts'
 import { cleanerOf, DAY, KEPT_A_DAY, scenario, setStatus } from './cleaning.ts'
-import { consume, range } from './consuming.ts'
 import { SECLUDED_STORES } from './stores.ts'
 
 for (const store of SECLUDED_STORES) {

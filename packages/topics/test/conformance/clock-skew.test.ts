@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
-import { groupOf, isDone, pubSub } from './consuming.ts'
+import { groupOf, isDone, pubSub } from '../../src/conformance/consuming.ts'
 import { SECLUDED_STORES } from './stores.ts'
 
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsumerHealth, Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, Gate, range, receive } from './consuming.ts'
+import { consume, Gate, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const OFTEN = { heartbeat: { interval: 20 } }

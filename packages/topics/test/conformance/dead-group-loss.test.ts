@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark, TopicOptions, Tracking } from 'tidemark'
+import { consume, eventsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { cleanerOf, DAY } from './cleaning.ts'
-import { consume, eventsOf, range, receive } from './consuming.ts'
 import { letDie } from './dying.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import {
+  collect,
+  consume,
+  eventsOf,
+  Gate,
+  groupOf,
+  happened,
+  payloadsOf,
+  range,
+  receive,
+} from '../../src/conformance/consuming.ts'
 import { letDie, MISSES, openStore, TIMEOUT_MS } from './dying.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

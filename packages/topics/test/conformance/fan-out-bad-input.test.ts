@@ -11,7 +11,7 @@ import {
   TopicConflictError,
   type TopicOptions,
 } from 'tidemark'
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { STORES } from './stores.ts'
 
 const BAD_TOPICS: readonly (readonly [what: string, options: TopicOptions, says: RegExp])[] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Delivery, Tidemark, TopicOptions } from 'tidemark'
+import { consume, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { type Cleaner, cleanerOf, DAY } from './cleaning.ts'
-import { consume, groupOf, range, receive } from './consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 const CAPPED: TopicOptions = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError, type Tracking } from 'tidemark'
+import { consume, range } from '../../src/conformance/consuming.ts'
 import { type Cleaner, cleanerOf, DAY } from './cleaning.ts'
-import { consume, range } from './consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 const FOREVER = { semantics: 'pub-sub', retention: 'forever', partitionRows: 10 } as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { InvalidReceiptError, type Pulled, StaleDeliveryError, type Tidemark } from 'tidemark'
-import { groupOf, range } from './consuming.ts'
+import { groupOf, range } from '../../src/conformance/consuming.ts'
 import { recording } from './recording-logger.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 

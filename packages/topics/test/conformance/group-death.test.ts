@@ -3,7 +3,17 @@ import { describe, it } from 'node:test'
 import { JobBusyError } from 'tidemark'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
-import { collect, eventsOf, Gate, groupOf, happened, isDone, payloadsOf, pubSub, range } from './consuming.ts'
+import {
+  collect,
+  eventsOf,
+  Gate,
+  groupOf,
+  happened,
+  isDone,
+  payloadsOf,
+  pubSub,
+  range,
+} from '../../src/conformance/consuming.ts'
 import { letDie, MISSES, TIMEOUT_MS } from './dying.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

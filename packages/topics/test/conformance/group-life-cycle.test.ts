@@ -9,7 +9,16 @@ import {
   TidemarkError,
 } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, eventsOf, Gate, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import {
+  collect,
+  eventsOf,
+  Gate,
+  groupOf,
+  happened,
+  payloadsOf,
+  range,
+  receive,
+} from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 for (const store of STORES) {

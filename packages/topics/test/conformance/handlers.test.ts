@@ -4,7 +4,7 @@ import { type Delivery, type Handler, SchemaError, StaleDeliveryError } from 'ti
 import * as v from 'valibot'
 import { z } from 'zod'
 import { until } from '../../../../testing/until.ts'
-import { Gate, happened, payloadsOf, range, receive } from './consuming.ts'
+import { Gate, happened, payloadsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 const failing: Record<string, [Handler<unknown>, { name: string; message: string }]> = {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HeartbeatError, SubscriptionGoneError, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { collect, eventsOf, Gate, happened, range, receive } from '../../src/conformance/consuming.ts'
 import { functionsSchema } from '../postgres/functions-schema.ts'
-import { collect, eventsOf, Gate, happened, range, receive } from './consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 for (const store of STORES) {

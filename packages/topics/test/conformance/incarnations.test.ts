@@ -10,7 +10,17 @@ import {
   TopicNotFoundError,
 } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, consume, eventsOf, Gate, happened, payloadsOf, range, receive, soon } from './consuming.ts'
+import {
+  collect,
+  consume,
+  eventsOf,
+  Gate,
+  happened,
+  payloadsOf,
+  range,
+  receive,
+  soon,
+} from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type TestDatabase } from './stores.ts'
 
 const PUB_SUB = { semantics: 'pub-sub' } as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, groupOf, range, receive } from './consuming.ts'
+import { collect, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { openStore, Work } from './reference.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 

@@ -5,7 +5,7 @@ import { ConfigError } from 'tidemark'
 import { isLong } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
 
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 /** In long runs more than fits into one answer of a PostgreSQL server (a gigabyte), or into one string of Node (half of one). */

@@ -1,28 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import { NoSubscriptionsError } from 'tidemark'
-import { consume, pubSub } from './consuming.ts'
-import { STORES } from './stores.ts'
+import { lateGroups } from '../../src/conformance/late-groups.ts'
+import { SHARED_STORES, STORES } from './stores.ts'
 
-for (const store of STORES) {
-  describe(`a group that registers after the first publish on ${store.name}`, () => {
-    it('gets what was published before, where it registers in time', async () => {
-      await using database = await store.fresh()
-      const tm = await pubSub(await database.open())
-      await tm.publishBatch('events', [1, 2, 3])
-      for (const job of Object.values(tm.admin.jobs)) await job.runOnce()
-      assert.deepEqual(await consume(tm.reader('events', { group: 'late', from: 'beginning' }), 3), [1, 2, 3])
-    })
-
-    it('misses nothing where publishing is blocked until somebody has registered', async () => {
-      await using database = await store.fresh()
-      const tm = await database.open()
-      await tm.configureTopic('events', { semantics: 'pub-sub', blockPublishWithoutSubscription: true })
-      await assert.rejects(tm.publish('events', 1), NoSubscriptionsError)
-      const reader = await tm.reader('events', { group: 'late', from: 'beginning' }).ready()
-      await tm.publish('events', 2)
-      assert.deepEqual(await consume(reader, 1), [2])
-      assert.equal(await reader.poll(0), null)
-    })
-  })
-}
+lateGroups({ stores: STORES, shared: SHARED_STORES })

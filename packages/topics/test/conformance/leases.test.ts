@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Delivery, StaleDeliveryError, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, eventsOf, groupOf, range, receive } from './consuming.ts'
+import { consume, eventsOf, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase, type TestStore } from './stores.ts'
 
 for (const store of STORES) {

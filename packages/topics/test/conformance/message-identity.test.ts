@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { MessageNotFoundError, type Tidemark } from 'tidemark'
-import { consume, range, receive } from './consuming.ts'
+import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type Statement, type TestDatabase } from './stores.ts'
 
 /** What a restore of an older copy does to the topic's log: the newest messages are gone, and their ids are drawn again. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { ClosedError, TopicNotFoundError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, receive, soon } from './consuming.ts'
+import { consume, receive, soon } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 for (const store of SHARED_STORES) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Events, type Logger, PayloadError, type Schema, type Tidemark } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, consume, eventsOf, groupOf, payloadsOf, range, receive } from './consuming.ts'
+import { collect, consume, eventsOf, groupOf, payloadsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 /** An error with a property that no ordinary error has. */

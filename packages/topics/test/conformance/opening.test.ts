@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { spawnScript } from '../../../../testing/processes.ts'
-import { range, receive } from './consuming.ts'
+import { range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 const script = new URL('scripts/open-and-publish.ts', import.meta.url)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Logger, NoSubscriptionsError, PayloadTooLargeError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { collect, consume, eventsOf, happened } from '../../src/conformance/consuming.ts'
 import { functionsSchema } from '../postgres/functions-schema.ts'
-import { collect, consume, eventsOf, happened } from './consuming.ts'
 import { SHARED_STORES, STORES, type Statement, type TestDatabase } from './stores.ts'
 
 /** What each kind of call needs of the database, taken away and given back. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { range } from '../../src/conformance/consuming.ts'
 import type { ClaimRequest, Lease } from '../../src/stores/leases.ts'
 import type { Store } from '../../src/stores/store.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import type { TopicRecord } from '../../src/stores/topic-record.ts'
-import { range } from './consuming.ts'
 import { openStore } from './reference.ts'
 import { SHARED_STORES, type TestDatabase, type TestStore } from './stores.ts'
 

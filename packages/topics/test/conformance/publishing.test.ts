@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BatchTooLargeError, PayloadError, PayloadTooLargeError } from 'tidemark'
-import { consume, payloadsOf, range, receive } from './consuming.ts'
+import { consume, payloadsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -10,7 +10,7 @@ import {
   TopicNotFoundError,
 } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { eventsOf, groupOf, range, receive, soon } from './consuming.ts'
+import { eventsOf, groupOf, range, receive, soon } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 const idsOf = ({ messages }: Pulled): number[] => messages.map(({ id }) => id)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Delivery, StaleDeliveryError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { consume, groupOf, receive, soon } from './consuming.ts'
+import { consume, groupOf, receive, soon } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 for (const store of STORES) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { cleared, die, openStore, resurrect, three, unfinished, Work } from './reference.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

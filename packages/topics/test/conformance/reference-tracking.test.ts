@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BackfillError, InvalidTransitionError, TooManyGroupsError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { range } from './consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { die, openStore, orphanBackfills, remove, Work } from './reference.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

@@ -23,7 +23,7 @@ import { findFreePort } from '../../../../testing/free-port.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
-import { consume } from './consuming.ts'
+import { consume } from '../../src/conformance/consuming.ts'
 import { executePostgres, SHARED_STORES, SILENT, type Statement } from './stores.ts'
 
 const script = new URL('scripts/open-and-publish.ts', import.meta.url)

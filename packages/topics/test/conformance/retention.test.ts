@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TopicOptions } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
+import { consume, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
-import { consume, groupOf, range, receive } from './consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 /** Small partitions: what is removed by the partition goes in several. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError, DatabaseError, InvalidNameError, open, type Tidemark, type Tracking } from 'tidemark'
+import { consume, range } from '../../src/conformance/consuming.ts'
 import { schemaName } from '../../src/stores/postgres/schema-name.ts'
-import { consume, range } from './consuming.ts'
 import { SHARED_STORES } from './stores.ts'
 
 const TEXTS = ['a\0b', 'a\ud800b', '\udc00', '', 'x'.repeat(5_000), `a'b"c\\`, '😀', '%_*']

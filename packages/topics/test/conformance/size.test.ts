@@ -1,20 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import { STORES } from './stores.ts'
+import { size } from '../../src/conformance/size.ts'
+import { SHARED_STORES, STORES } from './stores.ts'
 
-for (const store of STORES) {
-  describe(store.name, () => {
-    it('tells what the namespace takes on the disk, which grows with what is published', async () => {
-      await using database = await store.fresh()
-      const tm = await database.open({ maintenance: false })
-      await tm.configureTopic('large')
-      const before = await tm.admin.size()
-      assert.ok(before.bytes > 0)
-      const payload = new Uint8Array(100_000).map((_, at) => (at * 7919) ^ (at >> 3))
-      await tm.publishBatch('large', Array<Uint8Array>(20).fill(payload))
-      const { bytes, reusableBytes } = await tm.admin.size()
-      assert.ok(bytes - before.bytes > 300_000, `${before.bytes} to ${bytes}`)
-      assert.ok(reusableBytes >= 0 && reusableBytes < bytes)
-    })
-  })
-}
+size({ stores: STORES, shared: SHARED_STORES })

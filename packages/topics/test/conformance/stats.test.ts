@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import { consume, range, receive } from './consuming.ts'
+import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 for (const store of STORES) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidTransitionError, SubscriptionGoneError } from 'tidemark'
 import { until } from '../../../../testing/until.ts'
-import { collect, eventsOf, Gate, happened, pubSub, receive } from './consuming.ts'
+import { collect, eventsOf, Gate, happened, pubSub, receive } from '../../src/conformance/consuming.ts'
 import { letDie, openStore } from './dying.ts'
 import { SECLUDED_STORES } from './stores.ts'
 

@@ -7,7 +7,7 @@ import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { type Tidemark, TopicNotFoundError, TransactionError } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
-import { consume, range, receive } from './consuming.ts'
+import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 /** An open transaction of one library. */

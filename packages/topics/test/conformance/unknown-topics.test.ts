@@ -8,7 +8,7 @@ import {
   TopicConflictError,
   TopicNotFoundError,
 } from 'tidemark'
-import { collect, consume, eventsOf, happened, range } from './consuming.ts'
+import { collect, consume, eventsOf, happened, range } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, SILENT, STORES } from './stores.ts'
 
 for (const store of STORES) {

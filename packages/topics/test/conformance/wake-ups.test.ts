@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Delivery, Reader, Tidemark } from 'tidemark'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
-import { collect, happened, payloadsOf, range, receive, soon } from './consuming.ts'
+import { collect, happened, payloadsOf, range, receive, soon } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES } from './stores.ts'
 
 const publishScript = new URL('scripts/open-and-publish.ts', import.meta.url)

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { NoSubscriptionsError, PayloadTooLargeError, type Tidemark } from 'tidemark'
-import { collect, consume, eventsOf, range } from './consuming.ts'
+import { collect, consume, eventsOf, range } from '../../src/conformance/consuming.ts'
 import { letDie } from './dying.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 

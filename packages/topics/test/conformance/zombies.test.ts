@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import { consume, groupOf, range, receive } from '../../src/conformance/consuming.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import { type Cleaner, DAY, KEPT_A_DAY, scenario, setStatus } from './cleaning.ts'
-import { consume, groupOf, range, receive } from './consuming.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 for (const store of SECLUDED_STORES) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
+import { range, soon } from '../../src/conformance/consuming.ts'
 import { DatabaseLockedError, TopicNotFoundError, TransactionError } from '../../src/index.ts'
-import { range, soon } from '../conformance/consuming.ts'
 import { SHARED_STORES } from '../conformance/stores.ts'
 
 const [postgres] = SHARED_STORES.filter(({ name }) => name === 'PostgreSQL')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
+import { soon } from '../../src/conformance/consuming.ts'
 import { open } from '../../src/index.ts'
-import { soon } from '../conformance/consuming.ts'
 import { executePostgres, SHARED_STORES, SILENT, type TestDatabase } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 

@@ -5,8 +5,8 @@ import { rmSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
+import { collect, consume, eventsOf, happened, payloadsOf, range } from '../../src/conformance/consuming.ts'
 import { open, SubscriptionGoneError, type Tidemark } from '../../src/index.ts'
-import { collect, consume, eventsOf, happened, payloadsOf, range } from '../conformance/consuming.ts'
 import { quiet } from './store-bench.ts'
 
 const openAt = (server: PostgresServer): Promise<Tidemark> =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
+import { collect, eventsOf, Gate, groupOf, payloadsOf, range, soon } from '../../src/conformance/consuming.ts'
 import {
   ConfigError,
   DatabaseTimeoutError,
@@ -11,7 +12,6 @@ import {
   open,
   type Tidemark,
 } from '../../src/index.ts'
-import { collect, eventsOf, Gate, groupOf, payloadsOf, range, soon } from '../conformance/consuming.ts'
 import { executePostgres, SHARED_STORES, SILENT, type TestDatabase } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { OutcomeUnknownError, open } from 'tidemark'
 import { freshDatabase } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { range } from '../conformance/consuming.ts'
+import { range } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 

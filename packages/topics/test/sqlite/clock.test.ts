@@ -6,7 +6,7 @@ import { ClockError, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
 import { until } from '../../../../testing/until.ts'
-import { consume, eventsOf, range, receive } from '../conformance/consuming.ts'
+import { consume, eventsOf, range, receive } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 const HOUR = 3_600_000

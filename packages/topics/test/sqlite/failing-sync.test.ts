@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { type OpenOptions, OutcomeUnknownError, open, SyncError, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { range, soon } from '../conformance/consuming.ts'
+import { range, soon } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 type Syncs = Disposable & {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { diagnose, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
-import { consume } from '../conformance/consuming.ts'
+import { consume } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 type Linked = Disposable & { readonly link: string; readonly target: string }

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { DatabaseMovedError, NamespaceGoneError, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { eventsOf, happened, range, soon } from '../conformance/consuming.ts'
+import { eventsOf, happened, range, soon } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 const opened = (path: string, options: OpenOptions = {}): Promise<Tidemark> =>

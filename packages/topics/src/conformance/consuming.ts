@@ -1,5 +1,5 @@
-import type { ConsumerGroup, Delivery, EventName, Events, Reader, Tidemark } from 'tidemark'
-import { until } from '../../../../testing/until.ts'
+import type { ConsumerGroup, Delivery, EventName, Events, Reader, Tidemark } from '../index.ts'
+import { until } from './until.ts'
 
 /** The next message of a reader that has to have one. */
 export async function receive<T>(reader: Reader<T>): Promise<Delivery<T>> {

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const POLL_MILLISECONDS = 5
+
+export type UntilOptions = {
+  /** Milliseconds. */
+  timeout?: number
+  /** Completes the sentence "Waited … for", e.g. 'both consumers to be idle'; a function is asked at the end of the wait. */
+  what: string | (() => string)
+}
+
+type Truthy<T> = Exclude<T, undefined | null | false | 0 | 0n | ''>
+
+/**
+ * Asks again and again until the condition gives a truthy value, and returns that value. A condition that throws ends
+ * the wait with its error; one that never answers ends it at the timeout.
+ */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  { timeout = 20_000, what }: UntilOptions,
+): Promise<Truthy<T>> {
+  const expired = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    expired.reject(new Error(`Waited ${timeout} ms in vain for ${typeof what === 'string' ? what : what()}`))
+  }, timeout)
+  try {
+    for (;;) {
+      const value = await Promise.race([condition(), expired.promise])
+      if (value) return value as Truthy<T>
+      await Promise.race([delay(POLL_MILLISECONDS), expired.promise])
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,100 @@
+/** `tidemark/store`: what it takes to write an engine of your own. See docs/writing-an-engine.md. */
+export { DEFAULT_BACKFILL } from './backfill/backfill-plan.ts'
+export type { Logger } from './observe/logger.ts'
+export type { Percentiles, SparseHistogram } from './observe/metrics/histogram.ts'
+export type { ClaimConflicts } from './observe/metrics/scope.ts'
+export type { Options } from './options/options.ts'
+export { messageIdOf, parseMessageId } from './payload/message-id.ts'
+export type { RawMessage } from './payload/raw-message.ts'
+export type {
+  BackfillBatch,
+  BackfillPlan,
+  BackfillRecord,
+  BackfillScope,
+  BackfillStatus,
+  Backfills,
+} from './stores/backfills.ts'
+export type { ByteBounds } from './stores/byte-bounds.ts'
+export type { Capabilities } from './stores/capabilities.ts'
+export type {
+  DeadLetter,
+  DeadLetterQuery,
+  DeadLetterSelection,
+  DeadLetters,
+  RedrivenPage,
+  Undeliverable,
+} from './stores/dead-letters.ts'
+export type { StoreAddress, StoreEngine, StoreSettings } from './stores/engine.ts'
+export type { FailedAttempt, FailureRecord } from './stores/failure-record.ts'
+export type { Finding } from './stores/finding.ts'
+export type {
+  ConsumerActivity,
+  ConsumerRecord,
+  Detection,
+  GroupActivity,
+  Heartbeat,
+  HeartbeatResult,
+  Heartbeats,
+} from './stores/heartbeats.ts'
+export type {
+  ClockReading,
+  GroupDescription,
+  HorizonHolder,
+  Inspection,
+  PoolUse,
+  StatsRecord,
+  StoredSize,
+  TopicDescription,
+  TopicFacts,
+  TopicStats,
+  UnsubscribedTopic,
+} from './stores/inspection.ts'
+export type { JobLock, JobRecord, Jobs } from './stores/jobs.ts'
+export {
+  type ClaimRecord,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimsQuery,
+  type Lease,
+  type Leases,
+  MOST_NAMED,
+  type Nack,
+  type ReleasedClaim,
+  type RetryQuery,
+  type RetryRecord,
+  type Settlement,
+  type SettleResult,
+  type Suspects,
+  type TakenMessage,
+  type TakeOver,
+} from './stores/leases.ts'
+export type {
+  BrowsePage,
+  BrowseQuery,
+  CleanUpStep,
+  Log,
+  OutgoingMessage,
+  PublishedMessage,
+  TailPage,
+} from './stores/log.ts'
+export type { Diagnosis, Operator, SchemaVersions } from './stores/operator.ts'
+export { pieceAt, pieceCount } from './stores/pieces.ts'
+export { registerStore } from './stores/registry.ts'
+export type { RepairReport } from './stores/repair-report.ts'
+export { startOf } from './stores/start.ts'
+export type { Store, StoreConcepts } from './stores/store.ts'
+export {
+  DEFAULT_HEARTBEAT,
+  type HeartbeatSettings,
+  type Resurrected,
+  type StartPosition,
+  type SubscriptionOfTopic,
+  type SubscriptionRecord,
+  type SubscriptionRef,
+  type SubscriptionStatus,
+} from './stores/subscription-record.ts'
+export type { Resurrection, SubscriptionSettings, Subscriptions, Zombie } from './stores/subscriptions.ts'
+export type { TopicRecord } from './stores/topic-record.ts'
+export type { Topics } from './stores/topics.ts'
+export type { CompletionQuery, MessageCompletion, ReferenceTracking } from './stores/tracking.ts'
+export { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from './topic-config.ts'

@@ -1,0 +1,32 @@
+import type { Logger } from '../observe/logger.ts'
+import type { Options } from '../options/options.ts'
+import type { Operator } from './operator.ts'
+import type { Store } from './store.ts'
+
+/** Address of a namespace, with a scheme that the engine was registered for. */
+export type StoreAddress = {
+  /** As it was given to `open()`. It may hold a password: keep it out of errors and logs. */
+  readonly url: string
+  readonly namespace: string
+  /** Name of the option that holds the address, for a `ConfigError`: `open.url`. */
+  readonly option: string
+}
+
+/** What `open()` hands to an engine. */
+export type StoreSettings = {
+  /** Options of `open()`. Read those of your engine, then call `options.done()`, which refuses unknown ones. */
+  readonly options: Options
+  /** Cache per topic for rows that several groups of this process read, in bytes. */
+  readonly rowCacheBytes: number
+  readonly logger: Logger
+}
+
+/** A kind of database that topics can live on. */
+export type StoreEngine = {
+  /** For logs: `sqlite`, `postgres`. */
+  readonly name: string
+  /** Opens a namespace. Creates it, or upgrades its layout, where that is needed. */
+  open(address: StoreAddress, settings: StoreSettings): Promise<Store>
+  /** For `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`; without it those calls are refused. */
+  operator?(address: StoreAddress): Operator
+}

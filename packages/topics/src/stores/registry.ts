@@ -1,0 +1,60 @@
+import { ConfigError } from '../errors.ts'
+import { checkNamespace } from '../options/names.ts'
+import { ADDRESSES, addressError, shownAddress } from './address.ts'
+import type { StoreAddress, StoreEngine } from './engine.ts'
+import type { Operator } from './operator.ts'
+
+type Load = () => Promise<StoreEngine>
+
+const SCHEME = /^[a-z][a-z0-9+.-]*$/
+
+const loadPostgres: Load = async () => (await import('./postgres/engine.ts')).postgresEngine
+
+// Loaded on first use: a program on SQLite never loads the client of PostgreSQL.
+const loads = new Map<string, Load>([
+  ['sqlite', async () => (await import('./sqlite/engine.ts')).sqliteEngine],
+  ['postgres', loadPostgres],
+  ['postgresql', loadPostgres],
+])
+
+/**
+ * Make `open('<scheme>:…')` use an engine of yours. `load` is called when an address of that scheme is first opened.
+ * Registering the same function again changes nothing; a scheme that another engine has is refused.
+ *
+ * @example
+ * registerStore('nats', async () => (await import('./nats-engine.js')).natsEngine)
+ * const tm = await open('nats://localhost:4222', { namespace: 'orders' })
+ */
+export function registerStore(scheme: string, load: () => Promise<StoreEngine>): void {
+  if (!SCHEME.test(scheme)) {
+    throw new ConfigError('registerStore.scheme', scheme, "a URL scheme in lower case, without the colon: 'nats'")
+  }
+  const known = loads.get(scheme)
+  if (known !== undefined && known !== load) {
+    throw new ConfigError('registerStore.scheme', scheme, 'a scheme that no engine is registered for')
+  }
+  loads.set(scheme, load)
+}
+
+/** The engine of an address, loaded, and the address as the engine takes it. */
+export async function resolveEngine(
+  option: string,
+  url: unknown,
+  namespace: unknown,
+): Promise<{ readonly engine: StoreEngine; readonly address: StoreAddress }> {
+  const checked = checkNamespace(namespace ?? 'default')
+  const load = typeof url === 'string' ? loads.get(url.slice(0, Math.max(0, url.indexOf(':')))) : undefined
+  if (typeof url !== 'string' || load === undefined) throw addressError(option, url)
+  return { engine: await load(), address: { option, url, namespace: checked } }
+}
+
+/** What an engine does for a namespace that nobody needs to have open. */
+export async function resolveOperator(option: string, url: unknown, namespace: unknown): Promise<Operator> {
+  const { engine, address } = await resolveEngine(option, url, namespace)
+  if (engine.operator !== undefined) return engine.operator(address)
+  throw new ConfigError(
+    option,
+    shownAddress(address.url),
+    `an address that '${engine.name}' can operate on: ${ADDRESSES}`,
+  )
+}
