@@ -164,9 +164,10 @@ export class HeldLease {
     })
   }
 
-  /** Somebody waits for a settlement of it to be stored: a caller, or the next suspects. */
+  /** Somebody waits for a settlement of it to be stored: a caller, the next suspects, or a claim of single attempts. */
   get isAwaited(): boolean {
-    return this.#waiters.size > 0 || (this.lease.suspects !== 'none' && this.#open === 0)
+    if (this.#waiters.size > 0) return true
+    return this.#open === 0 && (this.lease.suspects !== 'none' || this.topic.config.maxAttempts === 1)
   }
 
   answer({ acks, nacks, releases }: Settlement, { stale, finished }: SettleResult): void {
