@@ -11,8 +11,10 @@ import type { Row } from './row.ts'
 import { settle } from './settle.ts'
 import { type KnownPage, SharedRows } from './shared-rows.ts'
 
-const CLAIM =
-  'select * from tidemark_fn.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)'
+const CLAIM = `
+  select * from tidemark_fn.claim(
+    row($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)::tidemark_fn.claim_request
+  )`
 const UNSETTLED =
   'select token, size from tidemark.lease where token = any($1) and done_at is null and expired_at is null'
 const READ_LEASE = 'select * from tidemark_fn.read_lease($1, $2)'
@@ -155,11 +157,11 @@ export class SharedClaims {
       isBusy,
       keysOnly,
       asBytes,
-      forget,
-      EXPIRED,
       shared,
+      forget,
       known?.text ?? null,
       leaseMs,
+      EXPIRED,
       MOST_NAMED,
     ]
     try {

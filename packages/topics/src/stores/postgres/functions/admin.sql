@@ -41,11 +41,7 @@ language plpgsql volatile as $$
 declare
   s tidemark.subscription;
   floor bigint;
-  until pg_snapshot;
-  start pg_snapshot;
-  first_id bigint := 0;
-  ceiling bigint;
-  bounds bigint[];
+  place tidemark.subscription;
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription;
   floor := tidemark_fn.last_id(s.topic_id);
@@ -62,18 +58,11 @@ begin
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
   delete from tidemark.retry as r where r.subscription_id = s.id;
 
-  until := tidemark_fn.take_snapshot(pg_current_xact_id());
-  start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
-  ceiling := tidemark_fn.last_id(s.topic_id);
-  bounds := tidemark_fn.id_bounds(s.topic_id, until);
-  if p_since is not null then
-    first_id := tidemark_fn.id_before(s.topic_id, p_since, ceiling);
-  end if;
+  place := tidemark_fn.start_place(s.topic_id, p_from, p_since, p_id, floor);
   update tidemark.subscription as x
-  set window_from = start, window_to = until, late_ids = case when p_from = 'now' then bounds else '{}' end, open_ids = bounds,
-    from_id = case when p_from = 'now' then floor else first_id end, next_id = floor,
-    seen_id = case when p_from = 'now' then ceiling else 0 end, to_id = ceiling, at_id = coalesce(p_id - 1, 0), since = p_since,
-    start_from = start, start_to = until, start_id = coalesce(p_id - 1, 0),
+  set window_from = place.window_from, window_to = place.window_to, late_ids = place.late_ids, open_ids = place.open_ids,
+    from_id = place.from_id, next_id = place.next_id, seen_id = place.seen_id, to_id = place.to_id, at_id = place.at_id,
+    since = p_since, start_from = place.start_from, start_to = place.start_to, start_id = place.start_id,
     epoch = x.epoch + 1, moved_at = clock_timestamp(), live_xid = pg_current_xact_id()
   where x.id = s.id;
   delete from tidemark.done_range as d where d.subscription_id = s.id;
@@ -82,8 +71,8 @@ begin
   -- By reference the live stream goes on at the present, and a backfill brings what lies between.
   if s.bit is not null then
     perform tidemark_fn.unrequire(s, tidemark_fn.last_id(s.topic_id));
-    perform tidemark_fn.begin_backfill(s.id, start, until, coalesce(p_id - 1, 0), p_since,
-      case when p_from = 'now' then tidemark_fn.last_id(s.topic_id) else first_id end, 'retained', p_limit, p_settings, true);
+    perform tidemark_fn.begin_backfill(s.id, place.window_from, place.window_to, place.at_id, p_since,
+      case when p_from = 'now' then tidemark_fn.last_id(s.topic_id) else place.from_id end, 'retained', p_limit, p_settings, true);
   elsif p_limit is not null then
     select * into s from tidemark.subscription as x where x.id = p_subscription;
     perform tidemark_fn.keep_newest(s, p_limit);

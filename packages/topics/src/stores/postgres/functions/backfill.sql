@@ -33,7 +33,6 @@ declare
   first_id bigint;
   skipped bigint := 0;
   rows bigint;
-  held bigint[];
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription for no key update;
   if s.bit is null then
@@ -65,11 +64,32 @@ begin
     lower_id := tidemark_fn.newest_ids(s.topic_id, lower_id, ceiling, p_limit, p_since);
   end if;
 
+  earlier := tidemark_fn.store_backfill(s, row(p_from, p_to, p_place, p_since, until, lower_id, greatest(ceiling, lower_id)), p_scope,
+    p_settings || jsonb_build_object('again', p_again));
+  if lower_id > first_id then
+    earlier.cursor_id := first_id;
+    skipped := tidemark_fn.count_of(tidemark_fn.undone_query(s, earlier, lower_id));
+  end if;
+  update tidemark.subscription as x
+  set bit = s.bit, window_from = until, window_to = until, late_ids = bounds, open_ids = bounds, from_id = s.next_id,
+    next_id = s.next_id, seen_id = ceiling, to_id = ceiling, at_id = 0, since = case when p_since > clock_timestamp() then p_since end, moved_at = clock_timestamp(),
+    backfilling = lower_id < ceiling, cleared_id = 0
+  where x.id = s.id;
+  perform tidemark_fn.require_held(s, ceiling);
+  return skipped;
+end
+$$;
+
+-- In place of an earlier one of the group. One that covers nothing is complete.
+create function tidemark_fn.store_backfill(
+  s tidemark.subscription, g tidemark_fn.backfill_range, p_scope text, p_settings jsonb
+) returns tidemark.backfill
+language sql volatile as $$
   insert into tidemark.backfill as b (subscription_id, topic_id, epoch, status, scope, settings, lower_from, lower_to,
     lower_place, since, upper, lower_id, upper_id, checkpoint_id, cursor_id, ended_at)
-  values (s.id, s.topic_id, s.epoch, case when lower_id < ceiling then 'RUNNING' else 'COMPLETED' end, p_scope,
-    p_settings || jsonb_build_object('again', p_again), p_from, p_to, p_place, p_since, until, lower_id,
-    greatest(ceiling, lower_id), lower_id, lower_id, case when lower_id < ceiling then null else clock_timestamp() end)
+  values (s.id, s.topic_id, s.epoch, case when g.lower_id < g.upper_id then 'RUNNING' else 'COMPLETED' end, p_scope, p_settings,
+    g.lower_from, g.lower_to, g.lower_place, g.since, g.upper, g.lower_id, g.upper_id, g.lower_id, g.lower_id,
+    case when g.lower_id < g.upper_id then null else clock_timestamp() end)
   on conflict (subscription_id) do update
   set epoch = excluded.epoch, status = excluded.status, scope = excluded.scope, settings = excluded.settings,
     lower_from = excluded.lower_from, lower_to = excluded.lower_to,
@@ -77,18 +97,15 @@ begin
     upper_id = excluded.upper_id, checkpoint_id = excluded.checkpoint_id, cursor_id = excluded.cursor_id, processed = 0,
     token = null, lease_until = null, started_at = clock_timestamp(), updated_at = clock_timestamp(),
     ended_at = excluded.ended_at, error = null
-  returning * into earlier;
-  if lower_id > first_id then
-    earlier.cursor_id := first_id;
-    execute format('select count(*) from (%s) as u', tidemark_fn.undone_query(s, earlier, lower_id)) into skipped;
-  end if;
-  update tidemark.subscription as x
-  set bit = s.bit, window_from = until, window_to = until, late_ids = bounds, open_ids = bounds, from_id = s.next_id,
-    next_id = s.next_id, seen_id = ceiling, to_id = ceiling, at_id = 0, since = case when p_since > clock_timestamp() then p_since end, moved_at = clock_timestamp(),
-    backfilling = lower_id < ceiling, cleared_id = 0
-  where x.id = s.id;
-  -- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
-  held := tidemark_fn.held_ids(s, 1, ceiling);
+  returning b.*
+$$;
+
+-- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
+create function tidemark_fn.require_held(s tidemark.subscription, p_last bigint) returns void
+language plpgsql volatile as $$
+declare
+  held bigint[] := tidemark_fn.held_ids(s, 1, p_last);
+begin
   if cardinality(held) > 0 then
     execute format($q$
       insert into tidemark.track_%1$s as t (id, xid, required)
@@ -99,7 +116,6 @@ begin
       on conflict (id) do update set required = t.required | excluded.required
     $q$, s.topic_id, s.bit) using held;
   end if;
-  return skipped;
 end
 $$;
 

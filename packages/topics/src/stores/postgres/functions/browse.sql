@@ -150,9 +150,9 @@ begin
   end if;
   s := substr(p_place, length(server) + 2)::tidemark.subscription;
   place := p_place;
-  execute format('select exists (%s)', tidemark_fn.window_query('xid, id', s, 1)) into is_there;
+  is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
   if not is_there then
-    execute format('select exists (%s)', tidemark_fn.window_query('xid, id', tidemark_fn.window_ahead(s), 1)) into is_there;
+    is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', tidemark_fn.window_ahead(s), 1));
     if not is_there then
       return;
     end if;

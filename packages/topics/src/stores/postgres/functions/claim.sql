@@ -81,7 +81,7 @@ begin
     return true;
   end if;
 
-  execute format('select exists (%s)', tidemark_fn.window_query('xid, id', s, 1)) into is_there;
+  is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
   if is_there then
     return true;
   end if;
@@ -93,7 +93,7 @@ begin
   if late_after < later.to_id - 10000 or late_after is not null and s.moved_at < now - interval '10 seconds' then
     return true;
   end if;
-  execute format('select exists (%s)', tidemark_fn.window_query('xid, id', later, 1)) into is_there;
+  is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', later, 1));
   return is_there;
 end
 $$;
@@ -146,13 +146,9 @@ begin
 end
 $$;
 
--- plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a statement that is
--- there anyway is said in it, and what few claims need is asked for first.
-create function tidemark_fn.claim(
-  p_topic int, p_topic_uid bigint, p_subscription int, p_subscription_uid bigint, p_token uuid, p_consumer text, p_limit int,
-  p_suspects text, p_sweep boolean, p_eager boolean, p_keys_only boolean, p_as_bytes boolean, p_forget uuid[], p_expired text,
-  p_shared boolean, p_known tidemark_fn.known_page, p_lease_ms float8, p_most_named int
-) returns tidemark_fn.claim_result
+-- One claim. plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a
+-- statement that is there anyway is said in it, and what few claims need is a function of its own.
+create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
 language plpgsql volatile
 -- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
 -- left to choose, the planner sorted all that was left for every claim (20 000 rows a second in place of 400 000).
@@ -163,201 +159,298 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
+  terms tidemark_fn.claim_terms;
   r tidemark_fn.claim_result;
-  kind text;
-  now timestamptz;
-  chosen text;
-  piece uuid;
-  waiting text;
-  take_overs jsonb;
-  dead_lettered int;
-  attempts int[];
-  versions int[];
-  slots int[];
-  present bigint[];
-  gone bigint;
-  held bigint[];
-  held_xids xid8[];
-  more_backfilled boolean := false;
-  floor bigint;
-  term interval;
   setting text;
-  max_attempts int;
 begin
   -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
   -- redelivery; waiting for the disk under the lock would cost every claim.
-  select t.config_version, nullif(coalesce(p_lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
-    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(p_topic),
+  select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
+    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
     set_config('synchronous_commit', 'off', true), false, 0
-  into r.config_version, term, max_attempts, gone, r.server, floor, setting, r.conflict, r.size
+  into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, setting, r.conflict, r.size
   from tidemark.topic as t
-  where t.id = p_topic and t.uid = p_topic_uid;
+  where t.id = q.topic and t.uid = q.topic_uid;
   -- Deleted: its log is gone too. Or made anew, with its namespace: the log is another topic's.
   if not found then
     r.status := 'GONE';
     return r;
   end if;
-  if not p_eager and cardinality(p_forget) = 0 then
-    select * into s from tidemark.subscription as x where x.id = p_subscription and x.uid = p_subscription_uid;
-    r.status := coalesce(s.status, 'GONE');
-    r.moves := s.moves;
-    if r.status <> 'ACTIVE' then
-      return r;
-    end if;
-    if gone > 0 then
-      s := tidemark_fn.past_gone(s, gone);
-    end if;
-    if tidemark_fn.is_ahead(s, floor) then
-      r.status := 'AHEAD';
-      return r;
-    end if;
-    -- a variable, because no index can be searched for what changes as it is read
-    now := clock_timestamp();
-    if exists (
-      select from tidemark.retry as x
-      where x.subscription_id = s.id and x.token is null and x.suspect = any('{false,true}') and x.due_at <= now
-    ) then
-      select c.suspects, c.waiting into chosen, waiting from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts) as c;
-    end if;
-    if chosen is null and not tidemark_fn.has_work(s, p_sweep) then
-      if waiting <> 'none' then
-        r.exceptions := jsonb_build_object('waiting', waiting);
-      end if;
-      r.next_due_ms := tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep);
+  if not q.eager and cardinality(q.forget) = 0 then
+    r := tidemark_fn.look_for_work(q, terms, r);
+    if r.status <> 'WORK' then
       return r;
     end if;
   end if;
 
   select * into s from tidemark.subscription as x
-  where x.id = p_subscription and x.uid = p_subscription_uid for no key update skip locked;
+  where x.id = q.subscription and x.uid = q.subscription_uid for no key update skip locked;
   if not found then
     r.conflict := true;
     select * into s from tidemark.subscription as x
-    where x.id = p_subscription and x.uid = p_subscription_uid for no key update;
+    where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
   end if;
-  r.status := coalesce(s.status, 'GONE');
   r.moves := s.moves;
+  r.status := coalesce(s.status, 'GONE');
   if r.status <> 'ACTIVE' then
     return r;
   end if;
-  if gone > 0 then
-    s := tidemark_fn.past_gone(s, gone);
-  end if;
-  if tidemark_fn.is_ahead(s, floor) then
+  if tidemark_fn.is_ahead(s, terms.last_id) then
     r.status := 'AHEAD';
     return r;
   end if;
-  if cardinality(p_forget) > 0 then
-    delete from tidemark.lease as l where l.token = any(p_forget) and l.subscription_id = s.id
-      and (l.done_at is not null or l.expired_at is not null);
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
   end if;
-  if p_sweep then
-    select e.take_overs, e.dead_lettered into take_overs, dead_lettered
-    from tidemark_fn.expire_leases(s, max_attempts, p_expired, p_most_named) as e;
+  if q.sweep or cardinality(q.forget) > 0 then
+    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
   end if;
-
-  now := clock_timestamp();
-  -- One look-up says for nearly every claim that there are none.
-  if exists (
-    select from tidemark.retry as x
-    where x.subscription_id = s.id and x.token is null and x.suspect = any('{false,true}') and x.due_at <= now
-  ) then
-    select c.suspects, c.piece, c.waiting into chosen, piece, waiting
-    from tidemark_fn.choose_retries(s.id, p_suspects, max_attempts) as c;
-    if chosen is not null then
-      kind := 'retry';
-      select x.ids, x.xids, x.attempts, x.versions into held, held_xids, attempts, versions
-      from tidemark_fn.lease_retries(s, p_token, p_limit, chosen, piece) as x;
-    end if;
-  else
-    chosen := null;
-    waiting := null;
-  end if;
-  if s.backfilling and kind is null then
-    select b.ids, b.xids, b.more into held, held_xids, more_backfilled
-    from tidemark_fn.take_backfilled(s, p_token, p_limit) as b;
-    if cardinality(held) > 0 then
-      kind := 'retry';
-    end if;
-  end if;
-
-  if kind = 'retry' then
-    execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared),
-      tidemark_fn.rows_query(s.topic_id, held_xids, held))
-    into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
-    if r.size < cardinality(held) then
-      -- Messages that are gone from the log are settled.
-      execute format('select array_agg(id) from (%s) as p', tidemark_fn.rows_query(s.topic_id, held_xids, held)) into present;
-      slots := array(
-        select w.place - 1 from unnest(held) with ordinality as w (id, place) where w.id = any(present) order by 1
-      );
-      delete from tidemark.retry as x where x.token = p_token and not x.slot = any(slots);
-      r.size := cardinality(held);
-    end if;
-    if cardinality(slots) = 0 then
-      kind := null;
-      chosen := null;
-      slots := null;
-      attempts := null;
-      versions := null;
-      r.size := 0;
-    else
-      insert into tidemark.lease (token, subscription_id, consumer, kind, size, deadline)
-      values (p_token, s.id, p_consumer, 'retry', cardinality(held), now + term);
-    end if;
-  end if;
-
-  if kind is null then
-    if tidemark_fn.is_next(p_known, s, p_limit, r.server) then
-      insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
-      values (p_token, s.id, p_consumer, 'page', p_known.size, s.window_from, s.window_to, p_known.first_id, p_known.last_id,
-        now + term);
-      update tidemark.subscription as x
-      set late_ids = s.late_ids, open_ids = s.open_ids, from_id = s.from_id, next_id = s.next_id, at_id = p_known.last_id,
-        moved_at = clock_timestamp(), moves = x.moves + 1
-      where x.id = s.id
-      returning true, true, p_known.size, p_known.last_id into r.is_known, r.has_moved, r.size, r.at_id;
-    else
-      execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
-        tidemark_fn.window_query(tidemark_fn.log_columns(p_keys_only), s, p_limit))
-      into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
-      if r.size = 0 then
-        s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(s.topic_id));
-        execute format('select %s from (%s) as p', tidemark_fn.pack(p_keys_only, p_as_bytes, p_shared, true),
-          tidemark_fn.window_query(tidemark_fn.log_columns(p_keys_only), s, p_limit))
-        into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
-      end if;
-      if r.size > 0 then
-        insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
-        values (p_token, s.id, p_consumer, 'page', r.size, s.window_from, s.window_to, r.first_id, r.last_id, now + term);
-        if p_shared and tidemark_fn.is_complete(s, r.last_id) then
-          r.page := row(s.at_id, r.first_id, r.last_id, r.size, r.server);
-        end if;
-      end if;
-      -- A short page was the window's last: nobody needs to look through the rest of it for late ones again.
-      r.at_id := case when r.size < p_limit then s.to_id else r.last_id end;
-      -- Rows, or late ones to be rid of: otherwise the next claim simply takes a later window.
-      if r.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
-        update tidemark.subscription as x
-        set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
-          from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = r.at_id,
-          moved_at = clock_timestamp(), moves = x.moves + 1
-        where x.id = s.id
-        returning true into r.has_moved;
-      end if;
-    end if;
-  end if;
-
+  r := tidemark_fn.take_work(q, s, terms, r);
   if r.size = 0 then
-    r.next_due_ms := case when more_backfilled then 0 else tidemark_fn.next_due_ms(s.id, p_suspects, p_sweep) end;
+    r.next_due_ms := coalesce(r.next_due_ms, tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep));
   -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
   elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
     raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;
-  if kind = 'retry' or waiting <> 'none' or dead_lettered > 0 or take_overs <> '[]' then
-    r.exceptions := jsonb_build_object('take_overs', take_overs, 'dead_lettered', dead_lettered, 'waiting', waiting,
-      'suspects', chosen, 'attempts', attempts, 'versions', versions, 'slots', slots);
+  return r;
+end
+$$;
+
+-- What a claim takes: retries that are due, else what a backfill brings, else the next page of the log.
+create function tidemark_fn.take_work(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+begin
+  if tidemark_fn.has_due_retries(s.id) then
+    r := tidemark_fn.claim_retries(q, s, terms, r);
   end if;
+  if r.size = 0 and s.backfilling then
+    r := tidemark_fn.claim_backfilled(q, s, terms, r);
+  end if;
+  if r.size = 0 then
+    r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
+      else tidemark_fn.claim_next_page(q, s, terms, r) end;
+  end if;
+  return r;
+end
+$$;
+
+-- Looks without locking or writing. The status is 'WORK' where there is something to claim, and the claim's own otherwise.
+create function tidemark_fn.look_for_work(
+  q tidemark_fn.claim_request, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  chosen record;
+begin
+  select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
+  r.moves := s.moves;
+  r.status := coalesce(s.status, 'GONE');
+  if r.status <> 'ACTIVE' then
+    return r;
+  end if;
+  if tidemark_fn.is_ahead(s, terms.last_id) then
+    r.status := 'AHEAD';
+    return r;
+  end if;
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
+  end if;
+  if tidemark_fn.has_due_retries(s.id) then
+    select c.suspects, c.waiting into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts) as c;
+    if chosen.suspects is not null then
+      r.status := 'WORK';
+      return r;
+    end if;
+    if chosen.waiting <> 'none' then
+      r.exceptions := jsonb_build_object('waiting', chosen.waiting);
+    end if;
+  end if;
+  if tidemark_fn.has_work(s, q.sweep) then
+    r.status := 'WORK';
+    -- what waits is told by the claim that follows
+    r.exceptions := null;
+  else
+    r.next_due_ms := tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep);
+  end if;
+  return r;
+end
+$$;
+
+-- Forgets the leases that the caller knows to have ended, and ends those that have run out. Returns what is to be told of that.
+create function tidemark_fn.end_leases(q tidemark_fn.claim_request, s tidemark.subscription, max_attempts int) returns jsonb
+language plpgsql volatile as $$
+declare
+  expired record;
+begin
+  if cardinality(q.forget) > 0 then
+    delete from tidemark.lease as l where l.token = any(q.forget) and l.subscription_id = s.id
+      and (l.done_at is not null or l.expired_at is not null);
+  end if;
+  if not q.sweep then
+    return null;
+  end if;
+  select e.take_overs, e.dead_lettered into expired
+  from tidemark_fn.expire_leases(s, max_attempts, q.expired_text, q.most_named) as e;
+  if expired.dead_lettered = 0 and expired.take_overs = '[]' then
+    return null;
+  end if;
+  return jsonb_build_object('take_overs', expired.take_overs, 'dead_lettered', expired.dead_lettered);
+end
+$$;
+
+-- One look-up says for nearly every claim that there are none.
+create function tidemark_fn.has_due_retries(subscription int) returns boolean
+language plpgsql volatile as $$
+declare
+  -- a variable, because no index can be searched for what changes as it is read
+  now timestamptz := clock_timestamp();
+begin
+  return exists (
+    select from tidemark.retry as r
+    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
+  );
+end
+$$;
+
+-- Retries that are due, of those that this claim may take.
+create function tidemark_fn.claim_retries(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  chosen record;
+  retries record;
+begin
+  select * into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts);
+  if chosen.suspects is not null then
+    select * into retries from tidemark_fn.lease_retries(s, q.token, q.page_limit, chosen.suspects, chosen.piece);
+    r := tidemark_fn.read_held(q, s, terms, r, retries.xids, retries.ids);
+  end if;
+  if r.size > 0 then
+    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting,
+      'suspects', chosen.suspects, 'attempts', retries.attempts, 'versions', retries.versions);
+  elsif chosen.waiting <> 'none' then
+    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting);
+  end if;
+  return r;
+end
+$$;
+
+-- The next page of what a backfill brings. It is due again at once where there is more behind what it has looked at in vain.
+create function tidemark_fn.claim_backfilled(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  taken record;
+begin
+  select * into taken from tidemark_fn.take_backfilled(s, q.token, q.page_limit);
+  if cardinality(taken.ids) > 0 then
+    return tidemark_fn.read_held(q, s, terms, r, taken.xids, taken.ids);
+  end if;
+  if taken.more then
+    r.next_due_ms := 0;
+  end if;
+  return r;
+end
+$$;
+
+-- The messages of retry rows that were just leased, and their lease. Those that are gone from the log are settled; `size` stays
+-- 0 where all of them are.
+create function tidemark_fn.read_held(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result,
+  xids xid8[], ids bigint[]
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  rows text := tidemark_fn.rows_query(s.topic_id, xids, ids);
+  present bigint[];
+  slots int[];
+begin
+  r := tidemark_fn.read_rows(r, rows, tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared));
+  if r.size < cardinality(ids) then
+    present := (tidemark_fn.keys_of(rows)).ids;
+    slots := array(select w.place - 1 from unnest(ids) with ordinality as w (id, place) where w.id = any(present) order by 1);
+    delete from tidemark.retry as x where x.token = q.token and not x.slot = any(slots);
+    if cardinality(slots) = 0 then
+      r.size := 0;
+      return r;
+    end if;
+    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('slots', slots);
+    r.size := cardinality(ids);
+  end if;
+  insert into tidemark.lease (token, subscription_id, consumer, kind, size, deadline)
+  values (q.token, s.id, q.consumer, 'retry', r.size, clock_timestamp() + terms.lease);
+  return r;
+end
+$$;
+
+-- The page that another group of the caller has read: it is claimed as it is, and nothing of the log is read.
+create function tidemark_fn.claim_known_page(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  k tidemark_fn.known_page := q.known;
+begin
+  insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
+  values (q.token, s.id, q.consumer, 'page', k.size, s.window_from, s.window_to, k.first_id, k.last_id,
+    clock_timestamp() + terms.lease);
+  update tidemark.subscription as x
+  set late_ids = s.late_ids, open_ids = s.open_ids, from_id = s.from_id, next_id = s.next_id, at_id = k.last_id,
+    moved_at = clock_timestamp(), moves = x.moves + 1
+  where x.id = s.id
+  returning true, true, k.size, k.last_id into r.is_known, r.has_moved, r.size, r.at_id;
+  return r;
+end
+$$;
+
+-- The next page of the log: of the window as it stands, else of the one after it.
+create function tidemark_fn.claim_next_page(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  columns text := tidemark_fn.log_columns(q.keys_only);
+  list text := tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared, true);
+begin
+  r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
+  if r.size = 0 then
+    s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), terms.last_id, tidemark_fn.last_id(s.topic_id));
+    r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
+  end if;
+  if r.size > 0 then
+    insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
+    values (q.token, s.id, q.consumer, 'page', r.size, s.window_from, s.window_to, r.first_id, r.last_id,
+      clock_timestamp() + terms.lease);
+    if q.shared and tidemark_fn.is_complete(s, r.last_id) then
+      r.page := row(s.at_id, r.first_id, r.last_id, r.size, r.server);
+    end if;
+  end if;
+  -- A short page was the window's last: nobody needs to look through the rest of it for late ones again.
+  r.at_id := case when r.size < q.page_limit then s.to_id else r.last_id end;
+  -- Rows, or late ones to be rid of: otherwise the next claim simply takes a later window.
+  if r.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
+    update tidemark.subscription as x
+    set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
+      from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = r.at_id,
+      moved_at = clock_timestamp(), moves = x.moves + 1
+    where x.id = s.id
+    returning true into r.has_moved;
+  end if;
+  return r;
+end
+$$;
+
+-- The rows of a query, packed into the result by a list of `pack`.
+create function tidemark_fn.read_rows(r tidemark_fn.claim_result, rows text, list text) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+begin
+  execute format('select %s from (%s) as p', list, rows)
+  into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
   return r;
 end
 $$;

@@ -116,7 +116,7 @@ begin
   loop
     -- the first takes it to the present, the second past what was in progress at its old end
     for step in 1..2 loop
-      execute format('select exists (%s)', tidemark_fn.window_query('xid, id', s, 1)) into is_there;
+      is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
       exit when is_there;
       s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), floor, tidemark_fn.last_id(p_topic));
     end loop;
@@ -267,8 +267,7 @@ begin
   loop
     bits := coalesce(l.settled, repeat('0', l.size)::varbit);
     if l.kind = 'page' then
-      execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
-        into xids, ids;
+      select k.xids, k.ids into xids, ids from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k;
       for slot in 0..l.size - 1 loop
         continue when get_bit(bits, slot) = 1;
         if coalesce(ids[slot + 1], 0) <= high then
@@ -313,7 +312,7 @@ begin
   end if;
   if s.status = 'DEAD' then
     upto := least(high, case when b.status = 'RUNNING' then b.upper_id else b.checkpoint_id end);
-    execute format('select count(*) from (%s) as u', tidemark_fn.undone_query(s, b, upto)) into skipped;
+    skipped := tidemark_fn.count_of(tidemark_fn.undone_query(s, b, upto));
   elsif s.bit is not null and tidemark_fn.is_tracked(s.topic_id) then
     upto := least(high, b.checkpoint_id);
     execute format(

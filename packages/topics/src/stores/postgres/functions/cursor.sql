@@ -283,3 +283,33 @@ language sql volatile as $$
   select extract(epoch from pg_postmaster_start_time()) || '/'
     || coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0)
 $$;
+
+-- ── running a query that names a topic's tables ─────────────────────────────────────────────────────────────────────
+
+create function tidemark_fn.count_of(query text) returns bigint
+language plpgsql volatile as $$
+declare
+  counted bigint;
+begin
+  execute format('select count(*) from (%s) as q', query) into counted;
+  return counted;
+end
+$$;
+
+create function tidemark_fn.has_rows(query text) returns boolean
+language plpgsql volatile as $$
+declare
+  is_there boolean;
+begin
+  execute format('select exists (%s)', query) into is_there;
+  return is_there;
+end
+$$;
+
+-- The keys that a query brings, in its order.
+create function tidemark_fn.keys_of(query text, out xids xid8[], out ids bigint[])
+language plpgsql volatile as $$
+begin
+  execute format('select array_agg(xid), array_agg(id) from (%s) as q', query) into xids, ids;
+end
+$$;

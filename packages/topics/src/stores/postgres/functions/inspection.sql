@@ -12,10 +12,10 @@ declare
   later tidemark.subscription;
   ahead bigint;
 begin
-  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', s, p_limit)) into waiting;
+  waiting := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', s, p_limit));
   if waiting < p_limit then
     later := tidemark_fn.window_ahead(s);
-    execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', later, p_limit - waiting::int)) into ahead;
+    ahead := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', later, p_limit - waiting::int));
     if waiting = 0 and ahead > 0 then
       s := later;
     end if;

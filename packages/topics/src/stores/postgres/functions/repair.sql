@@ -100,7 +100,7 @@ declare
   ids bigint[];
   bits varbit := coalesce(l.settled, repeat('0', l.size)::varbit);
 begin
-  execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l)) into xids, ids;
+  select k.xids, k.ids into xids, ids from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k;
   for slot in 0..l.size - 1 loop
     continue when get_bit(bits, slot) = 1;
     if ids[slot + 1] is null then

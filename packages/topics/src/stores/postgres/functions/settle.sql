@@ -51,8 +51,7 @@ begin
     return '{}';
   end if;
   if l.kind = 'page' then
-    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
-      into xids, ids;
+    select k.xids, k.ids into xids, ids from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k;
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, piece, history)
     select s.id, ids[f.slot + 1], xids[f.slot + 1], 1, 1, f.due, p_suspect, f.piece,
       jsonb_build_array(f.error || jsonb_build_object('attempt', 1, 'at', at_ms))
@@ -98,8 +97,7 @@ begin
     return;
   end if;
   if l.kind = 'page' then
-    execute format('select array_agg(xid), array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l))
-      into xids, ids;
+    select k.xids, k.ids into xids, ids from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k;
     insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
     select s.id, ids[slot + 1], xids[slot + 1], 0, 1, clock_timestamp(), false, '[]'
     from unnest(slots) as slot
@@ -151,92 +149,111 @@ language plpgsql volatile as $$
 declare
   l tidemark.lease;
   s tidemark.subscription;
-  unsettled int[];
-  acks int[];
-  releases int[];
-  nack_slots int[];
-  dues timestamptz[];
-  errors jsonb[];
+  c tidemark_fn.settled_slots;
   dead int[];
   nack_ids bigint[];
-  slot int;
-  bits varbit;
-  done boolean;
 begin
   completed := '{}';
   select * into l from tidemark.lease as x where x.token = (p ->> 'token')::uuid for update;
   if not found then
     l.size := (p ->> 'size')::int;
   end if;
-  acks := case when p -> 'acks' = 'null' then array(select generate_series(0, l.size - 1))
-    else tidemark_fn.int_array(p -> 'acks') end;
-  releases := tidemark_fn.int_array(p -> 'releases');
   if l.done_at is not null then
     result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', '[]'::jsonb, 'finished', true);
     return;
   end if;
-  unsettled := tidemark_fn.open_slots(l);
   select * into s from tidemark.subscription as x where x.id = l.subscription_id;
   if s.id is null or l.expired_at is not null then
-    result := jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
-      select unnest(unsettled)
-      intersect (
-        select unnest(acks)
-        union all select unnest(releases)
-        union all select (n ->> 'slot')::int from jsonb_array_elements(p -> 'nacks') as n
-      )
-      order by 1
-    )));
+    result := tidemark_fn.stale_result(p, l);
     return;
   end if;
 
-  -- A slot that is named twice is settled as the first says: an ack before a nack before a release.
-  -- Sets, because `= any(array)` compares each slot of a page with each other one.
-  acks := array(select unnest(unsettled) intersect select unnest(acks));
+  c := tidemark_fn.settled_slots(p, l);
+  if s.bit is not null then
+    completed := tidemark_fn.slot_ids(s, l, c.acks);
+    nack_ids := tidemark_fn.slot_ids(s, l, c.nacks);
+  end if;
+  if l.kind = 'retry' then
+    delete from tidemark.retry as r where r.token = l.token and r.slot = any(c.acks);
+  end if;
+  dead := tidemark_fn.fail_slots(s, l, c.nacks, c.dues, c.errors, (p ->> 'maxAttempts')::int, false, null);
+  perform tidemark_fn.release_slots(s, l, c.releases);
+  perform tidemark_fn.mark_settled(l, c);
+  result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', to_jsonb(dead), 'finished', c.are_all,
+    'topic', case when cardinality(c.releases) > 0 then s.topic_id end);
+  if s.bit is not null then
+    topic := s.topic_id;
+    group_bit := s.bit;
+    completed := completed || array(
+      select n.id from unnest(c.nacks, nack_ids) as n (slot, id) join unnest(dead) as d (slot) on d.slot = n.slot
+    );
+  end if;
+end
+$$;
+
+-- The slots that a settlement acknowledges; null stands for all of them.
+create function tidemark_fn.asked_acks(p jsonb, size int) returns int[]
+language sql immutable as $$
+  select case when p -> 'acks' = 'null' then array(select generate_series(0, size - 1)) else tidemark_fn.int_array(p -> 'acks') end
+$$;
+
+-- Of a lease that is over, or not known: what is to be settled of it is stale.
+create function tidemark_fn.stale_result(p jsonb, l tidemark.lease) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
+    select unnest(tidemark_fn.open_slots(l))
+    intersect (
+      select unnest(tidemark_fn.asked_acks(p, l.size))
+      union all select unnest(tidemark_fn.int_array(p -> 'releases'))
+      union all select (n ->> 'slot')::int from jsonb_array_elements(p -> 'nacks') as n
+    )
+    order by 1
+  )))
+$$;
+
+-- What a settlement says of each slot that is not settled yet. One that is named twice is settled as the first says: an ack
+-- before a nack before a release. Sets, because `= any(array)` compares each slot of a page with each other one.
+create function tidemark_fn.settled_slots(p jsonb, l tidemark.lease) returns tidemark_fn.settled_slots
+language plpgsql stable as $$
+declare
+  unsettled int[] := tidemark_fn.open_slots(l);
+  c tidemark_fn.settled_slots;
+begin
+  c.acks := array(select unnest(unsettled) intersect select unnest(tidemark_fn.asked_acks(p, l.size)));
   select coalesce(array_agg(n.slot), '{}'), coalesce(array_agg(clock_timestamp() + n.delay * interval '1 millisecond'), '{}'),
     coalesce(array_agg(n.error), '{}')
-  into nack_slots, dues, errors
+  into c.nacks, c.dues, c.errors
   from (
     select distinct on (1) (e ->> 'slot')::int as slot, (e ->> 'delayMs')::float8 as delay, e -> 'error' as error
     from jsonb_array_elements(p -> 'nacks') as e
   ) as n
   where case when n.slot between 0 and l.size - 1 then l.settled is null or get_bit(l.settled, n.slot) = 0 end
-    and n.slot not in (select unnest(acks));
-  releases := array(
-    select unnest(unsettled) intersect select unnest(releases) except select unnest(acks) except select unnest(nack_slots)
+    and n.slot not in (select unnest(c.acks));
+  c.releases := array(
+    select unnest(unsettled) intersect select unnest(tidemark_fn.int_array(p -> 'releases'))
+    except select unnest(c.acks) except select unnest(c.nacks)
     -- given back in their order, they come back in it
     order by 1
   );
+  c.are_all := cardinality(unsettled) = cardinality(c.acks) + cardinality(c.nacks) + cardinality(c.releases);
+  return c;
+end
+$$;
 
-  if s.bit is not null then
-    completed := tidemark_fn.slot_ids(s, l, acks);
-    nack_ids := tidemark_fn.slot_ids(s, l, nack_slots);
-  end if;
-  if l.kind = 'retry' then
-    delete from tidemark.retry as r where r.token = l.token and r.slot = any(acks);
-  end if;
-  dead := tidemark_fn.fail_slots(s, l, nack_slots, dues, errors, (p ->> 'maxAttempts')::int, false, null);
-  perform tidemark_fn.release_slots(s, l, releases);
-
-  done := cardinality(unsettled) = cardinality(acks) + cardinality(nack_slots) + cardinality(releases);
-  bits := coalesce(l.settled, repeat('0', l.size)::varbit);
-  if not done then
-    foreach slot in array acks || nack_slots || releases loop
+create function tidemark_fn.mark_settled(l tidemark.lease, c tidemark_fn.settled_slots) returns void
+language plpgsql volatile as $$
+declare
+  bits varbit := coalesce(l.settled, repeat('0', l.size)::varbit);
+  slot int;
+begin
+  if not c.are_all then
+    foreach slot in array c.acks || c.nacks || c.releases loop
       bits := set_bit(bits, slot, 1);
     end loop;
   end if;
   update tidemark.lease as x
-  set settled = bits, done_at = case when done then clock_timestamp() end
+  set settled = bits, done_at = case when c.are_all then clock_timestamp() end
   where x.token = l.token;
-  result := jsonb_build_object('stale', '[]'::jsonb, 'deadLettered', to_jsonb(dead), 'finished', done,
-    'topic', case when cardinality(releases) > 0 then s.topic_id end);
-  if s.bit is not null then
-    topic := s.topic_id;
-    group_bit := s.bit;
-    completed := completed || array(
-      select n.id from unnest(nack_slots, nack_ids) as n (slot, id) join unnest(dead) as d (slot) on d.slot = n.slot
-    );
-  end if;
 end
 $$;
 

@@ -16,11 +16,7 @@ create function tidemark_fn.subscribe(
 language plpgsql volatile as $$
 declare
   floor bigint;
-  until pg_snapshot;
-  ceiling bigint;
-  first_id bigint := 0;
-  start pg_snapshot;
-  bounds bigint[];
+  place tidemark.subscription;
   by_reference boolean;
   is_queue boolean;
   group_bit int;
@@ -48,27 +44,22 @@ begin
       return;
     end if;
   end if;
-  until := tidemark_fn.take_snapshot(pg_current_xact_id());
-  ceiling := tidemark_fn.last_id(p_topic);
-  start := case when p_from = 'now' then until else '1:1:'::pg_snapshot end;
-  if p_since is not null then
-    first_id := tidemark_fn.id_before(p_topic, p_since, ceiling);
-  end if;
-  bounds := tidemark_fn.id_bounds(p_topic, until);
+  place := tidemark_fn.start_place(p_topic, p_from, p_since, p_id, floor);
   insert into tidemark.subscription as s (topic_id, group_name, bit, window_from, window_to, late_ids, open_ids, from_id, next_id,
     seen_id, to_id, at_id, since, start_from, start_to, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses,
     backfill_limit)
-  values (p_topic, p_group, group_bit, start, until, case when p_from = 'now' then bounds else '{}' end, bounds,
-    case when p_from = 'now' then floor else first_id end, floor, case when p_from = 'now' then ceiling else 0 end, ceiling,
-    coalesce(p_id - 1, 0), p_since, start, until, coalesce(p_id - 1, 0), p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
+  values (p_topic, p_group, group_bit, place.window_from, place.window_to, place.late_ids, place.open_ids, place.from_id,
+    place.next_id, place.seen_id, place.to_id, place.at_id, p_since, place.start_from, place.start_to, place.start_id,
+    p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
   on conflict (topic_id, group_name) do nothing
   returning s.* into subscription;
   created := found;
   if not created then
     select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
   elsif by_reference and p_from <> 'now' then
-    skipped := tidemark_fn.begin_backfill((subscription).id, start, case when p_id is null then start else until end,
-      coalesce(p_id - 1, 0), p_since, first_id, p_scope, p_limit, p_settings, false);
+    skipped := tidemark_fn.begin_backfill((subscription).id, place.window_from,
+      case when p_id is null then place.window_from else place.window_to end, place.at_id, p_since, place.from_id, p_scope, p_limit,
+      p_settings, false);
   elsif p_limit is not null then
     skipped := tidemark_fn.keep_newest(subscription, p_limit);
     -- What it was placed after was never for this group.
@@ -76,6 +67,31 @@ begin
     set start_from = s.window_from, start_to = s.window_to, start_id = s.at_id
     where s.id = (subscription).id;
   end if;
+end
+$$;
+
+-- Where a cursor begins, as the columns of a subscription: see subscribe. `floor` is v of cursor.sql.
+create function tidemark_fn.start_place(p_topic int, p_from text, p_since timestamptz, p_id bigint, floor bigint)
+returns tidemark.subscription
+language plpgsql volatile as $$
+declare
+  place tidemark.subscription;
+  is_now boolean := p_from = 'now';
+begin
+  place.window_to := tidemark_fn.take_snapshot(pg_current_xact_id());
+  place.to_id := tidemark_fn.last_id(p_topic);
+  place.window_from := case when is_now then place.window_to else '1:1:'::pg_snapshot end;
+  place.open_ids := tidemark_fn.id_bounds(p_topic, place.window_to);
+  place.late_ids := case when is_now then place.open_ids else '{}' end;
+  place.from_id := case when is_now then floor when p_since is null then 0
+    else tidemark_fn.id_before(p_topic, p_since, place.to_id) end;
+  place.next_id := floor;
+  place.seen_id := case when is_now then place.to_id else 0 end;
+  place.at_id := coalesce(p_id - 1, 0);
+  place.start_from := place.window_from;
+  place.start_to := place.window_to;
+  place.start_id := place.at_id;
+  return place;
 end
 $$;
 
@@ -98,8 +114,8 @@ begin
   until := tidemark_fn.take_snapshot(pg_current_xact_id());
   -- This transaction has its id since it locked the subscription, so only an older bound of the ids to come is sure.
   ahead := tidemark_fn.next_window(s, until, s.next_id, tidemark_fn.last_id(s.topic_id));
-  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', s, everything)) into here;
-  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', ahead, everything)) into there;
+  here := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', s, everything));
+  there := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', ahead, everything));
   passed := greatest(0, here + there - p_keep);
   if passed = 0 then
     return;

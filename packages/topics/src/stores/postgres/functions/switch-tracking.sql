@@ -44,11 +44,8 @@ create function tidemark_fn.fill_tracking(p_topic int, p_limit int) returns bool
 language plpgsql volatile as $$
 declare
   t tidemark.topic;
-  s tidemark.subscription;
   upto bigint;
-  held bigint[];
-  held_by int[] := '{}';
-  held_ids bigint[] := '{}';
+  held record;
 begin
   select * into t from tidemark.topic as x where x.id = p_topic;
   if t.fill_next_id is null then
@@ -70,21 +67,7 @@ begin
   end if;
 
   upto := least(t.fill_next_id + p_limit - 1, t.fill_last_id);
-  for s in
-    select * from tidemark.subscription as x
-    where x.topic_id = p_topic and x.bit is not null and x.status in ('ACTIVE', 'PAUSED')
-    order by x.id
-    for no key update
-  loop
-    perform from tidemark.lease as l
-    where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
-    order by l.token
-    for update;
-    held := tidemark_fn.held_ids(s, t.fill_next_id, upto);
-    held_ids := held_ids || held;
-    held_by := held_by || array_fill(s.id, array[cardinality(held)]);
-  end loop;
-  perform tidemark_fn.await_partitions(p_topic);
+  select * into held from tidemark_fn.hold_all(p_topic, t.fill_next_id, upto);
   execute format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
     select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
@@ -103,12 +86,38 @@ begin
     order by l.id
     on conflict (id) do update
     set required = t.required | excluded.required, completed = t.completed | excluded.completed
-  $q$, p_topic, t.fill_next_id, upto) using held_by, held_ids;
+  $q$, p_topic, t.fill_next_id, upto) using held.groups, held.ids;
   update tidemark.topic as x
   set fill_next_id = case when upto < t.fill_last_id then upto + 1 end,
     fill_last_id = case when upto < t.fill_last_id then t.fill_last_id end, fill_xid = null
   where x.id = p_topic;
   return upto < t.fill_last_id;
+end
+$$;
+
+-- What the live groups of a topic hold of these ids, a pair for each; nobody claims or settles before the transaction ends.
+create function tidemark_fn.hold_all(p_topic int, low bigint, high bigint, out groups int[], out ids bigint[])
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  held bigint[];
+begin
+  groups := '{}';
+  ids := '{}';
+  for s in
+    select * from tidemark.subscription as x
+    where x.topic_id = p_topic and x.bit is not null and x.status in ('ACTIVE', 'PAUSED')
+    order by x.id
+    for no key update
+  loop
+    perform from tidemark.lease as l
+    where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+    order by l.token
+    for update;
+    held := tidemark_fn.held_ids(s, low, high);
+    ids := ids || held;
+    groups := groups || array_fill(s.id, array[cardinality(held)]);
+  end loop;
 end
 $$;
 

@@ -10,6 +10,40 @@ create type tidemark_fn.known_page as (
   server text
 );
 
+-- What a consumer asks for.
+create type tidemark_fn.claim_request as (
+  topic int,
+  topic_uid bigint,
+  subscription int,
+  subscription_uid bigint,
+  -- The token of the lease, the consumer that will hold it, and how many messages it wants at most.
+  token uuid,
+  consumer text,
+  page_limit int,
+  -- Which messages of expired leases it may take: 'none', 'shared', 'alone' (see choose_retries).
+  suspects text,
+  -- Expired leases are to be ended first.
+  sweep boolean,
+  -- There is likely to be something: no look before the lock.
+  eager boolean,
+  -- Rows without their contents; payloads as bytes, where they are not text; with what others need to share them.
+  keys_only boolean,
+  as_bytes boolean,
+  shared boolean,
+  -- Leases that have ended, and that nobody will ask for.
+  forget uuid[],
+  -- The next page, where another group of the caller has read it.
+  known tidemark_fn.known_page,
+  -- The group's own lease time; null: the topic's.
+  lease_ms float8,
+  -- What the history says of an expired lease, and how many of its messages are named.
+  expired_text text,
+  most_named int
+);
+
+-- What a claim goes by. `lease`: null where it never runs out; `last_id`: the last id that was handed out before the claim.
+create type tidemark_fn.claim_terms as (max_attempts int, lease interval, gone_id bigint, last_id bigint);
+
 -- As few columns as can be: each is described, sent and decoded with every answer.
 create type tidemark_fn.claim_result as (
   status text,
@@ -59,3 +93,24 @@ create type tidemark_fn.group_place as (
 
 -- What few messages have.
 create type tidemark_fn.extra as (id bigint, key text, type text, headers text, message_id text);
+
+-- What a settlement says of the slots of its lease: when each nacked one is due again and why, and whether none is left.
+create type tidemark_fn.settled_slots as (
+  acks int[],
+  nacks int[],
+  dues timestamptz[],
+  errors jsonb[],
+  releases int[],
+  are_all boolean
+);
+
+-- What a backfill covers: the messages that `upper` sees and the lower cursor had not passed, by ids as well.
+create type tidemark_fn.backfill_range as (
+  lower_from pg_snapshot,
+  lower_to pg_snapshot,
+  lower_place bigint,
+  since timestamptz,
+  upper pg_snapshot,
+  lower_id bigint,
+  upper_id bigint
+);

@@ -67,9 +67,8 @@ begin
   until := tidemark_fn.take_snapshot(pg_current_xact_id());
   ceiling := tidemark_fn.last_id(s.topic_id);
   bounds := tidemark_fn.id_bounds(s.topic_id, until);
-  execute format('select count(*) from (%s) as w', tidemark_fn.window_query('xid, id', s, 2147483647)) into counted;
-  execute format('select count(*) from (%s) as w',
-    tidemark_fn.window_query('xid, id', tidemark_fn.next_window(s, until, floor, ceiling), 2147483647)) into ahead;
+  counted := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', s, 2147483647));
+  ahead := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', tidemark_fn.next_window(s, until, floor, ceiling), 2147483647));
   perform from tidemark.lease as l
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
   order by l.token for update;
