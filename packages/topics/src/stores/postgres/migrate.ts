@@ -11,11 +11,13 @@ import {
 } from './install-functions.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
-import { MIGRATIONS, type Migration, type Present, upgradeSql } from './upgrade-sql.ts'
+import { MIGRATIONS, type Present, upgradeSql } from './upgrade-sql.ts'
 
 export const OLDEST_SERVER = 140_000
 
 export const NEWEST = MIGRATIONS.length
+
+const CHECKSUMS = MIGRATIONS.map(({ checksum }) => checksum)
 
 /** Through to_jsonb, because that of a pre-release has no checksum. */
 const APPLIED = "select version, to_jsonb(m) ->> 'checksum' as checksum from tidemark.migration as m order by version"
@@ -39,12 +41,12 @@ const NOT_ALLOWED = '42501'
  * Brings the namespace's tables up to date, installs this version's functions beside them, and gives the version that the
  * tables had. Processes that start at once wait for the first, and find it done.
  */
-export async function migrate(database: Database, migrations = MIGRATIONS): Promise<number> {
+export async function migrate(database: Database): Promise<number> {
   await checkServer(database)
-  const found = await schemaVersion(database, migrations)
-  if (found === migrations.length && (await useFunctions(database))) return found
+  const found = await schemaVersion(database)
+  if (found === NEWEST && (await useFunctions(database))) return found
   try {
-    return await database.transaction(client => bringUpToDate(database, client, migrations), REWRITE_TIMEOUT_MS)
+    return await database.transaction(client => bringUpToDate(database, client), REWRITE_TIMEOUT_MS)
   } catch (error) {
     const isRefused = codeOf(error instanceof Error ? error.cause : error) === NOT_ALLOWED
     throw isRefused ? notAllowedError(database, found, error) : error
@@ -55,28 +57,24 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
 export async function migrateAndTidy(database: Database): Promise<number> {
   const found = await migrate(database)
   if (!(await areFunctionsShared(database))) {
-    await database.transaction(client => bringUpToDate(database, client, MIGRATIONS))
+    await database.transaction(client => bringUpToDate(database, client))
   }
   await database.work(database.sql('select tidemark_fn.make_partitions_ahead()'))
   await dropUnusedFunctions(database)
   return found
 }
 
-async function bringUpToDate(
-  database: Database,
-  client: PooledSession,
-  migrations: readonly Migration[],
-): Promise<number> {
+async function bringUpToDate(database: Database, client: PooledSession): Promise<number> {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
-  const present = await presentOf(database, asQuery(client), migrations)
-  await client.query(upgradeSql(database, present, migrations))
+  const present = await presentOf(database, asQuery(client))
+  await client.query(upgradeSql(database, present))
   return present.version
 }
 
 /** What `migrate` would run, for psql; '' where everything is there. Looks only. */
 export async function migrationSql(database: Database): Promise<string> {
   await checkServer(database)
-  const present = await presentOf(database, database.query.bind(database), MIGRATIONS)
+  const present = await presentOf(database, database.query.bind(database))
   const isReady = present.version === NEWEST && present.hasFunctions && present.hasGrants
   const isShort = present.version > 0 && (await runsShort(database))
   if (isReady && !isShort) return ''
@@ -84,7 +82,7 @@ export async function migrationSql(database: Database): Promise<string> {
     `-- Tidemark: schema ${database.schema}, from version ${present.version} to ${NEWEST}, with functions in ${database.functions}`,
     'begin;',
     `select pg_advisory_xact_lock(${migrationLock(database.schema)});`,
-    upgradeSql(database, present, MIGRATIONS),
+    upgradeSql(database, present),
     ...(isShort ? [database.sql('select tidemark_fn.make_partitions_ahead();')] : []),
     'commit;\n',
   ].join('\n')
@@ -103,11 +101,11 @@ const asQuery =
   async (text, values = []) =>
     (await client.query<Row>(text, values)).rows
 
-async function presentOf(database: Database, query: Query, migrations: readonly Migration[]): Promise<Present> {
+async function presentOf(database: Database, query: Query): Promise<Present> {
   const schemas = await query('select from pg_namespace where nspname = $1', [database.schema])
   return {
     hasSchema: schemas.length > 0,
-    version: usableVersion(database, await appliedMigrations(database, query), migrations),
+    version: usableVersion(database, await appliedMigrations(database, query)),
     hasFunctions: await areFunctionsInstalled(database, query),
     hasGrants: await areFunctionsShared(database, query),
   }
@@ -124,14 +122,14 @@ async function checkServer(database: Database): Promise<void> {
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-export async function schemaVersion(database: Database, migrations = MIGRATIONS): Promise<number> {
-  return usableVersion(database, await appliedMigrations(database), migrations)
+export async function schemaVersion(database: Database): Promise<number> {
+  return usableVersion(database, await appliedMigrations(database))
 }
 
 /** Looks only, and refuses nothing. */
 export async function findSchema(database: Database): Promise<{ version: number; isPreRelease: boolean }> {
   const applied = await appliedMigrations(database)
-  return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, checksumsOf(MIGRATIONS)) }
+  return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, CHECKSUMS) }
 }
 
 async function appliedMigrations(
@@ -150,14 +148,10 @@ const toApplied = ({ version, checksum }: Row): AppliedMigration => ({
 })
 
 /** 0 where nothing was applied. */
-function usableVersion(
-  database: Database,
-  applied: readonly AppliedMigration[],
-  migrations: readonly Migration[],
-): number {
+function usableVersion(database: Database, applied: readonly AppliedMigration[]): number {
   const version = applied.at(-1)?.version ?? 0
-  if (version > migrations.length) throw newerError(database, version, migrations.length)
-  if (!isPreRelease(applied, checksumsOf(migrations))) return version
+  if (version > NEWEST) throw newerError(database, version)
+  if (!isPreRelease(applied, CHECKSUMS)) return version
   const schema = quoteIdentifier(database.schema)
   throw preReleaseError(
     `Schema ${database.schema} at ${database.location}`,
@@ -165,12 +159,10 @@ function usableVersion(
   )
 }
 
-const checksumsOf = (migrations: readonly Migration[]): string[] => migrations.map(({ checksum }) => checksum)
-
-function newerError(database: Database, version: number, newest: number): DatabaseVersionError {
+function newerError(database: Database, version: number): DatabaseVersionError {
   return new DatabaseVersionError(
     `Schema ${database.schema} at ${database.location} was written by a newer Tidemark (schema version ${version}, ` +
-      `this one knows ${newest}). Upgrade this process`,
+      `this one knows ${NEWEST}). Upgrade this process`,
   )
 }
 

@@ -5,7 +5,7 @@ import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 
 /** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
-export type Migration = { readonly sql: string; readonly checksum: string }
+type Migration = { readonly sql: string; readonly checksum: string }
 
 const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
 
@@ -39,8 +39,8 @@ set installed_at = clock_timestamp(), last_used_at = clock_timestamp();`
  * What brings a namespace up to date: the text that `migrate` runs in a transaction, and that `tidemark migrate --sql` prints. A
  * schema that an administrator has created is not created again: even "if not exists" asks for the right to.
  */
-export function upgradeSql(names: Names, present: Present, migrations: readonly Migration[]): string {
-  const pending = migrations.slice(present.version).map(({ sql, checksum }, index) => {
+export function upgradeSql(names: Names, present: Present): string {
+  const pending = MIGRATIONS.slice(present.version).map(({ sql, checksum }, index) => {
     const version = present.version + index + 1
     return `${sql}\ninsert into tidemark.migration (version, checksum) values (${version}, '${checksum}');`
   })
