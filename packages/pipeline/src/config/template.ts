@@ -2,8 +2,8 @@
 export const CONFIG_TEMPLATE = `/**
  * A pipeline for Tidemark. In this folder:
  *
- *     tidemark config check        what is wrong with it, if anything
- *     tidemark start               runs it, with a server to look at it
+ *     tidemark config check        check it
+ *     tidemark start               run it, with an HTTP server
  *
  * Every option of every service: docs/configuration.md. Paths are relative to this file.
  */
@@ -17,7 +17,7 @@ const storage = './data/storage'
 
 const MiB = 1024 ** 2
 
-/** Members of one consumer group share the batches; each group gets them all. */
+/** Indexers of one consumer group share the batches; every group receives all batches. */
 const indexer = (consumerGroup: string) => ({
   bindings: {
     batches: topicRead('batch-topic', { consumerGroup }),
@@ -26,15 +26,15 @@ const indexer = (consumerGroup: string) => ({
     deadLetters: topicWrite('indexer-dead-letters'),
   },
   options: {
-    lease: '5s', // after a kill, what was in hand waits for so long
-    flushTimeout: '1s', // how long a tick waits for others before it is written
+    lease: '5s', // after a crash, batches are redelivered when it expires
+    flushTimeout: '1s', // maximum time that a tick is buffered
     maxBufferBytes: 2 * MiB,
-    firstTick: 0, // what is missing from there on is a gap; leave it out where a run begins elsewhere
+    firstTick: 0, // first tick of the run; missing ticks from there on are a gap. Omit it if runs start elsewhere
   } as const,
 })
 
 export default defineConfig({
-  maxDisk: '2GB', // the size of batches, indexes and topics at which the simulation pauses; 'none': without end
+  maxDisk: '2GB', // disk budget at which the simulation pauses, or 'none'
   resources: {
     topics: { url: topics /* , settings: { 'batch-topic': { maxAttempts: 20 } } */ },
     storages: { ticks: { root: storage, sharedReadBytes: 4 * MiB } },

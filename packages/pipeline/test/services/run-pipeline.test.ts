@@ -212,7 +212,11 @@ describe('a pipeline whose ticks are ingested', () => {
 describe('what is wrong with one service', () => {
   const BAD: readonly [what: string, service: PipelineConfig['services'][string], message: RegExp][] = [
     ['a module that is not there', { type: './nowhere.ts' }, /nowhere\.ts: it could not be loaded/],
-    ['a module that throws', { type: './scripts/throws.ts' }, /throws\.ts: it could not be loaded: Error: not today \(throws\.ts, line 1\)/],
+    [
+      'a module that throws',
+      { type: './scripts/throws.ts' },
+      /throws\.ts: it could not be loaded: Error: not today \(throws\.ts, line 1\)/,
+    ],
     [
       'a module with no service type',
       { type: './loggers.ts' },
