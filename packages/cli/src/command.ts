@@ -9,7 +9,7 @@ type OptionRule = {
   /** May be given more than once. */
   readonly many?: true
 }
-export type OptionTable = { readonly [name: string]: OptionRule }
+export type CommandOptionTable = { readonly [name: string]: OptionRule }
 
 type ArgumentRule = { readonly name: string; readonly optional?: true; readonly many?: true }
 
@@ -28,7 +28,7 @@ export type Command = {
   readonly name: string
   readonly summary: string
   readonly arguments: readonly ArgumentRule[]
-  readonly options: OptionTable
+  readonly options: CommandOptionTable
   readonly examples: readonly [Example, ...Example[]]
   /** It sees to `interrupted` itself, and ends in good order. */
   readonly endsItself?: true
@@ -39,9 +39,9 @@ export type Command = {
 }
 
 /** Every command has these. */
-export const COMMON_OPTIONS: OptionTable = {
+export const COMMON_OPTIONS: CommandOptionTable = {
   json: { help: 'print one JSON document instead of text; streams print one per line' },
   help: { help: 'show the help of the command' },
 }
 
-export const YES: OptionTable = { yes: { help: 'skip the confirmation' } }
+export const YES: CommandOptionTable = { yes: { help: 'skip the confirmation' } }

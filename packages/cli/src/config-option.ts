@@ -1,5 +1,5 @@
-import type { OptionTable } from './command.ts'
+import type { CommandOptionTable } from './command.ts'
 
-export const CONFIG: OptionTable = {
+export const CONFIG: CommandOptionTable = {
   config: { value: '<file>', help: 'configuration file (default: tidemark.config.ts of this folder)' },
 }

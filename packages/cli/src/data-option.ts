@@ -1,5 +1,5 @@
-import type { OptionTable } from './command.ts'
+import type { CommandOptionTable } from './command.ts'
 
-export const DATA: OptionTable = {
+export const DATA: CommandOptionTable = {
   data: { value: '<folder>', help: "data folder of 'tidemark start' (default ./data)" },
 }

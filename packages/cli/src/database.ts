@@ -1,9 +1,9 @@
 import { type Logger, open, schemaVersions, type Tidemark } from 'tidemark'
-import type { OptionTable, Surroundings } from './command.ts'
+import type { CommandOptionTable, Surroundings } from './command.ts'
 import { NamespaceError, UsageError } from './errors.ts'
 import type { Given } from './given.ts'
 
-export const DATABASE: OptionTable = {
+export const DATABASE: CommandOptionTable = {
   database: { value: '<address>', help: 'database URL: sqlite:<file> or postgres://… (default: $TIDEMARK_DATABASE)' },
   namespace: { value: '<name>', help: "namespace of the topics (default 'default')" },
 }

@@ -1,4 +1,4 @@
-import { COMMON_OPTIONS, type Command, type OptionTable } from './command.ts'
+import { COMMON_OPTIONS, type Command, type CommandOptionTable } from './command.ts'
 import { EXIT, EXIT_MEANINGS } from './exit-codes.ts'
 
 export type CommandGroup = { readonly name: string; readonly summary: string }
@@ -58,7 +58,7 @@ export const usageOf = ({ name, arguments: rules }: Command): string =>
     }),
   ].join(' ')
 
-export const optionLines = (table: OptionTable): (readonly [string, string])[] =>
+export const optionLines = (table: CommandOptionTable): (readonly [string, string])[] =>
   Object.entries(table).map(([name, { value, help, many }]) => [
     `--${name}${value === undefined ? '' : ` ${value}`}`,
     many ? `${help} (repeatable)` : help,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { COMMON_OPTIONS, type Command, type OptionTable } from './command.ts'
+import { COMMON_OPTIONS, type Command, type CommandOptionTable } from './command.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { UsageError } from './errors.ts'
 import { Given } from './given.ts'
@@ -30,7 +30,7 @@ function read(
   raw: string,
   name: string,
   value: string | undefined,
-  table: OptionTable,
+  table: CommandOptionTable,
   options: Record<string, string[] | true>,
 ): void {
   const rule = Object.hasOwn(table, name) && raw.startsWith('--') ? table[name] : undefined

@@ -1,7 +1,7 @@
-import type { OptionTable } from './command.ts'
+import type { CommandOptionTable } from './command.ts'
 
 /** Tokens come from the environment or a file of hashes: other users of the machine see arguments. */
-export const SERVER: OptionTable = {
+export const SERVER: CommandOptionTable = {
   host: {
     value: '<address>',
     help: 'address to listen on (default 127.0.0.1); any other address requires --token-file or a token in the environment (TIDEMARK_ADMIN_TOKEN)',

@@ -1,5 +1,5 @@
 import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
-import { type Command, type OptionTable, YES } from '../command.ts'
+import { type Command, type CommandOptionTable, YES } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { NotFoundError, UsageError } from '../errors.ts'
@@ -11,7 +11,7 @@ import { facts, table } from '../output/table.ts'
 const TOPIC = { name: 'topic' } as const
 const SHOWN_ERROR = 60
 
-const WHICH: OptionTable = {
+const WHICH: CommandOptionTable = {
   group: { value: '<group>', help: 'only dead letters of this group' },
   error: { value: '<name>', help: "only dead letters with this error name, such as 'SmtpError'" },
   key: { value: '<key>', help: 'only dead letters with this message key' },

@@ -1,5 +1,5 @@
 import type { GroupHealth, Tidemark } from 'tidemark'
-import { type Command, type Example, type OptionTable, YES } from '../command.ts'
+import { type Command, type CommandOptionTable, type Example, YES } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { UsageError } from '../errors.ts'
@@ -74,7 +74,7 @@ export const retries: Command = {
 type Deed = {
   readonly verb: string
   readonly summary: string
-  readonly options?: OptionTable
+  readonly options?: CommandOptionTable
   readonly example: Example
   /** What is done for good, as the beginning of a sentence. */
   readonly danger?: string

@@ -1,5 +1,5 @@
 import type { TopicConfig, TopicOptions } from 'tidemark'
-import { type Command, type OptionTable, YES } from '../command.ts'
+import { type Command, type CommandOptionTable, YES } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -10,7 +10,7 @@ import { GROUP_HEADINGS, groupRow } from './group-rows.ts'
 
 const TOPIC = { name: 'topic' } as const
 
-const SETTINGS: OptionTable = {
+const SETTINGS: CommandOptionTable = {
   semantics: { value: '<kind>', help: 'queue or pub-sub (default queue)' },
   tracking: { value: '<kind>', help: 'offset or reference; an existing topic is switched while its groups run' },
   retention: {

@@ -46,7 +46,7 @@ export type LedgerStart = {
 }
 
 /** What starts after this tick, at most so many. */
-export type Page = { readonly after: number; readonly limit: number }
+export type LedgerPage = { readonly after: number; readonly limit: number }
 export type KeyPage = { readonly after: string; readonly limit: number }
 
 /** The tables of the ledgers of a run, one ledger for each indexer; `ledger/batch-ledger.ts` decides, this keeps. */
@@ -61,9 +61,9 @@ export type LedgerStore = {
   counts(indexer: string): Promise<LedgerCounts>
   /** By key, those after this one. */
   failed(indexer: string, page: KeyPage): Promise<BatchRow[]>
-  processed(indexer: string, page: Page): Promise<TickRange[]>
+  processed(indexer: string, page: LedgerPage): Promise<TickRange[]>
   /** The arrived ranges that have a gap before them. */
-  gaps(indexer: string, page: Page): Promise<GapRow[]>
+  gaps(indexer: string, page: LedgerPage): Promise<GapRow[]>
   /** The last range that starts before this tick. */
   arrivedBefore(indexer: string, tick: number): Promise<GapRow | null>
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IndexDatabase } from '../databases/index-database.ts'
-import type { BatchRow, LedgerCounts, LedgerStore, Page, TickRange } from '../databases/ledger-store.ts'
+import type { BatchRow, LedgerCounts, LedgerPage, LedgerStore, TickRange } from '../databases/ledger-store.ts'
 import type { Transaction } from '../databases/transaction.ts'
 import { storableText, wholeNumber } from '../options.ts'
 import { type Batch, type Claim, type ClaimResult, checkBatch, checkRange } from './batch.ts'
@@ -137,13 +137,13 @@ export class BatchLedger {
   }
 
   /** What is missing, lowest first; a page begins with the first gap that something after tick `after` follows. */
-  async gaps(page: Partial<Page> = {}): Promise<Gap[]> {
+  async gaps(page: Partial<LedgerPage> = {}): Promise<Gap[]> {
     const rows = await this.#store.gaps(this.#settings.indexer, checkedPage(page))
     return rows.map(row => gapBefore(row, this.#settings))
   }
 
   /** What was processed, in as few ranges as can be, lowest first; a page begins with the first after tick `after`. */
-  async processedRanges(page: Partial<Page> = {}): Promise<TickRange[]> {
+  async processedRanges(page: Partial<LedgerPage> = {}): Promise<TickRange[]> {
     return await this.#store.processed(this.#settings.indexer, checkedPage(page))
   }
 
@@ -203,6 +203,6 @@ export class BatchLedger {
   }
 }
 
-function checkedPage({ after = -1, limit = 1_000 }: Partial<Page>): Page {
+function checkedPage({ after = -1, limit = 1_000 }: Partial<LedgerPage>): LedgerPage {
   return { after: wholeNumber('after', after, { min: -1 }), limit: wholeNumber('limit', limit, { min: 1 }) }
 }

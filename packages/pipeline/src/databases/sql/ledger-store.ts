@@ -5,10 +5,10 @@ import type {
   GapRow,
   KeyPage,
   LedgerCounts,
+  LedgerPage,
   LedgerRows,
   LedgerStart,
   LedgerStore,
-  Page,
   TickRange,
 } from '../ledger-store.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
@@ -108,11 +108,11 @@ export class StoredLedger implements LedgerStore {
     return await this.#read<BatchRow>(this.#sql.failed, indexer, after, limit)
   }
 
-  async processed(indexer: string, { after, limit }: Page): Promise<TickRange[]> {
+  async processed(indexer: string, { after, limit }: LedgerPage): Promise<TickRange[]> {
     return await this.#read<TickRange>(this.#sql.processed, indexer, after, limit)
   }
 
-  async gaps(indexer: string, { after, limit }: Page): Promise<GapRow[]> {
+  async gaps(indexer: string, { after, limit }: LedgerPage): Promise<GapRow[]> {
     return (await this.#connection.read<StoredGap>(this.#sql.gaps, indexer, after, limit)).map(gapOf)
   }
 

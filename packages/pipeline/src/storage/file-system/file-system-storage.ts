@@ -39,7 +39,7 @@ import type {
 import { listBatches } from './batch-listing.ts'
 import { IncomingFile, removeStaleFiles, syncFolder, writeError } from './durable-file.ts'
 import { isMissing } from './missing.ts'
-import { type FileSystemStorageOptions, readOptions, type Settings } from './options.ts'
+import { type FileSystemStorageOptions, readOptions, type StorageSettings } from './options.ts'
 import { listQuarantined, quarantineFile } from './quarantine.ts'
 import { mtimeOf, removeBatchFiles } from './remove-batches.ts'
 import { contains, readRemoved, recordRemoved } from './removed-ranges.ts'
@@ -50,7 +50,7 @@ const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
 
 export class FileSystemStorage implements Storage {
   readonly #paths: SafePaths
-  readonly #settings: Settings
+  readonly #settings: StorageSettings
   readonly #shared: SharedReads | null
 
   static async open(options: FileSystemStorageOptions): Promise<FileSystemStorage> {
@@ -64,7 +64,7 @@ export class FileSystemStorage implements Storage {
     }
   }
 
-  private constructor(paths: SafePaths, settings: Settings) {
+  private constructor(paths: SafePaths, settings: StorageSettings) {
     this.#paths = paths
     this.#settings = settings
     this.#shared = settings.sharedReadBytes === 0 ? null : new SharedReads(settings.sharedReadBytes)

@@ -21,7 +21,7 @@ export type FileSystemStorageOptions = {
   readonly sharedReadBytes?: number
 }
 
-export type Settings = CompressionSetting & {
+export type StorageSettings = CompressionSetting & {
   readonly root: string
   readonly maxTickBytes: number
   readonly maxFileBytes: number
@@ -38,14 +38,14 @@ const DEFAULTS = {
   sharedReadBytes: 0,
 } as const
 
-export function readOptions(options: FileSystemStorageOptions): Settings {
+export function readOptions(options: FileSystemStorageOptions): StorageSettings {
   for (const name of Object.keys(options)) {
     if (name === 'root' || name in DEFAULTS) continue
     const allowed = `one of ${['root', ...Object.keys(DEFAULTS)].join(', ')}`
     throw new ConfigError(`storage.${name}`, (options as Record<string, unknown>)[name], allowed)
   }
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as FileSystemStorageOptions) }
+  const settings: StorageSettings = { ...DEFAULTS, ...(Object.fromEntries(given) as FileSystemStorageOptions) }
   if (typeof settings.root !== 'string' || settings.root === '') {
     throw new ConfigError('storage.root', settings.root, 'the path of a folder')
   }
