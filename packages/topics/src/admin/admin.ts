@@ -44,7 +44,7 @@ export class Admin {
   readonly #watching: () => Runtime
   readonly #stats: StatsReader
 
-  /** `watching`: the engine, told of what other processes publish. */
+  /** `watching`: the runtime, told of what other processes publish. */
   constructor(runtime: Runtime, watching: () => Runtime) {
     this.#runtime = runtime
     this.#watching = watching
