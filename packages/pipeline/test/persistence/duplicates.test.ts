@@ -124,6 +124,31 @@ describe('the tracker', () => {
     assert.deepEqual(await bench.ticks(), range(0, 10))
     assert.match(service.status().errors[0]?.error.message ?? '', /tracker is gone/)
   })
+
+  it('that failed and works again is well again, also where all that comes is stored already', async () => {
+    await using bench = await Workbench.open()
+    const tracker = new MemoryIdempotencyTracker()
+    let isGone = false
+    const answer = async <T>(work: () => Promise<T>): Promise<T> =>
+      isGone ? Promise.reject(new Error('The tracker is gone')) : await work()
+    const given: IdempotencyTracker = {
+      isProcessed: (...asked) => answer(() => tracker.isProcessed(...asked)),
+      markProcessed: (...marked) => answer(() => tracker.markProcessed(...marked)),
+      prune: () => Promise.resolve(0),
+    }
+    const service = bench.persistence({ maxBatchSize: 5 }, { tracker: given })
+    await service.start()
+    await bench.put(ticksOf(range(0, 5)))
+    await metric(service, 'ticksWritten', 5)
+    isGone = true
+    await bench.put(ticksOf(range(0, 5)))
+    await metric(service, 'duplicateTicks', 5)
+    assert.equal(service.status().healthy, false)
+    isGone = false
+    await bench.put(ticksOf(range(0, 5)))
+    await metric(service, 'duplicateTicks', 10)
+    assert.deepEqual([service.status().healthy, service.status().errors], [true, []])
+  })
 })
 
 /** Each of `lives` is what a service is sent between its start and its stop. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, rmSync, truncateSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
@@ -63,6 +63,24 @@ describe('the simulation as a service', () => {
     assert.equal(decodeTick((made[4] as EncodedTick).bytes).capturedAt, 1_020)
     const { metrics } = service.status()
     assert.deepEqual([metrics.tick, metrics.ticks], [20, 5])
+  })
+
+  it('is well once its last state is saved, whatever became of those before', async () => {
+    using folder = temporaryFolder()
+    const { service } = serviceIn(folder.path, { saveInterval: 1, ticksPerSecond: 100 })
+    await service.start()
+    const states = join(folder.path, 'state', RUN_ID)
+    await until(() => readdirSync(states).some(name => name.startsWith('state_')), { what: 'a state' })
+    renameSync(states, `${states}.away`)
+    writeFileSync(states, 'in the way')
+    await until(() => service.status().errors.some(({ action }) => action === 'save state'), { what: 'the failure' })
+    service.pause()
+    await until(() => service.status().metrics.standsStill === 1, { what: 'it to stand still' })
+    assert.equal(service.status().healthy, false)
+    rmSync(states)
+    renameSync(`${states}.away`, states)
+    await service.stop()
+    assert.deepEqual([service.state, service.status().healthy, service.status().errors], ['STOPPED', true, []])
   })
 
   it('makes a run id, and another for another run', async () => {

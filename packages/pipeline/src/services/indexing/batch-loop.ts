@@ -21,7 +21,7 @@ import type { Storage } from '../../storage/storage.ts'
 import type { ServiceContext } from '../service.ts'
 import { pauseFor } from '../until-aborted.ts'
 import type { HeldBatch, Taken, TickBuffer } from './components/buffering.ts'
-import type { DeadLetterComponent } from './components/dead-letters.ts'
+import { type DeadLetterComponent, isFinal } from './components/dead-letters.ts'
 import type { IdempotencyComponent } from './components/idempotency.ts'
 import type { IndexedRun, IndexerDefinition } from './definition.ts'
 import type { FlushMeter } from './flush-meter.ts'
@@ -121,7 +121,7 @@ export class BatchLoop {
   async #index(held: HeldBatch): Promise<void> {
     const { buffer, context } = this.#parts
     const { batch } = held
-    if (await this.#skip(batch)) return
+    if (await this.#skip(batch)) return context.succeeded('index')
     const isAlone = batch.attempt > 1
     if (isAlone) await this.#flush()
     await this.#read(held)
@@ -145,6 +145,7 @@ export class BatchLoop {
     const { buffer, counts, context, extender } = this.#parts
     const { batch } = held
     buffer.drop(held)
+    context.succeeded('index')
     try {
       await context.through('pass over', () => batch.passOver(), batch.key)
       counts.add('batchesRemoved')
@@ -158,8 +159,11 @@ export class BatchLoop {
 
   async #failToRead(held: HeldBatch, error: unknown): Promise<void> {
     const { context } = this.#parts
-    if (error instanceof StaleClaimError) context.note(`index ${held.batch.key}`, error)
-    else context.report('index', error, held.batch.key)
+    if (error instanceof StaleClaimError) {
+      // It is somebody else's, and the index has said so: what was wrong before is over.
+      context.succeeded('index')
+      context.note(`index ${held.batch.key}`, error)
+    } else context.report('index', error, held.batch.key)
     await this.#fail(held, error)
   }
 
@@ -188,6 +192,7 @@ export class BatchLoop {
   async #flush(): Promise<void> {
     const { buffer, counts, context } = this.#parts
     let taken = buffer.take()
+    if (taken.ticks.length === 0) return
     for (let failures = 0; taken.ticks.length > 0; ) {
       try {
         await context.watch('flush', () => this.#write(taken))
@@ -211,7 +216,7 @@ export class BatchLoop {
         }
       }
     }
-    if (taken.ticks.length === 0) return
+    // Also where others have taken over all of its batches: the index has answered.
     context.succeeded('flush')
     await this.#ack(taken.completed.map(({ batch }) => batch))
   }
@@ -261,9 +266,12 @@ export class BatchLoop {
         if (batch.attempt > 1) await deadLetters?.reset(batch)
       })
     } catch (error) {
-      // Without the mark it is read once more if it comes again, and that is all.
+      // Without the mark it is read once more if it comes again, and that is all: nobody tries to set it again.
+      context.succeeded('mark')
       context.note(`mark ${batch.key}`, error)
     }
+    // One that could not become a dead letter need not any more.
+    if (batch.attempt > 1) context.succeeded('dead letter')
     counts.add('batchesIndexed')
     settled(batch, 'indexed')
   }
@@ -305,8 +313,19 @@ export class BatchLoop {
     if (await this.#isDeadLetter(batch, error)) {
       await context.through('give up', () => batch.discard(error), batch.key)
       counts.add('batchesDeadLettered')
+      this.#gaveUp(batch, error)
       settled(batch, 'deadLettered')
-    } else await context.through('give back', () => batch.reject(error), batch.key)
+    } else {
+      const comesAgain = await context.through('give back', () => batch.reject(error), batch.key)
+      if (!comesAgain) this.#gaveUp(batch, error)
+    }
+  }
+
+  /** A damaged or refused batch fails wherever it is tried, and is never tried again: nothing is wrong with the indexer. */
+  #gaveUp(batch: SourceBatch, error: unknown): void {
+    const { context } = this.#parts
+    if (isFinal(error)) context.succeeded('index')
+    context.note(`gave up ${batch.key}`, error)
   }
 
   async #isDeadLetter(batch: SourceBatch, error: unknown): Promise<boolean> {

@@ -103,7 +103,9 @@ export class MetadataIndexer extends Indexer {
     } catch (error) {
       if (isEnvironmentFault(error)) throw error
       this.#failed++
-      context.report('index metadata', error, held.key)
+      // A message that is none of this run's says nothing of its metadata.
+      if (error instanceof ContractError) context.note(`index metadata ${held.key}`, error)
+      else context.report('index metadata', error, held.key)
       return await context.through('give back', () => delivery.nack(error), held.key)
     } finally {
       extender.delete(held)

@@ -6,6 +6,9 @@ import type { StoredTicks } from './stored-ticks.ts'
 const atWork = new WeakMap<object, Set<string>>()
 const SCOPE = 'persistence'
 
+/** Reads and writes apart: the success of one says nothing of the other. */
+type ReportTracker = (step: 'look up' | 'mark', error: unknown) => void
+
 export type Sifted = {
   /** In order, each a batch whose range holds no tick that is stored elsewhere. */
   readonly batches: readonly (readonly EncodedTick[])[]
@@ -22,10 +25,10 @@ export class DuplicateFilter {
   readonly #atWork: Set<string>
   readonly #tracker: IdempotencyTracker
   readonly #stored: StoredTicks
-  readonly #report: (error: unknown) => void
+  readonly #report: ReportTracker
 
   /** `report`: the tracker failed, or with null works. It only saves work, so that is no reason to stop. */
-  constructor(queue: object, tracker: IdempotencyTracker, stored: StoredTicks, report: (error: unknown) => void) {
+  constructor(queue: object, tracker: IdempotencyTracker, stored: StoredTicks, report: ReportTracker) {
     this.#atWork = atWork.get(queue) ?? new Set()
     atWork.set(queue, this.#atWork)
     this.#tracker = tracker
@@ -46,7 +49,7 @@ export class DuplicateFilter {
   /** Of claimed ticks of one run, those that are not stored yet. */
   async sift(claimed: readonly EncodedTick[]): Promise<Sifted> {
     const ordered = claimed.toSorted((a, b) => a.tick - b.tick)
-    const tracked = await Promise.all(ordered.map(tick => this.#isTracked(tick)))
+    const tracked = await this.#areTracked(ordered)
     const untracked = ordered.filter((_, slot) => tracked[slot] === false)
     const first = untracked[0]
     const last = untracked.at(-1)
@@ -60,20 +63,18 @@ export class DuplicateFilter {
   async mark(ticks: readonly EncodedTick[]): Promise<void> {
     const marked = await Promise.allSettled(ticks.map(tick => this.#tracker.markProcessed(SCOPE, keyOf(tick))))
     const failed = marked.find(result => result.status === 'rejected')
-    this.#report(failed?.reason ?? null)
+    this.#report('mark', failed?.reason ?? null)
   }
 
   release(claimed: readonly EncodedTick[]): void {
     for (const tick of claimed) this.#atWork.delete(keyOf(tick))
   }
 
-  async #isTracked(tick: EncodedTick): Promise<boolean> {
-    try {
-      return await this.#tracker.isProcessed(SCOPE, keyOf(tick))
-    } catch (error) {
-      this.#report(error)
-      return false
-    }
+  async #areTracked(ticks: readonly EncodedTick[]): Promise<boolean[]> {
+    const asked = await Promise.allSettled(ticks.map(tick => this.#tracker.isProcessed(SCOPE, keyOf(tick))))
+    const failed = asked.find(result => result.status === 'rejected')
+    this.#report('look up', failed?.reason ?? null)
+    return asked.map(result => result.status === 'fulfilled' && result.value)
   }
 }
 

@@ -73,9 +73,9 @@ export class PersistenceService extends Service {
     this.#resources = resources
     this.#settings = persistenceSettings(options)
     this.#announcer = new Announcer(topics, BATCH_TOPIC, this.#settings.notifyRetry, resources.announcing)
-    const report = (error: unknown): void => {
-      if (error === null) this.#context?.succeeded('idempotency tracker')
-      else this.#context?.report('idempotency tracker', error)
+    const report = (step: string, error: unknown): void => {
+      if (error === null) this.#context?.succeeded(`idempotency tracker: ${step}`)
+      else this.#context?.report(`idempotency tracker: ${step}`, error)
     }
     this.#duplicates = new DuplicateFilter(queue, tracker, new StoredTicks(storage), report)
   }

@@ -42,7 +42,11 @@ export async function storeOrBury<T>(
     if ('value' in outcome) return outcome
     const burial = () => bury(outcome.failure)
     const buried = await attempt(burial, policy, { ...context, operation: 'dead letters', about })
-    if ('value' in buried) return outcome
+    if ('value' in buried) {
+      // What is wrong with the data themselves says nothing of the storage, and is never tried again.
+      if (isFinal(outcome.failure.error)) context.succeeded('store')
+      return outcome
+    }
     if (context.signal.aborted) throw new NotStoredError(about, outcome.failure.error)
     await pauseFor(policy.longestMs, context.signal)
   }

@@ -115,6 +115,7 @@ export class SimulationService extends Service {
     await this.#source.run({ signal })
     await this.#saving
     await this.#saveLast(run, simulation)
+    context.succeeded('save state')
   }
 
   protected override async release(): Promise<void> {

@@ -13,7 +13,8 @@ type Through = <T>(step: () => Promise<T>) => Promise<T>
 
 const STACK_LINES = 10
 /** A file that is corrupt, or holds what is no tick of this run, stays so. */
-const isFinal = (error: unknown): boolean => error instanceof CorruptFileError || error instanceof BatchRefusedError
+export const isFinal = (error: unknown): boolean =>
+  error instanceof CorruptFileError || error instanceof BatchRefusedError
 
 /** Counts the failures of each batch over all competing instances, and gives up one that has had its chances. */
 export class DeadLetterComponent {

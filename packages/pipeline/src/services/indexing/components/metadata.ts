@@ -23,7 +23,11 @@ export async function waitForMetadata(
   const known = await reader.peek()
   // The index answers, so whatever was wrong with it is over.
   context.succeeded('open')
-  if (known !== null) return known
+  if (known !== null) {
+    // Late before the index was away, and come meanwhile.
+    context.succeeded('metadata')
+    return known
+  }
   using _waiting = context.waiting(`the metadata of run ${runId}`)
   while (!signal.aborted) {
     try {

@@ -47,8 +47,8 @@ export type SourceBatch = Batch & {
   ack(): Promise<void>
   /** Its file was removed from the storage because it is old: it is done with, and no gap. */
   passOver(): Promise<void>
-  /** It failed, and is to come again later. */
-  reject(error: unknown): Promise<void>
+  /** It failed, and is to come again later. False where it has had all its attempts, and is on record as failed. */
+  reject(error: unknown): Promise<boolean>
   /** It failed for good, and is on record elsewhere. */
   discard(error: unknown): Promise<void>
   extend(): Promise<void>

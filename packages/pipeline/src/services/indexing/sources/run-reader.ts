@@ -19,6 +19,8 @@ export type RunReaderOptions = {
 export type RunReader = {
   readonly reader: Reader<TopicEnvelope> | MonitoredReader<TopicEnvelope>
   readonly extendEveryMs: number
+  /** After so many the topic makes a dead letter of a message. */
+  readonly maxAttempts: number
 }
 
 /** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
@@ -40,5 +42,6 @@ export async function openRunReader(
   await reader.ready()
   const counted = meter === undefined ? reader : new MonitoredReader(reader, meter)
   const leaseMs = lease === undefined ? config.leaseMs : parseDuration('lease', lease)
-  return { reader: counted, extendEveryMs: Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS) }
+  const extendEveryMs = Math.min(LONGEST_EXTEND_MS, leaseMs / 3 || LONGEST_EXTEND_MS)
+  return { reader: counted, extendEveryMs, maxAttempts: config.maxAttempts }
 }

@@ -230,11 +230,18 @@ class StorageBatch implements SourceBatch {
     await this.#ledger.recordRemoved(this)
   }
 
-  async reject(error: unknown): Promise<void> {
-    if (error instanceof StaleClaimError) return this.#forget()
-    if (this.#tries >= this.#settings.maxAttempts) return await this.discard(error)
+  async reject(error: unknown): Promise<boolean> {
+    if (error instanceof StaleClaimError) {
+      this.#forget()
+      return true
+    }
+    if (this.#tries >= this.#settings.maxAttempts) {
+      await this.discard(error)
+      return false
+    }
     const waitMs = backoffMs(this.#tries - 1, { firstMs: this.#settings.retryMs, longestMs: LONGEST_RETRY_MS })
     this.againAt = performance.now() + waitMs
+    return true
   }
 
   async discard(error: unknown): Promise<void> {

@@ -38,12 +38,14 @@ export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}
     maxAttempts: settings?.maxAttempts ?? ANNOUNCEMENT_ATTEMPTS,
     async open(run) {
       const ofGroup = { topic, group: group ?? run.indexer, lease, settings, meter }
-      const { reader, extendEveryMs } = await openRunReader(tidemark, run.runId, ofGroup)
+      const { reader, extendEveryMs, maxAttempts } = await openRunReader(tidemark, run.runId, ofGroup)
       const indexed = (await run.ledger?.processedRanges()) ?? []
-      return new TopicBatches(reader, run, indexed, extendEveryMs)
+      return new TopicBatches(reader, run, indexed, { extendEveryMs, maxAttempts })
     },
   }
 }
+
+type Limits = Pick<RunReader, 'extendEveryMs' | 'maxAttempts'>
 
 class TopicBatches implements OpenBatchSource {
   readonly extendEveryMs: number
@@ -51,12 +53,14 @@ class TopicBatches implements OpenBatchSource {
   readonly #run: SourceRun
   /** What was in the index when this began; the first thousand ranges, and as a rule there is one. */
   readonly #indexed: readonly TickRange[]
+  readonly #maxAttempts: number
 
-  constructor(reader: RunReader['reader'], run: SourceRun, indexed: readonly TickRange[], extendEveryMs: number) {
+  constructor(reader: RunReader['reader'], run: SourceRun, indexed: readonly TickRange[], limits: Limits) {
     this.#reader = reader
     this.#run = run
     this.#indexed = indexed
-    this.extendEveryMs = extendEveryMs
+    this.extendEveryMs = limits.extendEveryMs
+    this.#maxAttempts = limits.maxAttempts
   }
 
   async next(timeoutMs: number, signal: AbortSignal): Promise<SourceBatch | null> {
@@ -84,7 +88,7 @@ class TopicBatches implements OpenBatchSource {
     }
     try {
       const info = checkedInfo(delivery.payload, this.#run.runId)
-      return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info))
+      return new TopicBatch(delivery, info, this.#run, this.#isIndexed(info), this.#maxAttempts)
     } catch (error) {
       this.#run.context.note(`message ${delivery.messageId} of ${delivery.topic}`, error)
       await delivery.nack(error)
@@ -102,8 +106,16 @@ class TopicBatch implements SourceBatch {
   readonly isIndexed: boolean
   readonly #delivery: Delivery<TopicEnvelope>
   readonly #run: SourceRun
+  readonly #maxAttempts: number
 
-  constructor(delivery: Delivery<TopicEnvelope>, info: BatchInfo, run: SourceRun, isIndexed: boolean) {
+  constructor(
+    delivery: Delivery<TopicEnvelope>,
+    info: BatchInfo,
+    run: SourceRun,
+    isIndexed: boolean,
+    maxAttempts: number,
+  ) {
+    this.#maxAttempts = maxAttempts
     this.info = info
     this.isIndexed = isIndexed
     this.#delivery = delivery
@@ -139,8 +151,9 @@ class TopicBatch implements SourceBatch {
     await this.#delivery.ack()
   }
 
-  async reject(error: unknown): Promise<void> {
+  async reject(error: unknown): Promise<boolean> {
     await this.#delivery.nack(error)
+    return this.#delivery.attempt < this.#maxAttempts
   }
 
   async discard(): Promise<void> {
