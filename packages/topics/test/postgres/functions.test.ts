@@ -1,5 +1,6 @@
 /** The bundles of functions beside the tables. Through internals where no public call shows a schema of the database. */
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { migrate, open as openTidemark, schemaVersions } from 'tidemark'
 import { migratedDatabase as freshDatabase, temporaryFolder } from '../../../../testing/databases.ts'
@@ -28,6 +29,25 @@ describe('the functions of a version', () => {
        from pg_proc as p join pg_language as l on l.oid = p.prolang where p.pronamespace = '${FUNCTIONS}'::regnamespace`,
     )
     assert.ok(checked.length > 100)
+  })
+
+  it('are short: a reader sees each of them at once', () => {
+    const folder = new URL('../../src/stores/postgres/functions/', import.meta.url)
+    const long = readdirSync(folder).flatMap(file => {
+      const bodies = readFileSync(new URL(file, folder), 'utf8').match(/^create function [\s\S]*?\$\$;$/gm) ?? []
+      return bodies.filter(body => body.split('\n').length > 70).map(body => body.split('(', 1)[0])
+    })
+    assert.deepEqual(long, [])
+  })
+
+  it('are noted to be in use when a program starts, so that nobody drops them', async () => {
+    await using database = await freshDatabase()
+    await (await openTidemark(database.url, options)).close()
+    const age = "update tidemark.function_bundle set last_used_at = now() - interval '6 days'"
+    await execute(database.url, age)
+    await (await openTidemark(database.url, options)).close()
+    const used = "select from tidemark.function_bundle where last_used_at > now() - interval '1 hour'"
+    assert.equal((await execute(database.url, used)).length, 1)
   })
 
   it('are called by no default, index, view or trigger: a bundle can be dropped at any time', async () => {
