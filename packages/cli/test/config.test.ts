@@ -111,7 +111,7 @@ describe('tidemark start with a configuration', () => {
     assert.ok(names.includes('environment-indexer'))
     const second = await tidemark(['start', '--port', '0'], { cwd: folder.path, environment: SMALL_AND_FAST })
     assert.equal(second.code, EXIT.failed)
-    assert.match(second.err, /is in use: another process/)
+    assert.match(second.err, /is in use by another process/)
     command.kill('SIGINT')
     assert.equal((await command.ended).code, EXIT.done)
     assert.ok(existsSync(join(folder.path, 'data/topics.db')))
@@ -200,7 +200,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
 
       const inUse = await remove(runId, '--yes')
       assert.equal(inUse.code, EXIT.failed)
-      assert.match(inUse.err, new RegExp(`Run ${runId} is in use: .*its simulation runs`))
+      assert.match(inUse.err, new RegExp(`Run ${runId} is in use: .*its simulation is running`))
       // By who indexes it, too: on another machine there is no lock to be seen.
       assert.match(inUse.err, engine === 'SQLite' ? /has its index open/ : /'\w+' (works on it|sent a heartbeat)/)
       running.kill('SIGKILL')

@@ -97,7 +97,7 @@ describe('npm start', () => {
     for (const args of [[], ['--new'], ['--ticks', '5']]) {
       await using second = startProcess(folder.path, args)
       assert.equal((await second.exited).code, 1)
-      assert.match(second.errorLines.join('\n'), /is in use: another process/)
+      assert.match(second.errorLines.join('\n'), /is in use by another process/)
     }
     const before = await storedUpTo(folder.path, runId)
     await until(async () => (await storedUpTo(folder.path, runId)) > before, { what: 'the first to go on' })
