@@ -110,7 +110,10 @@ describe('a messageId that a transaction left open has published', () => {
     await using client = await connected(database.url)
     await client.query('begin')
     await tm.publish('work', 'inside', { tx: client, messageId: 'm' })
-    const refused = assert.rejects(tm.publish('work', 'outside', { messageId: 'm' }), /open transaction has published the same messageId/)
+    const refused = assert.rejects(
+      tm.publish('work', 'outside', { messageId: 'm' }),
+      /open transaction has published the same messageId/,
+    )
     await soon(tm.publish('work', 1), 'another publish')
     await soon(tm.close({ timeout: 100 }), 'close() to end')
     await refused
