@@ -14,6 +14,7 @@ import {
   storageRead,
   topicRead,
 } from '@tidemark/pipeline'
+import { until } from '../../../testing/until.ts'
 import { metadataOf, RUN_ID, startWorld, tickOf, ticksOf, type World } from './worlds.ts'
 
 const LAST = 20
@@ -230,6 +231,18 @@ describe('what is not there', () => {
     }
     // Two ticks are no range: what changed can be asked for backwards.
     assert.equal((await world.get(`${run}/difference?from=4&to=3`)).status, 200)
+  })
+
+  it('in a gap is there as soon as the gap is filled, and then may be kept', async () => {
+    const paths = ['environment/7', 'environment/7/cells/0,0', 'ticks/7/organisms', 'difference?from=7&to=11']
+    for (const path of paths) assert.equal((await world.get(`${run}/${path}`)).status, 404, path)
+    await world.ingest(ticksOf(world.runId, 6, 9))
+    for (const path of paths) {
+      await until(async () => (await world.get(`${run}/${path}`)).status !== 404, { what: `${path} to be found` })
+      const found = await world.get(`${run}/${path}`, { 'if-none-match': '"what another tick had"' })
+      assert.deepEqual([found.status, /immutable/.test(String(found.headers['cache-control']))], [200, true], path)
+      assert.ok(found.bytes.length > 0)
+    }
   })
 })
 

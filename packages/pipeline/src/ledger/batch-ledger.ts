@@ -64,10 +64,13 @@ export class BatchLedger {
   /** Takes the lowest of those known that may be taken: one whose claimer is stuck, else a ready one. */
   async claimNext(claimer: string): Promise<Claim | null> {
     storableText('claimer', claimer, LONGEST_NAME)
-    const claim = await this.#meter.time('claim', () => this.#change(change => change.claimNext(claimer)))
-    // One that finds nothing to claim has not tried.
-    if (claim !== null) this.#meter.add('claimAttempts')
-    return claim
+    const claimNext = async (change: LedgerChange): Promise<Claim | null> => {
+      const claim = await change.claimNext(claimer)
+      // One that finds nothing has not tried. Counted before the claim itself is: who reads in between sees no rate above 1.
+      if (claim !== null) this.#meter.add('claimAttempts')
+      return claim
+    }
+    return await this.#meter.time('claim', () => this.#change(claimNext))
   }
 
   /** With `tx` it counts if and only if that transaction commits, like what was written of the batch in it. */

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { DiskFullError, encodeMetadata, readTicks, type SimulationMetadata } from '@tidemark/pipeline'
 import { ClosedError } from 'tidemark'
 import { Type } from 'typebox'
@@ -46,7 +46,7 @@ export const ingestRoutes = (context: Context): Route[] => [
       let count = 0
       let bytes = 0
       let lastTick: number | null = null
-      const body = watched(request.body as Readable, limits, gone.signal)
+      const body = watched(bodyOf(request.body), limits, gone.signal)
       const metadataOf = (ofRun: string) => context.ingestedRuns.metadataOf(ofRun)
       for await (const tick of readTicks('The body', body, { runId, metadataOf })) {
         const { length } = tick.bytes
@@ -87,6 +87,12 @@ export const ingestRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+/** Where nothing is sent, nothing is parsed either. */
+function bodyOf(body: unknown): Readable {
+  if (body instanceof Readable) return body
+  throw new BadRequestError(`The request has no body. Send delimited ticks as ${TICKS_TYPES.join(' or ')}`)
+}
 
 function target({ settings }: Context): IngestTarget {
   if (settings.ingest === undefined) throw new NotServedError('a place for ticks', 'ingest')
