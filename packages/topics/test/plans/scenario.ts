@@ -30,6 +30,8 @@ export type Parts = {
   readonly fillDeadLetters: (subscriptionId: number, group: string) => Promise<void>
   readonly expireLeases: (subscriptionId: number) => Promise<void>
   readonly makeRetriesDue: () => Promise<void>
+  /** Takes the first message that the group is to retry out of the log of topic 1. */
+  readonly loseRetried: (subscriptionId: number) => Promise<void>
   readonly passHour: () => Promise<void>
   readonly silence: (group: string) => Promise<void>
   /** The tables are full: statistics may be taken. */
@@ -43,6 +45,9 @@ const PLAN: BackfillPlan = {
   maxPerSecond: 1e6,
   targetMs: 1_000,
 }
+
+const TIMES = { max: 1, buckets: [0, 1] }
+const CONSUMER = { consumer: 'c', processed: 1, failed: 0, handler: TIMES, ageMs: 1, idleMs: 1 }
 
 type World = {
   readonly offset: TopicRecord
@@ -112,7 +117,7 @@ async function delivering({ store, step }: Parts, { offset, reference, live, mar
 }
 
 async function failing(parts: Parts, { offset, reference, failing, live, marked }: World): Promise<void> {
-  const { store, step, makeRetriesDue, expireLeases } = parts
+  const { store, step, makeRetriesDue, loseRetried, expireLeases } = parts
   await store.log.publish(offset, messages(3 * PAGE, 0, false))
   const page = await claim(store, offset, live)
   await step('nack a page', PAGE, () => store.leases.settle([nackAll(page, 0, 5)]))
@@ -124,6 +129,11 @@ async function failing(parts: Parts, { offset, reference, failing, live, marked 
   await step('nack retries', PAGE, () => store.leases.settle([nackAll(again, 0, 5)]))
   const last = await claim(store, offset, live)
   await step('release retries', PAGE, () => store.leases.settle([releaseAll(last)]))
+  await loseRetried(live.id)
+  const rest = await step('claim retries of which one is gone', PAGE, () => claim(store, offset, live))
+  await step('release what is left', PAGE, () =>
+    store.leases.settle([{ ...releaseAll(rest), releases: slots(rest).slice(1) }]),
+  )
   const dying = await claim(store, offset, live)
   await step('bury retries', PAGE, () => store.leases.settle([nackAll(dying, 0, 1)]))
   const first = await claim(store, reference, marked)
@@ -141,6 +151,16 @@ async function failing(parts: Parts, { offset, reference, failing, live, marked 
   await step('expire a page', PAGE, () => store.leases.claim(request(offset, live, { limit: 1 })))
   await step('claim a piece of it', PAGE, () => claim(store, offset, live))
   await step('claims', 100, () => store.leases.list(offset, { subscriptionId: live.id, limit: 100, named: 5 }))
+  await step('waiting retries', 100, () => store.leases.retries(offset, failing, { after: ROWS / 2, limit: 100 }))
+
+  const held = await step('claim by reference', PAGE, () => claim(store, reference, marked))
+  await step('ack one of it', PAGE, () => store.leases.settle([{ ...settlement(held), acks: [1] }]))
+  await step('the size of a lease', 1, () => store.leases.size(held.token))
+  await step('claims of a page', PAGE, async () => {
+    const [found] = await store.leases.list(reference, { subscriptionId: marked.id, limit: 100, named: 5 })
+    assert.equal(found?.unsettled, PAGE - 1)
+  })
+  await step('release a claim', PAGE, () => store.leases.release(reference, held.token))
   await step('look for work', 1, () => store.leases.claim(request(reference, marked, { limit: 1 })))
 }
 
@@ -209,6 +229,9 @@ async function backfilling({ store, step }: Parts, { reference, marked }: World)
   await step('nack backfilled', PAGE, () => store.leases.settle([nackAll(more, HOUR, 5)]))
   await step('cancel a backfill', 1, () => store.backfills.setStatus(reference, late, 'CANCELLED'))
   await step('the state of a backfill', 1, () => store.backfills.find(late))
+  await step('start a backfill', PAGE, () => store.backfills.start(reference, late, 'beginning', PLAN))
+  await step('look for work of a backfill', PAGE, () => store.inspection.describe(reference))
+  await store.backfills.setStatus(reference, late, 'CANCELLED')
   await step('reset by reference', ROWS, () => store.subscriptions.resetCursor(reference, marked, 'now', PLAN))
 }
 
@@ -220,8 +243,10 @@ async function groupsComeAndGo(parts: Parts, { offset, reference, failing, holdi
     processed: 1,
     failed: 0,
     filtered: 0,
+    activity: { instance: 'one', group: { claims: 1, claimConflicts: 0, handler: TIMES }, consumers: [CONSUMER] },
   }))
   await step('heartbeat', 2, () => store.heartbeats.send(beats))
+  await step('consumers', 1, () => store.heartbeats.consumers(offset))
   await silence('holding')
   await step('detect dead groups', 10, () => store.heartbeats.detectDead())
   assert.equal((await store.subscriptions.find(offset, 'holding'))?.status, 'DEAD')

@@ -143,6 +143,9 @@ it('every statement finds its rows by an index, in tables of 100 000 rows', asyn
           where subscription_id = ${id} and done_at is null and expired_at is null`),
       makeRetriesDue: () =>
         execute(`update tidemark.retry set due_at = clock_timestamp() - interval '1 second' where token is null`),
+      loseRetried: id =>
+        execute(`
+          delete from tidemark.log_1 where id = (select min(id) from tidemark.retry where subscription_id = ${id})`),
       passHour: () => execute(`update tidemark.partition set newest = newest - interval '2 hours'`),
       silence: group =>
         execute(`

@@ -152,6 +152,9 @@ it('every statement finds its rows by an index, in tables of 100 000 rows', asyn
       expireLeases: id =>
         execute(`update tidemark_lease set deadline = 1 where subscription_id = ${id} and done_at is null`),
       makeRetriesDue: () => execute('update tidemark_retry set due_at = 1 where token is null'),
+      loseRetried: id =>
+        execute(`
+          delete from tidemark_log_1 where id = (select min(id) from tidemark_retry where subscription_id = ${id})`),
       passHour: () =>
         execute(`
           update tidemark_log_1 set created_at = created_at - 4000000;

@@ -240,9 +240,10 @@ returns table (id bigint, xid xid8, attempt int, version int)
 language plpgsql volatile as $$
 begin
   if l.kind = 'page' then
+    -- each slot's own bit: comparing each slot with all open ones, a page of 10 000 took 250 ms
     return query execute format(
       'select p.id, p.xid, 1, 1 from (select id, xid, (row_number() over ())::int - 1 as slot from (%s) as q) as p '
-      'where p.slot = any($1) order by p.slot', tidemark_fn.lease_query('xid, id', s, l)) using tidemark_fn.open_slots(l);
+      'where $1 is null or get_bit($1, p.slot) = 0 order by p.slot', tidemark_fn.lease_query('xid, id', s, l)) using l.settled;
   else
     return query select r.id, r.xid, r.attempts, r.version from tidemark.retry as r where r.token = l.token order by r.slot;
   end if;
