@@ -188,7 +188,7 @@ describe('a lease that runs out', () => {
       letter?.history.map(({ name }) => name),
       ['LeaseExpiredError', 'Error'],
     )
-    assert.match(letter?.history[0]?.message ?? '', /consumer 'c-1' ran out/)
+    assert.match(letter?.history[0]?.message ?? '', /consumer 'c-1' expired/)
   })
 
   it('ends with the dead letters when nobody ever settles', async () => {

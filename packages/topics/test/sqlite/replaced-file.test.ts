@@ -25,9 +25,11 @@ const losses: Record<string, (path: string) => void | Promise<void>> = {
     renameSync(path, `${path}.old`)
     rmSync(`${path}.old`)
   },
-  'the file is moved away, and another process makes one in its place': async path => {
+  'the file is moved away, and one that another process made comes in its place': async path => {
+    await (await opened(`${path}.new`)).close()
+    // In one turn: a file that is only away is an outage, which whoever waits is told of as such.
     for (const suffix of ['', '-wal', '-shm']) renameSync(path + suffix, `${path}.old${suffix}`)
-    await (await opened(path)).close()
+    renameSync(`${path}.new`, path)
   },
   'an older copy is moved over it': path => renameSync(`${path}.copy`, path),
   'all is removed, and the copy put in its place': path => {
