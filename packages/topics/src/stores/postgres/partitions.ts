@@ -1,4 +1,4 @@
-import { ClosedError, DatabaseError, NamespaceGoneError } from '../../errors.ts'
+import { ClosedError, DatabaseError, DatabaseLockedError, NamespaceGoneError } from '../../errors.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
@@ -64,15 +64,19 @@ export class Partitions {
   }
 
   /**
-   * By the maintenance, for publishers whose user may not make any: as much again as was published between its last four
-   * runs, at least a partition.
+   * By the maintenance, for publishers whose user may not make any: at least a partition, and room for four times what was
+   * published since its last run.
    */
   async keepAhead(topic: TopicRecord): Promise<void> {
     const rows = topic.config.partitionRows
     const lastId = await this.lastId(topic)
     const drawn = lastId - (this.#cleanedUp.get(topic.id) ?? lastId)
     this.#cleanedUp.set(topic.id, lastId)
-    await this.make(topic, lastId + Math.min(MOST_AHEAD * rows, Math.max(rows, 4 * drawn)))
+    const upTo = lastId + Math.min(MOST_AHEAD * rows, Math.max(rows, 4 * drawn))
+    // Somebody holds the log's lock: the next run makes them.
+    await this.make(topic, upTo).catch(error => {
+      if (!(error instanceof DatabaseLockedError)) throw error
+    })
   }
 
   /** The ids that were drawn by a publish that failed are gone; the next ones follow the sequence. */
