@@ -146,6 +146,8 @@ export type {
   Cell,
   CellsDifference,
   EnvironmentReader,
+  GapsPage,
+  IndexedGap,
   IndexedRange,
   LifeQuery,
   OrganismFacts,

@@ -17,6 +17,12 @@ export type FailedQuery = {
 /** Indexers have no slash in their names. */
 export const failedBatchPlace = ({ indexer, key }: Pick<FailedBatch, 'indexer' | 'key'>): string => `${indexer}/${key}`
 
+/** As pages are read. Places as texts would sort otherwise: 'a-b/…' comes before 'a/…'. */
+function byIndexerAndKey(one: FailedBatch, other: FailedBatch): number {
+  if (one.indexer !== other.indexer) return one.indexer < other.indexer ? -1 : 1
+  return one.key < other.key ? -1 : 1
+}
+
 /** Of one indexer of a run, or of all; by key. */
 export async function failedBatches(database: IndexDatabase, query: FailedQuery = {}): Promise<FailedBatch[]> {
   const { indexer: wanted, limit = 1_000, after = '' } = query
@@ -55,7 +61,7 @@ export class RunLedgers {
       await using database = await openIndexForReading(address, runId)
       return await failedBatches(database, query)
     })
-    const all = found.flat().toSorted((one, other) => (failedBatchPlace(one) < failedBatchPlace(other) ? -1 : 1))
+    const all = found.flat().toSorted(byIndexerAndKey)
     return all.slice(0, query.limit ?? 1_000)
   }
 

@@ -3,11 +3,11 @@ import type { IndexDatabase } from '../databases/index-database.ts'
 import { MetadataReader } from '../databases/metadata-reader.ts'
 import { type IndexOptions, openIndexForReading } from '../databases/open-index.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
-import { type Gap, gapBefore } from '../ledger/gap.ts'
-import { refuseUnknown } from '../options.ts'
+import { gapBefore } from '../ledger/gap.ts'
+import { refuseUnknown, wholeNumber } from '../options.ts'
 import { IndexedEnvironment } from './environment-reader.ts'
 import { IndexedOrganisms } from './organism-reader.ts'
-import type { RunIndex } from './run-index.ts'
+import type { GapsPage, IndexedGap, RunIndex } from './run-index.ts'
 import { IndexedSeries } from './series-reader.ts'
 
 export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
@@ -18,8 +18,7 @@ export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
   readonly environmentStrategy?: EnvironmentStrategy | readonly EnvironmentStrategy[]
 }
 
-/** Of one indexer; more would hardly be read by anybody. */
-const MOST_GAPS = 1_000
+const DEFAULT_GAPS = 1_000
 
 /**
  * Opens what is indexed of a run to be read, also while it is being written. Nothing waits for a reader. Rejects with
@@ -35,7 +34,7 @@ export async function openRunIndex(address: string, runId: string, options: RunI
   return {
     runId,
     metadata,
-    gaps: () => gapsOf(database),
+    gaps: page => gapsOf(database, page),
     environment: new IndexedEnvironment(database, [environmentStrategy].flat(), metadata),
     organisms: new IndexedOrganisms(database),
     series: new IndexedSeries(database, metadata),
@@ -44,10 +43,20 @@ export async function openRunIndex(address: string, runId: string, options: RunI
   }
 }
 
-async function gapsOf({ ledger }: IndexDatabase): Promise<(Gap & { readonly indexer: string })[]> {
-  const all = (await ledger.list()).map(async ({ indexer, ...start }) => {
-    const rows = await ledger.gaps(indexer, { after: -1, limit: MOST_GAPS })
-    return rows.map(row => ({ indexer, ...gapBefore(row, start) }))
-  })
-  return (await Promise.all(all)).flat()
+async function gapsOf(
+  { ledger }: IndexDatabase,
+  { after, limit = DEFAULT_GAPS }: GapsPage = {},
+): Promise<IndexedGap[]> {
+  const most = wholeNumber('limit', limit, { min: 1 })
+  const gaps: IndexedGap[] = []
+  const ledgers = (await ledger.list()).toSorted((one, other) => (one.indexer < other.indexer ? -1 : 1))
+  for (const { indexer, ...start } of ledgers) {
+    if (gaps.length >= most) break
+    if (after !== undefined && indexer < after.indexer) continue
+    // What follows a gap begins a step behind it at the latest.
+    const from = indexer === after?.indexer ? after.tickEnd + start.samplingInterval : -1
+    const rows = await ledger.gaps(indexer, { after: from, limit: most - gaps.length })
+    gaps.push(...rows.map(row => ({ indexer, ...gapBefore(row, start) })))
+  }
+  return gaps
 }

@@ -85,12 +85,21 @@ export type SeriesReader = {
   read(query?: TickQuery & { readonly points?: number }): Promise<readonly SeriesPoint[]>
 }
 
+export type IndexedGap = Gap & { readonly indexer: string }
+
+export type GapsPage = {
+  /** Those behind this gap. */
+  readonly after?: Pick<IndexedGap, 'indexer' | 'tickEnd'>
+  /** Default 1000. */
+  readonly limit?: number
+}
+
 /** All that can be read of one indexed run. */
 export type RunIndex = AsyncDisposable & {
   readonly runId: string
   metadata(): Promise<SimulationMetadata | null>
-  /** What is missing between the batches that came, by indexer. */
-  gaps(): Promise<readonly (Gap & { readonly indexer: string })[]>
+  /** What is missing between the batches that came, by indexer and tick. */
+  gaps(page?: GapsPage): Promise<readonly IndexedGap[]>
   readonly environment: EnvironmentReader
   readonly organisms: OrganismReader
   readonly series: SeriesReader

@@ -2,7 +2,7 @@ import type { RunIndex } from '@tidemark/pipeline'
 import { Type } from 'typebox'
 import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { NotFoundError } from '../errors.ts'
+import { BadRequestError, NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
@@ -113,9 +113,13 @@ export const runRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId }, query, reply }) {
-      const gaps = await context.runs.use(runId, ({ index }) => index.gaps())
-      const sorted = gaps.toSorted((one, other) => (gapPlace(one) < gapPlace(other) ? -1 : 1))
-      const { items, next } = pageByName(sorted, gapPlace, query)
+      const { limit = 100 } = query
+      // One more tells whether there is another page.
+      const page = { limit: limit + 1, ...(query.after !== undefined && { after: gapAt(query.after) }) }
+      const gaps = await context.runs.use(runId, ({ index }) => index.gaps(page))
+      const items = gaps.slice(0, limit)
+      const last = items.at(-1)
+      const next = gaps.length > limit && last !== undefined ? gapPlace(last) : null
       const toText = ({ indexer, tickStart, tickEnd, since, isPermanent, isSkipped }: RunGap): string =>
         JSON.stringify({ indexer, tickStart, tickEnd, since: new Date(since), isPermanent, isSkipped })
       return await sendList(
@@ -158,5 +162,10 @@ export const runRoutes = (context: Context): Route[] => [
 
 type RunGap = Awaited<ReturnType<RunIndex['gaps']>>[number]
 
-/** Ticks in as many digits as they can have, so that texts sort as numbers do. */
-const gapPlace = ({ indexer, tickStart }: RunGap): string => `${indexer}/${String(tickStart).padStart(16, '0')}`
+const gapPlace = ({ indexer, tickEnd }: RunGap): string => `${indexer}/${tickEnd}`
+
+function gapAt(place: string): Pick<RunGap, 'indexer' | 'tickEnd'> {
+  const [, indexer, tick] = /^(.+)\/(\d{1,15})$/s.exec(place) ?? []
+  if (indexer === undefined) throw new BadRequestError("'after' is no place in this list. Send the 'next' of a page")
+  return { indexer, tickEnd: Number(tick) }
+}
