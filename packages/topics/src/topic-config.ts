@@ -45,7 +45,7 @@ export type TopicOptions = {
   maxAttempts?: number
   /**
    * Delays before a failed message is redelivered: `initial` (default 1 s), multiplied by `factor` (2) each time, at
-   * most `max` (1 min).
+   * most `max` (1 min, or `initial` if that is longer).
    */
   backoff?: { initial?: Duration; max?: Duration; factor?: number }
   /** Time for which a `messageId` is deduplicated (default 7 days). */
@@ -146,15 +146,18 @@ export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
 const durationOr = (options: Options, name: string, endless: string): number | null | undefined =>
   options.value(name) === endless ? null : options.duration(name, undefined)
 
+/** What is left out follows what is given: an initial delay of an hour is not cut to the default maximum of a minute. */
 function parseBackoff(options: Options): Backoff {
   const defaults = DEFAULT_TOPIC_CONFIG.backoff
-  const backoff = {
-    initialMs: options.duration('initial', defaults.initialMs),
-    maxMs: options.duration('max', defaults.maxMs),
-    factor: options.number('factor', defaults.factor, { min: 1, max: 100 }),
-  }
+  const initial = options.duration('initial', undefined)
+  const max = options.duration('max', undefined)
+  const factor = options.number('factor', defaults.factor, { min: 1, max: 100 })
   options.done()
-  return backoff
+  if (initial !== undefined && max !== undefined && max < initial) {
+    throw new ConfigError('configureTopic.backoff.max', max, `at least the initial delay, ${initial} ms`)
+  }
+  const maxMs = max ?? Math.max(defaults.maxMs, initial ?? 0)
+  return { initialMs: initial ?? Math.min(defaults.initialMs, maxMs), maxMs, factor }
 }
 
 /**

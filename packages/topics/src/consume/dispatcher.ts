@@ -132,17 +132,11 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return this.#stuckUntil === 0 ? 0 : this.#stuckUntil - performance.now()
   }
 
-  finished(
-    member: Member<T>,
-    delivery: LeasedDelivery<T>,
-    failure: Failure | undefined,
-    timedFrom: number | undefined,
-  ): void {
+  finished(member: Member<T>, delivery: LeasedDelivery<T>, failure: Failure | undefined, ms: number | undefined): void {
     if (this.#stuckUntil > 0) {
       this.#stuckUntil = 0
       this.onMoving?.()
     }
-    const ms = timedFrom === undefined ? undefined : performance.now() - timedFrom
     if (ms !== undefined) this.#time(ms)
     if (failure !== undefined) delivery.fail(failure)
     // Of one that its handler settled it is asked how; that costs too much to be asked of all.

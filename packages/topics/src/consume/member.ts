@@ -1,5 +1,5 @@
 import { type Failure, isThenable, toFailure } from '../errors/failure.ts'
-import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
+import { type ConsumerMeter, QUICK_MS } from '../observe/metrics/consumer-meter.ts'
 import type { Delivery, HandlerContext, LeasedDelivery } from './delivery.ts'
 
 /** Handles a message. Returning acknowledges it; throwing rejects it. */
@@ -9,23 +9,17 @@ export type Filter<T> = (message: Delivery<T>) => boolean
 
 /** What a member tells its group. */
 export type MemberEvents<T> = {
-  /** `timedFrom`: when its handler began, of the few that are timed. */
-  finished(
-    member: Member<T>,
-    delivery: LeasedDelivery<T>,
-    failure: Failure | undefined,
-    timedFrom: number | undefined,
-  ): void
+  /** `ms`: how long its handler took, of those that are timed. */
+  finished(member: Member<T>, delivery: LeasedDelivery<T>, failure: Failure | undefined, ms: number | undefined): void
   /** Its lease ran out while it waited: it is not started. */
   expired(delivery: LeasedDelivery<T>): void
 }
 
 /**
  * Looking at the clock would cost a tenth of a delivery. Of handlers that wait for nothing, and of which so many take less than
- * QUICK_MS together, one in so many is timed.
+ * QUICK_MS together, one in so many is timed. One among them that takes longer shows at the next look at the clock.
  */
 const QUICK_ONES = 16
-const QUICK_MS = 1
 /** Of a lease that holds for less than this, every message is looked at the clock for. */
 const SOON_MS = 10_000
 
@@ -60,6 +54,8 @@ export class Member<T> {
   /** It was looked at for the message that was taken last. */
   #isTimed = false
   #isTurnWatched = false
+  /** Turns of the event loop that were watched. */
+  #turns = 0
 
   constructor(
     id: string,
@@ -108,13 +104,15 @@ export class Member<T> {
     this.#workers.add(worker)
     this.#unlooked = 0
     for (let delivery = this.#next(); delivery !== undefined; delivery = this.#next()) {
-      const timedFrom = this.#isTimed ? this.#now : undefined
+      const isTimed = this.#isTimed
+      const startedAt = this.#now
+      const turn = this.#turns
       let failure: Failure | undefined
       try {
         const outcome = this.#handler(delivery, delivery)
         if (isThenable(outcome)) {
           worker.delivery = delivery
-          worker.startedAt = this.#now
+          worker.startedAt = startedAt
           await outcome
         }
       } catch (thrown) {
@@ -122,9 +120,15 @@ export class Member<T> {
       }
       if (worker.isAbandoned) return
       worker.delivery = undefined
-      this.#events.finished(this, delivery, failure, timedFrom)
+      const hasWaited = this.#turns !== turn
+      this.#events.finished(this, delivery, failure, isTimed || hasWaited ? this.#msSince(startedAt) : undefined)
     }
     this.#workers.delete(worker)
+  }
+
+  #msSince(startedAt: number): number {
+    this.#now = performance.now()
+    return this.#now - startedAt
   }
 
   /** The next delivery whose lease is still good. */
@@ -144,19 +148,24 @@ export class Member<T> {
     }
     this.#queue = []
     this.#head = 0
+    if (this.#isTurnWatched) this.meter?.countUntimed(this.#msSince(this.#now))
     return undefined
   }
 
   #look(): void {
-    const before = this.#now
-    this.#now = performance.now()
-    if (this.#now - before >= QUICK_MS) return
+    const ms = this.#msSince(this.#now)
+    if (ms >= QUICK_MS) {
+      // Where the loop has turned meanwhile, they have waited for something else, or are timed themselves.
+      if (this.#isTurnWatched) this.meter?.countUntimed(ms)
+      return
+    }
     this.#unlooked = QUICK_ONES - 1
     if (this.#isTurnWatched) return
     // A handler that waits for anything outlasts this turn of the event loop, and nobody knows by how much.
     this.#isTurnWatched = true
     setImmediate(() => {
       this.#isTurnWatched = false
+      this.#turns++
       this.#unlooked = 0
     })
   }

@@ -44,6 +44,7 @@ const badOptions: Record<string, (tm: Tidemark) => unknown> = {
   'configureTopic.dedupeWindow': tm => tm.configureTopic('t', { dedupeWindow: -1 }),
   'configureTopic.backoff.factor': tm => tm.configureTopic('t', { backoff: { factor: 0.5 } }),
   'configureTopic.backoff.first': tm => tm.configureTopic('t', { backoff: { first: 1 } as never }),
+  'configureTopic.backoff.max': tm => tm.configureTopic('t', { backoff: { initial: '2s', max: '1s' } }),
   'configureTopic.backoff': tm => tm.configureTopic('t', { backoff: '1s' as never }),
   configureTopic: tm => tm.configureTopic('t', 'queue' as never),
   'publish.keys': tm => tm.publish('t', 1, { keys: 'k' } as PublishOptions),

@@ -12,6 +12,9 @@ export type ConsumerMetrics = {
   readonly lastActiveAt: Date | null
 }
 
+/** A handler that takes less is quick: not every one of those is timed. */
+export const QUICK_MS = 1
+
 /** Counts for one consumer, in O(1) a message and mostly without a look at the clock. */
 export class ConsumerMeter {
   readonly #startedAt = performance.now()
@@ -19,8 +22,9 @@ export class ConsumerMeter {
   readonly #handler = new Histogram()
   #processed = 0
   #failed = 0
-  /** Handlers that ended since the last one that was timed: as quick as that. */
+  /** Handlers that were not timed and are not in the histograms yet, and how long a quick one takes. */
   #untimed = 0
+  #quickMs = 0
   #activeAt: number | undefined
 
   /** `group`: where the times of the whole group are kept. */
@@ -36,10 +40,27 @@ export class ConsumerMeter {
       this.#untimed++
       return
     }
-    this.#handler.record(ms, 1 + this.#untimed)
-    this.#group.record(ms, 1 + this.#untimed)
+    this.countUntimed()
+    this.#record(ms, 1)
+    if (ms < QUICK_MS) this.#quickMs = ms
+    this.#activeAt = performance.now()
+  }
+
+  /** Those that were not timed were quick, but for one where they took long together. */
+  countUntimed(togetherMs = 0): void {
+    if (this.#untimed === 0) return
+    if (togetherMs >= QUICK_MS) {
+      this.#record(togetherMs, 1)
+      this.#untimed--
+    }
+    if (this.#untimed > 0) this.#record(this.#quickMs, this.#untimed)
     this.#untimed = 0
     this.#activeAt = performance.now()
+  }
+
+  #record(ms: number, times: number): void {
+    this.#handler.record(ms, times)
+    this.#group.record(ms, times)
   }
 
   get processed(): number {
@@ -51,6 +72,7 @@ export class ConsumerMeter {
   }
 
   get handler(): Histogram {
+    this.countUntimed()
     return this.#handler
   }
 
@@ -64,6 +86,7 @@ export class ConsumerMeter {
   }
 
   snapshot(): ConsumerMetrics {
+    this.countUntimed()
     const { idleMs } = this
     return {
       processed: this.#processed,

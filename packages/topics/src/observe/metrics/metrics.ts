@@ -76,7 +76,9 @@ export class MetricsRegistry {
   }
 
   forgetConsumer(topic: string, group: string, id: string): void {
-    this.#topics.get(topic)?.groups.get(group)?.consumers.delete(id)
+    const consumers = this.#topics.get(topic)?.groups.get(group)?.consumers
+    consumers?.get(id)?.countUntimed()
+    consumers?.delete(id)
   }
 
   /** The group as this process knows it. */

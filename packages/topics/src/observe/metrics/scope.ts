@@ -114,13 +114,19 @@ export class Scope {
 }
 
 export class GroupScope extends Scope {
-  readonly handler = new Histogram()
+  readonly #handler = new Histogram()
   readonly consumers = new Map<string, ConsumerMeter>()
+
+  /** The times of all its handlers. */
+  get handler(): Histogram {
+    for (const meter of this.consumers.values()) meter.countUntimed()
+    return this.#handler
+  }
 
   consumer(id: string): ConsumerMeter {
     let meter = this.consumers.get(id)
     if (meter === undefined) {
-      meter = new ConsumerMeter(this.handler)
+      meter = new ConsumerMeter(this.#handler)
       this.consumers.set(id, meter)
     }
     return meter
