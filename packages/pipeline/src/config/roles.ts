@@ -5,7 +5,7 @@ import type { CheckedConfig } from './config.ts'
 export type Roles = {
   /** '' where it is not known before it begins. */
   readonly runId: string
-  /** Those that index announced batches, and their consumer groups. */
+  /** Those that index batches, and their consumer groups; '' for one that looks into the storage. */
   readonly indexers: readonly { readonly name: string; readonly group: string }[]
   readonly simulations: readonly string[]
   readonly writers: readonly string[]
@@ -20,9 +20,11 @@ export function rolesOf({ services }: CheckedConfig): Roles {
     enabled.filter(({ type }) => wanted.includes(type)).map(({ name }) => name)
   return {
     runId: String(enabled.map(({ options }) => options.runId).find(runId => typeof runId === 'string') ?? ''),
-    indexers: enabled.flatMap(({ name, bindings: { batches } }) =>
-      batches?.kind === 'topic-read' && batches.name === BATCH_TOPIC ? [{ name, group: batches.consumerGroup }] : [],
-    ),
+    indexers: enabled.flatMap(({ name, options, bindings: { batches, index } }) => {
+      if (options.source === 'storage' && index !== undefined) return [{ name, group: '' }]
+      const isAnnounced = batches?.kind === 'topic-read' && batches.name === BATCH_TOPIC
+      return isAnnounced ? [{ name, group: batches.consumerGroup }] : []
+    }),
     simulations: ofType('simulation'),
     writers: ofType('persistence', 'metadata-persistence'),
     persistence: ofType('persistence'),

@@ -53,6 +53,7 @@ export type ServiceProgress = Pick<ServiceStatus, 'name' | 'state' | 'healthy' |
 
 export type IndexerProgress = {
   readonly name: string
+  /** '' where it looks into the storage. */
   readonly group: string
   readonly ticks: number
   readonly batches: number

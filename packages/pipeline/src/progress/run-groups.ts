@@ -12,7 +12,7 @@ export class RunGroups {
   #lastKnown: readonly GroupHealth[] = []
 
   constructor(topics: () => Tidemark | undefined, { runId, indexers }: Roles) {
-    this.names = [...new Set(indexers.map(({ group }) => group))]
+    this.names = [...new Set(indexers.map(({ group }) => group).filter(group => group !== ''))]
     this.#topics = topics
     this.#topic = runId === '' ? '' : topicOfRun(BATCH_TOPIC, runId)
   }

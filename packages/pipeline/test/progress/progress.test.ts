@@ -59,6 +59,26 @@ describe("a pipeline's progress", () => {
     assert.equal((await pipeline.progress()).state, 'STOPPED')
   })
 
+  it('counts what an indexer that looks into the storage has indexed, as that of any other', async () => {
+    using folder = temporaryFolder()
+    const config = smallAndFast(folder.path)
+    const { 'environment-indexer': indexer } = config.services
+    assert.ok(indexer)
+    const { batches: _, ...bindings } = indexer.bindings as { readonly [name: string]: unknown }
+    const ofStorage = {
+      ...indexer,
+      bindings,
+      options: { ...indexer.options, source: 'storage', scanInterval: '50ms' },
+    } as typeof indexer
+    const services = { ...config.services, 'environment-indexer': ofStorage }
+    await using pipeline = await runConfig({ ...config, services })
+    const ofIndexer = async () =>
+      (await pipeline.progress()).indexers.find(({ name }) => name === 'environment-indexer')
+    await until(async () => (await ofIndexer())?.ticks === LAST_TICK + 1, { what: 'all ticks, from the storage' })
+    await until(async () => (await ofIndexer())?.waitingBatches === 0, { what: 'no batch to wait' })
+    await untilIndexed(pipeline)
+  })
+
   it('says what is waited for, and how many batches wait with it', async () => {
     using folder = temporaryFolder()
     const indexes = join(folder.path, 'away')
