@@ -257,6 +257,44 @@ describe('a clock that jumps', () => {
   })
 })
 
+describe('a clock that is wrong for long and is set right', () => {
+  it('leaves the messages of before as old as they are', async () => {
+    await using bed = bench()
+    using clock = wallClock()
+    const tm = await bed.open()
+    await waiting(tm)
+    await consume(tm.reader('work', { group: 'g' }), 100)
+    for (const aheadMs of [MONTH, 0]) {
+      clock.aheadMs = aheadMs
+      assert.equal((await tm.admin.health()).clock?.ok, false)
+      confirm(bed)
+      assert.equal((await tm.admin.health()).clock?.ok, true)
+    }
+    assert.equal((await tm.admin.jobs.messages.runOnce()).removed, 0)
+    bed.sql(`update tidemark_log_1 set created_at = created_at - ${2 * HOUR}`)
+    assert.equal((await tm.admin.jobs.messages.runOnce()).removed, 100)
+  })
+
+  it('tells of a group whose retries have waited for long, before and after', async () => {
+    await using bed = bench()
+    using clock = wallClock()
+    const tm = await bed.open()
+    await tm.configureTopic('work', { ...EVENTS, zombieTtl: '1h' })
+    const reader = await tm.reader('work', { group: 'g' }).ready()
+    await tm.publish('work', 1)
+    await (await receive(reader)).nack('no', { delay: '1h' })
+    bed.sql(`update tidemark_retry set due_at = due_at - ${5 * HOUR}`)
+    bed.sql(`update tidemark_subscription set moved_at = moved_at - ${5 * HOUR}, status_at = status_at - ${5 * HOUR}`)
+    const zombies = async () => (await tm.admin.health()).zombies.map(({ group }) => group)
+    assert.deepEqual(await zombies(), ['g'])
+    clock.aheadMs = MONTH
+    await tm.admin.health()
+    confirm(bed)
+    assert.equal((await tm.admin.health()).clock?.ok, true)
+    assert.deepEqual(await zombies(), ['g'])
+  })
+})
+
 describe('a machine that is started anew', () => {
   it('believes its clock, but removes nothing at first where much time has passed', async () => {
     await using bed = bench()

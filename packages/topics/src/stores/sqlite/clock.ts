@@ -149,14 +149,30 @@ function step(prepare: Prepare, time: number, ms: number): void {
   for (const [table, ...columns] of SHIFTED) {
     prepare(`update ${table} set ${columns.map(column => `${column} = ${column} + ?1`).join(', ')}`).run(ms)
   }
-  // Going back makes messages stay longer, never shorter.
   if (ms > 0)
     prepare('insert or replace into tidemark_clock_step (at, ms) values (?, ?)').run(Math.floor(time), Math.floor(ms))
+  else undoSteps(prepare, -ms)
   prepare(`
     update tidemark_clock set wall = ?1, uptime = ?2, agreed_uptime = ?2, trial_until = 0, off_since = null`).run(
     time + ms,
     uptimeMs(),
   )
+}
+
+/**
+ * Going back takes earlier steps back: messages of before them are as old as they are again. Those published in between
+ * are of a time to come: they stay longer, never shorter.
+ */
+function undoSteps(prepare: Prepare, ms: number): void {
+  let left = Math.floor(ms)
+  for (const step of stepsOf(prepare).reverse()) {
+    if (left < step.ms) {
+      prepare('update tidemark_clock_step set ms = ms - ? where at = ?').run(left, step.at)
+      return
+    }
+    prepare('delete from tidemark_clock_step where at = ?').run(step.at)
+    left -= step.ms
+  }
 }
 
 /** The wall clock tells whole milliseconds: the moment it turns is exact. */

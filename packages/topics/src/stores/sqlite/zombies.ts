@@ -30,7 +30,7 @@ export function listZombies(tx: Transaction): Zombie[] {
       tx.now() - topic.config.zombieTtlMs,
     )
     return rows
-      .filter(row => hasWaitedSince(tx, topic, row, tx.ago(topic.config.zombieTtlMs)))
+      .filter(row => hasWaitedLong(tx, topic, row))
       .map(row => ({
         topic,
         subscription: toSubscription(topic.id, row),
@@ -40,14 +40,17 @@ export function listZombies(tx: Transaction): Zombie[] {
   })
 }
 
-function hasWaitedSince(tx: Transaction, topic: TopicRecord, { id, cursor }: Row, since: number): boolean {
+/** A step of the clock shifts the due times of retries, and leaves messages their times: see `clock.ts`. */
+function hasWaitedLong(tx: Transaction, topic: TopicRecord, { id, cursor }: Row): boolean {
+  const { zombieTtlMs } = topic.config
   const row = requiredRow<{ waits: number }>(
     tx.prepare(`
       select exists (select 1 from ${logTable(topic.id)} where id = ?1 + 1 and created_at < ?3)
-        or exists (select 1 from tidemark_retry where subscription_id = ?2 and token is null and due_at < ?3) as waits`),
+        or exists (select 1 from tidemark_retry where subscription_id = ?2 and token is null and due_at < ?4) as waits`),
     cursor,
     id,
-    since,
+    tx.ago(zombieTtlMs),
+    tx.now() - zombieTtlMs,
   )
   return row.waits === 1
 }
