@@ -1,5 +1,5 @@
 import type { TopicRecord } from '../topic-record.ts'
-import { type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
+import { again, type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
@@ -21,7 +21,7 @@ const LEFT_OVER = `
  * they run, that they are gone. The tables follow; what a killed process leaves of them goes with the next deletion.
  */
 export async function deleteTopic(database: Database, topic: TopicRecord): Promise<void> {
-  await database.expecting({ topic }, () => deleteRows(database, topic))
+  await again(() => database.expecting({ topic }, () => deleteRows(database, topic)))
   await database.expecting({}, () => dropLeftOver(database))
 }
 

@@ -4,7 +4,7 @@ import { random52 } from '../../payload/random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Topics } from '../topics.ts'
-import type { Database } from './database.ts'
+import { again, type Database } from './database.ts'
 import { deleteTopic } from './delete-topic.ts'
 import { lockKey } from './schema-name.ts'
 
@@ -44,6 +44,10 @@ export async function listTopics(database: Database): Promise<TopicRecord[]> {
 }
 
 async function configureTopic(database: Database, name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
+  return await again(() => configureOnce(database, name, given))
+}
+
+async function configureOnce(database: Database, name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
   return await database.transaction(async client => {
     // Two processes that configure one topic do so one after the other.
     await client.query('select pg_advisory_xact_lock($1)', [lockKey(database.schema, 'topic', name)])

@@ -4,7 +4,7 @@ import type { TopicRecord } from '../topic-record.ts'
 import type { ReferenceTracking } from '../tracking.ts'
 import { clearBits } from './bits.ts'
 import { completeOrphans, completion } from './completion.ts'
-import type { Database } from './database.ts'
+import { again, type Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { findTopic } from './topics.ts'
 
@@ -71,11 +71,13 @@ async function refuseWhileBackfilling(database: Database, topic: TopicRecord): P
 
 /** Whoever publishes waits for it, so it doesn't wait for long itself. */
 async function inShortTransaction(database: Database, text: string, topic: TopicRecord): Promise<boolean> {
-  return await database.transaction(async client => {
-    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    const { rows } = await client.query<{ switched: boolean }>(text, [topic.id])
-    return rows[0]?.switched === true
-  })
+  return await again(() =>
+    database.transaction(async client => {
+      await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+      const { rows } = await client.query<{ switched: boolean }>(text, [topic.id])
+      return rows[0]?.switched === true
+    }),
+  )
 }
 
 async function requiredTopic(database: Database, topic: TopicRecord): Promise<TopicRecord> {
