@@ -180,7 +180,7 @@ describe('ingest over HTTP', () => {
     assert.deepEqual([wrong.status, wrong.body.code], [400, 'TIDEMARK_INGEST'])
     assert.match(wrong.body.detail, new RegExp(`message 3, which begins at byte ${good.length}`))
     const cut = await world.call('POST', '/api/v1/ingest', { raw: good.subarray(0, -1), headers: TICKS })
-    assert.match(cut.body.detail, /cut short/)
+    assert.match(cut.body.detail, /truncated/)
     const large = await world.call('POST', '/api/v1/ingest', {
       raw: Buffer.from([255, 255, 255, 255, 7]),
       headers: TICKS,

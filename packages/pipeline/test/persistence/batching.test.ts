@@ -133,7 +133,7 @@ describe('a batch that mixes runs', () => {
       ['run 0', 'run 1', 'other 0', 'other 1'],
     )
     for (const letter of letters) {
-      assert.match(letter.failureReason, /MixedRunsError: A batch of 4 ticks mixes runs/)
+      assert.match(letter.failureReason, /MixedRunsError: A batch of 4 ticks contains several runs/)
       assert.equal(letter.retryCount, 0, 'trying again would change nothing')
       assert.equal(letter.messageType, 'tidemark.pipeline.v1.TickData')
       assert.equal(letter.sourceService, 'persistence')
