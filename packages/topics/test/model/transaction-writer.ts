@@ -44,6 +44,16 @@ export class TransactionWriter implements AsyncDisposable {
     await this.#queue
   }
 
+  /** A message in a part of its transaction that is rolled back: a savepoint, or an ORM's nested transaction. */
+  async publishInVain(): Promise<void> {
+    this.#queue = this.#queue.then(async () => {
+      await this.#client.query('savepoint part')
+      await this.#publish(this.#client, this.newKey())
+      await this.#client.query('rollback to savepoint part')
+    })
+    await this.#queue
+  }
+
   /** The keys that are now committed. */
   async commit(): Promise<string[]> {
     return await this.#end('commit')
