@@ -1,3 +1,6 @@
+import { StaleDeliveryError } from 'tidemark'
+import { StaleClaimError } from '../../ledger/errors.ts'
+
 /** A batch in hand, or anything else under a lease. */
 export type Extendable = { readonly key: string; extend(): Promise<void> }
 
@@ -38,7 +41,8 @@ export class LeaseExtender implements Disposable {
   }
 
   #failed(batch: Extendable, error: unknown): void {
-    // Settled while this was on its way: nothing was lost.
+    // Settled while this was on its way, or taken over, which its settlement tells.
+    if (error instanceof StaleDeliveryError || error instanceof StaleClaimError) return
     if (!this.#batches.has(batch) || this.#failing.has(batch)) return
     this.#failing.add(batch)
     this.#note(`extend ${batch.key}`, error)
