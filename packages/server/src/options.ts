@@ -22,7 +22,7 @@ import { ROLES, type Role } from './security/roles.ts'
 import type { TlsFiles } from './security/tls.ts'
 import { hashOf, refuseTwins, type Token } from './security/token.ts'
 import { TokenFile } from './security/token-file.ts'
-import { checkToken } from './security/token-strength.ts'
+import { checkTokenStrength } from './security/token-strength.ts'
 
 /** Where ticks that are posted go: `{ ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') }`. */
 export type IngestTarget = {
@@ -95,7 +95,7 @@ const AUDIT_BYTES = 64 * 1024 * 1024
 
 const about = { says: '' }
 
-const token = rule<string, object>(about, 'a strong token', checkToken)
+const token = rule<string, object>(about, 'a strong token', checkTokenStrength)
 
 const hosts = rule<readonly string[], object>(about, 'an array of host names', (path, value) => {
   if (Array.isArray(value) && value.every(each => typeof each === 'string' && hostNameOf(each) === each.toLowerCase()))

@@ -12,7 +12,7 @@ const ALLOWED =
   "'tidemark token create' makes one"
 
 /** A token that a person has chosen. The message never shows it. */
-export function checkToken(path: string, value: unknown): string {
+export function checkTokenStrength(path: string, value: unknown): string {
   if (value === '') throw new ConfigError(path, '(empty)', ALLOWED)
   if (typeof value === 'string' && isStrong(value)) return value
   throw new ConfigError(path, '(hidden)', ALLOWED)
