@@ -19,7 +19,7 @@ export function pieceCount(messages: number, attemptsLeft: number): number {
 export const pieceAt = (place: number, messages: number, pieces: number): number =>
   Math.floor((place * pieces) / messages)
 
-/** Whole numbers only: PostgreSQL computes the same (003_failures.sql), to the last message. */
+/** Whole numbers only: PostgreSQL computes the same (`piece_count` in functions/lease-expiry.sql), to the last message. */
 function powerBelow(base: number, exponent: number, limit: number): boolean {
   let power = base
   for (let step = 1; step < exponent && power < limit; step++) power *= base

@@ -15,7 +15,7 @@ const FILES = [
   'cursor',
   'page',
   'claim',
-  'expire',
+  'lease-expiry',
   'settle',
   'subscribe',
   'watermark',
