@@ -137,7 +137,7 @@ export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
     dedupeWindowMs: durationOr(options, 'dedupeWindow', 'forever'),
     maxMessageBytes: options.integer('maxMessageBytes', undefined, { min: 1, max: MOST_MESSAGE_BYTES }),
     partitionRows: options.integer('partitionRows', undefined, { min: 1, max: 1_000_000_000 }),
-  }
+  } satisfies Record<keyof TopicConfig, unknown>
   options.done()
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -148,6 +148,7 @@ export const remove: Command = {
     }),
 }
 
+/** All options of `configureTopic`; SETTINGS has the words for them. */
 function settingsOf(given: Given): TopicOptions {
   const initial = given.duration('backoff-initial')
   const max = given.duration('backoff-max')
@@ -166,7 +167,7 @@ function settingsOf(given: Given): TopicOptions {
     dedupeWindow: given.durationOr('dedupe-window', 'forever'),
     maxMessageBytes: given.whole('max-message-bytes'),
     partitionRows: given.whole('partition-rows'),
-  })
+  } satisfies { [K in keyof Required<TopicOptions>]: TopicOptions[K] | undefined })
 }
 
 function truth(given: Given, name: string): boolean | undefined {

@@ -24,7 +24,7 @@ const BACKOFF = {
   factor: number({ says: 'Factor by which each delay grows.', min: 1, max: 100 }),
 } as const satisfies OptionTable
 
-/** What `resources.topics.settings.<topic>` takes: the options of `configureTopic`. */
+/** What `resources.topics.settings.<topic>` takes: the options of `configureTopic`, all of them. */
 export const TOPIC_SETTINGS = {
   semantics: choice(['pub-sub', 'queue'], {
     says: '`queue`: consumers compete for messages. `pub-sub`: every group receives every message.',
@@ -50,7 +50,7 @@ export const TOPIC_SETTINGS = {
     min: 1,
     max: 1_000_000_000,
   }),
-} as const satisfies OptionTable
+} as const satisfies OptionTable & Record<keyof TopicOptions, unknown>
 
 /** Those of announcements that can be chosen; the others follow from what announcements are for. */
 export const ANNOUNCEMENT_SETTINGS = [

@@ -1,4 +1,5 @@
-import { Type } from 'typebox'
+import type { TopicConfig as EffectiveConfig, TopicOptions } from 'tidemark'
+import { type TSchema, Type } from 'typebox'
 import { Count, DurationGiven, nullable, strict, TopicName } from './common.ts'
 import { share } from './shared.ts'
 
@@ -6,6 +7,7 @@ const orForever = (word: string) => Type.Union([DurationGiven, Type.Literal(word
 
 export const TopicParams = strict({ topic: TopicName })
 
+/** The options of `configureTopic`, all of them. */
 export const TopicOptionsGiven = strict({
   semantics: Type.Optional(Type.Enum(['queue', 'pub-sub'])),
   tracking: Type.Optional(Type.Enum(['offset', 'reference'])),
@@ -27,7 +29,7 @@ export const TopicOptionsGiven = strict({
   dedupeWindow: Type.Optional(orForever('forever')),
   maxMessageBytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 255 * 1024 * 1024 })),
   partitionRows: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-})
+} satisfies Record<keyof TopicOptions, TSchema>)
 
 export const TopicConfig = share(
   'TopicConfig',
@@ -47,7 +49,7 @@ export const TopicConfig = share(
       dedupeWindowMs: nullable(Type.Number()),
       maxMessageBytes: Count,
       partitionRows: Count,
-    },
+    } satisfies Record<keyof EffectiveConfig, TSchema>,
     { description: 'Durations in milliseconds; null means unlimited.' },
   ),
 )
