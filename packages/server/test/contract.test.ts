@@ -45,6 +45,10 @@ const PARAMETERS: Record<string, string> = {
   to: '2',
 }
 
+const UNLIKE =
+  'The answer is not what openapi.json describes. Change the schema in packages/server/src/schemas/ or src/routes/, or what ' +
+  'the route answers, and run `npm run generate`.'
+
 /** What was pulled and not settled is not waited for. */
 const IMPATIENT = { timeoutMs: '0' }
 
@@ -189,17 +193,19 @@ function nameOf({ method, path }: Route): string {
 /** The status is one that is described, the type is one that it has, and the body fits the schema of that. */
 function checkAnswer({ operation }: Route, { status, headers, text, body }: Answer): void {
   const described = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`]
-  assert.ok(described !== undefined, `status ${status} is not described: ${text}`)
+  assert.ok(described !== undefined, `${UNLIKE} Status ${status} is not described: ${text}`)
   if (described.content === undefined || (described.content['application/json']?.schema.type as unknown) === 'null') {
     assert.equal(text, '')
     return
   }
   const type = String(headers['content-type']).split(';')[0] ?? ''
   const schema = described.content[type]?.schema
-  assert.ok(schema !== undefined, `${type} is not described for ${status}`)
+  assert.ok(schema !== undefined, `${UNLIKE} ${type} is not described for ${status}`)
   if (!type.endsWith('json')) return
   const validate = validatorOf(schema)
-  assert.ok(validate(body), `${JSON.stringify(validate.errors)} in ${text.slice(0, 500)}`)
+  const wrong = validate(body) ? [] : (validate.errors ?? [])
+  const told = wrong.map(({ instancePath, message, params }) => `${instancePath}: ${message} ${JSON.stringify(params)}`)
+  assert.deepEqual(told, [], `${UNLIKE} The answer begins with ${text.slice(0, 500)}`)
 }
 
 function validatorOf(schema: Schema): ValidateFunction {
