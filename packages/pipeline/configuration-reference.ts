@@ -95,28 +95,30 @@ usually misspelt. Write lists, numbers, \`true\` and \`false\` as in JSON.
 
 ## A service type of your own
 
-The \`type\` is the path of a module whose default export is \`defineServiceType({ says, options, bindings, check, create })\`; for an
-indexer it is \`defineIndexerType(definition)\` ([writing-an-indexer.md](writing-an-indexer.md)), and has all options of those below.
+The \`type\` is the path of a module whose default export is \`defineServiceType({ says, options, bindings, check, create })\`. For an
+indexer it is \`defineIndexerType(definition)\` ([writing-an-indexer.md](writing-an-indexer.md)), which has all options of the indexers
+below.
 
-| part | what it is |
+| part | meaning |
 | --- | --- |
-| \`options\` | a table like those below (\`text\`, \`whole\`, \`number\`, \`flag\`, \`duration\`, \`choice\`, \`runId\`, or \`rule\`). One named \`runId\` is set to the run of the pipeline where the configuration leaves it out |
-| \`bindings\` | what it needs, by name: \`{ ticks: { kind: 'queue-in', says: '…' } }\`. Kinds: ${Object.keys(
+| \`options\` | table of options like those below (\`text\`, \`whole\`, \`number\`, \`flag\`, \`duration\`, \`choice\`, \`runId\` or \`rule\`). An option named \`runId\` defaults to the run of the pipeline |
+| \`bindings\` | required resources by name: \`{ ticks: { kind: 'queue-in', says: '…' } }\`. Kinds: ${Object.keys(
   WRITTEN_AS,
 )
   .map(kind => `\`${kind}\``)
   .join(', ')} |
-| \`check\` | throws a \`ConfigError\` where options and bindings do not go together; optional |
-| \`create\` | gets the checked options and the bound resources, and returns a \`Service\` |
+| \`check\` | optional function that throws a \`ConfigError\` if options and bindings contradict each other |
+| \`create\` | function that receives the validated options and the bound resources, and returns a \`Service\` |
 
-\`resources.reader('orders')\` and \`resources.writer('orders')\` give a reader or a writer of a bound topic, \`resources.storage(…)\`, \`index(…)\`,
-\`queue(…)\` and \`outlet(…)\` the rest. What goes through a binding is counted: \`pipeline.status()\` has it in the service's \`bindings\`. Health is that
-of every service ([pipeline.md](pipeline.md#health)). \`packages/pipeline/test/services/scripts/collector.ts\` is one.
+\`resources.reader('orders')\` and \`resources.writer('orders')\` return a reader or writer of a bound topic. \`resources.storage(…)\`,
+\`index(…)\`, \`queue(…)\` and \`outlet(…)\` return the other resources. Traffic through a binding is counted and shown in the service's
+\`bindings\` in \`pipeline.status()\`. Health works as for every service ([pipeline.md](pipeline.md#health)).
+\`packages/pipeline/test/services/scripts/collector.ts\` is a complete example.
 `
 
 const TOPIC_SETTINGS_TEXT =
-  'What is left out has the default of [configureTopic](../README.md). Of announcements (`batch-topic`, `metadata-topic`), of which ' +
-  `each run has its own, ${ANNOUNCEMENT_SETTINGS.map(name => `\`${name}\``).join(', ')} can be set.`
+  'Omitted settings have the defaults of [configureTopic](../README.md). Each run has its own topics of announcements ' +
+  `(\`batch-topic\`, \`metadata-topic\`); for these you can set ${ANNOUNCEMENT_SETTINGS.map(name => `\`${name}\``).join(', ')}.`
 
 export function referencePage(): string {
   const services = Object.entries(BUILT_IN_TYPES).map(([name, { says, options, bindings }]) =>
