@@ -1,26 +1,139 @@
 -- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
 -- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
 
--- When there is something to do again, of what this claim may do at all.
-create function tidemark_fn.next_due_ms(subscription int, p_suspects text, with_leases boolean) returns float8
-language sql volatile as $$
-  select extract(epoch from least(
-    (select r.due_at from tidemark.retry as r
-      where r.subscription_id = subscription and r.token is null and not r.suspect order by r.due_at limit 1),
-    (select r.due_at from tidemark.retry as r
-      where r.subscription_id = subscription and r.token is null and r.piece is not null and p_suspects <> 'none'
-      order by r.due_at limit 1),
-    (select r.due_at from tidemark.retry as r
-      where r.subscription_id = subscription and r.token is null and r.suspect and r.piece is null and p_suspects = 'alone'
-      order by r.due_at limit 1),
-    (select l.deadline from tidemark.lease as l
-      where l.subscription_id = subscription and l.done_at is null and l.expired_at is null and with_leases order by l.deadline limit 1)
-  ) - clock_timestamp())::float8 * 1000
+-- One claim. plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a
+-- statement that is there anyway is said in it, and what few claims need is a function of its own.
+create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
+language plpgsql volatile
+-- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
+-- left to choose, the planner sorted all that was left for every claim (20 000 rows a second in place of 400 000).
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  terms tidemark_fn.claim_terms;
+  r tidemark_fn.claim_result;
+  setting text;
+begin
+  -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
+  -- redelivery; waiting for the disk under the lock would cost every claim.
+  select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
+    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
+    set_config('synchronous_commit', 'off', true), false, 0
+  into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, setting, r.conflict, r.size
+  from tidemark.topic as t
+  where t.id = q.topic and t.uid = q.topic_uid;
+  -- Deleted: its log is gone too. Or made anew, with its namespace: the log is another topic's.
+  if not found then
+    r.status := 'GONE';
+    return r;
+  end if;
+  if not q.eager and cardinality(q.forget) = 0 then
+    r := tidemark_fn.look_for_work(q, terms, r);
+    if r.status <> 'WORK' then
+      return r;
+    end if;
+  end if;
+
+  select * into s from tidemark.subscription as x
+  where x.id = q.subscription and x.uid = q.subscription_uid for no key update skip locked;
+  if not found then
+    r.conflict := true;
+    select * into s from tidemark.subscription as x
+    where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
+  end if;
+  r.moves := s.moves;
+  r.status := coalesce(s.status, 'GONE');
+  if r.status <> 'ACTIVE' then
+    return r;
+  end if;
+  if tidemark_fn.is_ahead(s, terms.last_id) then
+    r.status := 'AHEAD';
+    return r;
+  end if;
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
+  end if;
+  if q.sweep or cardinality(q.forget) > 0 then
+    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
+  end if;
+  r := tidemark_fn.take_work(q, s, terms, r);
+  if r.size = 0 then
+    r.next_due_ms := coalesce(r.next_due_ms, tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep));
+  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
+  elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
+    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
+  end if;
+  return r;
+end
 $$;
 
--- What a claim takes of the retries that are due, where there are any: suspects on their last attempt, where it has nothing
--- else in hand ('alone'); all that failed by themselves, together ('none'); then one piece of an expired lease ('shared').
--- null where there is nothing for it. `waiting`: suspects that are due and that it may not take.
+-- Looks without locking or writing. The status is 'WORK' where there is something to claim, and the claim's own otherwise.
+create function tidemark_fn.look_for_work(
+  q tidemark_fn.claim_request, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+  chosen record;
+begin
+  select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
+  r.moves := s.moves;
+  r.status := coalesce(s.status, 'GONE');
+  if r.status <> 'ACTIVE' then
+    return r;
+  end if;
+  if tidemark_fn.is_ahead(s, terms.last_id) then
+    r.status := 'AHEAD';
+    return r;
+  end if;
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
+  end if;
+  if tidemark_fn.has_due_retries(s.id) then
+    select c.suspects, c.waiting into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts) as c;
+    if chosen.suspects is not null then
+      r.status := 'WORK';
+      return r;
+    end if;
+    if chosen.waiting <> 'none' then
+      r.exceptions := jsonb_build_object('waiting', chosen.waiting);
+    end if;
+  end if;
+  if tidemark_fn.has_work(s, q.sweep) then
+    r.status := 'WORK';
+    -- what waits is told by the claim that follows
+    r.exceptions := null;
+  else
+    r.next_due_ms := tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep);
+  end if;
+  return r;
+end
+$$;
+
+-- One look-up says for nearly every claim that there are none.
+create function tidemark_fn.has_due_retries(subscription int) returns boolean
+language plpgsql volatile as $$
+declare
+  -- a variable, because no index can be searched for what changes as it is read
+  now timestamptz := clock_timestamp();
+begin
+  return exists (
+    select from tidemark.retry as r
+    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
+  );
+end
+$$;
+
+-- Which of the retries that are due a claim takes; lease_retries leases them. "Suspects" in docs/architecture.md says why:
+--   'alone'   one suspect on its last attempt, if the claimer allows that (p_suspects = 'alone'), before all others
+--   'none'    otherwise the messages that failed by themselves, together
+--   'shared'  otherwise one piece of an expired lease, unless p_suspects = 'none'
+--   null      nothing that this claim may take
+-- `waiting`: the suspects that are due and that this claim may not take.
 create function tidemark_fn.choose_retries(
   subscription int, p_suspects text, max_attempts int, out suspects text, out piece uuid, out waiting text
 )
@@ -98,6 +211,89 @@ begin
 end
 $$;
 
+-- When there is something to do again, of what this claim may do at all.
+create function tidemark_fn.next_due_ms(subscription int, p_suspects text, with_leases boolean) returns float8
+language sql volatile as $$
+  select extract(epoch from least(
+    (select r.due_at from tidemark.retry as r
+      where r.subscription_id = subscription and r.token is null and not r.suspect order by r.due_at limit 1),
+    (select r.due_at from tidemark.retry as r
+      where r.subscription_id = subscription and r.token is null and r.piece is not null and p_suspects <> 'none'
+      order by r.due_at limit 1),
+    (select r.due_at from tidemark.retry as r
+      where r.subscription_id = subscription and r.token is null and r.suspect and r.piece is null and p_suspects = 'alone'
+      order by r.due_at limit 1),
+    (select l.deadline from tidemark.lease as l
+      where l.subscription_id = subscription and l.done_at is null and l.expired_at is null and with_leases order by l.deadline limit 1)
+  ) - clock_timestamp())::float8 * 1000
+$$;
+
+-- Forgets the leases that the caller knows to have ended, and ends those that have run out. Returns what is to be told of that.
+create function tidemark_fn.end_leases(q tidemark_fn.claim_request, s tidemark.subscription, max_attempts int) returns jsonb
+language plpgsql volatile as $$
+declare
+  expired record;
+begin
+  if cardinality(q.forget) > 0 then
+    delete from tidemark.lease as l where l.token = any(q.forget) and l.subscription_id = s.id
+      and (l.done_at is not null or l.expired_at is not null);
+  end if;
+  if not q.sweep then
+    return null;
+  end if;
+  select e.take_overs, e.dead_lettered into expired
+  from tidemark_fn.expire_leases(s, max_attempts, q.expired_text, q.most_named) as e;
+  if expired.dead_lettered = 0 and expired.take_overs = '[]' then
+    return null;
+  end if;
+  return jsonb_build_object('take_overs', expired.take_overs, 'dead_lettered', expired.dead_lettered);
+end
+$$;
+
+-- What a claim takes: retries that are due, else what a backfill brings, else the next page of the log.
+create function tidemark_fn.take_work(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+begin
+  if tidemark_fn.has_due_retries(s.id) then
+    r := tidemark_fn.claim_retries(q, s, terms, r);
+  end if;
+  if r.size = 0 and s.backfilling then
+    r := tidemark_fn.claim_backfilled(q, s, terms, r);
+  end if;
+  if r.size = 0 then
+    r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
+      else tidemark_fn.claim_next_page(q, s, terms, r) end;
+  end if;
+  return r;
+end
+$$;
+
+-- Retries that are due, of those that this claim may take.
+create function tidemark_fn.claim_retries(
+  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  chosen record;
+  retries record;
+begin
+  select * into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts);
+  if chosen.suspects is not null then
+    select * into retries from tidemark_fn.lease_retries(s, q.token, q.page_limit, chosen.suspects, chosen.piece);
+    r := tidemark_fn.read_held(q, s, terms, r, retries.xids, retries.ids);
+  end if;
+  if r.size > 0 then
+    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting,
+      'suspects', chosen.suspects, 'attempts', retries.attempts, 'versions', retries.versions);
+  elsif chosen.waiting <> 'none' then
+    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting);
+  end if;
+  return r;
+end
+$$;
+
 -- Leases what choose_retries has chosen.
 create function tidemark_fn.lease_retries(
   s tidemark.subscription, p_token uuid, p_limit int, p_suspects text, p_piece uuid,
@@ -143,199 +339,6 @@ begin
     array_agg(l.attempts order by l.slot), array_agg(l.version order by l.slot)
   into ids, xids, attempts, versions
   from leased as l;
-end
-$$;
-
--- One claim. plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a
--- statement that is there anyway is said in it, and what few claims need is a function of its own.
-create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
-language plpgsql volatile
--- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
--- left to choose, the planner sorted all that was left for every claim (20 000 rows a second in place of 400 000).
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-declare
-  s tidemark.subscription;
-  terms tidemark_fn.claim_terms;
-  r tidemark_fn.claim_result;
-  setting text;
-begin
-  -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
-  -- redelivery; waiting for the disk under the lock would cost every claim.
-  select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
-    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
-    set_config('synchronous_commit', 'off', true), false, 0
-  into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, setting, r.conflict, r.size
-  from tidemark.topic as t
-  where t.id = q.topic and t.uid = q.topic_uid;
-  -- Deleted: its log is gone too. Or made anew, with its namespace: the log is another topic's.
-  if not found then
-    r.status := 'GONE';
-    return r;
-  end if;
-  if not q.eager and cardinality(q.forget) = 0 then
-    r := tidemark_fn.look_for_work(q, terms, r);
-    if r.status <> 'WORK' then
-      return r;
-    end if;
-  end if;
-
-  select * into s from tidemark.subscription as x
-  where x.id = q.subscription and x.uid = q.subscription_uid for no key update skip locked;
-  if not found then
-    r.conflict := true;
-    select * into s from tidemark.subscription as x
-    where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
-  end if;
-  r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
-  if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
-    return r;
-  end if;
-  if terms.gone_id > 0 then
-    s := tidemark_fn.past_gone(s, terms.gone_id);
-  end if;
-  if q.sweep or cardinality(q.forget) > 0 then
-    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
-  end if;
-  r := tidemark_fn.take_work(q, s, terms, r);
-  if r.size = 0 then
-    r.next_due_ms := coalesce(r.next_due_ms, tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep));
-  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
-  elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
-    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
-  end if;
-  return r;
-end
-$$;
-
--- What a claim takes: retries that are due, else what a backfill brings, else the next page of the log.
-create function tidemark_fn.take_work(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-begin
-  if tidemark_fn.has_due_retries(s.id) then
-    r := tidemark_fn.claim_retries(q, s, terms, r);
-  end if;
-  if r.size = 0 and s.backfilling then
-    r := tidemark_fn.claim_backfilled(q, s, terms, r);
-  end if;
-  if r.size = 0 then
-    r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
-      else tidemark_fn.claim_next_page(q, s, terms, r) end;
-  end if;
-  return r;
-end
-$$;
-
--- Looks without locking or writing. The status is 'WORK' where there is something to claim, and the claim's own otherwise.
-create function tidemark_fn.look_for_work(
-  q tidemark_fn.claim_request, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-declare
-  s tidemark.subscription;
-  chosen record;
-begin
-  select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
-  r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
-  if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
-    return r;
-  end if;
-  if terms.gone_id > 0 then
-    s := tidemark_fn.past_gone(s, terms.gone_id);
-  end if;
-  if tidemark_fn.has_due_retries(s.id) then
-    select c.suspects, c.waiting into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts) as c;
-    if chosen.suspects is not null then
-      r.status := 'WORK';
-      return r;
-    end if;
-    if chosen.waiting <> 'none' then
-      r.exceptions := jsonb_build_object('waiting', chosen.waiting);
-    end if;
-  end if;
-  if tidemark_fn.has_work(s, q.sweep) then
-    r.status := 'WORK';
-    -- what waits is told by the claim that follows
-    r.exceptions := null;
-  else
-    r.next_due_ms := tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep);
-  end if;
-  return r;
-end
-$$;
-
--- Forgets the leases that the caller knows to have ended, and ends those that have run out. Returns what is to be told of that.
-create function tidemark_fn.end_leases(q tidemark_fn.claim_request, s tidemark.subscription, max_attempts int) returns jsonb
-language plpgsql volatile as $$
-declare
-  expired record;
-begin
-  if cardinality(q.forget) > 0 then
-    delete from tidemark.lease as l where l.token = any(q.forget) and l.subscription_id = s.id
-      and (l.done_at is not null or l.expired_at is not null);
-  end if;
-  if not q.sweep then
-    return null;
-  end if;
-  select e.take_overs, e.dead_lettered into expired
-  from tidemark_fn.expire_leases(s, max_attempts, q.expired_text, q.most_named) as e;
-  if expired.dead_lettered = 0 and expired.take_overs = '[]' then
-    return null;
-  end if;
-  return jsonb_build_object('take_overs', expired.take_overs, 'dead_lettered', expired.dead_lettered);
-end
-$$;
-
--- One look-up says for nearly every claim that there are none.
-create function tidemark_fn.has_due_retries(subscription int) returns boolean
-language plpgsql volatile as $$
-declare
-  -- a variable, because no index can be searched for what changes as it is read
-  now timestamptz := clock_timestamp();
-begin
-  return exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
-  );
-end
-$$;
-
--- Retries that are due, of those that this claim may take.
-create function tidemark_fn.claim_retries(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-declare
-  chosen record;
-  retries record;
-begin
-  select * into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts);
-  if chosen.suspects is not null then
-    select * into retries from tidemark_fn.lease_retries(s, q.token, q.page_limit, chosen.suspects, chosen.piece);
-    r := tidemark_fn.read_held(q, s, terms, r, retries.xids, retries.ids);
-  end if;
-  if r.size > 0 then
-    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting,
-      'suspects', chosen.suspects, 'attempts', retries.attempts, 'versions', retries.versions);
-  elsif chosen.waiting <> 'none' then
-    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting);
-  end if;
-  return r;
 end
 $$;
 
