@@ -22,7 +22,7 @@ export type SeriesRows = {
   /** From here to the end of the transaction nobody else rolls up, and all that others have committed is seen. */
   lock(tx: Transaction): Promise<void>
   write(rows: readonly SeriesRow[], tx: Transaction): Promise<void>
-  /** Removes buckets of a level below this one, at most so many; gives how many. */
+  /** Removes at most the given number of buckets of a level below this one; returns the number removed. */
   removeBelow(level: number, bucket: number, limit: number, tx: Transaction): Promise<number>
   /** Lowest bucket first. */
   readIn(tx: Transaction, level: number, buckets: Span): Promise<SeriesRow[]>

@@ -20,7 +20,7 @@ export type TickBlobs = {
   write(blobs: readonly TickBlob[], tx: Transaction): Promise<number[]>
   /** Counts ticks that `write` said are new, in the same transaction, as late in it as can be: others then wait. */
   count(newTicks: readonly number[], tx: Transaction): Promise<void>
-  /** Removes ticks of the range, the lowest first and at most so many; gives how many. Their count goes down with them. */
+  /** Removes at most the given number of ticks of the range, lowest first; returns the number removed. The count goes down too. */
   remove(range: TickRange, limit: number, tx: Transaction): Promise<number>
   read(tick: number): Promise<Uint8Array | null>
   /** Those of these ticks that are there, lowest first. */

@@ -1,4 +1,4 @@
-/** At most so many entries; the one that was used longest ago goes first. A Map keeps the order of insertion. */
+/** A map with a maximum number of entries; the least recently used goes first. A Map keeps the order of insertion. */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>()
   readonly #limit: number

@@ -10,11 +10,11 @@ export type SimulationSourceOptions = {
   readonly simulation: Simulation
   readonly runId: string
   readonly sink: TickSink
-  /** Every so many ticks one is handed over: those that it divides. Default 1. */
+  /** Emit the ticks that are multiples of this number (default 1: every tick). */
   readonly samplingInterval?: number
-  /** At most so many ticks a second. Default: as fast as it goes. */
+  /** Maximum ticks per second (default: no limit). */
   readonly ticksPerSecond?: number
-  /** The tick after which the run is over, counted from tick 0. Default: it goes on until stopped. */
+  /** Tick after which the run ends, counted from tick 0 (default: it runs until it is stopped). */
   readonly maxTicks?: number
 }
 
