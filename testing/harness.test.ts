@@ -114,7 +114,7 @@ describe('until', () => {
   it('names at its timeout what it waited for', async () => {
     await assert.rejects(
       until(() => false, { timeout: 20, what: 'the moon' }),
-      /20 ms in vain for the moon/,
+      /Timed out after 20 ms waiting for the moon/,
     )
   })
 

@@ -27,7 +27,7 @@ export class NamespaceError extends TidemarkError {
 /** What `config init` would write is there already. */
 export class ConfigExistsError extends TidemarkError {
   constructor(file: string) {
-    super('TIDEMARK_CONFIG_EXISTS', `${file} exists, and was left as it is. Give another name with --config`)
+    super('TIDEMARK_CONFIG_EXISTS', `${file} already exists and was not changed. Give another name with --config`)
   }
 }
 

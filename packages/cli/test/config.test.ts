@@ -25,7 +25,7 @@ describe('tidemark config', () => {
     writeFileSync(join(cwd, 'tidemark.config.ts'), '// mine')
     const again = await tidemark(['config', 'init'], { cwd })
     assert.equal(again.code, EXIT.failed)
-    assert.match(again.err, /exists, and was left as it is/)
+    assert.match(again.err, /already exists and was not changed/)
     assert.equal(readFileSync(join(cwd, 'tidemark.config.ts'), 'utf8'), '// mine')
   })
 
@@ -263,7 +263,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
 
       const gone = await remove(runId, '--yes')
       assert.equal(gone.code, EXIT.failed)
-      assert.match(gone.err, /There is nothing of run/)
+      assert.match(gone.err, /has no data/)
     })
   })
 }

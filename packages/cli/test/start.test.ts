@@ -226,7 +226,7 @@ describe('tidemark serve', () => {
     assert.equal((await tidemark(['serve'], { database })).code, EXIT.failed)
     const nothing = await tidemark(['serve', '--data', folder.path])
     assert.equal(nothing.code, EXIT.failed)
-    assert.match(nothing.err, /holds nothing to serve/)
+    assert.match(nothing.err, /there is nothing to serve/)
     await (await open(database, { maintenance: false, logger: QUIET })).close()
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))

@@ -95,7 +95,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, logger))
   app.setNotFoundHandler(({ method, url }) => {
     throw new NotFoundError(
-      `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET ${API}/ lists what there is`,
+      `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET ${API}/ lists the available routes`,
     )
   })
   // Who opens the address that was printed finds the page that says what there is.

@@ -15,7 +15,10 @@ export class UnauthorizedError extends TidemarkError {
 export class ForbiddenError extends TidemarkError {
   constructor(name: string, role: string, topic?: string) {
     const where = topic === undefined ? ' for all topics' : ` for topic '${topic.slice(0, 128)}'`
-    super('TIDEMARK_FORBIDDEN', `'${name}' may not do this: it takes the role '${role}'${where}. Ask an administrator`)
+    super(
+      'TIDEMARK_FORBIDDEN',
+      `'${name}' may not do this: the role '${role}' is required${where}. Ask an administrator`,
+    )
   }
 }
 
@@ -130,7 +133,7 @@ export class UnsentAnswersError extends TidemarkError {
   constructor(most: number) {
     super(
       'TIDEMARK_UNSENT_ANSWERS',
-      `Answers of more than ${most} bytes wait for readers that are too slow. Ask again later, or raise limits.unsentBytes`,
+      `Responses of more than ${most} bytes are waiting for slow readers. Try again later, or raise limits.unsentBytes`,
     )
   }
 }

@@ -22,5 +22,5 @@ export const mapped = <T, R>(value: T | undefined, convert: (value: T) => R): R 
 export function requireOrder(range: { readonly [end: string]: number | Date | undefined }): void {
   const [[first, low] = [], [last, high] = []] = Object.entries(range)
   if (low === undefined || high === undefined || Number(low) <= Number(high)) return
-  throw new BadRequestError(`'${last}' lies before '${first}'. Give the range the other way round`)
+  throw new BadRequestError(`'${last}' is before '${first}'. Swap the two`)
 }

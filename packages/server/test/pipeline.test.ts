@@ -158,7 +158,7 @@ describe('the door of the ingest', () => {
     await using world = await startWorld()
     const mixed = await world.ingest([...ticksOf(world.runId, 0, 0), ...ticksOf(OTHER, 1, 1)])
     assert.equal(mixed.status, 400)
-    assert.match(mixed.body.detail, new RegExp(`message 1, .*tick 1 is of run ${OTHER}`))
+    assert.match(mixed.body.detail, new RegExp(`message 1, .*tick 1 belongs to run ${OTHER}`))
     const ticks = world.pipeline.outlet<EncodedTick>('ticks')
     const metadata = world.pipeline.outlet<EncodedMetadata>('metadata')
     await using server = await serve({ ingest: { ticks, metadata, runId: world.runId } })

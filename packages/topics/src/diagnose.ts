@@ -47,7 +47,7 @@ async function topicFindings(
     ]
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error
-    return [bad('topics', error.message, 'see what the message says')]
+    return [bad('topics', error.message, 'follow the advice in the message')]
   }
 }
 

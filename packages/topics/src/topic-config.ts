@@ -252,7 +252,7 @@ function refuseCap({ retentionMs, maxRetentionMs }: TopicConfig, given: Partial<
   }
   const allowed =
     retentionMs === null
-      ? "'none' beside retention 'forever', which keeps messages for ever"
+      ? "'none' together with retention 'forever', which keeps messages forever"
       : `at least the retention (${retentionMs} ms), or 'none'`
   throw new ConfigError('configureTopic.maxRetention', maxRetentionMs, allowed)
 }

@@ -50,7 +50,7 @@ async function storedRuns(given: Given, environment: NodeJS.ProcessEnv) {
   if (configFileOf(given) === undefined) return { storage: await openStorage(given), indexes: [indexAddressOf(given)] }
   const { storages, indexes } = await runLocations(given, environment)
   const root = storages.find(folder => existsSync(folder))
-  if (root === undefined) throw new NotFoundError(`None of the storages is there: ${storages.join(', ')}`)
+  if (root === undefined) throw new NotFoundError(`None of the storages exists: ${storages.join(', ')}`)
   const named = given.text('index')
   return { storage: await FileSystemStorage.open({ root }), indexes: named === undefined ? indexes : [named] }
 }

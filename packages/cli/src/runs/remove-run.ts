@@ -18,7 +18,7 @@ export async function removeStoredRun(given: Given, surroundings: Surroundings):
   const logger = loggerOf(surroundings)
   const parts = await findRun(locations, runId, { logger })
   const lines = linesOf(parts)
-  if (lines.length === 0) throw new NotFoundError(`There is nothing of run ${runId}. 'tidemark runs' lists the runs`)
+  if (lines.length === 0) throw new NotFoundError(`Run ${runId} has no data. 'tidemark runs' lists the runs`)
   if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
   for (const line of [`Run ${runId} has:`, ...lines]) output.note(line)
   await confirm(given, `Removing run ${runId}`, interrupted)

@@ -6,9 +6,9 @@ import type { Given } from '../given.ts'
 export function configFileOf(given: Given): string | undefined {
   const named = given.text('config')
   const isNone = given.flag('no-config')
-  if (named !== undefined && isNone) throw new UsageError('--config and --no-config exclude each other')
+  if (named !== undefined && isNone) throw new UsageError("--config and --no-config can't be combined")
   if (named !== undefined && given.text('data') !== undefined) {
-    throw new UsageError('--data is for the default pipeline: a configuration says itself where everything is')
+    throw new UsageError('--data applies to the default pipeline only. Set the paths in the configuration instead')
   }
   // A data folder that is named is that of the default pipeline.
   return isNone || given.text('data') !== undefined ? undefined : (named ?? findConfig())
@@ -25,5 +25,5 @@ export const onlyOf = (given: Given): readonly string[] =>
 export function runOf(given: Given): string | undefined {
   const run = given.text('run')
   if (run === undefined || run === 'newest' || run === 'next' || isRunId(run)) return run
-  throw new UsageError(`--run takes a run's id, 'newest' or 'next', not '${run}'`)
+  throw new UsageError(`--run must be a run id, 'newest' or 'next', not '${run}'`)
 }

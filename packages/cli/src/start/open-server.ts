@@ -49,7 +49,7 @@ function tokensOf(environment: NodeJS.ProcessEnv): ServerOptions['tokens'] {
 function tlsOf(given: Given): ServerOptions['tls'] {
   const [cert, key] = [given.text('tls-cert'), given.text('tls-key')]
   if (cert === undefined && key === undefined) return undefined
-  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key belong together')
+  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key must be given together')
   return { cert, key }
 }
 

@@ -47,7 +47,9 @@ function servedBy(given: Given, { environment }: Surroundings): Served {
   const folder = dataFolderOf(given)
   const topics = join(folder, 'topics.db')
   if (!existsSync(topics)) {
-    throw new NotFoundError(`Folder ${folder} holds nothing to serve. Give --database, --index or --data`)
+    throw new NotFoundError(
+      `Folder ${folder} has no topics.db, so there is nothing to serve. Give --database, --index or --data`,
+    )
   }
   return { database: { url: `sqlite:${topics}`, namespace }, indexes: `sqlite:${join(folder, 'index')}`, folder }
 }

@@ -11,7 +11,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/
 
 export async function createToken(given: Given, { output }: Surroundings): Promise<ExitCode> {
   const name = given.argument('name')
-  if (!NAME.test(name)) throw new UsageError('A name has up to 64 letters, digits and ._@-')
+  if (!NAME.test(name)) throw new UsageError('A token name must have 1 to 64 letters, digits and ._@-')
   const grants = grantsOf(given.texts('role'))
   const expiresAt = expiryOf(given.text('expires'))
   const file = given.text('file')
@@ -85,7 +85,7 @@ function expiryOf(text: string | undefined): number | null {
   const time = Date.parse(text)
   if (!Number.isNaN(time) && time > Date.now()) return time
   throw new UsageError(
-    `--expires must be a lifetime such as 90d or a time to come such as 2027-01-01T00:00:00Z, not '${text}'`,
+    `--expires must be a lifetime such as 90d or a future time such as 2027-01-01T00:00:00Z, not '${text}'`,
   )
 }
 
@@ -119,7 +119,7 @@ const nextTo = (file: string): string => `${file}.new`
 
 function fileOf(given: Given): string {
   const file = given.text('file')
-  if (file === undefined) throw new UsageError('Which token file? Give --file <file>')
+  if (file === undefined) throw new UsageError('No token file given. Use --file <file>')
   return file
 }
 

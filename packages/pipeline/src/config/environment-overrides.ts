@@ -87,7 +87,7 @@ function set(
 function meet(variable: string, part: string, names: readonly string[]): string {
   const found = names.find(name => screaming(name) === part)
   if (found !== undefined) return found
-  throw new ConfigError(variable, part, names.map(screaming).join(', ') || 'nothing here')
+  throw new ConfigError(variable, part, names.map(screaming).join(', ') || 'none: the configuration has no names here')
 }
 
 function child(tree: Tree, name: string): Tree {

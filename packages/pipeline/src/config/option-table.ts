@@ -71,7 +71,7 @@ export function requireObject(path: string, value: unknown): { readonly [name: s
 }
 
 export function unknownOption(path: string, value: unknown, known: readonly string[]): ConfigError {
-  return new ConfigError(path, value, known.length === 0 ? 'nothing here' : `one of ${known.join(', ')}`)
+  return new ConfigError(path, value, known.length === 0 ? 'no options' : `one of ${known.join(', ')}`)
 }
 
 type About = { readonly says: string; readonly otherwise?: string }

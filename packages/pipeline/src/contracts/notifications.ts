@@ -131,5 +131,5 @@ function envelope({ messageId = randomUUID(), timestamp = Date.now() }: Stamp, p
 }
 
 function unexpected(wanted: string, { payload }: TopicEnvelope): ContractError {
-  return new ContractError('TopicEnvelope', `it holds ${payload?.typeUrl || 'nothing'} in place of a ${wanted}`)
+  return new ContractError('TopicEnvelope', `it contains ${payload?.typeUrl || 'nothing'} instead of a ${wanted}`)
 }

@@ -139,7 +139,7 @@ function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism?: (span: S
     else if (tag === CAPTURE_TIME) capturedAt = reader.varint()
     else if (tag === CELLS) {
       // Protobuf would merge the two, and a view that takes the bytes as they are would not: no two answers.
-      if (cells !== undefined) throw reader.error('it has cells twice')
+      if (cells !== undefined) throw reader.error('it has more than one list of cells')
       cells = reader.delimited()
     } else if (tag === ORGANISMS) {
       if (eachOrganism === undefined) reader.skip(tag)

@@ -41,7 +41,7 @@ export class WireReader {
     let value = 0
     let factor = 1
     for (let count = 0; count < 8; count++) {
-      if (this.#at === this.#end) throw this.error('it is cut short')
+      if (this.#at === this.#end) throw this.error('it is truncated')
       const byte = this.bytes[this.#at++] as number
       value += (byte & 0x7f) * factor
       if (byte < 0x80) {
@@ -56,7 +56,7 @@ export class WireReader {
 
   boolean(): boolean {
     const value = this.varint()
-    if (value > 1) throw this.error('neither true nor false')
+    if (value > 1) throw this.error('a boolean is neither true nor false')
     return value === 1
   }
 
@@ -110,7 +110,7 @@ export class WireReader {
 
   #advance(count: number): number {
     const start = this.#at
-    if (count > this.#end - start) throw this.error('it is cut short')
+    if (count > this.#end - start) throw this.error('it is truncated')
     this.#at += count
     return start
   }

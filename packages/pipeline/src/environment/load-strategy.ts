@@ -31,7 +31,7 @@ export async function loadEnvironmentStrategy(
   if (isComplete(made)) return withSettings(made, options)
   throw new StrategyError(
     file,
-    `its default export is not a strategy with name, ${STRATEGY_VERBS.join(', ')}, nor a function that gives one. ` +
+    `its default export is not a strategy with name, ${STRATEGY_VERBS.join(', ')}, nor a function that returns one. ` +
       'Write: export default defineEnvironmentStrategy({ … })',
   )
 }

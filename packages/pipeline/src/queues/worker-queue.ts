@@ -40,7 +40,7 @@ export class WorkerQueueSender<T extends Movable> {
   constructor(port: MessagePort) {
     this.#port = port
     port.on('message', (message: ToSender) => this.#receive(message))
-    port.on('close', () => this.#end(new QueueBrokenError('the receiving thread has closed it or is gone')))
+    port.on('close', () => this.#end(new QueueBrokenError('the receiving thread closed it or ended')))
   }
 
   /** Resolves once the item is on its way; `item.bytes` is empty here from then on. An abort before that takes it back. */
@@ -132,7 +132,7 @@ export class WorkerQueueReceiver<T extends Movable> {
       onTaken: (items, bytes) => this.#tell({ type: 'credit', items, bytes }),
     })
     port.on('message', (message: ToReceiver<T>) => this.#receive(message))
-    port.on('close', () => this.#queue.fail(new QueueBrokenError('the sending thread is gone and had not closed it')))
+    port.on('close', () => this.#queue.fail(new QueueBrokenError('the sending thread ended without closing it')))
     const { maxItems, maxBytes } = limits
     this.#tell({ type: 'open', limits: { maxItems, maxBytes } })
   }

@@ -34,7 +34,7 @@ export class BatchOrder {
   next({ runId, tick }: { readonly runId: string; readonly tick: number }): void {
     const batch = this.#batch
     if (runId !== batch.runId)
-      throw new InvalidBatchError(`tick ${tick} is of run ${runId}, others are of ${batch.runId}`)
+      throw new InvalidBatchError(`tick ${tick} belongs to run ${runId}, other ticks to ${batch.runId}`)
     if (this.#count === 0 && tick !== batch.tickStart) {
       throw new InvalidBatchError(`the first tick is ${tick}, not ${batch.tickStart}`)
     }

@@ -249,7 +249,7 @@ describe('malformed cells', () => {
     assert.throws(() => decodeCells(bytes, { ...DEFAULT_LIMITS, maxCells: 10 }), LimitError)
     assert.equal(decodeCells(bytes, { ...DEFAULT_LIMITS, maxCells: 11 }).ownerId.length, 11)
     const columnOfFourGigabytes = Uint8Array.of(0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f)
-    assert.throws(() => decode(columnOfFourGigabytes), /it is cut short/)
+    assert.throws(() => decode(columnOfFourGigabytes), /it is truncated/)
   })
 })
 

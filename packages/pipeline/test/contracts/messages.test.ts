@@ -85,8 +85,8 @@ describe('a notification', () => {
   })
 
   it('of the other kind is refused by name', () => {
-    assert.throws(() => metadataInfoOf(batchEnvelope(batch)), /tidemark.pipeline.v1.BatchInfo in place of a Metadata/)
-    assert.throws(() => batchInfoOf(create(TopicEnvelopeSchema)), /nothing in place of a BatchInfo/)
+    assert.throws(() => metadataInfoOf(batchEnvelope(batch)), /tidemark.pipeline.v1.BatchInfo instead of a Metadata/)
+    assert.throws(() => batchInfoOf(create(TopicEnvelopeSchema)), /nothing instead of a BatchInfo/)
     assert.throws(() => batchEnvelope({ ...batch, runId: '../x' }), InvalidRunIdError)
   })
 

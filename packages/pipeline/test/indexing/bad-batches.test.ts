@@ -37,7 +37,7 @@ for (const engine of ENGINES) {
       await world.produce(1, 10, 10)
       await ackedAre(watched, 10)
       await until(() => letters.length === 1, { what: 'the dead letter' })
-      assert.match(letters[0]?.failureReason ?? '', /CorruptFileError|cut short/)
+      assert.match(letters[0]?.failureReason ?? '', /CorruptFileError|truncated/)
       const quarantined = await world.storage.listQuarantined(world.runId)
       assert.deepEqual(
         quarantined.map(({ key }) => key),

@@ -57,7 +57,7 @@ for (const engine of ENGINES) {
         watched.indexer.listen(event => event.type === 'error' && resolve(event.error.message)),
       )
       await world.tidemark.publish(world.batchTopic, batchEnvelope(astray))
-      assert.match(await told, new RegExp(`of run ${other}, on the topic of run ${world.runId}`))
+      assert.match(await told, new RegExp(`to run ${other}, but is on the topic of run ${world.runId}`))
       await world.produce(1, 10)
       await ackedAre(watched, 0)
       await world.assertIndexed({ batches: 1, ticks: 10 })

@@ -58,11 +58,11 @@ describe('the door of an ingest', () => {
       cellAt(RUN_ID, 2, 20).bytes,
       /message 2, .*flat_index of cell 0 is 20, beyond the world: the world has 20 cells/,
     ],
-    ['malformed cells', MALFORMED, /message 2, .*is no tick: .*CellStateList/],
+    ['malformed cells', MALFORMED, /message 2, .*is not a tick: .*CellStateList/],
     [
       'a tick of another run',
       cellAt(OTHER, 2, 0).bytes,
-      new RegExp(`message 2, .*is refused: tick 2 is of run ${OTHER}`),
+      new RegExp(`message 2, .*is refused: tick 2 belongs to run ${OTHER}`),
     ],
   ]
   for (const [what, bad, why] of refused) {
@@ -171,8 +171,8 @@ describe('ingest of a file', () => {
     ['cut short in its length', Buffer.concat([good, Uint8Array.of(0x80)]), /is truncated/],
     ['far too long', Buffer.concat([good, varint(2 ** 31)]), /has a length of 2147483648 bytes; the maximum is/],
     ['without a length', Buffer.concat([good, Buffer.alloc(9, 0xff)]), /has no valid length/],
-    ['no tick', Buffer.concat([good, varint(3), Buffer.from('abc')]), /is no tick: /],
-    ['empty', Buffer.concat([good, varint(0)]), /is no tick: /],
+    ['no tick', Buffer.concat([good, varint(3), Buffer.from('abc')]), /is not a tick: /],
+    ['empty', Buffer.concat([good, varint(0)]), /is not a tick: /],
   ]
   for (const [what, content, problem] of BAD) {
     it(`says where a message is ${what}; what came before it was handed on`, async () => {

@@ -230,7 +230,7 @@ describe('what is wrong with one service', () => {
     [
       'an unknown binding',
       { type: './scripts/misbehaving.ts', bindings: { ticks: queue('ticks') } },
-      /'services\.bad\.bindings\.ticks'.*nothing here/,
+      /'services\.bad\.bindings\.ticks'.*no options/,
     ],
     [
       'settings that its world does not take',

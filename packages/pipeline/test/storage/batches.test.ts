@@ -148,16 +148,16 @@ describe('ticks that are no batch', () => {
   const otherRun = makeRunId()
   const wrong: Record<string, [EncodedTick[], RegExp]> = {
     'none at all': [[], /there are none/],
-    'of two runs': [[...ticksOf([1]), ...ticksOf([2], { runId: otherRun })], /is of run/],
+    'of two runs': [[...ticksOf([1]), ...ticksOf([2], { runId: otherRun })], /belongs to run/],
     'in the wrong order': [ticksOf([1, 3, 2, 4]), /tick 2 comes after 3/],
     'with one twice': [ticksOf([1, 2, 2, 4]), /tick 2 comes after 2/],
     'that say another number than they hold': [
       ticksOf([1, 2]).map(t => ({ ...t, tick: t.tick + 1 })),
-      /is tick 1 of run/,
+      /the bytes of tick 1 of run/,
     ],
     'that say another run than they hold': [
       ticksOf([1]).map(tick => ({ ...tick, runId: otherRun })),
-      /is tick 1 of run/,
+      /the bytes of tick 1 of run/,
     ],
   }
   for (const [name, [ticks, message]] of Object.entries(wrong)) {

@@ -57,7 +57,7 @@ export function topicReasons(health: Health): Reason[] {
     ...failing.map(({ topic, group, lastError }) =>
       blocking(
         'failing-group',
-        `${groupOf(topic, group)} claims nothing here: ${withoutPaths(lastError?.message ?? 'no answer')}`,
+        `${groupOf(topic, group)} can't claim messages in this process: ${withoutPaths(lastError?.message ?? 'no answer')}`,
       ),
     ),
     ...dead.map(({ topic, group, sinceHeartbeatMs }) =>

@@ -71,7 +71,8 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
           timing.mark('encode')
           return sendJson(timed(reply, timing), Buffer.from(`{${text},"next":${next}}`))
         }
-        if (query.after !== undefined) throw new BadRequestError("'after' is for pages of JSON: protobuf comes whole")
+        if (query.after !== undefined)
+          throw new BadRequestError("'after' applies to JSON pages only: a protobuf response is not paged")
         const { bytes, encoding } = await bytesOf(run, tick, region, request.headers['accept-encoding'])
         timing.mark('read')
         if (await isCurrent()) return reply.code(304).send()

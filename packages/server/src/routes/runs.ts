@@ -166,6 +166,7 @@ const gapPlace = ({ indexer, tickEnd }: RunGap): string => `${indexer}/${tickEnd
 
 function gapAt(place: string): Pick<RunGap, 'indexer' | 'tickEnd'> {
   const [, indexer, tick] = /^(.+)\/(\d{1,15})$/s.exec(place) ?? []
-  if (indexer === undefined) throw new BadRequestError("'after' is no place in this list. Send the 'next' of a page")
+  if (indexer === undefined)
+    throw new BadRequestError("'after' is not a position in this list. Send the 'next' of a page")
   return { indexer, tickEnd: Number(tick) }
 }

@@ -25,7 +25,7 @@ export function checkTarget(target: string, { headers, rawHeaders }: IncomingMes
     throw new BadRequestError('The request line names another host than the Host header')
   }
   if (authority === undefined && !target.startsWith('/') && target !== '*') {
-    throw new BadRequestError('The request line has no path of this server')
+    throw new BadRequestError('The request target is not a path on this server')
   }
   const seen = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -86,7 +86,7 @@ async function findReferenceTopic(runtime: Runtime, name: string): Promise<Topic
   if (topic.config.tracking === 'reference') return topic
   throw new TopicConflictError(
     name,
-    `Topic '${name}' is tracked by offset, which doesn't know single messages: groups('${name}') tells how far each ` +
+    `Topic '${name}' is tracked by offset, which does not record single messages: groups('${name}') shows how far each ` +
       `group is. To know who has processed what, switch with setTracking('${name}', 'reference')`,
   )
 }

@@ -21,7 +21,7 @@ export async function until<T>(
 ): Promise<Truthy<T>> {
   const expired = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    expired.reject(new Error(`Waited ${timeout} ms in vain for ${typeof what === 'string' ? what : what()}`))
+    expired.reject(new Error(`Timed out after ${timeout} ms waiting for ${typeof what === 'string' ? what : what()}`))
   }, timeout)
   try {
     for (;;) {

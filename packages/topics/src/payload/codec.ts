@@ -40,7 +40,7 @@ export class Codec {
     const { payload, type } = row
     if (typeof payload === 'string') return parseJson(payload, row)
     if (type === BYTES) return payload
-    if (type === null) throw new DecodeError(`Message ${row.id} says it is JSON but holds bytes`)
+    if (type === null) throw new DecodeError(`Message ${row.id} is marked as JSON but contains bytes`)
     const schema = this.#schemaOf(type.slice(type.lastIndexOf('/') + 1))
     if (schema === undefined) throw new UnknownTypeError(type)
     try {
@@ -55,7 +55,7 @@ export class Codec {
       const any = value as Any
       // Foreign JSON can look like one; copying what only claims to have a length could take for ever.
       if (typeof any.typeUrl !== 'string' || !(any.value instanceof Uint8Array)) {
-        throw new PayloadError("It has the $typeName of an Any, and isn't one: its value must be a Uint8Array")
+        throw new PayloadError('The payload has the $typeName of an Any but is not one: its value must be a Uint8Array')
       }
       if (any.typeUrl === BYTES || !isStorable(any.typeUrl)) {
         throw new PayloadError(`'${any.typeUrl}' is not a type URL that can be stored. Pack the Any with anyPack()`)

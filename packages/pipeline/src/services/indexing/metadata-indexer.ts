@@ -117,7 +117,10 @@ export class MetadataIndexer extends Indexer {
   async #index({ payload }: Delivery<TopicEnvelope>, database: IndexDatabase): Promise<void> {
     const { runId, storageKey } = metadataInfoOf(payload)
     if (runId !== database.runId) {
-      throw new ContractError('MetadataInfo', `it is of run ${runId}, on the topic of run ${database.runId}`)
+      throw new ContractError(
+        'MetadataInfo',
+        `it belongs to run ${runId}, but is on the topic of run ${database.runId}`,
+      )
     }
     const metadata = await this.storage.readMetadata(runId)
     if (metadata === null) throw new FileNotFoundError(storageKey)

@@ -19,7 +19,7 @@ export async function* readTicks(
   for await (const { bytes, index, byte } of readDelimited(input, chunks, { maxMessageBytes: maxTickBytes })) {
     yield await gate.admit(bytes).catch(error => {
       if (isEnvironmentFault(error)) throw error
-      const why = error instanceof TickRefusedError ? 'is refused' : 'is no tick'
+      const why = error instanceof TickRefusedError ? 'is refused' : 'is not a tick'
       throw new IngestError(input, index, byte, `${why}: ${(error as Error).message}`, error)
     })
   }

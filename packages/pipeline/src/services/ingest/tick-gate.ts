@@ -30,7 +30,7 @@ export class TickGate {
     const tick = verifyTick(bytes, this.#worldSize, limits)
     this.#runId ??= tick.runId
     if (tick.runId !== this.#runId) {
-      throw new TickRefusedError(`tick ${tick.tick} is of run ${tick.runId}; this input is for run ${this.#runId}`)
+      throw new TickRefusedError(`tick ${tick.tick} belongs to run ${tick.runId}; this input is for run ${this.#runId}`)
     }
     if (this.#worldSize !== undefined) return tick
     const metadata = await this.#metadataOf(tick.runId)

@@ -87,10 +87,13 @@ export class ContainerReader implements AsyncDisposable {
     const { name } = this.#file
     if (footer === undefined) throw new CorruptFileError(name, 'does not end in a footer')
     if (footer.messageCount !== this.header.messageCount) {
-      throw new CorruptFileError(name, `says ${this.header.messageCount} and then ${footer.messageCount} messages`)
+      throw new CorruptFileError(
+        name,
+        `has a header for ${this.header.messageCount} messages but a footer for ${footer.messageCount}`,
+      )
     }
     if (!isProvenBy(footer, checksum)) throw new CorruptFileError(name, 'does not match its checksum')
-    if (!(await this.#source.isAtEnd())) throw new CorruptFileError(name, 'goes on after its footer')
+    if (!(await this.#source.isAtEnd())) throw new CorruptFileError(name, 'has data after its footer')
     return footer
   }
 
@@ -169,8 +172,8 @@ function named(file: OpenFile, error: unknown, { maxFileBytes }: ReadLimits): Er
   if (error instanceof TooMuchContent) {
     return new LimitError(`Bytes of ${file.name}, decompressed`, 'maxFileBytes', error.bytes, maxFileBytes)
   }
-  if (error instanceof EndOfContent) return new CorruptFileError(file.name, 'ends too early')
+  if (error instanceof EndOfContent) return new CorruptFileError(file.name, 'is truncated')
   if (error instanceof TidemarkError) return error
   if (isSystemError(error)) return new StorageError('Reading', file.name, error)
-  return new CorruptFileError(file.name, 'can not be read', error)
+  return new CorruptFileError(file.name, "can't be read", error)
 }

@@ -279,7 +279,9 @@ export class FileSystemStorage implements Storage {
     for await (const { bytes, ...said } of ticks) {
       const { runId, tick } = tickHeadOf(bytes)
       if (runId !== said.runId || tick !== said.tick) {
-        throw new InvalidBatchError(`tick ${said.tick} of run ${said.runId} is tick ${tick} of run ${runId} inside`)
+        throw new InvalidBatchError(
+          `tick ${said.tick} of run ${said.runId} contains the bytes of tick ${tick} of run ${runId}`,
+        )
       }
       if (bytes.length > maxTickBytes)
         throw new LimitError(`Bytes of tick ${tick}`, 'maxTickBytes', bytes.length, maxTickBytes)

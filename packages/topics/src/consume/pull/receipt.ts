@@ -84,10 +84,10 @@ export function encodeReceipt(receipt: Receipt, key: Uint8Array): string {
 
 /** What comes back from outside is believed in nothing: nothing is made of it before its seal was found to be right. */
 export function decodeReceipt(text: unknown, key: Uint8Array): Receipt {
-  if (typeof text !== 'string' || text.length > LONGEST) throw new InvalidReceiptError('it is not one')
+  if (typeof text !== 'string' || text.length > LONGEST) throw new InvalidReceiptError('it is not a receipt')
   const [prefix, body, seal, ...rest] = text.split('.', 4)
   if (prefix !== PREFIX || body === undefined || seal === undefined || rest.length > 0)
-    throw new InvalidReceiptError('it is not one')
+    throw new InvalidReceiptError('it is not a receipt')
   if (!isSeal(seal, sealOf(body, key)))
     throw new InvalidReceiptError('it was changed or cut, or comes from another namespace')
   const receipt = toReceipt(parse(body))

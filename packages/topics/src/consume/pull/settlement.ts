@@ -161,7 +161,7 @@ function parseNacks(receipt: Receipt, value: unknown): readonly PullNack[] {
 }
 
 function requireKnown(option: string, { ids }: Receipt, id: unknown): void {
-  if (!ids.includes(id as number)) throw new ConfigError(option, id, 'ids of messages that the receipt stands for')
+  if (!ids.includes(id as number)) throw new ConfigError(option, id, 'ids of messages of this receipt')
 }
 
 function refuseTwice(ids: readonly number[]): void {

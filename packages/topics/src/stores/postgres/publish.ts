@@ -256,7 +256,7 @@ export class LogWriter {
     const latest = await findTopic(this.#database, name)
     if (latest?.uid !== uid) return new TopicNotFoundError(name)
     return new TransactionError(
-      `The tx given to publish is of another database: it doesn't know the topic '${name}' at ${this.#database.location}`,
+      `The tx given to publish belongs to another database: it does not have the topic '${name}' at ${this.#database.location}`,
     )
   }
 
@@ -365,7 +365,7 @@ function explain(error: unknown, topic: TopicRecord, location: string): Tidemark
   if (codeOf(cause) === NO_TABLE) return new TopicNotFoundError(topic.name)
   if (codeOf(cause) === NOT_TEXT) {
     return new PayloadError(
-      'The key, type, headers or messageId contain a NUL character, which PostgreSQL can not store. Remove it',
+      'The key, type, headers or messageId contain a NUL character, which PostgreSQL cannot store. Remove it',
       cause,
     )
   }

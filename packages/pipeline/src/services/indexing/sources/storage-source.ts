@@ -50,7 +50,12 @@ export function storageSource(options: StorageSourceOptions = {}): BatchSource {
     kind: 'storage',
     maxAttempts: settings.maxAttempts,
     async open(run) {
-      if (run.ledger === null) throw new ConfigError('source', 'storage', "one with the component 'metadata' beside it")
+      if (run.ledger === null)
+        throw new ConfigError(
+          'source',
+          'storage',
+          "a source that works without metadata, or add the component 'metadata'",
+        )
       return new StorageBatches(run, run.ledger, settings)
     },
   }

@@ -170,7 +170,8 @@ function checkedInfo(payload: TopicEnvelope, ofRun: string): BatchInfo {
   const info = batchInfoOf(payload)
   const { runId, tickStart, tickEnd } = parseBatchKey(info.storageKey)
   const isOfFile = runId === info.runId && tickStart === info.tickStart && tickEnd === info.tickEnd
-  if (!isOfFile) throw new ContractError('BatchInfo', `its run or its ticks are not those of ${info.storageKey}`)
-  if (runId !== ofRun) throw new ContractError('BatchInfo', `it is of run ${runId}, on the topic of run ${ofRun}`)
+  if (!isOfFile) throw new ContractError('BatchInfo', `its run or ticks do not match ${info.storageKey}`)
+  if (runId !== ofRun)
+    throw new ContractError('BatchInfo', `it belongs to run ${runId}, but is on the topic of run ${ofRun}`)
   return info
 }
