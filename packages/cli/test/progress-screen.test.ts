@@ -77,7 +77,7 @@ describe('the screen', () => {
     }
     assert.ok(screenLines(BEGUN, PROGRESS, []).some(line => line.includes('no errors')))
     const served = screenLines({ ...BEGUN, url: 'http://127.0.0.1:4680' }, PROGRESS, []).map(stripVTControlCharacters)
-    assert.ok(served.includes('look at http://127.0.0.1:4680'))
+    assert.ok(served.includes('open http://127.0.0.1:4680'))
   })
 
   it('is one line where there is no terminal, and names who is unwell', () => {

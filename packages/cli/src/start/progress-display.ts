@@ -54,7 +54,7 @@ const streamDisplay = (output: Output): ProgressDisplay => ({
 
 function totalsText({ ticks, batches, cells, organisms }: IndexTotals): string {
   const inside = cells === null ? '' : `, with ${counted(cells, 'cell')} and ${counted(organisms ?? 0, 'organism')}`
-  return `indexed so far: ${counted(ticks, 'tick')} of ${counted(batches, 'batch', 'batches')}${inside}`
+  return `indexed so far: ${counted(ticks, 'tick')} in ${counted(batches, 'batch', 'batches')}${inside}`
 }
 
 /** Shows how far it is, again and again. */

@@ -19,9 +19,9 @@ export function screenLines(
   const { services, openGaps, permanentGaps, waitingBatches, waitingMs } = progress
   const gaps = `${openGaps} open, ${permanentGaps} permanent`
   return [
-    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId || 'not begun yet')}  Ctrl-C to stop`,
+    `${styleText('bold', 'Tidemark')}  run ${styleText('cyan', runId || 'not started yet')}  Ctrl-C to stop`,
     ...(configFile === undefined ? [] : [`configuration ${styleText('cyan', configFile)}`]),
-    ...(url === undefined ? [] : [`look at ${styleText('cyan', url)}`]),
+    ...(url === undefined ? [] : [`open ${styleText('cyan', url)}`]),
     '',
     row('simulation', `tick ${progress.tick}`, perSecond(progress.ticksPerSecond), `${progress.alive} organisms alive`),
     row('queue', counted(progress.queuedTicks, 'tick'), '', megabytes(progress.queuedBytes)),

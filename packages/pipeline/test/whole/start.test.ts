@@ -40,7 +40,7 @@ describe('npm start', () => {
     using _ = openUmask()
     await using first = startProcess(folder.path, ['--ticks', '300'])
     const runId = await endsWell(first)
-    assert.match(first.lines.at(-1) ?? '', /^indexed so far: 301 ticks of \d+ batches/)
+    assert.match(first.lines.at(-1) ?? '', /^indexed so far: 301 ticks in \d+ batches/)
 
     await using second = startProcess(folder.path, ['--ticks', '300'])
     assert.equal(await endsWell(second), runId)
