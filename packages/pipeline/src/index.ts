@@ -169,7 +169,13 @@ export { Pipeline, type PipelineStatus, type RunOptions, runPipeline } from './r
 export { RunInUseError } from './runs/errors.ts'
 export { findRun, type RunParts, removeRun } from './runs/remove-run.ts'
 export { locationsOf, locationsOfFolder, type RunLocations } from './runs/run-locations.ts'
-export { ServiceTimeoutError, UnknownServiceError, WorkerDiedError, WorkerReportedError } from './services/errors.ts'
+export {
+  ServiceTimeoutError,
+  UnknownServiceError,
+  WorkerDiedError,
+  WorkerReportedError,
+  WorkerSilentError,
+} from './services/errors.ts'
 export { NoAnswerError } from './services/health.ts'
 export { BatchIndexer, type BatchIndexerEvents, type BatchIndexerOptions } from './services/indexing/batch-indexer.ts'
 export { type DeadLetterSink, deadLettersTo } from './services/indexing/components/dead-letters.ts'

@@ -40,6 +40,20 @@ export class WorkerDiedError extends TidemarkError {
   }
 }
 
+/** A thread that is there and no longer responds: something in it never ends, or takes very long. */
+export class WorkerSilentError extends TidemarkError {
+  readonly service: string
+
+  constructor(service: string, silentMs: number) {
+    super(
+      'TIDEMARK_WORKER_SILENT',
+      `The thread of service '${service}' has not responded for ${Math.round(silentMs / 1_000)} s. ` +
+        'Restart the service; if it happens again, look for code in it that blocks the event loop',
+    )
+    this.service = service
+  }
+}
+
 /** What a service in a thread reported, made whole again on this side. */
 export class WorkerReportedError extends TidemarkError {
   /** The name of its class in the thread. */

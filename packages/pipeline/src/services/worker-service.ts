@@ -5,7 +5,8 @@ import type { BoundedQueue } from '../queues/bounded-queue.ts'
 import { QueueBrokenError } from '../queues/errors.ts'
 import { type Movable, WorkerQueueReceiver } from '../queues/worker-queue.ts'
 import type { Resources } from '../resources/resources.ts'
-import { WorkerDiedError } from './errors.ts'
+import { WorkerDiedError, WorkerSilentError } from './errors.ts'
+import type { ServiceError } from './health.ts'
 import { Service, type ServiceContext, type ServiceStatus } from './service.ts'
 import { type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
 
@@ -19,6 +20,8 @@ export type WorkerServiceOptions = {
 /** What may be between a thread and the queue it leads to; the queue itself holds the rest. */
 const ITEMS_ON_THE_WAY = 16
 const DRAIN_MS = 1_000
+/** The thread tells its status five times a second. */
+const SILENT_MS = 10_000
 
 type Reported = Extract<FromWorker, { type: 'report' }>
 type Told = Extract<FromWorker, { type: 'status' }>
@@ -42,6 +45,8 @@ export class WorkerService extends Service {
   #earlyReports: Reported[] = []
   /** The service in the thread, as it said last. */
   #told: Told = NOTHING_TOLD
+  /** When that was, on the monotonic clock; undefined while no thread runs. */
+  #toldAt: number | undefined
   #waiting: Disposable | undefined
 
   constructor(options: WorkerServiceOptions, logger: Logger) {
@@ -70,6 +75,7 @@ export class WorkerService extends Service {
     thread.on('exit', code => died(`ended with code ${code}`))
     try {
       await started.promise
+      this.#toldAt = performance.now()
     } catch (error) {
       await this.#end()
       throw error
@@ -116,7 +122,7 @@ export class WorkerService extends Service {
   override status(): ServiceStatus {
     const status = super.status()
     const inThread = this.#told.errors.map(({ at, action, error }) => ({ at, action, error: fromSent(error) }))
-    return { ...status, bindings: this.#told.bindings, errors: [...inThread, ...status.errors] }
+    return { ...status, bindings: this.#told.bindings, errors: [...inThread, ...status.errors, ...this.#silence()] }
   }
 
   override clearErrors(): void {
@@ -130,7 +136,15 @@ export class WorkerService extends Service {
   }
 
   protected override isHealthy(): boolean {
-    return this.#told.healthy
+    return this.#told.healthy && this.#silence().length === 0
+  }
+
+  /** A thread that hangs can't say so itself. */
+  #silence(): ServiceError[] {
+    const silentMs = this.#toldAt === undefined ? 0 : performance.now() - this.#toldAt
+    if (silentMs < SILENT_MS) return []
+    const at = new Date(Date.now() - silentMs)
+    return [{ at, action: 'thread', error: new WorkerSilentError(this.name, silentMs) }]
   }
 
   #spawn(): Worker {
@@ -154,6 +168,7 @@ export class WorkerService extends Service {
   #hear(message: FromWorker): void {
     if (message.type === 'status') {
       this.#told = message
+      this.#toldAt = performance.now()
       this.#showWait()
     } else if (message.type === 'report') {
       if (this.#context === undefined) this.#earlyReports.push(message)
@@ -193,6 +208,7 @@ export class WorkerService extends Service {
     for (const { receiver } of this.#pumps) receiver.close()
     await this.#thread?.terminate()
     this.#thread = undefined
+    this.#toldAt = undefined
   }
 }
 

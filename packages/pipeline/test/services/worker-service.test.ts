@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
-import { checkConfig, type Pipeline, queue, WorkerDiedError, WorkerReportedError } from '../../src/index.ts'
+import {
+  checkConfig,
+  type Pipeline,
+  queue,
+  WorkerDiedError,
+  WorkerReportedError,
+  WorkerSilentError,
+} from '../../src/index.ts'
 import { range } from '../storage/ticks.ts'
 import { SILENT } from './loggers.ts'
 import { collected, runConfig, stateOf } from './pipelines.ts'
@@ -133,6 +140,16 @@ describe('a thread that', () => {
     await until(() => statusOf(pipeline).errors.length > 1, { what: 'the end of the thread' })
     assert.deepEqual((await pipeline.services.start('bad')).started, ['bad'])
     await pipeline.services.stop('bad', { timeoutMs: 100 })
+  })
+
+  it('no longer responds is unhealthy for as long as that lasts, and says so', async () => {
+    await using pipeline = await misbehave('freeze')
+    assert.equal(statusOf(pipeline).healthy, true)
+    const silent = await until(() => !statusOf(pipeline).healthy && statusOf(pipeline), { what: 'the silence' })
+    assert.ok(silent.errors[0]?.error instanceof WorkerSilentError)
+    assert.match(silent.errors[0].error.message, /'bad' has not responded for 10 s\. Restart the service/)
+    await until(() => statusOf(pipeline).healthy, { what: 'its word again' })
+    assert.deepEqual(statusOf(pipeline).errors, [])
   })
 
   it('reports a failure and goes on is heard here, with its metrics', async () => {

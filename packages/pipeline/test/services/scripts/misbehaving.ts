@@ -1,7 +1,7 @@
 /** A service that ends its thread, hangs it, fails, or reports, as its option says. */
 import { choice, defineServiceType, Service, type ServiceBuild, type ServiceContext } from '@tidemark/pipeline'
 
-const WAYS = ['exit', 'hang', 'throw', 'fail-start', 'uncaught', 'report', 'log'] as const
+const WAYS = ['exit', 'hang', 'freeze', 'throw', 'fail-start', 'uncaught', 'report', 'log'] as const
 type Way = (typeof WAYS)[number]
 
 class Misbehaving extends Service {
@@ -19,6 +19,9 @@ class Misbehaving extends Service {
   protected override async run({ signal, report }: ServiceContext): Promise<void> {
     // Later than the word that it has started, which an exit at once would lose.
     if (this.#way === 'exit') setTimeout(() => process.exit(7), 100)
+    // Longer than a thread may be silent, and then it goes on.
+    if (this.#way === 'freeze')
+      setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 11_000), 100)
     if (this.#way === 'throw') throw new RangeError('it broke in the thread')
     if (this.#way === 'uncaught') setImmediate(() => Promise.reject(new RangeError('nobody caught it')))
     if (this.#way === 'report') report('a small thing', new RangeError('it goes on'))
