@@ -62,8 +62,8 @@ describe('the indexer of the guide', () => {
   for (const name of ['population/population.ts', 'population/tidemark.config.ts', 'population-indexer.ts']) {
     it(`is what the guide shows: ${name}`, () => {
       const code = readFileSync(new URL(name, import.meta.url), 'utf8')
-      const guide = readFileSync(new URL('../docs/writing-an-indexer.md', import.meta.url), 'utf8')
-      assert.ok(guide.includes(code), `docs/writing-an-indexer.md differs from examples/${name}`)
+      const guide = readFileSync(new URL('../docs/internals/writing-an-indexer.md', import.meta.url), 'utf8')
+      assert.ok(guide.includes(code), `docs/internals/writing-an-indexer.md differs from examples/${name}`)
       assert.ok(code.trimEnd().split('\n').length < 40)
     })
   }

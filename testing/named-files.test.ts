@@ -23,7 +23,7 @@ const exists = (named: string): boolean =>
 const endsWith = (path: string, named: string): boolean => `/${path}`.endsWith(`/${named}`)
 
 describe('a file that is named', () => {
-  for (const page of [...find('docs/*.md'), 'README.md', 'CONTRIBUTING.md']) {
+  for (const page of [...find('docs/**/*.md'), 'README.md', 'CONTRIBUTING.md']) {
     it(`by ${page} exists`, () => check(page, readFileSync(join(ROOT, page), 'utf8').matchAll(NAMED)))
   }
 

@@ -1,11 +1,11 @@
-/** Writes docs/cli.md from the tables that the command checks its arguments with: `npm run generate`. */
+/** Writes docs/reference/cli.md from the tables that the command checks its arguments with: `npm run generate`. */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { COMMON_OPTIONS, type Command } from './src/command.ts'
 import { COMMANDS, GROUPS } from './src/commands.ts'
 import { exitLines, optionLines, usageOf } from './src/help.ts'
 
-export const PAGE = fileURLToPath(new URL('../../docs/cli.md', import.meta.url))
+export const PAGE = fileURLToPath(new URL('../../docs/reference/cli.md', import.meta.url))
 
 /** Changed by hand here; everything below the introduction follows from the tables. */
 const INTRODUCTION = `# The command line

@@ -1,4 +1,4 @@
-/** Writes docs/configuration.md from the tables that configurations are checked with: `npm run generate`. */
+/** Writes docs/reference/configuration.md from the tables that configurations are checked with: `npm run generate`. */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type BindingTable, WRITTEN_AS } from './src/config/bindings.ts'
@@ -16,7 +16,7 @@ import { CONFIG_TEMPLATE } from './src/config/template.ts'
 import { ANNOUNCEMENT_SETTINGS, TOPIC_SETTINGS } from './src/config/topic-settings.ts'
 import { BUILT_IN_TYPES } from './src/services/registry.ts'
 
-export const PAGE = fileURLToPath(new URL('../../docs/configuration.md', import.meta.url))
+export const PAGE = fileURLToPath(new URL('../../docs/reference/configuration.md', import.meta.url))
 
 /** Changed by hand here; everything below the introduction follows from the tables. */
 const INTRODUCTION = `# Configuration
@@ -45,7 +45,7 @@ topics that other programs write or read in \`resources.topics.external\`.
 Services start in the order of the configuration and stop in reverse, so list the readers of a queue before its writers. A
 service that can't start, or fails later, is in \`ERROR\`; the others continue. If something that a service needs is not
 available yet (a database, a storage, the run's metadata), the service waits for it and continues by itself
-([pipeline.md](pipeline.md#when-something-fails)). If a pipeline has one simulation, every service without its own
+([pipeline.md](../guides/pipeline.md#when-something-fails)). If a pipeline has one simulation, every service without its own
 \`runId\` works on the run of the simulation. Paths are relative to the configuration file; paths in environment variables
 are relative to the working folder. The file may be TypeScript or JavaScript, an ES module or CommonJS, and its folder
 needs no installed packages.
@@ -96,7 +96,7 @@ usually misspelt. Write lists, numbers, \`true\` and \`false\` as in JSON.
 ## A service type of your own
 
 The \`type\` is the path of a module whose default export is \`defineServiceType({ says, options, bindings, check, create })\`. For an
-indexer it is \`defineIndexerType(definition)\` ([writing-an-indexer.md](writing-an-indexer.md)), which has all options of the indexers
+indexer it is \`defineIndexerType(definition)\` ([writing-an-indexer.md](../internals/writing-an-indexer.md)), which has all options of the indexers
 below.
 
 | part | meaning |
@@ -112,12 +112,12 @@ below.
 
 \`resources.reader('orders')\` and \`resources.writer('orders')\` return a reader or writer of a bound topic. \`resources.storage(…)\`,
 \`index(…)\`, \`queue(…)\` and \`outlet(…)\` return the other resources. Traffic through a binding is counted and shown in the service's
-\`bindings\` in \`pipeline.status()\`. Health works as for every service ([pipeline.md](pipeline.md#health)).
+\`bindings\` in \`pipeline.status()\`. Health works as for every service ([pipeline.md](../guides/pipeline.md#health)).
 \`packages/pipeline/test/services/scripts/collector.ts\` is a complete example.
 `
 
 const TOPIC_SETTINGS_TEXT =
-  'Omitted settings have the defaults of [configureTopic](../README.md). Each run has its own topics of announcements ' +
+  'Omitted settings have the defaults of [configureTopic](../../README.md). Each run has its own topics of announcements ' +
   `(\`batch-topic\`, \`metadata-topic\`); for these you can set ${ANNOUNCEMENT_SETTINGS.map(name => `\`${name}\``).join(', ')}.`
 
 export function referencePage(): string {

@@ -22,7 +22,7 @@ export type Surroundings = {
   readonly interrupted: AbortSignal
 }
 
-/** One command, as `tidemark <name> …` runs it. Help, docs/cli.md and the check of the arguments come from this table. */
+/** One command, as `tidemark <name> …` runs it. Help, docs/reference/cli.md and the check of the arguments come from this table. */
 export type Command = {
   /** With its group: 'topics list'. */
   readonly name: string

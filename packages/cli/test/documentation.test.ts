@@ -5,7 +5,7 @@ import { PAGE, referencePage } from '../cli-reference.ts'
 // Inside: the table of commands, to ask all of them.
 import { COMMANDS } from '../src/commands.ts'
 
-describe('docs/cli.md', () => {
+describe('docs/reference/cli.md', () => {
   it("is what the commands' tables say (if not: npm run generate)", () => {
     assert.equal(readFileSync(PAGE, 'utf8'), referencePage())
   })

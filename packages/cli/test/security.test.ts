@@ -20,7 +20,7 @@ import {
 } from './command.ts'
 import { QUIET } from './engines.ts'
 
-const PAGE = new URL('../../../docs/http.md', import.meta.url)
+const PAGE = new URL('../../../docs/reference/http.md', import.meta.url)
 
 type Created = { readonly name: string; readonly token: string; readonly line: string; readonly file: string | null }
 
@@ -175,7 +175,7 @@ describe('tidemark serve', () => {
   })
 })
 
-describe('the commands of docs/http.md for tokens, sessions and the audit', () => {
+describe('the commands of docs/reference/http.md for tokens, sessions and the audit', () => {
   it('work as they are', async () => {
     using folder = temporaryFolder()
     const database = `sqlite:${join(folder.path, 'topics.db')}`

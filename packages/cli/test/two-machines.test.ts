@@ -1,4 +1,4 @@
-/** The pipeline of two machines, as docs/configuration.md shows it: two processes, a PostgreSQL, a shared storage folder. */
+/** The pipeline of two machines, as docs/reference/configuration.md shows it: two processes, a PostgreSQL, a shared storage folder. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -10,11 +10,11 @@ import { spawnScript } from '../../../testing/processes.ts'
 import { LIMITS } from '../src/limits.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
-const page = readFileSync(new URL('docs/http.md', ROOT), 'utf8')
+const page = readFileSync(new URL('docs/reference/http.md', ROOT), 'utf8')
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
 
-describe('docs/http.md', () => {
+describe('docs/reference/http.md', () => {
   it('shows a program that runs, and commands that work against it', async () => {
     const program = new URL('examples/http-server.ts', ROOT)
     assert.equal(blocks('ts')[0], readFileSync(program, 'utf8'))

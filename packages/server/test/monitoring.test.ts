@@ -28,9 +28,9 @@ describe('the alerts', () => {
   })
 
   it('lead to pages that exist', () => {
-    const page = readFileSync(fileURLToPath(new URL('../../../docs/operating.md', import.meta.url)), 'utf8')
+    const page = readFileSync(fileURLToPath(new URL('../../../docs/guides/operating.md', import.meta.url)), 'utf8')
     const anchors = new Set([...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title)))
-    const links = [...ALERTS.matchAll(/docs\/operating\.md#([\w-]+)/g)].map(([, anchor = '']) => anchor)
+    const links = [...ALERTS.matchAll(/docs\/guides\/operating\.md#([\w-]+)/g)].map(([, anchor = '']) => anchor)
     assert.ok(links.length > 20)
     assert.deepEqual(
       links.filter(anchor => !anchors.has(anchor)),

@@ -1,4 +1,4 @@
-/** `tidemark/conformance`: the suites that every engine has to pass. See docs/writing-an-engine.md. */
+/** `tidemark/conformance`: the suites that every engine has to pass. See docs/internals/writing-an-engine.md. */
 
 import { byteBounds } from './conformance/byte-bounds.ts'
 import { claims } from './conformance/claims.ts'

@@ -1,4 +1,4 @@
-/** `tidemark/store`: what it takes to write an engine of your own. See docs/writing-an-engine.md. */
+/** `tidemark/store`: what it takes to write an engine of your own. See docs/internals/writing-an-engine.md. */
 export { DEFAULT_BACKFILL } from './backfill/backfill-plan.ts'
 export type { Logger } from './observe/logger.ts'
 export type { Percentiles, SparseHistogram } from './observe/metrics/histogram.ts'

@@ -22,7 +22,7 @@ export const start: Command = {
     ticks: { value: '<n>', help: 'number of ticks to simulate and index before exiting (default: until Ctrl-C)' },
     ingest: {
       value: '<run>',
-      help: "accept the ticks of this run over HTTP (docs/http.md) instead of simulating; 'new' creates and prints a run id",
+      help: "accept the ticks of this run over HTTP (docs/reference/http.md) instead of simulating; 'new' creates and prints a run id",
     },
     'max-disk': {
       value: '<size>',
@@ -38,7 +38,10 @@ export const start: Command = {
   examples: [
     { run: 'tidemark start', what: 'continue the newest run in ./data and print the address of the server' },
     { run: 'tidemark start --ticks 300 --new', what: 'simulate 300 ticks of a new run' },
-    { run: 'tidemark start --config tidemark.config.ts', what: 'run a pipeline of your own (docs/configuration.md)' },
+    {
+      run: 'tidemark start --config tidemark.config.ts',
+      what: 'run a pipeline of your own (docs/reference/configuration.md)',
+    },
     {
       run: 'tidemark start --config tidemark.config.ts --only environment-indexer',
       what: 'share the work on the newest run, on a second machine',
@@ -46,7 +49,7 @@ export const start: Command = {
     { run: 'tidemark start --ingest new', what: 'accept ticks from a simulation in any language' },
     {
       run: 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__TICKS_PER_SECOND=20 tidemark start',
-      what: 'environment variables set every option of docs/configuration.md',
+      what: 'environment variables set every option of docs/reference/configuration.md',
     },
   ],
   endsItself: true,

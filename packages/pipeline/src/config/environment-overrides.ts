@@ -55,7 +55,12 @@ function override(config: Tree, variable: string, text: string): void {
     const resources = child(child(config, 'resources'), group)
     const resource = child(resources, meet(variable, third, Object.keys(resources)))
     set(resource, { variable, name: fourth, text, table: GROUPS[group] })
-  } else throw new ConfigError(variable, text, `${PREFIX}SERVICES__<SERVICE>__<OPTION>, or see docs/configuration.md`)
+  } else
+    throw new ConfigError(
+      variable,
+      text,
+      `${PREFIX}SERVICES__<SERVICE>__<OPTION>, or see docs/reference/configuration.md`,
+    )
 }
 
 function overrideService(services: Tree, { variable, name, text }: Setting, wanted: string): void {

@@ -5,7 +5,7 @@ export const CONFIG_TEMPLATE = `/**
  *     tidemark config check        check it
  *     tidemark start               run it, with an HTTP server
  *
- * Every option of every service: docs/configuration.md. Paths are relative to this file.
+ * Every option of every service: docs/reference/configuration.md. Paths are relative to this file.
  */
 import { defineConfig, index, queue, storageRead, storageWrite, topicRead, topicWrite } from '@tidemark/pipeline'
 
@@ -56,7 +56,7 @@ export default defineConfig({
     'environment-indexer': { type: 'environment-indexer', ...indexer('environment') },
     'organism-indexer': { type: 'organism-indexer', ...indexer('organism') },
     'series-indexer': { type: 'series-indexer', ...indexer('series') },
-    // One of your own is a module beside this file (docs/writing-an-indexer.md):
+    // One of your own is a module beside this file (docs/internals/writing-an-indexer.md):
     // population: { type: './population.ts', ...indexer('population') },
     'metadata-persistence': {
       type: 'metadata-persistence',

@@ -19,7 +19,7 @@ export const ANNOUNCEMENT_ATTEMPTS = 100
 /**
  * The topic that carries a run's announcements, and nobody else's: an indexer of one run never receives those of another,
  * and a run that is removed takes its announcements with it. A namespace for each run would do the same at the price of a
- * connection pool, a listener and maintenance for each run that a process looks at (docs/pipeline.md).
+ * connection pool, a listener and maintenance for each run that a process looks at (docs/guides/pipeline.md).
  */
 export const topicOfRun = (topic: string, runId: string): string => `${topic}.${requireRunId(runId)}`
 

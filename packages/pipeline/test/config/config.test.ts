@@ -223,7 +223,7 @@ describe('a configuration file', () => {
     ['TIDEMARK_PIPELINE__SERVICES__MY_SOURCE__MAX_TICKS', 'many', /MAX_TICKS' is 'many'; allowed: a whole number/],
     ['TIDEMARK_PIPELINE__QUEUES', 'x', /START_TIMEOUT, STOP_TIMEOUT/],
     ['TIDEMARK_PIPELINE__RESOURCES__QUEUES__Q__MAX_ITEMS', '1', /allowed: TICK_QUEUE/],
-    ['TIDEMARK_PIPELINE__A__B__C__D__E', '1', /docs\/configuration\.md/],
+    ['TIDEMARK_PIPELINE__A__B__C__D__E', '1', /docs\/reference\/configuration\.md/],
   ]
   for (const [variable, value, message] of MISSPELT) {
     it(`with ${variable}=${value} is refused by the variable's name`, async () => {

@@ -8,7 +8,7 @@ import { checkConfig, defaultConfig, loadConfig } from '../../src/index.ts'
 
 const page = readFileSync(PAGE, 'utf8')
 
-describe('docs/configuration.md', () => {
+describe('docs/reference/configuration.md', () => {
   it('is what the option tables say (if not: npm run generate)', () => {
     assert.equal(page, referencePage())
   })

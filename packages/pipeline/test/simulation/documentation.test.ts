@@ -7,9 +7,9 @@ import { GENES } from '../../src/sources/simulation/genome.ts'
 import { createSimulation } from '../../src/sources/simulation/simulation.ts'
 import { RUN } from './worlds.ts'
 
-const page = readFileSync(`${import.meta.dirname}/../../../../docs/simulation.md`, 'utf8')
+const page = readFileSync(`${import.meta.dirname}/../../../../docs/internals/simulation.md`, 'utf8')
 
-describe('docs/simulation.md', () => {
+describe('docs/internals/simulation.md', () => {
   const { settings } = createSimulation({ seed: 'none' })
 
   it('lists every option with its default', () => {

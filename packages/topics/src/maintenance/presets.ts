@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.ts'
 import type { Duration } from '../options/duration.ts'
 import { Options } from '../options/options.ts'
 
-/** Preset of the maintenance jobs (docs/operating.md). */
+/** Preset of the maintenance jobs (docs/guides/operating.md). */
 export type MaintenancePreset = 'standard' | 'low' | 'high' | 'critical'
 
 /** Settings of the maintenance jobs. The preset supplies the others. */

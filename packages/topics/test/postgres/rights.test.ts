@@ -1,4 +1,4 @@
-/** A program whose user may not create anything: the rights are those that docs/operating.md says. */
+/** A program whose user may not create anything: the rights are those that docs/guides/operating.md says. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { until } from '../../../../testing/until.ts'
 import { executePostgres as execute, SILENT } from '../conformance/stores.ts'
 import { functionsSchema } from './functions-schema.ts'
 
-const docs = readFileSync(new URL('../../../../docs/operating.md', import.meta.url), 'utf8')
+const docs = readFileSync(new URL('../../../../docs/guides/operating.md', import.meta.url), 'utf8')
 const chapter = docs.slice(docs.indexOf('### your program has no right to create tables'))
 const [PREPARE = '', EXISTING = ''] = [...chapter.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '')
 

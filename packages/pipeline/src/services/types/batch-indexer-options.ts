@@ -65,7 +65,7 @@ export const BATCH_INDEXER_OPTIONS = {
   // The metadata of a new run are a fraction of a second away.
   metadataPollInterval: duration({ says: 'How often to look for the metadata.', min: 1, default: '100ms' }),
   components: components({
-    says: 'Components of the indexer; the list replaces the default (docs/writing-an-indexer.md#components).',
+    says: 'Components of the indexer; the list replaces the default (docs/internals/writing-an-indexer.md#components).',
     otherwise: '`metadata`, `buffering`, and `dlq` where `deadLetters` is bound',
   }),
   maxRetries: whole({

@@ -83,7 +83,7 @@ export function choiceOf(options: CheckedOptions<typeof OPTIONS>): RunChoice {
 }
 
 export const simulation = defineServiceType({
-  says: 'The reference simulation (docs/simulation.md).',
+  says: 'The reference simulation (docs/internals/simulation.md).',
   options: OPTIONS,
   bindings: {
     ticks: { kind: 'queue-out', says: 'Queue for the ticks.' },

@@ -128,7 +128,7 @@ begin
 end
 $$;
 
--- Which of the retries that are due a claim takes; lease_retries leases them. "Suspects" in docs/architecture.md says why:
+-- Which of the retries that are due a claim takes; lease_retries leases them. "Suspects" in docs/internals/architecture.md says why:
 --   'alone'   one suspect on its last attempt, if the claimer allows that (p_suspects = 'alone'), before all others
 --   'none'    otherwise the messages that failed by themselves, together
 --   'shared'  otherwise one piece of an expired lease, unless p_suspects = 'none'
