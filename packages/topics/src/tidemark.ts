@@ -1,74 +1,27 @@
-import { randomUUID } from 'node:crypto'
-import { Admin } from './admin/admin.ts'
-import { BackfillRunner } from './backfill/backfill-runner.ts'
-import { ConsumerGroup, type GroupOptions, type StopOptions } from './consume/consumer-group.ts'
-import { ConsumerIds } from './consume/consumer-ids.ts'
-import { heartbeatDefaults } from './consume/heartbeat-options.ts'
-import { HeartbeatSender } from './consume/heartbeat-sender.ts'
-import { Isolation } from './consume/isolation.ts'
+import { type Admin, createAdmin } from './admin/admin.ts'
+import { ConsumerGroup } from './consume/consumer-group.ts'
+import type { GroupOptions, StopOptions } from './consume/group-options.ts'
 import { type Pulled, Puller, type PullOptions, type ReceiptFacts } from './consume/pull/puller.ts'
 import type { PullSettlement } from './consume/pull/settlement.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
-import { ReaderCounts } from './consume/reader-counts.ts'
-import { Settler } from './consume/settler.ts'
-import { Vitals } from './consume/vitals.ts'
-import { WakeHub } from './consume/wake-hub.ts'
-import { ClosedError, type NamespaceGoneError, PayloadError, TopicNotFoundError } from './errors.ts'
-import { ClockWatch } from './maintenance/clock-watch.ts'
-import { createJobs } from './maintenance/jobs.ts'
-import { Maintenance } from './maintenance/maintenance.ts'
-import type { MaintenanceSettings } from './maintenance/presets.ts'
-import { type EventName, type Events, Instrumentation } from './observe/instrumentation.ts'
-import type { Logger } from './observe/logger.ts'
+import { createRuntime, type TidemarkParts } from './create-runtime.ts'
+import { ClosedError, type NamespaceGoneError } from './errors.ts'
+import type { EventName, Events } from './observe/instrumentation.ts'
 import type { Metrics } from './observe/metrics/metrics.ts'
-import { watchedStore } from './observe/watched-store.ts'
 import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
-import type { Codec } from './payload/codec.ts'
-import { messageIdOf } from './payload/message-id.ts'
 import { isSchema, type Schema } from './payload/schema.ts'
-import { GroupCommit } from './publish/group-commit.ts'
-import {
-  checkMessageOptions,
-  checkPublishOptions,
-  checkSize,
-  type MessageOptions,
-  type PublishOptions,
-  toBatch,
-  toOutgoing,
-} from './publish/outgoing.ts'
+import type { PublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
+import { type BatchMessage, Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
 import type { Runtime } from './runtime.ts'
-import type { OutgoingMessage, PublishedMessage } from './stores/log.ts'
-import type { Store } from './stores/store.ts'
-import type { TopicRecord } from './stores/topic-record.ts'
+import { shutDown } from './shutdown.ts'
 import { Topic } from './topic.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions } from './topic-config.ts'
-import { type AutoCreate, TopicRegistry } from './topic-registry.ts'
 import { VERSION } from './version.ts'
-import { withTimeout } from './with-timeout.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
-const LEAST_WAIT_MS = 500
-
-/** A message of `publishMessages`. */
-export type BatchMessage = MessageOptions & {
-  /** Payload of the message. */
-  readonly payload: unknown
-}
-
-export type TidemarkParts = {
-  readonly store: Store
-  /** For the log: 'sqlite' or 'postgres'. */
-  readonly engine: string
-  readonly codec: Codec
-  readonly logger: Logger
-  readonly autoCreate: AutoCreate
-  readonly sweepMs: number
-  readonly namespace: string
-  readonly maintenance: MaintenanceSettings
-}
 
 /** An open namespace of topics, returned by `open()`. */
 export class Tidemark implements AsyncDisposable {
@@ -76,63 +29,29 @@ export class Tidemark implements AsyncDisposable {
   readonly namespace: string
   /** Operations for administrators: groups, claims, dead letters, backfills, health. */
   readonly admin: Admin
-  readonly #store: Store
   /** What the log says of it: no secret is in a location. */
   readonly #where: object
   readonly #runtime: Runtime
-  readonly #groupCommit: GroupCommit
+  readonly #publisher: Publisher
   readonly #puller: Puller
   readonly #leaveWakeHub: () => void
   #watching = false
   #closing: Promise<void> | undefined
 
-  constructor({ store: database, engine, codec, logger, autoCreate, sweepMs, namespace, maintenance }: TidemarkParts) {
-    const instrumentation = new Instrumentation(logger)
-    // A memory database is nobody else's.
-    const { hub: wakeHub, leave } = WakeHub.join(
-      database.capabilities.persistent ? `${database.location} ${namespace}` : randomUUID(),
-    )
-    const store = watchedStore(database, instrumentation.outages)
-    const vitals = new Vitals()
-    const clock = new ClockWatch(store, instrumentation)
-    const heartbeats = new HeartbeatSender(store, instrumentation, vitals)
+  constructor(parts: TidemarkParts) {
+    const { namespace, engine, maintenance } = parts
+    const { runtime, leaveWakeHub } = createRuntime(parts, () => this.#assertOpen())
     this.namespace = namespace
-    this.#leaveWakeHub = leave
-    this.#where = { engine, location: store.location, namespace, version: VERSION }
-    this.#store = store
-    this.#groupCommit = new GroupCommit(store, instrumentation, topicId => wakeHub.wake(topicId))
-    const backfills = new BackfillRunner({ store, instrumentation, wake: topicId => wakeHub.wake(topicId) })
-    this.#runtime = {
-      store,
-      codec,
-      instrumentation,
-      wakeHub,
-      sweepMs,
-      topics: new TopicRegistry(store, autoCreate),
-      settler: new Settler(store, instrumentation, wakeHub, heartbeats),
-      isolation: new Isolation(),
-      heartbeats,
-      vitals,
-      heartbeatDefaults: heartbeatDefaults(maintenance.heartbeatTimeoutMs),
-      maintenance: new Maintenance(
-        store,
-        instrumentation,
-        clock,
-        createJobs(store, instrumentation, backfills, maintenance),
-      ),
-      clock,
-      readers: new ReaderCounts((...reader) => store.leases.forgetReader(...reader)),
-      consumerIds: new ConsumerIds(),
-      backfills,
-      started: new Set(),
-      assertOpen: () => this.#assertOpen(),
-    }
-    this.#puller = new Puller(this.#runtime)
-    this.admin = new Admin(this.#runtime, () => this.#consuming())
-    store.onGone(error => this.#namespaceGone(error))
-    clock.start()
-    if (maintenance.scheduled) this.#runtime.maintenance.start()
-    instrumentation.logger.info(this.#where, 'opened')
+    this.#where = { engine, location: runtime.store.location, namespace, version: VERSION }
+    this.#runtime = runtime
+    this.#leaveWakeHub = leaveWakeHub
+    this.#publisher = new Publisher(runtime)
+    this.#puller = new Puller(runtime)
+    this.admin = createAdmin(runtime, () => this.#consuming())
+    runtime.store.onGone(error => this.#namespaceGone(error))
+    runtime.clock.start()
+    if (maintenance.scheduled) runtime.maintenance.start()
+    runtime.instrumentation.logger.info(this.#where, 'opened')
   }
 
   /**
@@ -154,15 +73,8 @@ export class Tidemark implements AsyncDisposable {
    * const { messageId } = await tm.publish('orders', { orderId: 7 }, { key: 'customer-3' })
    * await tm.publish('orders', { orderId: 8 }, { messageId: 'order-8' }) // a second publish with this id is not stored
    */
-  async publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
-    this.#assertOpen()
-    const given = options === undefined ? undefined : checkPublishOptions('publish', options)
-    const outgoing = toOutgoing(this.#runtime.codec, payload, given)
-    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
-    checkSize(record, outgoing)
-    const [published] = await this.#storeMessages(record, [outgoing], given?.tx)
-    if (published === undefined) throw new PayloadError('The database stored nothing')
-    return toRef(record, outgoing, published)
+  publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
+    return this.#publisher.publish(topic, payload, options)
   }
 
   /**
@@ -172,21 +84,12 @@ export class Tidemark implements AsyncDisposable {
    * @example
    * const refs = await tm.publishBatch('orders', [{ orderId: 9 }, { orderId: 10 }])
    */
-  async publishBatch(
+  publishBatch(
     topic: string,
     payloads: readonly unknown[],
     options?: Pick<PublishOptions, 'tx'>,
   ): Promise<PublishedRef[]> {
-    this.#assertOpen()
-    if (!Array.isArray(payloads)) throw new PayloadError('publishBatch takes an array of payloads')
-    const batchOptions = new Options('publishBatch', options)
-    const tx = batchOptions.value('tx')
-    batchOptions.done()
-    return await this.#publishAll(
-      topic,
-      toBatch(topic, payloads, payload => toOutgoing(this.#runtime.codec, payload)),
-      tx,
-    )
+    return this.#publisher.publishBatch(topic, payloads, options)
   }
 
   /**
@@ -198,14 +101,8 @@ export class Tidemark implements AsyncDisposable {
    *   { payload: { orderId: 10 }, key: 'customer-2', messageId: 'order-10' },
    * ])
    */
-  async publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
-    this.#assertOpen()
-    if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
-    return await this.#publishAll(
-      topic,
-      toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message))),
-      undefined,
-    )
+  publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
+    return this.#publisher.publishMessages(topic, messages)
   }
 
   /**
@@ -337,10 +234,10 @@ export class Tidemark implements AsyncDisposable {
    * console.log(totals.published, rates.acked)
    */
   metrics(): Metrics {
-    const { instrumentation, vitals } = this.#runtime
+    const { instrumentation, vitals, store } = this.#runtime
     const { outages } = instrumentation
     return {
-      ...instrumentation.metrics.snapshot(this.#store.inspection.poolUse()),
+      ...instrumentation.metrics.snapshot(store.inspection.poolUse()),
       failures: outages.counts,
       outages: outages.open,
       failing: vitals.failing(),
@@ -370,7 +267,7 @@ export class Tidemark implements AsyncDisposable {
    */
   async dropNamespace(): Promise<void> {
     this.#assertOpen()
-    const dropping = this.#close(DEFAULT_CLOSE_MS, () => this.#store.dropNamespace())
+    const dropping = this.#close(DEFAULT_CLOSE_MS, () => this.#runtime.store.dropNamespace())
     // It is closed in any case.
     this.#closing = dropping.catch(() => undefined)
     await dropping
@@ -381,25 +278,11 @@ export class Tidemark implements AsyncDisposable {
   }
 
   async #close(timeoutMs: number, last?: () => Promise<void>): Promise<void> {
-    this.#runtime.clock.stop()
-    const until = performance.now() + timeoutMs
-    /** A database that doesn't answer is waited for this long in all, and a moment each. */
-    const left = (): number => Math.max(LEAST_WAIT_MS, until - performance.now())
-    const background = Promise.all([this.#runtime.backfills.stop(), this.#runtime.maintenance.stop()])
-    const groups = [...this.#runtime.started].map(each => each.stop({ timeout: timeoutMs }))
-    // Handlers may take all of it; then their messages are given back.
-    await withTimeout(Promise.allSettled(groups), left() + LEAST_WAIT_MS)
-    this.#runtime.heartbeats.stop()
-    await withTimeout(Promise.all([background, this.#groupCommit.drain()]), left())
-    // Groups have waited for the database as long as they may; what it did not take will be delivered again.
-    this.#runtime.settler.stop()
-    await withTimeout(this.#runtime.settler.drain(), LEAST_WAIT_MS)
-    this.#leaveWakeHub()
-    try {
-      await last?.()
-    } finally {
-      await this.#store.close(LEAST_WAIT_MS)
-    }
+    await shutDown(this.#runtime, this.#publisher, {
+      timeoutMs,
+      leaveWakeHub: this.#leaveWakeHub,
+      ...(last && { last }),
+    })
     this.#runtime.instrumentation.logger.info(this.#where, 'closed')
   }
 
@@ -414,40 +297,12 @@ export class Tidemark implements AsyncDisposable {
     void this.#runtime.backfills.stop()
   }
 
-  async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
-    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
-    for (const message of outgoing) checkSize(record, message)
-    if (outgoing.length === 0) return []
-    const published = await this.#storeMessages(record, outgoing, tx)
-    return published.map((each, index) => toRef(record, outgoing[index], each))
-  }
-
-  async #findTopic(name: string, tx: unknown): Promise<TopicRecord> {
-    const { topics } = this.#runtime
-    return tx === undefined ? await topics.get(name) : await topics.getIn(tx, name)
-  }
-
-  async #storeMessages(
-    topic: TopicRecord,
-    messages: readonly OutgoingMessage[],
-    tx: unknown,
-  ): Promise<PublishedMessage[]> {
-    try {
-      if (tx !== undefined) return await this.#groupCommit.publishIn(tx, topic, messages)
-      return await this.#groupCommit.publish(topic, messages)
-    } catch (error) {
-      // Deleted by another process: the next publish looks for it anew.
-      if (error instanceof TopicNotFoundError) this.#runtime.topics.forget(topic.name)
-      throw error
-    }
-  }
-
   /** The first consumer begins to watch for what other processes publish. */
   #consuming(): Runtime {
     this.#assertOpen()
     if (!this.#watching) {
       this.#watching = true
-      this.#store.watch(topicId => this.#runtime.wakeHub.wake(topicId))
+      this.#runtime.store.watch(topicId => this.#runtime.wakeHub.wake(topicId))
     }
     return this.#runtime
   }
@@ -456,18 +311,3 @@ export class Tidemark implements AsyncDisposable {
     if (this.#closing !== undefined) throw new ClosedError('This Tidemark')
   }
 }
-
-function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions] {
-  return [payload, checkMessageOptions('publishMessages', options)]
-}
-
-const toRef = (
-  topic: TopicRecord,
-  outgoing: OutgoingMessage | undefined,
-  { id, salt, duplicate }: PublishedMessage,
-): PublishedRef => ({
-  topic: topic.name,
-  id,
-  messageId: outgoing?.messageId ?? messageIdOf(topic.uid, salt, id),
-  duplicate,
-})

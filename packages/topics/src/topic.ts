@@ -1,4 +1,5 @@
-import { ConsumerGroup, type GroupOptions } from './consume/consumer-group.ts'
+import { ConsumerGroup } from './consume/consumer-group.ts'
+import type { GroupOptions } from './consume/group-options.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { checkName } from './options/names.ts'
 import { type Schema, validate } from './payload/schema.ts'

@@ -1,94 +1,22 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { BackfillOptions } from '../backfill/backfill-plan.ts'
-import { type Backoff, backoffMs, spread } from '../backoff.ts'
-import {
-  DuplicateConsumerError,
-  groupName,
-  MembershipError,
-  NamespaceGoneError,
-  SubscriptionGoneError,
-  TidemarkError,
-} from '../errors.ts'
-import type { Duration } from '../options/duration.ts'
+import { DuplicateConsumerError, groupName, MembershipError } from '../errors.ts'
 import { checkName } from '../options/names.ts'
 import { Options } from '../options/options.ts'
 import { isSchema, type Schema } from '../payload/schema.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StartPosition, SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
-import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
-import type { HeartbeatOptions } from './heartbeat-options.ts'
-import type { Beating } from './heartbeat-sender.ts'
-import type { HeldLease } from './held-lease.ts'
-import { LeaseKeeper } from './lease-keeper.ts'
+import type { ConsumerOptions, GroupOptions, StartOptions, StopOptions } from './group-options.ts'
+import { GroupRun } from './group-run.ts'
 import { type Filter, type Handler, Member } from './member.ts'
 import { withRoom } from './room.ts'
-import { type From, parseFrom } from './start-position.ts'
+import { parseFrom } from './start-position.ts'
 import { parseSubscription } from './subscription-options.ts'
-
-/** Options of a consumer group. */
-export type GroupOptions<T = unknown> = {
-  /** Standard Schema validator. It validates every payload and types the handler. */
-  schema?: Schema<T>
-  /**
-   * Maximum number of messages per claim (default 200). Fewer are claimed while handlers are slow, so that other
-   * processes get a share. With `maxAttempts: 1` the default is the number of concurrent handlers, and nothing is
-   * claimed ahead.
-   */
-  batchSize?: number
-  /** Filter of the group. Messages it rejects count as processed. */
-  filter?: Filter<T>
-  /** Duration of a claim before others may take it over; 0 never expires (default: the lease of the topic). */
-  lease?: Duration
-  /**
-   * Maximum time for which the lease is extended automatically while a handler runs. Without it, only `extend()`
-   * extends a lease.
-   */
-  autoExtend?: Duration
-  /** Decode each payload once for all groups of the process with this option. Payloads are frozen. */
-  sharedPayloads?: boolean
-}
-
-/** Options of a consumer. */
-export type ConsumerOptions<T = unknown> = {
-  /** Filter of this consumer. Messages it rejects go to other consumers, or count as processed. */
-  filter?: Filter<T>
-  /** Maximum number of handlers running at the same time (default 1). */
-  concurrency?: number
-}
-/** Options of `start`. */
-export type StartOptions = {
-  /** Start position of a new group (default `'now'`). */
-  from?: From
-  /** Heartbeats of the group. */
-  heartbeat?: HeartbeatOptions
-  /** Limits of the earlier messages that a new group receives; `false`: none. */
-  backfill?: BackfillOptions | false
-}
-/** Options of `stop` and `close`. */
-export type StopOptions = {
-  /** Maximum wait for running handlers (default 10 s). */
-  timeout?: Duration
-}
 
 const DEFAULT_BATCH = 200
 const LARGEST_BATCH = 10_000
-/** Before any handler has been timed. */
-const FIRST_BATCH = 16
-/** A claim takes about this much work at once, and never more than an eighth of the lease. */
-const WORK_PER_CLAIM_MS = 1_000
-const RETRY: Backoff = { initialMs: 100, maxMs: 5_000, factor: 2 }
 const DEFAULT_STOP_MS = 10_000
-
-type Run = {
-  readonly claimer: Claimer
-  readonly keeper: LeaseKeeper
-  readonly beating: Beating
-  readonly stopping: AbortController
-  loop: Promise<void>
-}
 
 /**
  * The consumers of a group in this process. They share the messages that the group claims.
@@ -110,7 +38,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   readonly #isCareful: boolean
   readonly #leaseMs: number | undefined
   readonly #autoExtendMs: number | undefined
-  #run: Run | undefined
+  #run: GroupRun<T> | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
 
@@ -299,22 +227,13 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       leaseMs: this.#leaseMs,
       isCareful: this.#isCareful,
     })
-    const keeper = new LeaseKeeper(this.#runtime, this.#dispatcher, claimer, this.#autoExtendMs)
-    const stopping = new AbortController()
-    const beating: Beating = {
-      topic,
-      subscription,
-      resurrected: () => {
-        claimer.wake()
-        // Reports what goes wrong by itself.
-        void this.#runtime.backfills.start(topic, subscription)
-      },
-      ended: reason => this.#run === run && this.#stopBecause(reason),
-    }
-    const run: Run = { claimer, keeper, beating, stopping, loop: Promise.resolve() }
+    const run = new GroupRun(this.#runtime, this.#dispatcher, claimer, {
+      batchSize: this.#batchSize,
+      autoExtendMs: this.#autoExtendMs,
+      onEnded: reason => this.#run === run && this.#stopBecause(reason),
+    })
     this.#run = run
-    this.#runtime.heartbeats.join(beating)
-    this.#dispatcher.onMoving = () => claimer.wake()
+    run.join()
     this.#runtime.started.add(this)
     this.#runtime.instrumentation.emit('group-started', {
       ...this.#where(),
@@ -323,62 +242,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       status: subscription.status,
     })
     if (subscription.resurrected) this.#runtime.instrumentation.resurrected(this.#where(), subscription.resurrected)
-    run.loop = this.#consume(run)
+    run.consume()
     await this.#runtime.backfills.start(topic, subscription)
-  }
-
-  /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */
-  async #consume(run: Run): Promise<void> {
-    let next: Promise<HeldLease | null> | undefined
-    while (!run.stopping.signal.aborted) {
-      next ??= this.#claim(run)
-      const held = await next
-      next = undefined
-      if (held === null) continue
-      if (this.#dispatcher.outstanding + held.open <= this.#pageLimit(run)) next = this.#claim(run)
-      // Lets the claim go out, and other work have its turn: handlers may never give way.
-      await new Promise(resolve => setImmediate(resolve))
-      if (run.stopping.signal.aborted) this.#giveBack(held)
-      else {
-        this.#dispatcher.dispatch(held)
-        run.keeper.watch(held)
-      }
-      if (next === undefined) await this.#dispatcher.room(this.#pageLimit(run) + 1)
-    }
-    const unused = await next
-    if (unused) this.#giveBack(unused)
-  }
-
-  /** A lease, or null when stopping. What goes wrong was reported where it happened, and is tried again, for ever. */
-  async #claim(run: Run): Promise<HeldLease | null> {
-    const { signal } = run.stopping
-    for (let failures = 1; !signal.aborted; failures++) {
-      try {
-        return await run.claimer.next({
-          limit: this.#pageLimit(run),
-          timeoutMs: Number.POSITIVE_INFINITY,
-          signal,
-          holdOffMs: () => this.#dispatcher.holdOffMs,
-        })
-      } catch (error) {
-        if (error instanceof SubscriptionGoneError || error instanceof NamespaceGoneError) {
-          this.#stopBecause(error)
-          return null
-        }
-        await delay(spread(backoffMs(RETRY, failures)), undefined, { signal }).catch(() => undefined)
-      }
-    }
-    return null
-  }
-
-  #pageLimit({ claimer }: Run): number {
-    const { averageMs, concurrency } = this.#dispatcher
-    if (claimer.isSingleAttempt) return concurrency
-    if (averageMs === undefined) return Math.min(this.#batchSize, Math.max(FIRST_BATCH, concurrency))
-    const { leaseMs } = claimer
-    const workMs = leaseMs === 0 ? WORK_PER_CLAIM_MS : Math.min(WORK_PER_CLAIM_MS, leaseMs / 8)
-    const fits = Math.floor((workMs / Math.max(averageMs, 0.001)) * concurrency)
-    return Math.min(this.#batchSize, Math.max(concurrency, fits))
   }
 
   async #stop(timeoutMs: number, reason?: Error): Promise<void> {
@@ -391,21 +256,8 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     await this.#stopping
   }
 
-  async #finish(run: Run, timeoutMs: number, reason: Error | undefined): Promise<void> {
-    const deadline = performance.now() + timeoutMs
-    run.stopping.abort()
-    this.#dispatcher.wakeWaiters()
-    // A claim that the database doesn't answer is not waited for; what it may bring is given back.
-    await withTimeout(run.loop, timeoutMs)
-    this.#dispatcher.releaseQueued()
-    await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
-    this.#dispatcher.abortRunning(
-      new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
-    )
-    await withTimeout(this.#runtime.settler.drain(), Math.max(1_000, deadline - performance.now()))
-    await this.#runtime.heartbeats.leave(run.beating, Math.max(1_000, deadline - performance.now()))
-    run.keeper.stop()
-    run.claimer.close()
+  async #finish(run: GroupRun<T>, timeoutMs: number, reason: Error | undefined): Promise<void> {
+    await run.finish(timeoutMs)
     this.#runtime.started.delete(this)
     for (const id of this.consumers) this.#freeId(id)
     this.#runtime.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
@@ -414,12 +266,6 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   /** Not awaited: the loop that found out is itself what stopping waits for. */
   #stopBecause(reason: Error): void {
     this.#stop(DEFAULT_STOP_MS, reason).catch(() => undefined)
-  }
-
-  #giveBack(held: HeldLease): void {
-    const { messages, slots } = held.lease
-    for (let index = 0; index < messages.length; index++) held.release(slots?.[index] ?? index)
-    this.#runtime.settler.touch(held)
   }
 
   #takeIds(): void {
@@ -446,7 +292,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     member.meter = this.#runtime.instrumentation.metrics.consumer(this.topic, this.#group, member.id)
   }
 
-  #running(verb: string): Run {
+  #running(verb: string): GroupRun<T> {
     if (this.#run) return this.#run
     throw new MembershipError(
       `${groupName(this.#label)} of topic '${this.topic}' is not started; ${verb}() needs start() first`,

@@ -1,0 +1,61 @@
+import type { Runtime } from '../runtime.ts'
+import type { TopicDescription } from '../stores/inspection.ts'
+import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from '../topic-config.ts'
+import { findTopic } from './scope.ts'
+import { deleteTopic, type TopicSummary, topics } from './topics.ts'
+import { setTracking } from './tracking.ts'
+
+/** The part of `tm.admin` for topics. */
+export type TopicAdmin<Name extends string = string> = {
+  /**
+   * List topics with their settings.
+   *
+   * @example
+   * for (const { topic, config } of await tm.admin.topics()) console.log(topic, config.semantics)
+   */
+  topics(): Promise<TopicSummary[]>
+  /**
+   * Describe a topic and the position of each group. Cheap: it does not scan the log.
+   *
+   * @example
+   * const { messagesPublished, groups } = await tm.admin.describeTopic('orders')
+   */
+  describeTopic(topic: Name): Promise<TopicDescription>
+  /**
+   * Create a topic, or change the given settings of an existing one.
+   *
+   * @example
+   * await tm.admin.configureTopic('orders', { retention: '7d' })
+   */
+  configureTopic(topic: Name, options?: TopicOptions): Promise<TopicConfig>
+  /**
+   * Delete a topic with all its messages. Its groups stop in every process with `SubscriptionGoneError`.
+   *
+   * @example
+   * await tm.admin.deleteTopic('orders')
+   */
+  deleteTopic(topic: Name): Promise<void>
+  /**
+   * Change the tracking mode while groups keep running. Resolves when all retained messages are tracked in the new
+   * mode.
+   *
+   * @example
+   * await tm.admin.setTracking('orders', 'reference')
+   */
+  setTracking(
+    topic: Name,
+    to: Tracking,
+    options?: { onProgress?: (progress: { readonly pages: number }) => void },
+  ): Promise<void>
+}
+
+export const topicAdmin = (runtime: Runtime): TopicAdmin => ({
+  topics: () => topics(runtime),
+  describeTopic: async topic => await runtime.store.inspection.describe(await findTopic(runtime, topic)),
+  async configureTopic(topic, options) {
+    runtime.assertOpen()
+    return (await runtime.topics.configure(topic, parseTopicOptions(options))).config
+  },
+  deleteTopic: topic => deleteTopic(runtime, topic),
+  setTracking: (topic, to, options) => setTracking(runtime, topic, to, options),
+})

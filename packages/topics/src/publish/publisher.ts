@@ -1,0 +1,111 @@
+import { PayloadError, TopicNotFoundError } from '../errors.ts'
+import { Options } from '../options/options.ts'
+import { messageIdOf } from '../payload/message-id.ts'
+import type { Runtime } from '../runtime.ts'
+import type { OutgoingMessage, PublishedMessage } from '../stores/log.ts'
+import type { TopicRecord } from '../stores/topic-record.ts'
+import { GroupCommit } from './group-commit.ts'
+import {
+  checkMessageOptions,
+  checkPublishOptions,
+  checkSize,
+  type MessageOptions,
+  type PublishOptions,
+  toBatch,
+  toOutgoing,
+} from './outgoing.ts'
+import type { PublishedRef } from './published-ref.ts'
+
+/** A message of `publishMessages`. */
+export type BatchMessage = MessageOptions & {
+  /** Payload of the message. */
+  readonly payload: unknown
+}
+
+/** Stores messages: encodes and measures them, finds their topic, and leaves the transaction to the group commit. */
+export class Publisher {
+  readonly #runtime: Runtime
+  readonly #groupCommit: GroupCommit
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+    const { store, instrumentation, wakeHub } = runtime
+    this.#groupCommit = new GroupCommit(store, instrumentation, topicId => wakeHub.wake(topicId))
+  }
+
+  async publish(topic: string, payload: unknown, options: PublishOptions | undefined): Promise<PublishedRef> {
+    this.#runtime.assertOpen()
+    const given = options === undefined ? undefined : checkPublishOptions('publish', options)
+    const outgoing = toOutgoing(this.#runtime.codec, payload, given)
+    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
+    checkSize(record, outgoing)
+    const [published] = await this.#store(record, [outgoing], given?.tx)
+    if (published === undefined) throw new PayloadError('The database stored nothing')
+    return toRef(record, outgoing, published)
+  }
+
+  async publishBatch(
+    topic: string,
+    payloads: readonly unknown[],
+    given: Pick<PublishOptions, 'tx'> | undefined,
+  ): Promise<PublishedRef[]> {
+    this.#runtime.assertOpen()
+    if (!Array.isArray(payloads)) throw new PayloadError('publishBatch takes an array of payloads')
+    const options = new Options('publishBatch', given)
+    const tx = options.value('tx')
+    options.done()
+    const batch = toBatch(topic, payloads, payload => toOutgoing(this.#runtime.codec, payload))
+    return await this.#publishAll(topic, batch, tx)
+  }
+
+  async publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
+    this.#runtime.assertOpen()
+    if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
+    const batch = toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message)))
+    return await this.#publishAll(topic, batch, undefined)
+  }
+
+  /** Resolves when what was published so far is stored or refused. */
+  async drain(): Promise<void> {
+    await this.#groupCommit.drain()
+  }
+
+  async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
+    const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
+    for (const message of outgoing) checkSize(record, message)
+    if (outgoing.length === 0) return []
+    const published = await this.#store(record, outgoing, tx)
+    return published.map((each, index) => toRef(record, outgoing[index], each))
+  }
+
+  async #findTopic(name: string, tx: unknown): Promise<TopicRecord> {
+    const { topics } = this.#runtime
+    return tx === undefined ? await topics.get(name) : await topics.getIn(tx, name)
+  }
+
+  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+    try {
+      if (tx !== undefined) return await this.#groupCommit.publishIn(tx, topic, messages)
+      return await this.#groupCommit.publish(topic, messages)
+    } catch (error) {
+      // Deleted by another process: the next publish looks for it anew.
+      if (error instanceof TopicNotFoundError) this.#runtime.topics.forget(topic.name)
+      throw error
+    }
+  }
+}
+
+function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions] {
+  return [payload, checkMessageOptions('publishMessages', options)]
+}
+
+const toRef = (
+  topic: TopicRecord,
+  outgoing: OutgoingMessage | undefined,
+  { id, salt, duplicate }: PublishedMessage,
+): PublishedRef => ({
+  topic: topic.name,
+  id,
+  messageId: outgoing?.messageId ?? messageIdOf(topic.uid, salt, id),
+  duplicate,
+})
