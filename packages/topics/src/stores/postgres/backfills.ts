@@ -6,6 +6,7 @@ import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import type { Row } from './row.ts'
+import type { Statements, Transaction } from './statements.ts'
 import { resolvePosition } from './subscribe.ts'
 import type { WakeUps } from './wake-ups.ts'
 
@@ -13,21 +14,24 @@ import type { WakeUps } from './wake-ups.ts'
 export function postgresBackfills(database: Database, wakeUps: WakeUps): Backfills {
   return {
     start: (topic, subscription, from, plan) =>
-      database.expecting({ topic, subscription }, () => startBackfill(database, topic, subscription, from, plan)),
+      database.transaction({ topic, subscription }, tx => startBackfill(tx, topic, subscription, from, plan)),
     take: (token, ttlMs, subscription) =>
-      database.expecting(subscription ? { subscription } : {}, () =>
-        takeBackfill(database, token, ttlMs, subscription?.id),
+      database.transaction(subscription ? { subscription } : {}, tx =>
+        takeBackfill(tx, token, ttlMs, subscription?.id),
       ),
     runBatch: async (subscriptionId, batch) => {
-      const record = await database.expecting({}, () => backfillBatch(database, subscriptionId, batch))
-      if (record !== 'lost') wakeUps.send(record.topicId)
-      return record
+      try {
+        const record = await database.maintenance({}, tx => backfillBatch(tx, subscriptionId, batch))
+        if (record !== 'lost') wakeUps.send(record.topicId)
+        return record
+      } catch (error) {
+        if (error instanceof Error && codeOf(error.cause) === TAKEN_OVER) return 'lost'
+        throw error
+      }
     },
     setStatus: (topic, subscription, status, error) =>
-      database.expecting({ topic, subscription }, () =>
-        setBackfillStatus(database, topic, subscription, status, error),
-      ),
-    find: subscription => database.expecting({ subscription }, () => findBackfill(database, subscription.id)),
+      database.transaction({ topic, subscription }, tx => setBackfillStatus(tx, topic, subscription, status, error)),
+    find: subscription => database.transaction({ subscription }, tx => findBackfill(tx, subscription.id)),
   }
 }
 
@@ -38,23 +42,23 @@ const COLUMNS = 'to_jsonb(b) as backfill, s.uid, s.group_name'
 
 /** The live cursor moves to the present; what it had not come to comes with the backfill. */
 async function startBackfill(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   from: StartPosition,
   plan: BackfillPlan,
 ): Promise<BackfillRecord> {
-  const { since, id } = await resolvePosition(database, topic, from)
+  const { since, id } = await resolvePosition(tx, topic, from)
   const { scope, maxMessages, ...settings } = plan
-  const text = database.sql(
+  const text = tx.sql(
     'select tidemark_fn.start_backfill($1, $2, to_timestamp($3::float8 / 1000), $4, $5, $6, $7) as refusal',
   )
   const values = [topic.id, subscription.id, since, id]
   const limit = from === 'now' ? 0 : maxMessages
-  const [row] = await database.queryAgain(text, [...values, scope, limit, JSON.stringify(settings)])
+  const [row] = await tx.query(text, [...values, scope, limit, JSON.stringify(settings)])
   switch (row?.refusal) {
     case null:
-      return await requiredBackfill(database, topic, subscription)
+      return await requiredBackfill(tx, topic, subscription)
     case 'OFFSET':
       throw BackfillError.ofOffsetTopic(topic.name, subscription.group)
     case 'UNFINISHED':
@@ -69,13 +73,13 @@ async function startBackfill(
 }
 
 async function takeBackfill(
-  database: Database,
+  tx: Transaction,
   token: string,
   ttlMs: number,
   subscriptionId?: number,
 ): Promise<BackfillRecord | null> {
-  const [row] = await database.queryAgain(
-    database.sql(`
+  const [row] = await tx.query(
+    tx.sql(`
       with free as (
         select x.subscription_id
         from tidemark.backfill as x
@@ -99,31 +103,26 @@ async function takeBackfill(
 }
 
 async function backfillBatch(
-  database: Database,
+  tx: Transaction,
   subscriptionId: number,
   { token, limit, ttlMs }: BackfillBatch,
 ): Promise<BackfillRecord | 'lost'> {
-  const text = database.sql(`
+  const text = tx.sql(`
     select ${COLUMNS}
     from tidemark_fn.backfill_batch($1, $2, $3, $4) as b
     join tidemark.subscription as s on s.id = b.subscription_id`)
-  try {
-    const [row] = await database.work(text, [subscriptionId, token, limit, ttlMs])
-    return row ? toBackfill(row) : 'lost'
-  } catch (error) {
-    if (error instanceof Error && codeOf(error.cause) === TAKEN_OVER) return 'lost'
-    throw error
-  }
+  const [row] = await tx.query(text, [subscriptionId, token, limit, ttlMs])
+  return row ? toBackfill(row) : 'lost'
 }
 
 async function setBackfillStatus(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRef,
   status: 'RUNNING' | 'CANCELLED' | 'FAILED',
   error?: string,
 ): Promise<BackfillRecord> {
-  const text = database.sql(`
+  const text = tx.sql(`
     with changed as (
       update tidemark.backfill as b
       set status = $2, error = $3, token = null, lease_until = null, updated_at = clock_timestamp(),
@@ -137,33 +136,33 @@ async function setBackfillStatus(
     where s.id = changed.subscription_id
     returning s.id`)
   const origins = status === 'RUNNING' ? ['CANCELLED', 'FAILED'] : ['RUNNING']
-  const changed = await database.queryAgain(text, [subscription.id, status, error ?? null, origins])
-  if (changed.length > 0) return await requiredBackfill(database, topic, subscription)
-  const current = await findBackfill(database, subscription.id)
+  const changed = await tx.query(text, [subscription.id, status, error ?? null, origins])
+  if (changed.length > 0) return await requiredBackfill(tx, topic, subscription)
+  const current = await findBackfill(tx, subscription.id)
   throw BackfillError.cannotBecome(topic.name, subscription.group, current?.status, status)
 }
 
-async function findBackfill(database: Database, subscriptionId: number): Promise<BackfillRecord | undefined> {
-  const text = database.sql(`
+async function findBackfill(tx: Transaction, subscriptionId: number): Promise<BackfillRecord | undefined> {
+  const text = tx.sql(`
     select ${COLUMNS}
     from tidemark.backfill as b
     join tidemark.subscription as s on s.id = b.subscription_id
     where b.subscription_id = $1`)
-  const [row] = await database.query(text, [subscriptionId])
+  const [row] = await tx.query(text, [subscriptionId])
   return row && toBackfill(row)
 }
 
 /** A record in the write-ahead log and its sync: what a publish waits for. */
-export async function probe(database: Database): Promise<void> {
-  await database.query("select pg_logical_emit_message(true, 'tidemark', '')")
+export async function probe(statements: Statements): Promise<void> {
+  await statements.query("select pg_logical_emit_message(true, 'tidemark', '')")
 }
 
 async function requiredBackfill(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group }: SubscriptionRef,
 ): Promise<BackfillRecord> {
-  const found = await findBackfill(database, id)
+  const found = await findBackfill(tx, id)
   if (found === undefined) throw new SubscriptionGoneError(topic.name, group)
   return found
 }

@@ -4,8 +4,8 @@ import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
 import { decodePage } from './page.ts'
+import type { Transaction } from './statements.ts'
 import { findMessage } from './subscribe.ts'
 
 /** Messages that were stored side by side may have times and ids in different orders; no further apart than this. */
@@ -25,12 +25,12 @@ const TAIL = 'select place, (page).* from tidemark_fn.tail($1, $2, $3, $4, $5)'
 type Range = { readonly low: number; readonly high: number }
 
 /** Reads by ranges of ids; key, type and time are compared row by row. */
-export async function browse(database: Database, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
+export async function browse(tx: Transaction, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
   const { newestFirst, limit, maxBytes = UNBOUNDED } = query
   const messages: RawMessage[] = []
   let bytes = 0
   let isCut = false
-  let left = await rangeOf(database, topic, query)
+  let left = await rangeOf(tx, topic, query)
   for (
     let read = 0;
     read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
@@ -41,7 +41,7 @@ export async function browse(database: Database, topic: TopicRecord, query: Brow
       : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
     const room = limit - messages.length
     const within = { ...query, ...(query.maxBytes !== undefined && { maxBytes: maxBytes - bytes }) }
-    const found = await readMatching(database, topic, within, step, room, messages.length === 0)
+    const found = await readMatching(tx, topic, within, step, room, messages.length === 0)
     messages.push(...found.messages)
     isCut = found.isCut
     bytes += found.messages.reduce((sum, message) => sum + bytesOf(message), 0)
@@ -56,9 +56,9 @@ export async function browse(database: Database, topic: TopicRecord, query: Brow
   return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
 }
 
-async function rangeOf(database: Database, topic: TopicRecord, query: BrowseQuery): Promise<Range> {
+async function rangeOf(tx: Transaction, topic: TopicRecord, query: BrowseQuery): Promise<Range> {
   const { after = 0, before = Number.MAX_SAFE_INTEGER, since = null, until = null } = query
-  const [bounds] = await database.query(database.sql(BOUNDS), [topic.id, since, until])
+  const [bounds] = await tx.query(tx.sql(BOUNDS), [topic.id, since, until])
   const from = bounds?.since ? Number(bounds.since) - SIDE_BY_SIDE : 0
   const to = bounds?.until ? Number(bounds.until) + SIDE_BY_SIDE : Number.MAX_SAFE_INTEGER
   return {
@@ -68,7 +68,7 @@ async function rangeOf(database: Database, topic: TopicRecord, query: BrowseQuer
 }
 
 async function readMatching(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { since, until, key, type, newestFirst, maxBytes, maxPayloadBytes }: BrowseQuery,
   { low, high }: Range,
@@ -78,9 +78,9 @@ async function readMatching(
   const filters = [since ?? null, until ?? null, key ?? null, type !== undefined, type ?? null]
   const bounds = [maxBytes ?? null, maxPayloadBytes ?? null, isFirst]
   const values = [topic.id, low, high, ...filters, newestFirst, limit, ...bounds]
-  const [row] = await database.query(database.sql(BROWSE), values)
+  const [row] = await tx.query(tx.sql(BROWSE), values)
   const messages = (row && decodePage(row)) ?? []
-  return { messages: await withOmitted(database, topic, messages, maxPayloadBytes), isCut: row?.is_cut === 't' }
+  return { messages: await withOmitted(tx, topic, messages, maxPayloadBytes), isCut: row?.is_cut === 't' }
 }
 
 /** As the server counts them. */
@@ -91,15 +91,15 @@ const bytesOf = ({ payload, headers, key, omittedBytes }: RawMessage): number =>
 
 /** An empty payload may have been left out: few are empty, so only those are asked for. */
 async function withOmitted(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   messages: readonly RawMessage[],
   maxPayloadBytes: number | undefined,
 ): Promise<readonly RawMessage[]> {
   const empty = messages.filter(({ payload }) => payload.length === 0)
   if (maxPayloadBytes === undefined || empty.length === 0) return messages
-  const rows = await database.query(
-    database.sql(`
+  const rows = await tx.query(
+    tx.sql(`
       select id, octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0) as bytes
       from tidemark.log_${topic.id}
       where id = any($1)`),
@@ -113,20 +113,20 @@ async function withOmitted(
 }
 
 export async function tail(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   place: string | null,
   limit: number,
   { maxBytes, maxPayloadBytes }: ByteBounds,
 ): Promise<TailPage> {
   const values = [topic.id, place, limit, maxBytes ?? null, maxPayloadBytes ?? null]
-  const [row] = await database.query(database.sql(TAIL), values)
-  if (!row?.place) throw DatabaseRewoundError.ofTail(database.location, topic.name)
-  const messages = await withOmitted(database, topic, decodePage(row) ?? [], maxPayloadBytes)
+  const [row] = await tx.query(tx.sql(TAIL), values)
+  if (!row?.place) throw DatabaseRewoundError.ofTail(tx.location, topic.name)
+  const messages = await withOmitted(tx, topic, decodePage(row) ?? [], maxPayloadBytes)
   return { messages, place: row.place }
 }
 
-export async function find(database: Database, topic: TopicRecord, messageId: string): Promise<number | undefined> {
-  const found = await findMessage(database, topic, messageId)
+export async function find(tx: Transaction, topic: TopicRecord, messageId: string): Promise<number | undefined> {
+  const found = await findMessage(tx, topic, messageId)
   return found === undefined ? undefined : Number(found)
 }

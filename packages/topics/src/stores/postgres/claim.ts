@@ -105,7 +105,7 @@ export class SharedClaims {
     if (unanswered === undefined) return
     const lookedAt = performance.now()
     const tokens = [...unanswered.keys()]
-    const rows = await this.#database.queryAgain(this.#database.sql(UNSETTLED), [tokens])
+    const rows = await this.#database.query(this.#database.sql(UNSETTLED), [tokens])
     const held = rows.map(({ token, size }) => ({
       ...{ token: token ?? '', size: Number(size), maxAttempts: topic.config.maxAttempts, acks: [], nacks: [] },
       releases: Array.from({ length: Number(size) }, (_, slot) => slot),
@@ -165,7 +165,7 @@ export class SharedClaims {
       MOST_NAMED,
     ]
     try {
-      const [row] = await this.#database.queryAgain(this.#database.sql(CLAIM), values, 'tidemark_claim')
+      const [row] = await this.#database.query(this.#database.sql(CLAIM), values, 'tidemark_claim')
       return row ?? {}
     } catch (error) {
       const isText = error instanceof DatabaseError && codeOf(error.cause) === NOT_TEXT
@@ -238,7 +238,7 @@ export class SharedClaims {
   /** The rows of a lease once more. A server that has lost the lease has not its rows either, perhaps. */
   async #readLease(request: ClaimRequest, id: string, asBytes: boolean): Promise<RawMessage[]> {
     const text = this.#database.sql(READ_LEASE)
-    const [row] = await this.#database.queryAgain(text, [id, asBytes], 'tidemark_read_lease')
+    const [row] = await this.#database.query(text, [id, asBytes], 'tidemark_read_lease')
     if (!row?.server) throw this.#lost(request)
     return decodePage(row) ?? (asBytes ? [] : await this.#readLease(request, id, true))
   }

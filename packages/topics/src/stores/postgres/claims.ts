@@ -2,7 +2,7 @@ import { ClaimReleasedError } from '../../errors.ts'
 import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../leases.ts'
 import { MOST_NAMED, type TakenMessage } from '../leases.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const CLAIMS = 'select tidemark_fn.claims($1, $2, $3, $4, $5, $6, $7) as claim'
 const RELEASE = 'select tidemark_fn.release_claim($1, $2, $3, $4, $5) as released'
@@ -16,13 +16,13 @@ type Stored = Omit<ClaimRecord, 'messages'> & {
 }
 
 export async function listClaims(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { subscriptionId, consumer, after, limit, named }: ClaimsQuery,
 ): Promise<ClaimRecord[]> {
   const place = [after?.place ?? null, after?.token ?? null]
   const values = [topic.id, subscriptionId ?? null, consumer ?? null, ...place, limit, named]
-  const rows = await database.query(database.sql(CLAIMS), values)
+  const rows = await tx.query(tx.sql(CLAIMS), values)
   return rows.map(({ claim }) => {
     const { attempts, messages, ...stored } = JSON.parse(claim ?? '') as Stored
     return { ...stored, messages: messages.map((message, index) => ({ ...message, attempt: attempts[index] ?? 1 })) }
@@ -30,11 +30,11 @@ export async function listClaims(
 }
 
 export async function releaseClaim(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   token: string,
 ): Promise<ReleasedClaim | undefined> {
   const { name, message } = RELEASED
-  const [row] = await database.query(database.sql(RELEASE), [topic.id, token, name, message, MOST_NAMED])
+  const [row] = await tx.query(tx.sql(RELEASE), [topic.id, token, name, message, MOST_NAMED])
   return row?.released ? (JSON.parse(row.released) as ReleasedClaim) : undefined
 }

@@ -1,12 +1,12 @@
 import type { TopicRecord } from '../topic-record.ts'
 import type { CompletionQuery, MessageCompletion } from '../tracking.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const ORPHANS_PER_STEP = 10_000
 
 /** Who has each message still to process, and who has done so. */
 export async function completion(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { after, limit, unfinished, id }: CompletionQuery,
 ): Promise<MessageCompletion[]> {
@@ -14,8 +14,8 @@ export async function completion(
   const groups = (bitmap: string) => `
     (select coalesce(json_agg(s.group_name order by s.group_name), '[]')
       from tidemark.subscription as s where s.topic_id = ${topic.id} and (p.${bitmap} >> s.bit) & 1 = 1) as ${bitmap}`
-  const rows = await database.query(
-    database.sql(`
+  const rows = await tx.query(
+    tx.sql(`
       select p.id, m.salt, m.message_id, ${groups('required')}, ${groups('completed')}
       from (
         select t.* from tidemark.track_${topic.id} as t
@@ -38,18 +38,24 @@ export async function completion(
   }))
 }
 
-/** Step by step, so that no row is locked for long. */
-export async function completeOrphans(database: Database, topic: TopicRecord, olderThanMs: number): Promise<number> {
-  const [clock] = await database.query(
-    "select (clock_timestamp() - $1::float8 * interval '1 millisecond')::text as before",
-    [olderThanMs],
-  )
-  const text = database.sql('select * from tidemark_fn.complete_orphans($1, $2, $3, $4)')
-  let count = 0
-  for (let after = '0'; ; ) {
-    const [row] = await database.work(text, [topic.id, after, ORPHANS_PER_STEP, clock?.before])
-    count += Number(row?.completed ?? 0)
-    if (!row?.upto) return count
-    after = row.upto
-  }
+/** By the server's clock, as text. */
+export async function clockBefore(tx: Transaction, ms: number): Promise<string> {
+  const text = "select (clock_timestamp() - $1::float8 * interval '1 millisecond')::text as before"
+  const [row] = await tx.query(text, [ms])
+  return row?.before ?? ''
+}
+
+type Orphans = { readonly after: string; readonly before: string }
+
+/** `upTo`: where the next step begins; null after the last. */
+export type OrphanStep = { readonly completed: number; readonly upTo: string | null }
+
+export async function completeOrphans(
+  tx: Transaction,
+  topic: TopicRecord,
+  { after, before }: Orphans,
+): Promise<OrphanStep> {
+  const text = tx.sql('select * from tidemark_fn.complete_orphans($1, $2, $3, $4)')
+  const [row] = await tx.query(text, [topic.id, after, ORPHANS_PER_STEP, before])
+  return { completed: Number(row?.completed ?? 0), upTo: row?.upto || null }
 }

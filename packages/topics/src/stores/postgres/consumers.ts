@@ -1,7 +1,7 @@
 import type { SparseHistogram } from '../../observe/metrics/histogram.ts'
 import type { ConsumerRecord, Heartbeat } from '../heartbeats.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from c.${time}) * 1000) as ${time}`
 
@@ -14,8 +14,8 @@ const LIST = `
     and c.reported_at >= clock_timestamp() - s.heartbeat_timeout_ms * interval '1 millisecond'
   order by s.group_name collate "C", c.consumer collate "C", c.instance collate "C"`
 
-export async function listConsumers(database: Database, topic: TopicRecord): Promise<ConsumerRecord[]> {
-  const rows = await database.query(database.sql(LIST), [topic.id])
+export async function listConsumers(tx: Transaction, topic: TopicRecord): Promise<ConsumerRecord[]> {
+  const rows = await tx.query(tx.sql(LIST), [topic.id])
   return rows.map(row => ({
     group: row.group_name ?? '',
     instance: row.instance ?? '',

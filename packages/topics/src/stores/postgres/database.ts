@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import { ClosedError, ConfigError, DatabaseUnreachableError } from '../../errors.ts'
 import { withTimeout } from '../../with-timeout.ts'
@@ -11,6 +10,7 @@ import { expectedText, findIncarnation, goneError, requireRecords } from './inca
 import type { Row } from './row.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
 import { Session, type SessionConfig } from './session.ts'
+import type { Connection, Statements, Transaction } from './statements.ts'
 
 export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
@@ -24,7 +24,7 @@ export type DatabaseOptions = {
 }
 
 /** A session of the pool, to be given back. */
-export type PooledSession = Session & Pick<pg.PoolClient, 'release'>
+type PooledSession = Session & Pick<pg.PoolClient, 'release'>
 
 /** A statement of publish, claim or settle takes milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 30_000
@@ -39,7 +39,7 @@ const SERVER_SHARE = 0.9
 const LEFT_OPEN_MS = 60_000
 /** The kernel asks a silent peer whether it is there; a proxy that goes silent is found by the deadlines alone. */
 const KEEP_ALIVE_MS = 10_000
-const TRANSIENT_ATTEMPTS = 5
+const ATTEMPTS = 5
 const CLOSE_MS = 5_000
 /** How long sessions that are idle have to say goodbye when the pool ends. */
 const GOODBYE_MS = 1_000
@@ -48,7 +48,7 @@ const GOODBYE_MS = 1_000
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
 /** One namespace of one server: its connections, and its errors as ours. */
-export class Database {
+export class Database implements Statements {
   readonly schema: string
   /** The schema of this version's functions. */
   readonly functions: string
@@ -65,9 +65,8 @@ export class Database {
   /** Of the namespace, once it is open; an operator's own look needs none. */
   incarnation: string | undefined
   readonly guard = new NamespaceGuard()
-  readonly #expected = new AsyncLocalStorage<Expected | undefined>()
   readonly #pool: pg.Pool
-  readonly #config: SessionConfig
+  readonly #sessionConfig: SessionConfig
   readonly #statements = new Map<string, string>()
   readonly #running = new Set<Promise<unknown>>()
   /** Every connection there is, those outside the pool and those being made included. */
@@ -81,7 +80,7 @@ export class Database {
     this.functions = bundleSchemaName(this.schema, BUNDLE_HASH)
     this.logger = logger
     this.statementTimeoutMs = statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
-    this.#config = {
+    this.#sessionConfig = {
       connectionString: url,
       application_name: applicationName,
       keepAlive: true,
@@ -93,8 +92,8 @@ export class Database {
         this.onLostConnection()
       },
     }
-    this.location = locationOf(this.#config)
-    const config = this.#config
+    this.location = locationOf(this.#sessionConfig)
+    const config = this.#sessionConfig
     const keep = (session: Session): Session => this.#keep(session)
     const Client = class extends Session {
       constructor() {
@@ -117,35 +116,48 @@ export class Database {
     return text
   }
 
-  /** Runs one statement, in a transaction of its own. A `name` makes each connection prepare it once, where it may. */
+  /** Runs one statement in a transaction of its own, in one round trip; again where the server has undone it. */
   query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
-    const prepared = name !== undefined && this.keepsSessions
-    return this.#query({ text, values, types: AS_TEXT, ...(prepared && { name }) }, this.statementTimeoutMs)
-  }
-
-  /** As `query`, but again where the server undid it for another transaction's sake. Not for what must not be repeated. */
-  queryAgain(text: string, values: unknown[], name?: string): Promise<Row[]> {
-    return again(() => this.query(text, values, name))
-  }
-
-  /** As `queryAgain`, for a step of maintenance or of an operator, which may take long. */
-  work(text: string, values: unknown[] = []): Promise<Row[]> {
-    const config = { text, values, types: AS_TEXT }
-    return again(() => this.#query(config, MAINTENANCE_TIMEOUT_MS))
-  }
-
-  /** `limitMs`: what each of its statements may take. */
-  transaction<T>(work: (session: PooledSession) => Promise<T>, limitMs = this.statementTimeoutMs): Promise<T> {
-    return this.#run(() => this.#lend(session => this.#transact(session, work), limitMs))
+    const config = this.#config(text, values, name)
+    const send = (session: PooledSession) => session.query<Row>(config)
+    return again(() => this.#run(async () => (await this.#lend(send, this.statementTimeoutMs)).rows))
   }
 
   /**
-   * Runs a verb so that each of its transactions begins with a look whether the namespace, and the records that the verb
-   * was given, are still those: otherwise it changes nothing, and rejects. Statements that are sent all the time (publish,
-   * claim, settle, heartbeat) have that look within them.
+   * Runs `work` in a transaction, again where the server has undone it. It begins with a look whether the namespace, and the
+   * records that are expected, are still those: otherwise it changes nothing, and rejects. Statements that are sent all the
+   * time (publish, claim, settle, heartbeat) have that look within them. `null`: no look. `limitMs`: what each of its
+   * statements may take.
    */
-  expecting<T>(expected: Expected, work: () => Promise<T>): Promise<T> {
-    return this.#expected.run(expected, work)
+  transaction<T>(
+    expected: Expected | null,
+    work: (tx: Transaction) => Promise<T>,
+    limitMs = this.statementTimeoutMs,
+  ): Promise<T> {
+    return again(() => this.#run(() => this.#lend(session => this.#transact(session, expected, work), limitMs)))
+  }
+
+  /** As `transaction`, for a step of maintenance or of an operator, whose statements may take long. */
+  maintenance<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transaction(expected, work, MAINTENANCE_TIMEOUT_MS)
+  }
+
+  /**
+   * One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it.
+   * What is expected is held by a transaction beside it, which may be idle for as long as that takes.
+   */
+  session<T>(expected: Expected, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.transaction(expected, async holder => {
+      await holder.exec(`set local idle_in_transaction_session_timeout = ${2 * MAINTENANCE_TIMEOUT_MS}`)
+      return await this.#run(async () => {
+        const session = await this.#acquire(MAINTENANCE_TIMEOUT_MS)
+        try {
+          return await work(this.#statementsOf(session))
+        } finally {
+          session.release(true)
+        }
+      })
+    })
   }
 
   /** Rejects with a NamespaceGoneError where the namespace is not, or no longer, the one that was opened. */
@@ -171,23 +183,14 @@ export class Database {
     return mapError(error, this.location, limitMs)
   }
 
-  /** One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it. */
-  session<T>(work: (session: PooledSession) => Promise<T>): Promise<T> {
-    if (this.#expected.getStore() !== undefined) return this.#sessionBeside(work)
-    return this.#run(async () => {
-      const session = await this.#acquire(MAINTENANCE_TIMEOUT_MS)
-      try {
-        return await work(session)
-      } finally {
-        session.release(true)
-      }
-    })
-  }
-
-  async #transact<T>(session: PooledSession, work: (session: PooledSession) => Promise<T>): Promise<T> {
+  async #transact<T>(
+    session: PooledSession,
+    expected: Expected | null,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
     try {
-      await this.#begin(session)
-      const result = await work(session)
+      await this.#begin(session, expected)
+      const result = await work(this.#statementsOf(session))
       await session.query('commit')
       return result
     } catch (error) {
@@ -197,20 +200,26 @@ export class Database {
     }
   }
 
-  /** What the session expects is held by a transaction beside it, which may be idle for as long as that takes. */
-  #sessionBeside<T>(work: (session: PooledSession) => Promise<T>): Promise<T> {
-    return this.transaction(async holder => {
-      await holder.query(`set local idle_in_transaction_session_timeout = ${2 * MAINTENANCE_TIMEOUT_MS}`)
-      return await this.#expected.run(undefined, () => this.session(work))
-    })
+  #statementsOf(session: PooledSession): Connection {
+    return {
+      schema: this.schema,
+      functions: this.functions,
+      location: this.location,
+      sql: template => this.sql(template),
+      query: async (text, values = [], name) => (await session.query<Row>(this.#config(text, values, name))).rows,
+      exec: async text => void (await session.query(text)),
+    }
+  }
+
+  #config(text: string, values: unknown[], name: string | undefined): pg.QueryConfig {
+    return { text, values, types: AS_TEXT, ...(name !== undefined && this.keepsSessions && { name }) }
   }
 
   /**
    * The look locks the row's table in the weakest way, so that the namespace can't be dropped before the transaction ends.
    */
-  async #begin(session: PooledSession): Promise<void> {
-    const expected = this.#expected.getStore()
-    if (expected === undefined || this.incarnation === undefined) {
+  async #begin(session: PooledSession, expected: Expected | null): Promise<void> {
+    if (expected === null || this.incarnation === undefined) {
       await session.query('begin')
       return
     }
@@ -223,7 +232,7 @@ export class Database {
 
   /** A connection outside the pool, not yet connected. `limitMs`: for connecting, and for each statement. */
   newSession(limitMs = this.statementTimeoutMs): Session {
-    return this.#keep(new Session({ ...this.#config, limitMs, connectionTimeoutMillis: limitMs }))
+    return this.#keep(new Session({ ...this.#sessionConfig, limitMs, connectionTimeoutMillis: limitMs }))
   }
 
   poolUse(): PoolUse {
@@ -254,22 +263,6 @@ export class Database {
     session.on('error', () => this.onLostConnection())
     void session.gone.then(() => this.#sessions.delete(session))
     return session
-  }
-
-  /** The server has undone a statement that missed its functions: once they are back it is sent again. */
-  async #query(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
-    try {
-      return await this.#send(config, limitMs)
-    } catch (error) {
-      if (error instanceof FunctionsRestoredError) return await this.#send(config, limitMs)
-      throw error
-    }
-  }
-
-  #send(config: pg.QueryConfig, limitMs: number): Promise<Row[]> {
-    if (this.#expected.getStore() !== undefined)
-      return this.transaction(async session => (await session.query<Row>(config)).rows, limitMs)
-    return this.#run(async () => (await this.#lend(session => session.query<Row>(config), limitMs)).rows)
   }
 
   async #lend<T>(work: (session: PooledSession) => Promise<T>, limitMs: number): Promise<T> {
@@ -341,14 +334,14 @@ export class Database {
   }
 }
 
-/** As long as the server undoes it for another transaction's sake. */
-export async function again<T>(query: () => Promise<T>): Promise<T> {
+/** As long as the server undoes it: for another transaction's sake, or because it missed functions that are back by now. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await query()
+      return await work()
     } catch (error) {
-      const undone = error instanceof Error && isTransient(error.cause)
-      if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
+      const isUndone = error instanceof FunctionsRestoredError || (error instanceof Error && isTransient(error.cause))
+      if (!isUndone || attempt === ATTEMPTS) throw error
     }
   }
 }

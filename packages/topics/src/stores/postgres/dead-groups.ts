@@ -3,8 +3,8 @@ import type { Detection } from '../heartbeats.ts'
 import type { UnsubscribedTopic } from '../inspection.ts'
 import type { SubscriptionOfTopic, SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
 import { type TopicRow, toRecord } from './topics.ts'
 
@@ -35,10 +35,10 @@ const UNSUBSCRIBED = `
   select topic, messages, extract(epoch from oldest_at) * 1000 as oldest_at
   from tidemark_fn.unsubscribed_topics()`
 
-export async function detectDead(database: Database): Promise<Detection> {
+export async function detectDead(tx: Transaction): Promise<Detection> {
   const missed: Detection['missed'][number][] = []
   const dead: Detection['dead'][number][] = []
-  for (const row of await database.work(database.sql(DETECT))) {
+  for (const row of await tx.query(tx.sql(DETECT))) {
     const { topic, subscription } = toSubscriptionOfTopic(row)
     if (row.dead === 't') {
       // The statement itself sees the row as it was before.
@@ -50,8 +50,8 @@ export async function detectDead(database: Database): Promise<Detection> {
   return { missed, dead }
 }
 
-export async function unsubscribedTopics(database: Database): Promise<UnsubscribedTopic[]> {
-  const rows = await database.query(database.sql(UNSUBSCRIBED))
+export async function unsubscribedTopics(tx: Transaction): Promise<UnsubscribedTopic[]> {
+  const rows = await tx.query(tx.sql(UNSUBSCRIBED))
   return rows.map(row => ({
     topic: row.topic ?? '',
     messages: Number(row.messages),
@@ -59,8 +59,8 @@ export async function unsubscribedTopics(database: Database): Promise<Unsubscrib
   }))
 }
 
-export async function endedSubscriptions(database: Database, olderThanMs: number): Promise<SubscriptionOfTopic[]> {
-  return (await database.query(database.sql(ENDED), [olderThanMs])).map(toSubscriptionOfTopic)
+export async function endedSubscriptions(tx: Transaction, olderThanMs: number): Promise<SubscriptionOfTopic[]> {
+  return (await tx.query(tx.sql(ENDED), [olderThanMs])).map(toSubscriptionOfTopic)
 }
 
 const ACKNOWLEDGE = `
@@ -70,23 +70,23 @@ const ACKNOWLEDGE = `
   returning before.open`
 
 export async function acknowledgeLoss(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group }: SubscriptionRecord,
 ): Promise<number> {
-  const [row] = await database.queryAgain(database.sql(ACKNOWLEDGE), [id])
+  const [row] = await tx.query(tx.sql(ACKNOWLEDGE), [id])
   if (!row) throw new SubscriptionGoneError(topic.name, group)
   return Number(row.open)
 }
 
 /** Its leases and retries go with it; again is fine. */
 export async function removeSubscription(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group }: SubscriptionRecord,
 ): Promise<void> {
-  const text = database.sql('select tidemark_fn.remove_subscription($1) as status')
-  const [row] = await database.work(text, [id])
+  const text = tx.sql('select tidemark_fn.remove_subscription($1) as status')
+  const [row] = await tx.query(text, [id])
   if (row?.status) throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
 }
 

@@ -6,15 +6,16 @@ import { fromHex } from './binary-array.ts'
 import type { Database } from './database.ts'
 import { discard, redrive, undeliverable } from './redrive.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 
 /** The dead letters of one schema. */
 export function postgresDeadLetters(database: Database): DeadLetters {
   return {
-    list: (topic, query) => database.expecting({ topic }, () => listDeadLetters(database, topic, query)),
-    find: (topic, id, bounds = {}) => database.expecting({ topic }, () => findDeadLetter(database, topic, id, bounds)),
-    redrive: (topic, selection) => database.expecting({ topic }, () => redrive(database, topic, selection)),
-    undeliverable: (topic, selection) => database.expecting({ topic }, () => undeliverable(database, topic, selection)),
-    discard: (topic, selection) => database.expecting({ topic }, () => discard(database, topic, selection)),
+    list: (topic, query) => database.transaction({ topic }, tx => listDeadLetters(tx, topic, query)),
+    find: (topic, id, bounds = {}) => database.transaction({ topic }, tx => findDeadLetter(tx, topic, id, bounds)),
+    redrive: (topic, selection) => database.maintenance({ topic }, tx => redrive(tx, topic, selection)),
+    undeliverable: (topic, selection) => database.maintenance({ topic }, tx => undeliverable(tx, topic, selection)),
+    discard: (topic, selection) => database.maintenance({ topic }, tx => discard(tx, topic, selection)),
   }
 }
 
@@ -50,22 +51,22 @@ const LIST = `
 const FIND = `select ${COLUMNS} from tidemark.dead_letter where topic_id = $1 and id = $2`
 
 async function listDeadLetters(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { group, after = 0, limit, maxBytes, maxPayloadBytes }: DeadLetterQuery,
 ): Promise<DeadLetter[]> {
   const values = [topic.id, after, maxPayloadBytes ?? null, group ?? null, limit, maxBytes ?? null]
-  const rows = await database.query(database.sql(LIST), values)
+  const rows = await tx.query(tx.sql(LIST), values)
   return rows.map(toDeadLetter)
 }
 
 async function findDeadLetter(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   id: number,
   { maxPayloadBytes }: ByteBounds,
 ): Promise<DeadLetter | undefined> {
-  const [row] = await database.query(database.sql(FIND), [topic.id, id, maxPayloadBytes ?? null])
+  const [row] = await tx.query(tx.sql(FIND), [topic.id, id, maxPayloadBytes ?? null])
   return row && toDeadLetter(row)
 }
 

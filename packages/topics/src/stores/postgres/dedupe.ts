@@ -41,8 +41,7 @@ export class DedupePruner {
 
   async #prune(topic: TopicRecord, window: number): Promise<void> {
     try {
-      const text = this.#database.sql(PRUNE)
-      await this.#database.expecting({ topic }, () => this.#database.query(text, [topic.id, window]))
+      await this.#database.transaction({ topic }, tx => tx.query(tx.sql(PRUNE), [topic.id, window]))
     } catch (error) {
       // The next minute tries again.
       this.#database.logger.debug({ topic: topic.name, err: error }, 'could not prune old message ids')

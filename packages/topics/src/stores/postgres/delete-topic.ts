@@ -1,7 +1,7 @@
 import type { TopicRecord } from '../topic-record.ts'
-import { again, type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'
+import type { Transaction } from './statements.ts'
 
 /** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
 const TABLES_AT_ONCE = 100
@@ -18,35 +18,28 @@ const LEFT_OVER = `
 
 /**
  * The topic's rows go in one transaction that waits for whoever writes to the log, so its groups find at once, wherever
- * they run, that they are gone. The tables follow; what a killed process leaves of them goes with the next deletion.
+ * they run, that they are gone. The tables follow.
  */
-export async function deleteTopic(database: Database, topic: TopicRecord): Promise<void> {
-  await again(() => database.expecting({ topic }, () => deleteRows(database, topic)))
-  await database.expecting({}, () => dropLeftOver(database))
-}
-
-async function deleteRows(database: Database, topic: TopicRecord): Promise<void> {
-  await database.transaction(async client => {
-    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await client.query(database.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
-    const groups = 'select id from tidemark.subscription where topic_id = $1'
-    // No foreign key takes these along (see 001_tables.sql).
-    // Live and ended ones have an index each.
-    for (const which of ['done_at is null and expired_at is null', '(done_at is not null or expired_at is not null)']) {
-      const text = `delete from tidemark.lease where subscription_id in (${groups}) and ${which}`
-      await client.query(database.sql(text), [topic.id])
-    }
-    await client.query(database.sql(`delete from tidemark.retry where subscription_id in (${groups})`), [topic.id])
-    await client.query(database.sql('delete from tidemark.topic where id = $1'), [topic.id])
-  }, MAINTENANCE_TIMEOUT_MS)
-}
-
-async function dropLeftOver(database: Database): Promise<void> {
-  const schema = quoteIdentifier(database.schema)
-  for (;;) {
-    const rows = await database.query(database.sql(LEFT_OVER), [database.schema])
-    if (rows.length === 0) return
-    const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
-    await database.work(`drop table if exists ${tables.join(', ')} cascade`)
+export async function deleteRows(tx: Transaction, topic: TopicRecord): Promise<void> {
+  await tx.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+  await tx.exec(tx.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
+  const groups = 'select id from tidemark.subscription where topic_id = $1'
+  // No foreign key takes these along (see 001_tables.sql).
+  // Live and ended ones have an index each.
+  for (const which of ['done_at is null and expired_at is null', '(done_at is not null or expired_at is not null)']) {
+    const text = `delete from tidemark.lease where subscription_id in (${groups}) and ${which}`
+    await tx.query(tx.sql(text), [topic.id])
   }
+  await tx.query(tx.sql(`delete from tidemark.retry where subscription_id in (${groups})`), [topic.id])
+  await tx.query(tx.sql('delete from tidemark.topic where id = $1'), [topic.id])
+}
+
+/** False where there was nothing left to drop. */
+export async function dropLeftOver(tx: Transaction): Promise<boolean> {
+  const schema = quoteIdentifier(tx.schema)
+  const rows = await tx.query(tx.sql(LEFT_OVER), [tx.schema])
+  if (rows.length === 0) return false
+  const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
+  await tx.exec(`drop table if exists ${tables.join(', ')} cascade`)
+  return true
 }

@@ -4,7 +4,7 @@ import { ratePerSecond } from '../rate.ts'
 import type { SubscriptionStatus } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 /** Up to here a backlog is counted, by index; beyond, it is told by the ids. */
 export const EXACT_BACKLOG = 1_000
@@ -49,8 +49,8 @@ export type GroupRow = {
   readonly backfill: BackfillRow | null
 }
 
-export async function describeTopic(database: Database, topic: TopicRecord): Promise<TopicDescription> {
-  const [row] = await database.query(database.sql(DESCRIBE), [topic.id, EXACT_BACKLOG])
+export async function describeTopic(tx: Transaction, topic: TopicRecord): Promise<TopicDescription> {
+  const [row] = await tx.query(tx.sql(DESCRIBE), [topic.id, EXACT_BACKLOG])
   const now = Number(row?.now)
   const groups = JSON.parse(row?.groups ?? '[]') as GroupRow[]
   return { messagesPublished: Number(row?.id), now, groups: groups.map(group => toGroup(group, now)) }

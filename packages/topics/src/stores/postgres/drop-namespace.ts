@@ -1,6 +1,7 @@
-import { again, type Database, MAINTENANCE_TIMEOUT_MS } from './database.ts'
+import type { Database } from './database.ts'
 import { goneError } from './incarnations.ts'
 import { bundlePrefix, quoteIdentifier } from './schema-name.ts'
+import type { Transaction } from './statements.ts'
 
 /** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
 const TABLES_AT_ONCE = 100
@@ -16,22 +17,32 @@ const PARTITIONS = `
 const BUNDLES = 'select nspname as name from pg_namespace where starts_with(nspname, $1)'
 
 export async function dropNamespace(database: Database): Promise<void> {
-  const schema = quoteIdentifier(database.schema)
-  for (;;) {
-    const rows = await database.work(PARTITIONS, [database.schema])
-    if (rows.length === 0) break
-    const tables = rows.map(({ name }) => `${schema}.${quoteIdentifier(name ?? '')}`)
-    await database.expecting({}, () => database.work(`drop table if exists ${tables.join(', ')}`))
-  }
-  await again(() =>
-    database.transaction(async client => {
-      // Two that drop it at once come one after the other, and whoever is second finds that it is gone.
-      await client.query(`lock table ${schema}.namespace in access exclusive mode`)
-      const { rows } = await client.query<{ incarnation: string }>(`select incarnation from ${schema}.namespace`)
-      if (rows[0]?.incarnation !== database.incarnation) throw database.guard.gone(goneError(database, ''))
-      const { rows: bundles } = await client.query<{ name: string }>(BUNDLES, [bundlePrefix(database.schema)])
-      const schemas = [schema, ...bundles.map(({ name }) => quoteIdentifier(name))]
-      await client.query(`drop schema ${schemas.join(', ')} cascade`)
-    }, MAINTENANCE_TIMEOUT_MS),
-  )
+  while (await database.maintenance({}, dropPartitions)) {}
+  // The look that other transactions begin with would hold the table that this one locks.
+  await database.maintenance(null, async tx => {
+    if ((await lockIncarnation(tx)) !== database.incarnation) throw database.guard.gone(goneError(database, ''))
+    await dropSchemas(tx)
+  })
+}
+
+/** False where there are none left. */
+async function dropPartitions(tx: Transaction): Promise<boolean> {
+  const rows = await tx.query(PARTITIONS, [tx.schema])
+  if (rows.length === 0) return false
+  const tables = rows.map(({ name }) => `${quoteIdentifier(tx.schema)}.${quoteIdentifier(name ?? '')}`)
+  await tx.exec(`drop table if exists ${tables.join(', ')}`)
+  return true
+}
+
+/** Two that drop it at once come one after the other, and whoever is second finds that it is gone. */
+async function lockIncarnation(tx: Transaction): Promise<string | undefined> {
+  await tx.exec(tx.sql('lock table tidemark.namespace in access exclusive mode'))
+  const [row] = await tx.query(tx.sql('select incarnation from tidemark.namespace'))
+  return row?.incarnation ?? undefined
+}
+
+async function dropSchemas(tx: Transaction): Promise<void> {
+  const bundles = await tx.query(BUNDLES, [bundlePrefix(tx.schema)])
+  const schemas = [tx.schema, ...bundles.map(({ name }) => name ?? '')].map(quoteIdentifier)
+  await tx.exec(`drop schema ${schemas.join(', ')} cascade`)
 }

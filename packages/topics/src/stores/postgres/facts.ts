@@ -1,6 +1,6 @@
 import type { TopicFacts } from '../inspection.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) as ${time}`
 
@@ -10,10 +10,10 @@ const FACTS = `
 
 const ROOM = 'select room from tidemark_fn.partition_room() where topic_id = $1'
 
-export async function topicFacts(database: Database, topic: TopicRecord): Promise<TopicFacts> {
-  const [facts] = await database.query(database.sql(FACTS), [topic.id])
-  const found = await database.query(database.sql('select * from tidemark_fn.inconsistencies($1) as text'), [topic.id])
-  const [partitions] = await database.query(database.sql(ROOM), [topic.id])
+export async function topicFacts(tx: Transaction, topic: TopicRecord): Promise<TopicFacts> {
+  const [facts] = await tx.query(tx.sql(FACTS), [topic.id])
+  const found = await tx.query(tx.sql('select * from tidemark_fn.inconsistencies($1) as text'), [topic.id])
+  const [partitions] = await tx.query(tx.sql(ROOM), [topic.id])
   const time = (value: string | null | undefined): number | null => (value ? Number(value) : null)
   return {
     createdAt: Number(facts?.made_at),

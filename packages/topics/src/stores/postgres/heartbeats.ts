@@ -12,8 +12,8 @@ import type { Session } from './session.ts'
 export function postgresHeartbeats(database: Database, beating: HeartbeatConnection): Heartbeats {
   return {
     send: beats => beating.heartbeat(beats),
-    consumers: topic => database.expecting({ topic }, () => listConsumers(database, topic)),
-    detectDead: () => database.expecting({}, () => detectDead(database)),
+    consumers: topic => database.transaction({ topic }, tx => listConsumers(tx, topic)),
+    detectDead: () => database.maintenance({}, detectDead),
   }
 }
 

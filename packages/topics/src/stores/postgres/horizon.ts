@@ -1,6 +1,6 @@
 import type { HorizonHolder } from '../inspection.ts'
-import type { Database } from './database.ts'
 import { normalisedQuery } from './normalised-query.ts'
+import type { Statements } from './statements.ts'
 
 /** More of a query than is ever shown. */
 const SHORT_QUERY = 'left(a.query, 4000)'
@@ -24,8 +24,8 @@ const HOLDERS = `
   order by age desc
   limit 20`
 
-export async function horizonHolders(database: Database): Promise<HorizonHolder[]> {
-  const rows = await database.query(HOLDERS)
+export async function horizonHolders(statements: Statements): Promise<HorizonHolder[]> {
+  const rows = await statements.query(HOLDERS)
   return rows.map(row => ({
     pid: Number(row.pid),
     ageMs: Math.max(0, Math.round(Number(row.age))),

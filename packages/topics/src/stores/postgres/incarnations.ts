@@ -2,6 +2,7 @@ import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '.
 import type { Expected } from '../expected.ts'
 import { codeOf } from './database-errors.ts'
 import type { Row } from './row.ts'
+import type { Statements } from './statements.ts'
 
 const FIND = 'select incarnation from tidemark.namespace'
 const NO_TABLE = '42P01'
@@ -9,11 +10,11 @@ const NO_SCHEMA = '3F000'
 
 /** null where there is no such namespace now. */
 export async function findIncarnation(
-  database: { sql(template: string): string },
+  statements: Pick<Statements, 'sql'>,
   query: (text: string) => Promise<{ rows: Row[] }>,
 ): Promise<string | null> {
   try {
-    const { rows } = await query(database.sql(FIND))
+    const { rows } = await query(statements.sql(FIND))
     return rows[0]?.incarnation ?? null
   } catch (error) {
     if ([NO_TABLE, NO_SCHEMA].includes(codeOf(error))) return null
@@ -21,13 +22,12 @@ export async function findIncarnation(
   }
 }
 
-type Located = { readonly location: string; readonly schema: string }
-type Readable = Located & { sql(template: string): string; query(text: string): Promise<Row[]> }
+type Located = Pick<Statements, 'location' | 'schema'>
 
 /** When it is opened, after its migrations. */
-export async function readIncarnation(database: Readable): Promise<string> {
-  const [row] = await database.query(database.sql(FIND))
-  if (typeof row?.incarnation !== 'string') throw goneError(database, null)
+export async function readIncarnation(statements: Statements): Promise<string> {
+  const [row] = await statements.query(statements.sql(FIND))
+  if (typeof row?.incarnation !== 'string') throw goneError(statements, null)
   return row.incarnation
 }
 

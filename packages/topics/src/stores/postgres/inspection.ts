@@ -5,16 +5,16 @@ import { describeTopic } from './describe.ts'
 import { topicFacts } from './facts.ts'
 import { horizonHolders } from './horizon.ts'
 import { sizeOf } from './size.ts'
-import { readStats } from './stats.ts'
+import { readStats, whileLogsGo } from './stats.ts'
 
 /** What one schema tells operators. */
 export function postgresInspection(database: Database): Inspection {
   return {
-    describe: topic => database.expecting({ topic }, () => describeTopic(database, topic)),
-    facts: topic => database.expecting({ topic }, () => topicFacts(database, topic)),
-    stats: most => database.expecting({}, () => readStats(database, most)),
-    unsubscribedTopics: () => database.expecting({}, () => unsubscribedTopics(database)),
-    size: () => database.expecting({}, () => sizeOf(database)),
+    describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
+    facts: topic => database.transaction({ topic }, tx => topicFacts(tx, topic)),
+    stats: most => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most))),
+    unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),
+    size: () => database.transaction({}, sizeOf),
     // The server's own clock is used for everything.
     clock: async () => null,
     horizonHolders: () => horizonHolders(database),

@@ -1,7 +1,9 @@
 import { DatabaseReadOnlyError } from '../../errors.ts'
 import type { Database } from './database.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
+import type { Row } from './row.ts'
 import { bundlePrefix, lockKey, quoteIdentifier } from './schema-name.ts'
+import type { Statements, Transaction } from './statements.ts'
 
 /** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
 const KEPT_UNUSED = "interval '7 days'"
@@ -46,31 +48,24 @@ const UNUSED = `
 
 const FORGET = `
   delete from tidemark.function_bundle
-  where hash = $1 and last_used_at < clock_timestamp() - ${KEPT_UNUSED}`
-
-type Look = (text: string, values: unknown[]) => Promise<unknown[]>
+  where hash = $1 and last_used_at < clock_timestamp() - ${KEPT_UNUSED}
+  returning hash`
 
 /** Looks only. The tables need not be there. */
-export async function areFunctionsInstalled(
-  database: Database,
-  query: Look = database.query.bind(database),
-): Promise<boolean> {
-  return (await query(LOOK, [database.functions, database.schema])).length > 0
+export async function areFunctionsInstalled(statements: Statements): Promise<boolean> {
+  return (await statements.query(LOOK, [statements.functions, statements.schema])).length > 0
 }
 
 /** Whoever may use the tables may use the functions. */
-export async function areFunctionsShared(
-  database: Database,
-  query: Look = database.query.bind(database),
-): Promise<boolean> {
-  return (await query(IS_UNSHARED, [database.functions, database.schema])).length === 0
+export async function areFunctionsShared(statements: Statements): Promise<boolean> {
+  return (await statements.query(IS_UNSHARED, [statements.functions, statements.schema])).length === 0
 }
 
 /** Notes that this process uses its bundle, so that it is kept. False where the bundle is not there: install it. */
-export async function useFunctions(database: Database): Promise<boolean> {
-  const [row] = await database.query(database.sql(FIND), [database.functions, database.schema, BUNDLE_HASH])
+export async function useFunctions(statements: Statements): Promise<boolean> {
+  const [row] = await statements.query(statements.sql(FIND), [statements.functions, statements.schema, BUNDLE_HASH])
   if (row?.is_there !== 't') return false
-  if (row.is_due === 't') await database.query(database.sql(NOTE), [BUNDLE_HASH]).catch(unlessReadOnly)
+  if (row.is_due === 't') await statements.query(statements.sql(NOTE), [BUNDLE_HASH]).catch(unlessReadOnly)
   return true
 }
 
@@ -81,18 +76,20 @@ function unlessReadOnly(error: unknown): void {
 
 /** Drops the bundles that no version in use needs any more. */
 export async function dropUnusedFunctions(database: Database): Promise<void> {
-  const values = [bundlePrefix(database.schema), database.functions]
   // Nearly always there are none, and nobody needs to wait for the lock.
-  if ((await database.query(database.sql(UNUSED), values)).length === 0) return
-  await database.transaction(async client => {
-    await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
-    const { rows } = await client.query<{ schema: string; hash: string | null }>(database.sql(UNUSED), values)
-    for (const { schema, hash } of rows) {
-      // A process that has come back to it in this moment keeps it.
-      if (hash !== null && (await client.query(database.sql(FORGET), [hash])).rowCount === 0) continue
-      await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`)
-    }
-  })
+  if ((await findUnused(database)).length > 0) await database.transaction(null, dropUnused)
+}
+
+const findUnused = (statements: Statements): Promise<Row[]> =>
+  statements.query(statements.sql(UNUSED), [bundlePrefix(statements.schema), statements.functions])
+
+async function dropUnused(tx: Transaction): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [migrationLock(tx.schema)])
+  for (const { schema, hash } of await findUnused(tx)) {
+    // A process that has come back to it in this moment keeps it.
+    if (hash !== null && (await tx.query(tx.sql(FORGET), [hash])).length === 0) continue
+    await tx.exec(`drop schema if exists ${quoteIdentifier(schema ?? '')} cascade`)
+  }
 }
 
 /** Whoever changes the schemas of a namespace holds this lock. */

@@ -1,5 +1,6 @@
 import type { JobLock, JobRecord, Jobs } from '../jobs.ts'
 import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 /**
  * The job locks of one schema. The clean-up of messages drops and makes partitions: a process whose user may not leaves the
@@ -9,11 +10,11 @@ export function postgresJobs(database: Database, ownsTables: boolean): Jobs {
   return {
     lock: async (name, lock) => {
       if (name === 'messages' && lock.everyMs !== undefined && !ownsTables) return false
-      return await database.expecting({}, () => lockJob(database, name, lock))
+      return await database.transaction({}, tx => lockJob(tx, name, lock))
     },
-    renew: (name, lock) => database.expecting({}, () => renewJob(database, name, lock)),
-    unlock: (name, token, result) => database.expecting({}, () => unlockJob(database, name, token, result)),
-    list: () => database.expecting({}, () => listJobs(database)),
+    renew: (name, lock) => database.transaction({}, tx => renewJob(tx, name, lock)),
+    unlock: (name, token, result) => database.transaction({}, tx => unlockJob(tx, name, token, result)),
+    list: () => database.transaction({}, listJobs),
   }
 }
 
@@ -48,22 +49,22 @@ const LIST = `
   from tidemark.job
   order by name`
 
-async function lockJob(database: Database, name: string, { token, ttlMs, everyMs }: JobLock): Promise<boolean> {
-  const rows = await database.queryAgain(database.sql(LOCK), [name, token, ttlMs, everyMs ?? null])
+async function lockJob(tx: Transaction, name: string, { token, ttlMs, everyMs }: JobLock): Promise<boolean> {
+  const rows = await tx.query(tx.sql(LOCK), [name, token, ttlMs, everyMs ?? null])
   return rows.length > 0
 }
 
-async function renewJob(database: Database, name: string, { token, ttlMs }: JobLock): Promise<boolean> {
-  const rows = await database.queryAgain(database.sql(RENEW), [name, token, ttlMs])
+async function renewJob(tx: Transaction, name: string, { token, ttlMs }: JobLock): Promise<boolean> {
+  const rows = await tx.query(tx.sql(RENEW), [name, token, ttlMs])
   return rows.length > 0
 }
 
-async function unlockJob(database: Database, name: string, token: string, result: unknown): Promise<void> {
-  await database.queryAgain(database.sql(UNLOCK), [name, token, JSON.stringify(result ?? null)])
+async function unlockJob(tx: Transaction, name: string, token: string, result: unknown): Promise<void> {
+  await tx.query(tx.sql(UNLOCK), [name, token, JSON.stringify(result ?? null)])
 }
 
-async function listJobs(database: Database): Promise<JobRecord[]> {
-  const rows = await database.query(database.sql(LIST))
+async function listJobs(tx: Transaction): Promise<JobRecord[]> {
+  const rows = await tx.query(tx.sql(LIST))
   return rows.map(toJob)
 }
 

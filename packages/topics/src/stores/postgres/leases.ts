@@ -7,18 +7,31 @@ import { extend, settle } from './settle.ts'
 import { listRetries } from './waiting-retries.ts'
 import type { WakeUps } from './wake-ups.ts'
 
-/** The leases of one schema. */
+/** The leases of one schema. What is asked for by its token alone is one statement; what it finds unknown is looked into. */
 export function postgresLeases(database: Database, claims: SharedClaims, wakeUps: WakeUps): Leases {
   return {
     claim: request => claims.claim(request),
-    settle: settlements => settle(database, settlements, topicId => wakeUps.send(topicId)),
-    extend: (token, ms) => extend(database, token, ms),
-    size: token => leaseSize(database, token),
-    list: (topic, query) => database.expecting({ topic }, () => listClaims(database, topic, query)),
-    release: (topic, token) => database.expecting({ topic }, () => releaseClaim(database, topic, token)),
+    settle: async settlements => {
+      const results = await settle(database, settlements, topicId => wakeUps.send(topicId))
+      // Of a lease that was lost or forgotten, or of a namespace that is gone.
+      if (results.some(({ stale }) => stale.length > 0)) await database.requireNamespace()
+      return results
+    },
+    extend: async (token, ms) => {
+      const isExtended = await extend(database, token, ms)
+      if (!isExtended) await database.requireNamespace()
+      return isExtended
+    },
+    size: async token => {
+      const size = await leaseSize(database, token)
+      if (size === undefined) await database.requireNamespace()
+      return size
+    },
+    list: (topic, query) => database.transaction({ topic }, tx => listClaims(tx, topic, query)),
+    release: (topic, token) => database.transaction({ topic }, tx => releaseClaim(tx, topic, token)),
     retries: (topic, subscription, query) =>
-      database.expecting({ topic, subscription }, () => listRetries(database, topic, subscription, query)),
-    receiptKey: () => readReceiptKey(database),
+      database.transaction({ topic, subscription }, tx => listRetries(tx, topic, subscription, query)),
+    receiptKey: () => database.transaction({}, readReceiptKey),
     forgetReader: (...reader) => claims.forgetReader(...reader),
   }
 }

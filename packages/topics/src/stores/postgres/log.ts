@@ -21,13 +21,13 @@ export function postgresLog(database: Database, { partitions, pruner, wakeUps }:
     },
     // As a publish it is one round trip, so it comes without a look; it writes to no table.
     probe: () => probe(database),
-    find: (topic, messageId) => database.expecting({ topic }, () => find(database, topic, messageId)),
-    browse: (topic, query) => database.expecting({ topic }, () => browse(database, topic, query)),
+    find: (topic, messageId) => database.transaction({ topic }, tx => find(tx, topic, messageId)),
+    browse: (topic, query) => database.transaction({ topic }, tx => browse(tx, topic, query)),
     tail: (topic, place, limit, bounds = {}) =>
-      database.expecting({ topic }, () => tail(database, topic, place, limit, bounds)),
+      database.transaction({ topic }, tx => tail(tx, topic, place, limit, bounds)),
     // A partition at a time: its rows are no measure.
     cleanUp: async topic => {
-      const step = await database.expecting({ topic }, () => cleanUp(database, topic))
+      const step = await cleanUp(database, topic)
       if (!step.more) await partitions.keepAhead(topic)
       return step
     },

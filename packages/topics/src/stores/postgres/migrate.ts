@@ -1,6 +1,6 @@
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, isPreRelease, preReleaseError } from '../migration-checksums.ts'
-import { type Database, type PooledSession, REWRITE_TIMEOUT_MS } from './database.ts'
+import { type Database, REWRITE_TIMEOUT_MS } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import {
   areFunctionsInstalled,
@@ -11,6 +11,7 @@ import {
 } from './install-functions.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
+import type { Statements, Transaction } from './statements.ts'
 import { MIGRATIONS, type Present, upgradeSql } from './upgrade-sql.ts'
 
 export const OLDEST_SERVER = 140_000
@@ -46,7 +47,7 @@ export async function migrate(database: Database): Promise<number> {
   const found = await schemaVersion(database)
   if (found === NEWEST && (await useFunctions(database))) return found
   try {
-    return await database.transaction(client => bringUpToDate(database, client), REWRITE_TIMEOUT_MS)
+    return await database.transaction(null, bringUpToDate, REWRITE_TIMEOUT_MS)
   } catch (error) {
     const isRefused = codeOf(error instanceof Error ? error.cause : error) === NOT_ALLOWED
     throw isRefused ? notAllowedError(database, found, error) : error
@@ -56,90 +57,84 @@ export async function migrate(database: Database): Promise<number> {
 /** As an operator does it: grants that were given since are passed on, partitions made ahead, and unused functions dropped. */
 export async function migrateAndTidy(database: Database): Promise<number> {
   const found = await migrate(database)
-  if (!(await areFunctionsShared(database))) {
-    await database.transaction(client => bringUpToDate(database, client))
-  }
-  await database.work(database.sql('select tidemark_fn.make_partitions_ahead()'))
+  if (!(await areFunctionsShared(database))) await database.transaction(null, bringUpToDate)
+  await database.maintenance(null, makePartitionsAhead)
   await dropUnusedFunctions(database)
   return found
 }
 
-async function bringUpToDate(database: Database, client: PooledSession): Promise<number> {
-  await client.query('select pg_advisory_xact_lock($1)', [migrationLock(database.schema)])
-  const present = await presentOf(database, asQuery(client))
-  await client.query(upgradeSql(database, present))
+async function bringUpToDate(tx: Transaction): Promise<number> {
+  await tx.query('select pg_advisory_xact_lock($1)', [migrationLock(tx.schema)])
+  const present = await presentOf(tx)
+  await tx.exec(upgradeSql(tx, present))
   return present.version
 }
 
+async function makePartitionsAhead(tx: Transaction): Promise<void> {
+  await tx.query(tx.sql('select tidemark_fn.make_partitions_ahead()'))
+}
+
 /** What `migrate` would run, for psql; '' where everything is there. Looks only. */
-export async function migrationSql(database: Database): Promise<string> {
-  await checkServer(database)
-  const present = await presentOf(database, database.query.bind(database))
+export async function migrationSql(statements: Statements): Promise<string> {
+  await checkServer(statements)
+  const present = await presentOf(statements)
   const isReady = present.version === NEWEST && present.hasFunctions && present.hasGrants
-  const isShort = present.version > 0 && (await runsShort(database))
+  const isShort = present.version > 0 && (await runsShort(statements))
   if (isReady && !isShort) return ''
   return [
-    `-- Tidemark: schema ${database.schema}, from version ${present.version} to ${NEWEST}, with functions in ${database.functions}`,
+    `-- Tidemark: schema ${statements.schema}, from version ${present.version} to ${NEWEST}, with functions in ${statements.functions}`,
     'begin;',
-    `select pg_advisory_xact_lock(${migrationLock(database.schema)});`,
-    upgradeSql(database, present),
-    ...(isShort ? [database.sql('select tidemark_fn.make_partitions_ahead();')] : []),
+    `select pg_advisory_xact_lock(${migrationLock(statements.schema)});`,
+    upgradeSql(statements, present),
+    ...(isShort ? [statements.sql('select tidemark_fn.make_partitions_ahead();')] : []),
     'commit;\n',
   ].join('\n')
 }
 
 /** By the catalogue alone: the functions may be missing, or of another version. */
-async function runsShort(database: Database): Promise<boolean> {
-  const rows = await database.query(database.sql(RUNS_SHORT))
+async function runsShort(statements: Statements): Promise<boolean> {
+  const rows = await statements.query(statements.sql(RUNS_SHORT))
   return rows.length > 0
 }
 
-type Query = (text: string, values?: unknown[]) => Promise<Row[]>
-
-const asQuery =
-  (client: PooledSession): Query =>
-  async (text, values = []) =>
-    (await client.query<Row>(text, values)).rows
-
-async function presentOf(database: Database, query: Query): Promise<Present> {
-  const schemas = await query('select from pg_namespace where nspname = $1', [database.schema])
+async function presentOf(statements: Statements): Promise<Present> {
+  const schemas = await statements.query('select from pg_namespace where nspname = $1', [statements.schema])
   return {
     hasSchema: schemas.length > 0,
-    version: usableVersion(database, await appliedMigrations(database, query)),
-    hasFunctions: await areFunctionsInstalled(database, query),
-    hasGrants: await areFunctionsShared(database, query),
+    version: usableVersion(statements, await appliedMigrations(statements)),
+    hasFunctions: await areFunctionsInstalled(statements),
+    hasGrants: await areFunctionsShared(statements),
   }
 }
 
-async function checkServer(database: Database): Promise<void> {
-  const [row] = await database.query('show server_version_num')
+async function checkServer(statements: Statements): Promise<void> {
+  const [row] = await statements.query('show server_version_num')
   const version = Number(row?.server_version_num)
   if (version >= OLDEST_SERVER) return
   throw new DatabaseVersionError(
-    `PostgreSQL at ${database.location} is version ${Math.floor(version / 10_000)}; Tidemark needs 14 or later. ` +
+    `PostgreSQL at ${statements.location} is version ${Math.floor(version / 10_000)}; Tidemark needs 14 or later. ` +
       `Upgrade the server, or use a SQLite database`,
   )
 }
 
 /** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
-export async function schemaVersion(database: Database): Promise<number> {
-  return usableVersion(database, await appliedMigrations(database))
+export async function schemaVersion(statements: Statements): Promise<number> {
+  return usableVersion(statements, await appliedMigrations(statements))
 }
 
 /** Looks only, and refuses nothing. */
-export async function findSchema(database: Database): Promise<{ version: number; isPreRelease: boolean }> {
-  const applied = await appliedMigrations(database)
+export async function findSchema(statements: Statements): Promise<{ version: number; isPreRelease: boolean }> {
+  const applied = await appliedMigrations(statements)
   return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, CHECKSUMS) }
 }
 
-async function appliedMigrations(
-  database: Database,
-  query: Query = database.query.bind(database),
-): Promise<AppliedMigration[]> {
-  const table = `${quoteIdentifier(database.schema)}.migration`
-  const there = await query('select from (select to_regclass($1) as oid) as c where oid is not null', [table])
+async function appliedMigrations(statements: Statements): Promise<AppliedMigration[]> {
+  const table = `${quoteIdentifier(statements.schema)}.migration`
+  const there = await statements.query('select from (select to_regclass($1) as oid) as c where oid is not null', [
+    table,
+  ])
   if (there.length === 0) return []
-  return (await query(database.sql(APPLIED))).map(toApplied)
+  return (await statements.query(statements.sql(APPLIED))).map(toApplied)
 }
 
 const toApplied = ({ version, checksum }: Row): AppliedMigration => ({
@@ -148,30 +143,30 @@ const toApplied = ({ version, checksum }: Row): AppliedMigration => ({
 })
 
 /** 0 where nothing was applied. */
-function usableVersion(database: Database, applied: readonly AppliedMigration[]): number {
+function usableVersion(statements: Statements, applied: readonly AppliedMigration[]): number {
   const version = applied.at(-1)?.version ?? 0
-  if (version > NEWEST) throw newerError(database, version)
+  if (version > NEWEST) throw newerError(statements, version)
   if (!isPreRelease(applied, CHECKSUMS)) return version
-  const schema = quoteIdentifier(database.schema)
+  const schema = quoteIdentifier(statements.schema)
   throw preReleaseError(
-    `Schema ${database.schema} at ${database.location}`,
+    `Schema ${statements.schema} at ${statements.location}`,
     `Drop it with 'drop schema ${schema} cascade' if its messages are not needed, or use another namespace`,
   )
 }
 
-function newerError(database: Database, version: number): DatabaseVersionError {
+function newerError(statements: Statements, version: number): DatabaseVersionError {
   return new DatabaseVersionError(
-    `Schema ${database.schema} at ${database.location} was written by a newer Tidemark (schema version ${version}, ` +
+    `Schema ${statements.schema} at ${statements.location} was written by a newer Tidemark (schema version ${version}, ` +
       `this one knows ${NEWEST}). Upgrade this process`,
   )
 }
 
-function notAllowedError(database: Database, found: number, cause: unknown): DatabaseVersionError {
+function notAllowedError(statements: Statements, found: number, cause: unknown): DatabaseVersionError {
   const missing =
     found === 0
-      ? `There is no namespace in schema ${database.schema} at ${database.location}`
-      : `Schema ${database.schema} at ${database.location} lacks a part that this version of Tidemark needs (schema version ` +
-        `${NEWEST}, functions in schema ${database.functions})`
+      ? `There is no namespace in schema ${statements.schema} at ${statements.location}`
+      : `Schema ${statements.schema} at ${statements.location} lacks a part that this version of Tidemark needs (schema version ` +
+        `${NEWEST}, functions in schema ${statements.functions})`
   return new DatabaseVersionError(
     `${missing}, and this user may not create it. Grant it CREATE on the database, run 'tidemark migrate' of this version as ` +
       `a user that has that right, or have an administrator run what 'tidemark migrate --sql' prints`,

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Statements } from './statements.ts'
 
 const OWNS = `
   select pg_has_role(c.relowner, 'usage') and has_schema_privilege(c.relnamespace, 'create') as owns
@@ -6,7 +6,7 @@ const OWNS = `
   where c.oid = 'tidemark.topic'::regclass`
 
 /** This user may create and drop tables of the namespace. Otherwise partitions are made and dropped by a process whose user may. */
-export async function ownsTables(database: Database): Promise<boolean> {
-  const [row] = await database.query(database.sql(OWNS))
+export async function ownsTables(statements: Statements): Promise<boolean> {
+  const [row] = await statements.query(statements.sql(OWNS))
   return row?.owns === 't'
 }

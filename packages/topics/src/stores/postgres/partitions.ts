@@ -2,6 +2,7 @@ import { ClosedError, DatabaseError, DatabaseLockedError, NamespaceGoneError } f
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
+import type { Transaction } from './statements.ts'
 
 /** Ids to have room for ahead of a publish that can't be repeated, beside its own; fewer where partitions are tiny. */
 const TX_HEADROOM = 10_000
@@ -49,16 +50,7 @@ export class Partitions {
 
   /** Now, for ids up to this one. */
   async make(topic: TopicRecord, upTo: number): Promise<void> {
-    const end = await this.#database.expecting({ topic }, () =>
-      this.#database.transaction(async client => {
-        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-        const { rows } = await client.query<{ end: string }>(
-          this.#database.sql('select tidemark_fn.add_partitions($1, $2, $3) as end'),
-          [topic.id, topic.config.partitionRows, upTo],
-        )
-        return Number(rows[0]?.end)
-      }),
-    )
+    const end = await this.#database.transaction({ topic }, tx => addPartitions(tx, topic, upTo))
     const known = this.#known.get(topic.id)
     this.#known.set(topic.id, { checkedAt: 0, lastId: 0, ...known, end })
   }
@@ -107,19 +99,15 @@ export class Partitions {
       await this.make(topic, upTo)
     } catch (error) {
       if (!isRefused(error)) throw error
-      const text = this.#database.sql('select room from tidemark_fn.partition_room() where topic_id = $1')
-      const [row] = await this.#database.query(text, [topic.id])
-      const end = (await this.lastId(topic)) + Number(row?.room ?? 0) + 1
+      const room = await this.#database.transaction({ topic }, tx => roomOf(tx, topic))
+      const end = (await this.lastId(topic)) + room + 1
       if (needed >= end) throw noPartitionError(topic, this.#database.location, error)
       this.#known.set(topic.id, { checkedAt: 0, lastId: 0, end })
     }
   }
 
-  async lastId(topic: TopicRecord): Promise<number> {
-    const [row] = await this.#database.expecting({ topic }, () =>
-      this.#database.query(this.#database.sql('select tidemark_fn.last_id($1) as id'), [topic.id]),
-    )
-    return Number(row?.id)
+  lastId(topic: TopicRecord): Promise<number> {
+    return this.#database.transaction({ topic }, tx => lastId(tx, topic))
   }
 
   #warn({ name }: TopicRecord, error: unknown): void {
@@ -130,6 +118,25 @@ export class Partitions {
   async idle(): Promise<void> {
     await Promise.all(this.#making.values())
   }
+}
+
+/** Gives the id at which the last one ends. */
+async function addPartitions(tx: Transaction, topic: TopicRecord, upTo: number): Promise<number> {
+  await tx.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+  const text = tx.sql('select tidemark_fn.add_partitions($1, $2, $3) as end')
+  const [row] = await tx.query(text, [topic.id, topic.config.partitionRows, upTo])
+  return Number(row?.end)
+}
+
+async function roomOf(tx: Transaction, topic: TopicRecord): Promise<number> {
+  const text = tx.sql('select room from tidemark_fn.partition_room() where topic_id = $1')
+  const [row] = await tx.query(text, [topic.id])
+  return Number(row?.room ?? 0)
+}
+
+async function lastId(tx: Transaction, topic: TopicRecord): Promise<number> {
+  const [row] = await tx.query(tx.sql('select tidemark_fn.last_id($1) as id'), [topic.id])
+  return Number(row?.id)
 }
 
 const isRefused = (error: unknown): boolean => error instanceof Error && codeOf(error.cause) === NOT_ALLOWED

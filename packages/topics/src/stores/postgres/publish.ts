@@ -176,7 +176,7 @@ export class LogWriter {
     return async () => {
       const salt = random52()
       try {
-        return decodePublished(await this.#database.queryAgain(text, [...values, messageIds, salt]), salt)
+        return decodePublished(await this.#database.query(text, [...values, messageIds, salt]), salt)
       } catch (error) {
         const isPending = error instanceof DatabaseLockedError && codeOf(error.cause) === NO_LOCK
         throw isPending ? new MessageIdPendingError(topic.name, error) : error

@@ -1,6 +1,6 @@
 import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const LIVE_GROUP = `exists (
   select from tidemark.subscription as s
@@ -15,13 +15,13 @@ const FIRST_KEPT = '(select tidemark_fn.first_kept_id($1))'
  * counted. So is one whose group is not live, since nothing would hold its message back.
  */
 export async function redrive(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   selection: DeadLetterSelection,
 ): Promise<RedrivenPage> {
   const { where, values } = matching(topic, selection)
-  const letters = await database.work(
-    database.sql(`
+  const letters = await tx.query(
+    tx.sql(`
       select d.id from tidemark.dead_letter as d
       where ${where} and d.message_id >= ${FIRST_KEPT} and ${LIVE_GROUP}
       order by d.id
@@ -29,19 +29,19 @@ export async function redrive(
     values,
   )
   const ids = letters.map(({ id }) => id)
-  const [row] = await database.work(database.sql('select redriven from tidemark_fn.redrive($1, $2)'), [topic.id, ids])
+  const [row] = await tx.query(tx.sql('select redriven from tidemark_fn.redrive($1, $2)'), [topic.id, ids])
   const isLast = letters.length < selection.limit
   return { redriven: Number(row?.redriven), last: isLast ? null : Number(letters.at(-1)?.id) }
 }
 
 export async function undeliverable(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   selection: DeadLetterSelection,
 ): Promise<Undeliverable> {
   const { where, values } = matching(topic, selection)
-  const [left] = await database.work(
-    database.sql(`
+  const [left] = await tx.query(
+    tx.sql(`
       select count(*) filter (where not live) as orphaned,
         count(*) filter (where live and (message_id < ${FIRST_KEPT} or ${isReplaced(topic)})) as gone
       from (select d.message_id, d.salt, ${LIVE_GROUP} as live from tidemark.dead_letter as d where ${where}) as d`),
@@ -50,14 +50,14 @@ export async function undeliverable(
   return { gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
 }
 
-export async function discard(database: Database, topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
+export async function discard(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
   const { where, values } = matching(topic, selection)
-  const text = database.sql(`
+  const text = tx.sql(`
     delete from tidemark.dead_letter
     -- as an array: joined with a list, all letters were read
     where id = any(array(select d.id from tidemark.dead_letter as d where ${where} order by d.id limit ${selection.limit}))
     returning id`)
-  return (await database.work(text, values)).length
+  return (await tx.query(text, values)).length
 }
 
 function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: unknown[] } {

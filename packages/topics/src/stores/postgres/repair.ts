@@ -4,6 +4,7 @@ import { type Database, REWRITE_TIMEOUT_MS } from './database.ts'
 import { usersLock } from './listener.ts'
 import { migrate } from './migrate.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 
 /** A lock of 64 bits is listed in two halves. */
 const USERS = `
@@ -18,16 +19,7 @@ const USERS = `
 /** Tells a namespace that was restored into another cluster anew, in this one's terms. Again changes nothing. */
 export async function repair(database: Database): Promise<RepairReport> {
   await migrate(database)
-  const done = await database.transaction(async client => {
-    const key = usersLock(database.schema)
-    const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as alone', [key])
-    if (!rows[0]?.alone) {
-      const { rows: users } = await client.query<{ pid: number; application: string }>(USERS, [key])
-      const named = users.map(({ pid, application }) => `${application} (pid ${pid})`)
-      throw new DatabaseInUseError(`${database.location} (schema ${database.schema})`, named)
-    }
-    return (await client.query<Row>(database.sql('select * from tidemark_fn.repair()'))).rows[0]
-  }, REWRITE_TIMEOUT_MS)
+  const done = await database.transaction(null, rewritePositions, REWRITE_TIMEOUT_MS)
   const { location } = database
   if (done?.state !== 'restored') return { location, mended: true, problems: [], changes: changesOf(done?.state ?? '') }
   return {
@@ -39,6 +31,21 @@ export async function repair(database: Database): Promise<RepairReport> {
       `${done.groups} groups have new cursors; ${done.retries} messages that lay before them wait as retries`,
     ],
   }
+}
+
+async function rewritePositions(tx: Transaction): Promise<Row | undefined> {
+  await requireAlone(tx)
+  const [row] = await tx.query(tx.sql('select * from tidemark_fn.repair()'))
+  return row
+}
+
+async function requireAlone(tx: Transaction): Promise<void> {
+  const key = usersLock(tx.schema)
+  const [lock] = await tx.query('select pg_try_advisory_xact_lock($1) as is_alone', [key])
+  if (lock?.is_alone === 't') return
+  const users = await tx.query(USERS, [key])
+  const named = users.map(({ pid, application }) => `${application} (pid ${pid})`)
+  throw new DatabaseInUseError(`${tx.location} (schema ${tx.schema})`, named)
 }
 
 const changesOf = (state: string): string[] =>

@@ -3,45 +3,45 @@ import { messageIdOf, parseMessageId } from '../../payload/message-id.ts'
 import type { BackfillPlan } from '../backfills.ts'
 import type { StartPosition, SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
 import { backfillSettings } from './resurrect.ts'
+import type { Transaction } from './statements.ts'
 import { resolvePosition } from './subscribe.ts'
 
 const RESET = 'select tidemark_fn.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5, $6) as status'
 const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
 
 export async function resetCursor(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   to: StartPosition,
   plan: BackfillPlan,
 ): Promise<void> {
-  const firstKept = await firstKeptId(database, topic)
-  if (firstKept > 0) await refuseGone(database, topic, to, firstKept)
-  const { mode, since, id } = await resolvePosition(database, topic, to)
+  const firstKept = await firstKeptId(tx, topic)
+  if (firstKept > 0) await refuseGone(tx, topic, to, firstKept)
+  const { mode, since, id } = await resolvePosition(tx, topic, to)
   const values = [subscription.id, mode, since, id, plan.maxMessages, backfillSettings(plan)]
-  const [row] = await database.work(database.sql(RESET), values)
+  const [row] = await tx.query(tx.sql(RESET), values)
   if (row?.status === 'GONE') throw new SubscriptionGoneError(topic.name, subscription.group)
   if (row?.status === 'CANCELLED') {
     throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
   }
 }
 
-async function firstKeptId(database: Database, topic: TopicRecord): Promise<number> {
-  const [row] = await database.query(database.sql('select tidemark_fn.first_kept_id($1) as id'), [topic.id])
+async function firstKeptId(tx: Transaction, topic: TopicRecord): Promise<number> {
+  const [row] = await tx.query(tx.sql('select tidemark_fn.first_kept_id($1) as id'), [topic.id])
   return Number(row?.id)
 }
 
 /** Partitions were dropped: what lies before the lowest was there once. */
-async function refuseGone(database: Database, topic: TopicRecord, to: StartPosition, firstKept: number): Promise<void> {
+async function refuseGone(tx: Transaction, topic: TopicRecord, to: StartPosition, firstKept: number): Promise<void> {
   if (typeof to === 'string') return
-  const oldest = await oldestMessage(database, topic)
+  const oldest = await oldestMessage(tx, topic)
   if ('timestamp' in to) {
     if (oldest && to.timestamp >= oldest.createdAt.getTime()) return
     throw new PositionGoneError(topic.name, new Date(to.timestamp).toISOString(), oldest)
   }
-  const [deduped] = await database.query(database.sql(DEDUPED), [topic.id, to.messageId])
+  const [deduped] = await tx.query(tx.sql(DEDUPED), [topic.id, to.messageId])
   const id = parseMessageId(topic.uid, to.messageId)?.id ?? (deduped ? Number(deduped.id) : undefined)
   if (id === undefined || id >= firstKept) return
   if (id < 1) throw new MessageNotFoundError(topic.name, to.messageId)
@@ -50,11 +50,11 @@ async function refuseGone(database: Database, topic: TopicRecord, to: StartPosit
 
 /** The first that would be delivered. */
 async function oldestMessage(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
 ): Promise<{ messageId: string; createdAt: Date } | null> {
-  const [row] = await database.query(
-    database.sql(`
+  const [row] = await tx.query(
+    tx.sql(`
       select id, salt, message_id, floor(extract(epoch from created_at) * 1000) as created_at
       from tidemark.log_${topic.id}
       order by id

@@ -4,34 +4,34 @@ import type { Resurrected, SubscriptionRecord } from '../subscription-record.ts'
 import type { Resurrection } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
-import type { Database } from './database.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 
 const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark_fn.resurrect($1, $2, $3, $4)'
 
 export async function resurrectDead(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group }: SubscriptionRecord,
   resurrection: Resurrection,
 ): Promise<Resurrected> {
-  const resurrected = await resurrect(database, topic, id, resurrection)
+  const resurrected = await resurrect(tx, topic, id, resurrection)
   if (resurrected) return resurrected
-  const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
+  const [row] = await tx.query(tx.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
   throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
 }
 
 /** null where it is not DEAD. */
 export async function resurrect(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   id: number,
   { mode, limit, plan }: Resurrection,
 ): Promise<Resurrected | null> {
   const values = [id, mode, limit, backfillSettings(plan)]
-  const [row] = await database.queryAgain(database.sql(RESURRECT), values)
-  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
+  const [row] = await tx.query(tx.sql(RESURRECT), values)
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(tx, topic))
   return row?.epoch ? { ...toResurrected(row), backfill: row.backfill === 't' } : null
 }
 

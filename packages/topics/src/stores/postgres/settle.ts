@@ -1,5 +1,5 @@
 import type { Settlement, SettleResult } from '../leases.ts'
-import type { Database } from './database.ts'
+import type { Statements } from './statements.ts'
 
 const SETTLE = 'select tidemark_fn.settle($1, $2) as results'
 const EXTEND = `
@@ -15,7 +15,7 @@ type StoredResult = SettleResult & { readonly topic?: number | null }
 
 /** `wake` hears of topics in which messages were given back and are due at once. */
 export async function settle(
-  database: Database,
+  statements: Statements,
   settlements: readonly Settlement[],
   wake: (topicId: number) => void,
 ): Promise<SettleResult[]> {
@@ -23,15 +23,13 @@ export async function settle(
   // A lease that is named twice is settled in turn.
   const repeated = firstRepeated(settlements)
   if (repeated > 0) {
-    const first = await settle(database, settlements.slice(0, repeated), wake)
-    return [...first, ...(await settle(database, settlements.slice(repeated), wake))]
+    const first = await settle(statements, settlements.slice(0, repeated), wake)
+    return [...first, ...(await settle(statements, settlements.slice(repeated), wake))]
   }
   const done = settlements.filter(isWhole).map(({ token }) => token)
   const values = [done, JSON.stringify(settlements.map(toJson))]
-  const [row] = await database.queryAgain(database.sql(SETTLE), values, 'tidemark_settle')
+  const [row] = await statements.query(statements.sql(SETTLE), values, 'tidemark_settle')
   const results = JSON.parse(row?.results ?? '{}') as Record<string, StoredResult>
-  // A token that is unknown: of a lease that was lost or forgotten, or of a namespace that is gone.
-  if (Object.values(results).some(({ stale }) => stale.length > 0)) await database.requireNamespace()
   return settlements.map(({ token }) => {
     const result = results[token]
     if (!result) return DONE
@@ -41,9 +39,8 @@ export async function settle(
   })
 }
 
-export async function extend(database: Database, token: string, ms: number): Promise<boolean> {
-  const rows = await database.queryAgain(database.sql(EXTEND), [token, ms], 'tidemark_extend')
-  if (rows.length === 0) await database.requireNamespace()
+export async function extend(statements: Statements, token: string, ms: number): Promise<boolean> {
+  const rows = await statements.query(statements.sql(EXTEND), [token, ms], 'tidemark_extend')
   return rows.length > 0
 }
 

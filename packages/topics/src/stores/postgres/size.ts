@@ -1,6 +1,6 @@
 import type { StoredSize } from '../inspection.ts'
-import type { Database } from './database.ts'
 import { quoteIdentifier } from './schema-name.ts'
+import type { Transaction } from './statements.ts'
 
 /** Tables with their indexes and large values. The server looks at the sizes of files, not at what is in them. */
 const SIZE = `
@@ -8,7 +8,7 @@ const SIZE = `
   from pg_class as c
   where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'm', 'S')`
 
-export async function sizeOf(database: Database): Promise<StoredSize> {
-  const [row] = await database.query(SIZE, [quoteIdentifier(database.schema)])
+export async function sizeOf(tx: Transaction): Promise<StoredSize> {
+  const [row] = await tx.query(SIZE, [quoteIdentifier(tx.schema)])
   return { bytes: Number(row?.bytes ?? 0), reusableBytes: 0 }
 }

@@ -1,11 +1,11 @@
 import type { StatsRecord, TopicStats } from '../inspection.ts'
-import type { Database } from './database.ts'
+import { codeOf } from './database-errors.ts'
 import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
 import { toJob } from './jobs.ts'
+import type { Transaction } from './statements.ts'
 
 const STATS = 'select * from tidemark_fn.stats($1, $2)'
 
-/** A topic's log may go between the list and the look at it. */
 const ATTEMPTS = 3
 const UNDEFINED_TABLE = '42P01'
 
@@ -14,8 +14,8 @@ type TopicRow = Pick<TopicStats, 'topic' | 'semantics' | 'removable'> & {
   readonly groups: readonly GroupRow[]
 }
 
-export async function readStats(database: Database, most: number): Promise<StatsRecord> {
-  const [row] = await read(database, most)
+export async function readStats(tx: Transaction, most: number): Promise<StatsRecord> {
+  const [row] = await tx.query(tx.sql(STATS), [EXACT_BACKLOG, most])
   const now = Number(row?.now)
   const topics = JSON.parse(row?.topics ?? '[]') as TopicRow[]
   return {
@@ -29,13 +29,13 @@ export async function readStats(database: Database, most: number): Promise<Stats
   }
 }
 
-async function read(database: Database, most: number): ReturnType<Database['query']> {
+/** Again where a topic's log went between the list and the look at it. */
+export async function whileLogsGo<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.query(database.sql(STATS), [EXACT_BACKLOG, most])
+      return await read()
     } catch (error) {
-      const { cause } = error as { cause?: { code?: unknown } }
-      if (cause?.code !== UNDEFINED_TABLE || attempt === ATTEMPTS) throw error
+      if (codeOf(error instanceof Error && error.cause) !== UNDEFINED_TABLE || attempt === ATTEMPTS) throw error
     }
   }
 }

@@ -13,9 +13,9 @@ import { DEFAULT_HEARTBEAT } from '../subscription-record.ts'
 import type { SubscriptionSettings } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
-import type { Database } from './database.ts'
 import { resurrect } from './resurrect.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
@@ -25,24 +25,22 @@ const SUBSCRIBE = `
   from tidemark_fn.subscribe($1, $2, $3, to_timestamp($4::float8 / 1000), $5::bigint, $6, $7, $8, $9::bigint, $10, $11, $12)`
 
 export async function subscribe(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
   settings: SubscriptionSettings = {},
 ): Promise<SubscriptionRecord> {
   // Who only wants to go on need not have the first message still there.
-  const existing = isMessage(from) ? await findSubscription(database, topic, group) : undefined
-  const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings))
+  const existing = isMessage(from) ? await findSubscription(tx, topic, group) : undefined
+  const subscription = existing ?? (await findOrCreate(tx, topic, group, from, settings))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
-  if (!subscription.created) return await goOn(database, topic, subscription, settings)
-  // After it is there for everybody: publishes that begin now know of it.
-  await beat(database, subscription.id)
-  return subscription
+  return subscription.created ? subscription : await goOn(tx, topic, subscription, settings)
 }
 
-async function beat(database: Database, id: number): Promise<void> {
-  await database.queryAgain(database.sql('select tidemark_fn.record_beat($1, 0, 0, 0)'), [id])
+/** In a transaction after that of `subscribe`: publishes that begin now know of the group. */
+export async function recordFirstBeat(tx: Transaction, { id }: SubscriptionRecord): Promise<void> {
+  await tx.query(tx.sql('select tidemark_fn.record_beat($1, 0, 0, 0)'), [id])
 }
 
 const GO_ON = `
@@ -53,9 +51,9 @@ const GO_ON = `
     backfill_limit = case when $5 then $6::bigint else backfill_limit end
   where id = $1`
 
-/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+/** One that exists takes the settings given; a dead one is resurrected. */
 async function goOn(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group, status }: SubscriptionRecord,
   { heartbeat = {}, backfillLimit }: SubscriptionSettings,
@@ -64,26 +62,23 @@ async function goOn(
   const isLimited = backfillLimit !== undefined
   const values = [id, intervalMs, timeoutMs, deadAfterMisses, isLimited, backfillLimit ?? null]
   const isGiven = isLimited || Object.keys(heartbeat).length > 0
-  if (isGiven) await database.queryAgain(database.sql(GO_ON), values)
+  if (isGiven) await tx.query(tx.sql(GO_ON), values)
   const resurrected =
-    status === 'DEAD'
-      ? await resurrect(database, topic, id, { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL })
-      : null
-  await beat(database, id)
-  const subscription = await findSubscription(database, topic, group)
+    status === 'DEAD' ? await resurrect(tx, topic, id, { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL }) : null
+  const subscription = await findSubscription(tx, topic, group)
   if (subscription === undefined) throw new SubscriptionGoneError(topic.name, group)
   return { ...subscription, resurrected }
 }
 
 export async function findSubscription(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   group: string,
 ): Promise<SubscriptionRecord | undefined> {
-  const text = database.sql(
+  const text = tx.sql(
     `select ${SUBSCRIPTION_COLUMNS} from tidemark.subscription where topic_id = $1 and group_name = $2`,
   )
-  const [row] = await database.query(text, [topic.id, group])
+  const [row] = await tx.query(text, [topic.id, group])
   return row && toSubscription(row)
 }
 
@@ -107,37 +102,32 @@ export const toSubscription = (row: Row): SubscriptionRecord => ({
 const isMessage = (from: StartPosition): boolean => typeof from === 'object' && 'messageId' in from
 
 async function findOrCreate(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   group: string,
   from: StartPosition,
   settings: SubscriptionSettings,
 ): Promise<SubscriptionRecord> {
   const { start, plan } = startOf(topic, from, settings, topic.config.tracking === 'reference')
-  const { mode, since, id } = await resolvePosition(database, topic, start)
+  const { mode, since, id } = await resolvePosition(tx, topic, start)
   const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }
   const where = [topic.id, group, mode, since, id]
   const values = [...where, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
   const { scope, maxMessages, ...rest } = plan
-  const [row] = await database.queryAgain(database.sql(SUBSCRIBE), [
-    ...values,
-    scope,
-    maxMessages,
-    JSON.stringify(rest),
-  ])
-  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
+  const [row] = await tx.query(tx.sql(SUBSCRIBE), [...values, scope, maxMessages, JSON.stringify(rest)])
+  if (row?.full_up === 't') throw new TooManyGroupsError(topic.name, await wipingBits(tx, topic))
   if (!row?.id) throw TopicConflictError.ofSemantics(topic.name)
   return { ...toSubscription(row), created: row.created === 't', skipped: Number(row.skipped) }
 }
 
 type Start = { mode: 'now' | 'beginning'; since: number | null; id: string | null }
 
-export async function resolvePosition(database: Database, topic: TopicRecord, from: StartPosition): Promise<Start> {
+export async function resolvePosition(tx: Transaction, topic: TopicRecord, from: StartPosition): Promise<Start> {
   if (from === 'beginning') return { mode: 'beginning', since: null, id: null }
   if (from === 'now') return { mode: 'now', since: null, id: null }
   if ('timestamp' in from) return { mode: 'beginning', since: from.timestamp, id: null }
-  const id = await findMessage(database, topic, from.messageId)
+  const id = await findMessage(tx, topic, from.messageId)
   if (id === undefined) throw new MessageNotFoundError(topic.name, from.messageId)
   return { mode: 'beginning', since: null, id }
 }
@@ -146,11 +136,7 @@ export async function resolvePosition(database: Database, topic: TopicRecord, fr
  * A message's id: by its derived id, by the dedupe table, or by reading the log where that has forgotten it. An id that was
  * drawn again is another message's.
  */
-export async function findMessage(
-  database: Database,
-  topic: TopicRecord,
-  messageId: string,
-): Promise<string | undefined> {
+export async function findMessage(tx: Transaction, topic: TopicRecord, messageId: string): Promise<string | undefined> {
   const log = `tidemark.log_${topic.id}`
   const derived = parseMessageId(topic.uid, messageId)
   const places = [
@@ -165,7 +151,7 @@ export async function findMessage(
     { text: `select id from ${log} where message_id = $1 order by id desc limit 1`, values: [messageId] },
   ]
   for (const { text, values } of places) {
-    const [row] = values ? await database.query(database.sql(text), values) : []
+    const [row] = values ? await tx.query(tx.sql(text), values) : []
     if (row?.id) return row.id
   }
   return undefined
@@ -181,12 +167,12 @@ const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
 }
 
 export async function setStatus(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   { id, group }: SubscriptionRecord,
   status: SubscriptionStatus,
 ): Promise<void> {
-  const text = database.sql(`
+  const text = tx.sql(`
     update tidemark.subscription
     set status = $2, status_at = clock_timestamp(),
       epoch = epoch + case when $2 = 'ACTIVE' then 1 else 0 end,
@@ -196,9 +182,9 @@ export async function setStatus(
       ended_xid = case when $2 = 'CANCELLED' then coalesce(ended_xid, pg_current_xact_id()) else ended_xid end
     where id = $1 and status = any($3)
     returning id`)
-  const changed = await database.queryAgain(text, [id, status, ORIGINS[status]])
+  const changed = await tx.query(text, [id, status, ORIGINS[status]])
   if (changed.length > 0) return
-  const [row] = await database.query(database.sql('select status from tidemark.subscription where id = $1'), [id])
+  const [row] = await tx.query(tx.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
   // Cancelling again is fine, and changes nothing.
   if (status === 'CANCELLED' && row.status === 'CANCELLED') return

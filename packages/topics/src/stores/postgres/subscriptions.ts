@@ -4,34 +4,37 @@ import type { Database } from './database.ts'
 import { acknowledgeLoss, endedSubscriptions, removeSubscription } from './dead-groups.ts'
 import { resetCursor } from './reset-cursor.ts'
 import { resurrectDead } from './resurrect.ts'
-import { findSubscription, setStatus, subscribe } from './subscribe.ts'
+import { findSubscription, recordFirstBeat, setStatus, subscribe } from './subscribe.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
 /** The subscriptions of one schema. */
 export function postgresSubscriptions(database: Database): Subscriptions {
   return {
-    subscribe: (topic, group, from, settings) =>
-      database.expecting({ topic }, () => subscribe(database, topic, group, from, settings)),
-    find: (topic, group) => database.expecting({ topic }, () => findSubscription(database, topic, group)),
+    subscribe: async (topic, group, from, settings) => {
+      const subscription = await database.transaction({ topic }, tx => subscribe(tx, topic, group, from, settings))
+      await database.transaction({ topic }, tx => recordFirstBeat(tx, subscription))
+      return subscription
+    },
+    find: (topic, group) => database.transaction({ topic }, tx => findSubscription(tx, topic, group)),
     setStatus: (topic, subscription, status) =>
-      database.expecting({ topic, subscription }, () => setStatus(database, topic, subscription, status)),
+      database.transaction({ topic, subscription }, tx => setStatus(tx, topic, subscription, status)),
     resurrect: (topic, subscription, mode) =>
-      database.expecting({ topic, subscription }, () => resurrectDead(database, topic, subscription, mode)),
+      database.transaction({ topic, subscription }, tx => resurrectDead(tx, topic, subscription, mode)),
     resetCursor: (topic, subscription, to, plan) =>
-      database.expecting({ topic, subscription }, () => resetCursor(database, topic, subscription, to, plan)),
+      database.maintenance({ topic, subscription }, tx => resetCursor(tx, topic, subscription, to, plan)),
     forceAdvance: (topic, subscription) =>
-      database.expecting({ topic, subscription }, () => forceAdvance(database, topic, subscription)),
+      database.maintenance({ topic, subscription }, tx => forceAdvance(tx, topic, subscription)),
     acknowledgeLoss: (topic, subscription) =>
-      database.expecting({ topic, subscription }, () => acknowledgeLoss(database, topic, subscription)),
+      database.transaction({ topic, subscription }, tx => acknowledgeLoss(tx, topic, subscription)),
     remove: async (topic, subscription) => {
       try {
-        await database.expecting({ topic, subscription }, () => removeSubscription(database, topic, subscription))
+        await database.maintenance({ topic, subscription }, tx => removeSubscription(tx, topic, subscription))
       } catch (error) {
         // Another process has removed it.
         if (!(error instanceof SubscriptionGoneError)) throw error
       }
     },
-    ended: olderThanMs => database.expecting({}, () => endedSubscriptions(database, olderThanMs)),
-    zombies: () => database.expecting({}, () => listZombies(database)),
+    ended: olderThanMs => database.transaction({}, tx => endedSubscriptions(tx, olderThanMs)),
+    zombies: () => database.transaction({}, listZombies),
   }
 }

@@ -1,8 +1,8 @@
 import { checksumOf } from '../migration-checksums.ts'
-import type { Database } from './database.ts'
 import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
+import type { Statements } from './statements.ts'
 
 /** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
 type Migration = { readonly sql: string; readonly checksum: string }
@@ -21,7 +21,7 @@ export type Present = {
   readonly hasGrants: boolean
 }
 
-type Names = Pick<Database, 'schema' | 'functions' | 'sql'>
+type Names = Pick<Statements, 'schema' | 'functions' | 'sql'>
 
 const CREATE_MIGRATION = `
 create table if not exists tidemark.migration (

@@ -2,7 +2,7 @@ import type { FailedAttempt } from '../failure-record.ts'
 import type { RetryQuery, RetryRecord } from '../leases.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
+import type { Transaction } from './statements.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
 
@@ -23,12 +23,12 @@ const LIST = `
   order by r.id`
 
 export async function listRetries(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
   { after, limit, maxBytes }: RetryQuery,
 ): Promise<RetryRecord[]> {
-  const rows = await database.query(database.sql(LIST), [topic.id, subscription.id, after, limit, maxBytes ?? null])
+  const rows = await tx.query(tx.sql(LIST), [topic.id, subscription.id, after, limit, maxBytes ?? null])
   return rows.map(row => ({
     id: Number(row.id),
     salt: row.salt === null ? null : Number(row.salt),

@@ -2,9 +2,9 @@ import { SubscriptionGoneError } from '../../errors.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { Zombie } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Database } from './database.ts'
 import { EXACT_BACKLOG } from './describe.ts'
 import type { Row } from './row.ts'
+import type { Transaction } from './statements.ts'
 import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
 import { listTopics } from './topics.ts'
 
@@ -14,10 +14,10 @@ const ZOMBIES = `
   join tidemark.subscription as s on s.id = z.subscription_id
   order by s.id`
 
-export async function listZombies(database: Database): Promise<Zombie[]> {
-  const rows = await database.query(database.sql(ZOMBIES), [EXACT_BACKLOG])
+export async function listZombies(tx: Transaction): Promise<Zombie[]> {
+  const rows = await tx.query(tx.sql(ZOMBIES), [EXACT_BACKLOG])
   if (rows.length === 0) return []
-  const topics = new Map((await listTopics(database)).map(topic => [topic.id, topic]))
+  const topics = new Map((await listTopics(tx)).map(topic => [topic.id, topic]))
   return rows.flatMap(row => toZombie(row, topics))
 }
 
@@ -29,12 +29,12 @@ function toZombie(row: Row, topics: ReadonlyMap<number, TopicRecord>): Zombie[] 
 }
 
 export async function forceAdvance(
-  database: Database,
+  tx: Transaction,
   topic: TopicRecord,
   subscription: SubscriptionRecord,
 ): Promise<number> {
-  const text = database.sql('select tidemark_fn.force_advance($1) as lost')
-  const [row] = await database.work(text, [subscription.id])
+  const text = tx.sql('select tidemark_fn.force_advance($1) as lost')
+  const [row] = await tx.query(text, [subscription.id])
   if (row?.lost == null) throw new SubscriptionGoneError(topic.name, subscription.group)
   return Number(row.lost)
 }
