@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
+import pgPromise from 'pg-promise'
 import postgres from 'postgres'
 import { type Tidemark, TopicNotFoundError, TransactionError } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
@@ -22,6 +26,10 @@ const libraries: Record<string, Record<string, Begin>> = {
     'an object with query(text, values)': beginQuery,
     'sql.begin of postgres.js': beginPostgresJs,
     'a transaction of Kysely': beginKysely,
+    'a transaction of Drizzle on pg': beginDrizzle,
+    'a transaction of Drizzle on postgres.js': beginDrizzlePostgresJs,
+    'a transaction of Knex': beginKnex,
+    'a transaction of pg-promise': beginPgPromise,
   },
 }
 
@@ -276,6 +284,30 @@ async function beginKysely({ url }: TestDatabase): Promise<OpenTransaction> {
   const kysely = new Kysely({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
   const { tx, end } = await inCallback(work => kysely.transaction().execute(transaction => work(transaction)))
   return { tx, end: how => end(how).finally(() => kysely.destroy()) }
+}
+
+async function beginDrizzle({ url }: TestDatabase): Promise<OpenTransaction> {
+  const pool = new Pool({ connectionString: url })
+  const { tx, end } = await inCallback(work => drizzle(pool).transaction(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => pool.end()) }
+}
+
+async function beginDrizzlePostgresJs({ url }: TestDatabase): Promise<OpenTransaction> {
+  const sql = postgres(url, { onnotice: () => {} })
+  const { tx, end } = await inCallback(work => drizzlePostgresJs(sql).transaction(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => sql.end()) }
+}
+
+async function beginKnex({ url }: TestDatabase): Promise<OpenTransaction> {
+  const instance = knex({ client: 'pg', connection: url })
+  const { tx, end } = await inCallback(work => instance.transaction(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => instance.destroy()) }
+}
+
+async function beginPgPromise({ url }: TestDatabase): Promise<OpenTransaction> {
+  const db = pgPromise({ noWarnings: true })(url)
+  const { tx, end } = await inCallback(work => db.tx(transaction => work(transaction)))
+  return { tx, end: how => end(how).finally(() => db.$pool.end()) }
 }
 
 /** Libraries that give a transaction to a callback commit when it returns and roll back when it throws. */

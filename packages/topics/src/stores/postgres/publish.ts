@@ -1,6 +1,5 @@
 import {
   DatabaseLockedError,
-  DatabaseUnreachableError,
   MessageIdPendingError,
   NoSubscriptionsError,
   OutcomeUnknownError,
@@ -16,13 +15,14 @@ import { checkSize, isPlain } from '../../publish/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { byteaArray, textArray } from './binary-array.ts'
+import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { codeOf, FunctionsRestoredError, isAnswerLost, mapError } from './database-errors.ts'
 import type { Partitions } from './partitions.ts'
 import type { Row } from './row.ts'
 import { sqlFile } from './sql-file.ts'
 import { findTopic, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
-import { runInTransaction } from './transaction.ts'
+import { INSIDE, IS_INSIDE, MARK_TRANSACTION } from './transaction-guard.ts'
 
 const PLAIN = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
@@ -31,18 +31,29 @@ const TRACKED = sqlFile('./queries/publish-tracked.sql')
 /** The same input, from binary arrays and from one text, which every library passes on alike: the salt, then JSON. */
 const ARRAYS = {
   given: '',
+  inside: '',
+  guard: '',
   salt: '$6::bigint',
   input: `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
   with ordinality as m (payload, key, type, headers, message_id, place)`,
 }
 const SALT_DIGITS = 16
-const ONE_TEXT = {
+const KNOWN_TO_BE_OPEN = {
   given: 'given as materialized (select $1::text as text), ',
+  inside: '',
+  guard: `, '${INSIDE}' as guard`,
   salt: `(select left(text, ${SALT_DIGITS})::bigint from given)`,
   input: `select decode(m.payload, 'base64') as payload, m.key, m.type, m.headers, m.message_id, m.place
   from given cross join lateral rows from (
     json_to_recordset(substr(given.text, ${SALT_DIGITS + 1})::json) as (payload text, key text, type text, headers text, message_id text)
   ) with ordinality as m (payload, key, type, headers, message_id, place)`,
+}
+/** Where it does not run inside a transaction, nothing is drawn and nothing is stored. */
+const GUARDED = {
+  ...KNOWN_TO_BE_OPEN,
+  given: `${KNOWN_TO_BE_OPEN.given}guard as materialized (select ${IS_INSIDE} as inside), `,
+  inside: ' from guard where guard.inside',
+  guard: `, (select case when guard.inside then '${INSIDE}' else ${MARK_TRANSACTION} end from guard) as guard`,
 }
 
 /**
@@ -53,12 +64,12 @@ const IS_CURRENT =
   'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
 const IS_SUBSCRIBED = `
   exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
-const HOLD_TRACKING = 'select tidemark_fn.hold_tracking($1::text::int) as held'
+const HOLD_TRACKING = `select tidemark_fn.hold_tracking($1::text::int) as held, ${MARK_TRANSACTION} as marked`
 /** A messageId that an open transaction has published is not waited for here: others' publishes share the statement. */
 const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
 const FORGET = `
   delete from tidemark.dedupe
-  where topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
+  where {inside} and topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
 const FIND_TOPIC = `select ${TOPIC_COLUMNS} from tidemark.topic where id = $1::text::int`
 
 const NO_PARTITION = '23514'
@@ -67,10 +78,11 @@ const NO_SCHEMA = '3F000'
 const NO_FUNCTION = '42883'
 const NO_LOCK = '55P03'
 const NOT_TEXT = '22021'
-const LONGEST_TIMER_MS = 0x7fff_ffff
 const PARTITION_ATTEMPTS = 20
 /** How often a topic may be configured anew under one publish. */
 const CONFIG_ATTEMPTS = 200
+
+type Caller = CallerTransaction | undefined
 
 export class LogWriter {
   readonly #database: Database
@@ -84,31 +96,34 @@ export class LogWriter {
 
   async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
     if (messages.length === 0) return []
-    const known = await this.#findDerived(topic, messages, tx)
+    const caller = tx === undefined ? undefined : new CallerTransaction(tx, this.#database)
+    const known = await this.#findDerived(topic, messages, caller)
     const rest = known.size === 0 ? messages : messages.filter((_, index) => !known.has(index))
-    const published = await this.#storeReplaced(topic, rest, await this.#store(topic, rest, tx), tx)
+    const published = await this.#storeReplaced(topic, rest, await this.#store(topic, rest, caller), caller)
     if (known.size === 0) return published
     const stored = published.values()
     return messages.map((_, index) => known.get(index) ?? stored.next().value ?? { id: 0, salt: 0, duplicate: false })
   }
 
-  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
     if (messages.length === 0) return []
-    const published = await this.#send(topic, messages, tx)
+    const published = await this.#send(topic, messages, caller)
     const last = published.reduce((highest, { id }) => Math.max(highest, id), 0)
     this.#partitions.makeAhead(topic, last)
     return published
   }
 
   /** A statement made for a configuration that is no longer the topic's stores nothing, and is made again. */
-  async #send(known: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+  async #send(known: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
     try {
       let topic = known
       for (let attempt = 1; ; attempt++) {
         const published =
-          tx === undefined ? await this.#insert(topic, messages) : await this.#inTransaction(topic, messages, tx)
+          caller === undefined
+            ? await this.#insert(topic, messages)
+            : await this.#inTransaction(topic, messages, caller)
         if (published !== null) return published
-        const current = await this.#current(topic, tx)
+        const current = await this.#current(topic, caller)
         if (current.configVersion === topic.configVersion && current.config.blockPublishWithoutSubscription) {
           throw new NoSubscriptionsError(topic.name)
         }
@@ -120,17 +135,17 @@ export class LogWriter {
     } catch (error) {
       const explained = explain(error, known, this.#database.location)
       // A caller's transaction is undone with its connection.
-      throw tx === undefined && isAnswerLost(explained)
+      throw caller === undefined && isAnswerLost(explained)
         ? OutcomeUnknownError.afterLostConnection(this.#database.location, explained.cause)
         : explained
     }
   }
 
   /** As the publishing transaction sees it. */
-  async #current(topic: TopicRecord, tx: unknown): Promise<TopicRecord> {
+  async #current(topic: TopicRecord, caller: Caller): Promise<TopicRecord> {
     const text = this.#database.sql(FIND_TOPIC)
     const id = String(topic.id)
-    const [row] = tx === undefined ? await this.#database.query(text, [id]) : await this.#runIn(tx, text, id)
+    const [row] = caller === undefined ? await this.#database.query(text, [id]) : await caller.run(text, id)
     const current = row && toRecord(row as TopicRow)
     if (current?.uid === topic.uid) return current
     throw await this.#missing(topic)
@@ -187,15 +202,15 @@ export class LogWriter {
   async #inTransaction(
     topic: TopicRecord,
     messages: readonly OutgoingMessage[],
-    tx: unknown,
+    caller: CallerTransaction,
   ): Promise<PublishedMessage[] | null> {
     await this.#partitions.ensureRoom(topic, messages.length)
-    const text = this.#checked(topic, ONE_TEXT)
+    const text = this.#checked(topic, caller.isKnownToBeOpen ? KNOWN_TO_BE_OPEN : GUARDED)
     const salt = random52()
     const parameter = String(salt).padStart(SALT_DIGITS, '0') + toJson(messages)
     try {
-      if (topic.config.tracking === 'reference' && !(await this.#holdTracking(topic, tx))) return null
-      return decodePublished(await this.#runIn(tx, text, parameter), salt)
+      if (topic.config.tracking === 'reference' && !(await this.#holdTracking(topic, caller))) return null
+      return decodePublished(await caller.runInside(text, parameter), salt)
     } catch (error) {
       if (![NO_TABLE, NO_SCHEMA, NO_FUNCTION].includes(codeOf(error))) throw error
       throw await this.#missing(topic)
@@ -203,31 +218,16 @@ export class LogWriter {
   }
 
   /** An error would end the caller's transaction, so what the statement needs must be there before. */
-  async #holdTracking(topic: TopicRecord, tx: unknown): Promise<boolean> {
-    const [row] = await this.#runIn(tx, this.#database.sql(HOLD_TRACKING), String(topic.id))
+  async #holdTracking(topic: TopicRecord, caller: CallerTransaction): Promise<boolean> {
+    const [row] = await caller.run(this.#database.sql(HOLD_TRACKING), String(topic.id))
     // Each library has its own way with booleans.
     if (row !== undefined && ['t', 'true'].includes(String(row.held))) return true
-    const current = await this.#current(topic, tx)
+    const current = await this.#current(topic, caller)
     if (current.configVersion !== topic.configVersion) return false
     throw new TopicConflictError(
       topic.name,
       `Topic '${topic.name}' has changed its tracking since the transaction given to publish began. Roll it back and repeat it`,
     )
-  }
-
-  /** The caller's connection may have gone silent too; then the outcome is the caller's transaction's. */
-  async #runIn(tx: unknown, text: string, parameter: string): Promise<Row[]> {
-    const { statementTimeoutMs, location } = this.#database
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(
-      () => late.reject(new DatabaseUnreachableError(location, new Error(`No answer within ${statementTimeoutMs} ms`))),
-      Math.min(statementTimeoutMs, LONGEST_TIMER_MS),
-    )
-    try {
-      return await Promise.race([runInTransaction(tx, text, parameter), late.promise])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   #plain(topic: TopicRecord): string {
@@ -238,12 +238,14 @@ export class LogWriter {
     return text
   }
 
-  #checked(topic: TopicRecord, { given, salt, input }: typeof ARRAYS, patience = ''): string {
+  #checked(topic: TopicRecord, { given, inside, salt, input, guard }: typeof ARRAYS, patience = ''): string {
     const { dedupeWindowMs } = topic.config
     const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
     const text = CHECKED.replace('{given}', given)
       .replace('{salt}', salt)
       .replace('{patience}', patience)
+      .replace('{inside}', inside)
+      .replace('{guard}', guard)
       .replace('{input}', `${input} where {condition}`)
       .replaceAll('{window}', window)
     return this.#database.sql(fill(text, topic))
@@ -261,7 +263,7 @@ export class LogWriter {
   }
 
   /** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
-  async #findDerived(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown) {
+  async #findDerived(topic: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller) {
     const candidates = new Map<number, DerivedId>()
     for (const [index, { messageId }] of messages.entries()) {
       const derived = messageId === null ? undefined : parseMessageId(topic.uid, messageId)
@@ -272,7 +274,7 @@ export class LogWriter {
     const rows = await this.#findRows(
       topic,
       [...candidates.values()].map(({ id }) => id),
-      tx,
+      caller,
     )
     const stored = new Map(rows.map(row => [Number(row.id), row]))
     for (const [index, { id, salt }] of candidates) {
@@ -290,31 +292,33 @@ export class LogWriter {
     topic: TopicRecord,
     messages: readonly OutgoingMessage[],
     published: PublishedMessage[],
-    tx: unknown,
+    caller: Caller,
   ): Promise<PublishedMessage[]> {
     if (!published.some(({ duplicate }) => duplicate)) return published
     const duplicates = published.flatMap(({ id, duplicate }) => (duplicate ? [id] : []))
-    const rows = await this.#findRows(topic, duplicates, tx)
+    const rows = await this.#findRows(topic, duplicates, caller)
     const messageIds = new Map(rows.map(row => [Number(row.id), row.message_id]))
     const isReplaced = ({ id, duplicate }: PublishedMessage, index: number): boolean =>
       duplicate && messageIds.has(id) && messageIds.get(id) !== messages[index]?.messageId
     const lost = messages.filter((_, index) => isReplaced(published[index] as PublishedMessage, index))
     if (lost.length === 0) return published
-    const text = this.#database.sql(FORGET.replace('{topic}', String(topic.id)))
-    await this.#run(text, JSON.stringify(lost.map(({ messageId }) => messageId)), tx)
-    const stored = (await this.#store(topic, lost, tx)).values()
+    const text = this.#database.sql(
+      FORGET.replace('{topic}', String(topic.id)).replace('{inside}', caller === undefined ? 'true' : IS_INSIDE),
+    )
+    await this.#run(text, JSON.stringify(lost.map(({ messageId }) => messageId)), caller)
+    const stored = (await this.#store(topic, lost, caller)).values()
     return published.map((each, index) => (isReplaced(each, index) ? (stored.next().value ?? each) : each))
   }
 
-  #findRows(topic: TopicRecord, ids: readonly number[], tx: unknown): Promise<Row[]> {
+  #findRows(topic: TopicRecord, ids: readonly number[], caller: Caller): Promise<Row[]> {
     const text = this.#database.sql(`
       select id::text as id, salt::text as salt, message_id from tidemark.log_${topic.id}
       where id = any (string_to_array($1::text, ',')::bigint[])`)
-    return this.#run(text, ids.join(','), tx)
+    return this.#run(text, ids.join(','), caller)
   }
 
-  #run(text: string, parameter: string, tx: unknown): Promise<Row[]> {
-    return tx === undefined ? this.#database.query(text, [parameter]) : this.#runIn(tx, text, parameter)
+  #run(text: string, parameter: string, caller: Caller): Promise<Row[]> {
+    return caller === undefined ? this.#database.query(text, [parameter]) : caller.run(text, parameter)
   }
 }
 

@@ -3,6 +3,7 @@ import { random52 } from '../../payload/random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Topics } from '../topics.ts'
+import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { deleteRows, dropLeftOver } from './delete-topic.ts'
 import { lockKey } from './schema-name.ts'
@@ -12,9 +13,13 @@ import type { Statements, Transaction } from './statements.ts'
 export function postgresTopics(database: Database): Topics {
   const topics: Topics = {
     find: name => database.transaction({}, tx => findTopic(tx, name)),
-    // On a connection of our own: nobody waits for the caller's transaction.
-    findIn: async (_tx, name, create) =>
-      (await topics.find(name)) ?? (create ? await topics.configure(name, {}) : undefined),
+    // On a connection of our own: nobody waits for the caller's transaction. What is refused as none makes no topic.
+    findIn: async (tx, name, create) => {
+      const found = await topics.find(name)
+      if (found || !create) return found
+      await new CallerTransaction(tx, database).requireOpen()
+      return await topics.configure(name, {})
+    },
     list: () => database.transaction({}, listTopics),
     configure: (name, given) => database.transaction({}, tx => configureTopic(tx, name, given)),
     delete: async topic => {

@@ -1,7 +1,7 @@
 -- For messages with an id of their own, and inside a caller's transaction. A messageId that the dedupe table remembers
 -- gives the id stored before, and stores nothing. Sorted by messageId, so that two such publishes can't deadlock.
 with {given}tx as materialized (
-  select pg_current_xact_id() as xid, clock_timestamp() as now, {salt} as salt{patience}
+  select pg_current_xact_id() as xid, clock_timestamp() as now, {salt} as salt{patience}{inside}
 ), input as materialized (
   {input}
 ), numbered as (
@@ -35,7 +35,7 @@ with {given}tx as materialized (
   returning xid, id
 ){tracked}
 select string_agg(coalesce(r.id, drawn.id)::text, ',' order by n.place) as ids,
-  string_agg(case when n.place = n.first and (r.id is null or r.id = drawn.id) then '0' else '1' end, ',' order by n.place) as duplicates
+  string_agg(case when n.place = n.first and (r.id is null or r.id = drawn.id) then '0' else '1' end, ',' order by n.place) as duplicates{guard}
 from numbered as n
 join drawn on drawn.place = n.first
 left join remembered as r on r.message_id = n.message_id

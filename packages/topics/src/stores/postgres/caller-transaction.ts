@@ -1,0 +1,134 @@
+import { reasonOf } from '../../errors/failure.ts'
+import { DatabaseUnreachableError, TidemarkError, TransactionError } from '../../errors.ts'
+import { codeOf, mapError } from './database-errors.ts'
+import type { Row } from './row.ts'
+import { CHECK_TRANSACTION, INSIDE } from './transaction-guard.ts'
+import { isKnownToBeOpen, recognise } from './transaction-libraries.ts'
+
+const LONGEST_TIMER_MS = 0x7fff_ffff
+/** Sent twice where the transaction has to be marked; a long one is marked first. */
+const LONG_PARAMETER = 64 * 1024
+
+const ABORTED = '25P02'
+const READ_ONLY = '25006'
+
+/** What a caller gave as `tx`: statements run in it, whatever library it comes from. */
+export class CallerTransaction {
+  readonly #send: (text: string, parameter: string) => Promise<Row[]>
+  readonly #tx: unknown
+  readonly #what: string
+  readonly #where: { readonly location: string; readonly statementTimeoutMs: number }
+
+  constructor(tx: unknown, where: { readonly location: string; readonly statementTimeoutMs: number }) {
+    const { what, send } = recognise(tx)
+    this.#tx = tx
+    this.#what = what
+    this.#send = send
+    this.#where = where
+  }
+
+  /**
+   * Runs a statement that does nothing outside a transaction and says so in its column `guard`. The answer's first row is
+   * one of a statement that ran inside.
+   */
+  async runInside(text: string, parameter: string): Promise<Row[]> {
+    if (parameter.length > LONG_PARAMETER && !this.isKnownToBeOpen) await this.run(CHECK_TRANSACTION, '')
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const rows = await this.run(text, parameter)
+      if (rows[0]?.guard === INSIDE) return rows
+    }
+    throw this.#notOpen()
+  }
+
+  /** Its own library says that it is open and that nothing else is under way on it: the server needn't be asked. */
+  get isKnownToBeOpen(): boolean {
+    return isKnownToBeOpen(this.#tx)
+  }
+
+  async requireOpen(): Promise<void> {
+    await this.runInside(CHECK_TRANSACTION, '')
+  }
+
+  /** The caller's connection may have gone silent too; then the outcome is the caller's transaction's. */
+  async run(text: string, parameter: string): Promise<Row[]> {
+    const { statementTimeoutMs, location } = this.#where
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => late.reject(new DatabaseUnreachableError(location, new Error(`No answer within ${statementTimeoutMs} ms`))),
+      Math.min(statementTimeoutMs, LONGEST_TIMER_MS),
+    )
+    try {
+      return await Promise.race([this.#send(text, parameter), late.promise])
+    } catch (error) {
+      throw this.#explain(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #notOpen(): TransactionError {
+    return new TransactionError(
+      `The tx given to publish is ${this.#what} with no transaction open, so nothing was stored. Begin a transaction ` +
+        'and pass the object that runs its statements: the connected client after BEGIN, or what your library gives ' +
+        'to the callback of its transaction function',
+    )
+  }
+
+  /** An error of the server stays as it is, for whoever knows its SQLSTATE; what libraries say themselves is explained. */
+  #explain(error: unknown): unknown {
+    if (error instanceof TidemarkError) return error
+    const cause = serverErrorOf(error)
+    if (codeOf(cause) === ABORTED) {
+      return new TransactionError(
+        'The transaction given as tx is aborted, because an earlier statement in it failed. Nothing was stored. Roll it ' +
+          'back, or back to a savepoint, and repeat it',
+        cause,
+      )
+    }
+    if (codeOf(cause) === READ_ONLY) {
+      return new TransactionError(
+        'The transaction given as tx is read-only. Nothing was stored. Begin it READ WRITE, on the primary server, to ' +
+          'publish in it',
+        cause,
+      )
+    }
+    if (cause !== undefined) return cause
+    const mapped = mapError(error, this.#where.location)
+    if (mapped instanceof DatabaseUnreachableError) return mapped
+    return new TransactionError(
+      `The tx given to publish, ${this.#what}, can't be used: ${reasonOf(error)}. Nothing was stored. Pass a ` +
+        'transaction that is open and has not been committed or rolled back',
+      error,
+    )
+  }
+}
+
+/** Where libraries keep the error of the driver that they wrap in one of their own. */
+const WRAPPED_IN = ['cause', 'driverError', 'original', 'parent', 'previous', 'meta', 'driverAdapterError'] as const
+const SQL_STATE = /^[0-9A-Z]{5}$/
+const DEPTH = 5
+
+/** The server's own error, with its SQLSTATE as `code`. */
+function serverErrorOf(error: unknown, depth = 0): unknown {
+  if (typeof error !== 'object' || error === null || depth > DEPTH) return undefined
+  for (const name of WRAPPED_IN) {
+    const found = name in error && serverErrorOf((error as Record<string, unknown>)[name], depth + 1)
+    if (found) return found
+  }
+  return stateOf(error) === undefined ? undefined : withCode(error)
+}
+
+function stateOf(error: object): string | undefined {
+  const { code, originalCode } = error as { code?: unknown; originalCode?: unknown }
+  return [originalCode, code].find(each => typeof each === 'string' && isState(each)) as string | undefined
+}
+
+/** EPIPE looks like one. Prisma's own, such as P2010, are none of the server's: no class of SQLSTATEs begins so but P0. */
+const isState = (code: string): boolean => SQL_STATE.test(code) && !/^(E[A-Z]{4}|P[1-9])/.test(code)
+
+function withCode(error: object): unknown {
+  const code = stateOf(error)
+  if ('code' in error && error.code === code) return error
+  const { originalMessage, message } = error as { originalMessage?: unknown; message?: unknown }
+  return Object.assign(new Error(String(originalMessage ?? message), { cause: error }), { code })
+}

@@ -1,0 +1,151 @@
+import { TransactionError } from '../../errors.ts'
+import type { Row } from './row.ts'
+
+/** A library's transactions: known by their shape, because no library is a dependency of ours. */
+type Library = {
+  /** What it is, in an error's sentence. */
+  readonly what: string
+  is(tx: unknown): boolean
+  /** Not a transaction for certain; the server finds out about the rest. */
+  readonly others?: readonly { readonly what: string; is(tx: unknown): boolean }[]
+  send(tx: unknown, text: string, parameter: string): unknown
+}
+
+export type Recognised = {
+  readonly what: string
+  /** Runs a statement with its one text parameter. */
+  send(text: string, parameter: string): Promise<Row[]>
+}
+
+const ACCEPTED =
+  'Pass a connected pg client after BEGIN, any object with query(text, values) inside a transaction, or the ' +
+  'transaction of postgres.js, Kysely, Drizzle, Knex, pg-promise, TypeORM, MikroORM, Sequelize or Prisma'
+
+/** The more specific shapes first. */
+const LIBRARIES: readonly Library[] = [
+  {
+    what: 'a transaction of Prisma',
+    is: tx => hasMethod(tx, '$queryRawUnsafe'),
+    others: [
+      { what: 'a PrismaClient, not the transaction of its $transaction()', is: tx => hasMethod(tx, '$connect') },
+    ],
+    send: (tx: Methods<'$queryRawUnsafe'>, text, parameter) => tx.$queryRawUnsafe(text, parameter),
+  },
+  {
+    what: 'a transaction of Knex',
+    is: tx => hasMethod(tx, 'raw') && hasMethod(tx, 'transaction') && 'client' in tx,
+    others: [{ what: 'a Knex instance, not a transaction of it', is: tx => !isTrue(tx, 'isTransaction') }],
+    send: (tx: Methods<'raw'>, text, parameter) => tx.raw(text.replaceAll('$1', '?'), [parameter]),
+  },
+  {
+    what: 'a transaction of Sequelize',
+    is: tx => hasMethod(tx, 'rollback') && hasObject(tx, 'sequelize') && hasMethod(tx.sequelize, 'query'),
+    send: (tx: { sequelize: Methods<'query'> }, text, parameter) =>
+      tx.sequelize.query(text, { bind: [parameter], transaction: tx, type: 'SELECT' }),
+  },
+  {
+    what: 'an EntityManager of MikroORM',
+    is: tx => hasMethod(tx, 'execute') && hasMethod(tx, 'isInTransaction'),
+    others: [
+      {
+        what: 'an EntityManager of MikroORM outside transactional()',
+        is: tx => hasMethod(tx, 'isInTransaction') && tx.isInTransaction() === false,
+      },
+    ],
+    send: (tx: Methods<'execute'>, text, parameter) => tx.execute(text.replaceAll('$1', '?'), [parameter]),
+  },
+  {
+    what: 'a postgres.js sql',
+    is: tx => hasMethod(tx, 'unsafe'),
+    others: [{ what: 'a postgres.js instance, not the sql of its begin()', is: tx => hasMethod(tx, 'begin') }],
+    send: (tx: Methods<'unsafe'>, text, parameter) => tx.unsafe(text, [parameter]),
+  },
+  {
+    what: 'a transaction of Kysely',
+    is: tx => hasMethod(tx, 'executeQuery'),
+    others: [
+      {
+        what: 'a Kysely instance, not a transaction of it',
+        is: tx => isObject(tx) && 'isTransaction' in tx && tx.isTransaction === false,
+      },
+    ],
+    send: (tx: Methods<'executeQuery'>, text, parameter) => tx.executeQuery(kyselyQuery(text, parameter)),
+  },
+  {
+    // Its `query` is its relational API, not a method. It takes parameters only through its own template tag, which is not
+    // ours to import.
+    what: 'a transaction of Drizzle',
+    is: tx => hasMethod(tx, 'execute') && (!hasMethod(tx, 'query') || 'session' in tx),
+    send: (tx: Methods<'execute'>, text, parameter) => tx.execute(text.replaceAll('$1', () => quoteLiteral(parameter))),
+  },
+  {
+    what: 'an object with query(text, values)',
+    is: tx => hasMethod(tx, 'query'),
+    others: [
+      {
+        what: 'a pg Pool, of which every query may use another connection',
+        is: tx => isObject(tx) && 'totalCount' in tx,
+      },
+      {
+        what: 'a TypeORM DataSource, not the manager of its transaction()',
+        is: tx => hasMethod(tx, 'createQueryRunner'),
+      },
+      { what: 'a pg-promise database, not the t of its tx()', is: tx => isObject(tx) && '$pool' in tx },
+      { what: 'a Sequelize instance, not a transaction of it', is: tx => hasMethod(tx, 'authenticate') },
+    ],
+    send: (tx: Methods<'query'>, text, parameter) => tx.query(text, [parameter]),
+  },
+]
+
+/** Refuses what is no transaction for certain. */
+export function recognise(tx: unknown): Recognised {
+  const library = LIBRARIES.find(each => each.is(tx))
+  if (library === undefined) {
+    throw new TransactionError(`The tx given to publish is not a transaction this store can use. ${ACCEPTED}`)
+  }
+  const { what, others = [], send } = library
+  const other = others.find(each => each.is(tx))
+  if (other !== undefined) throw new TransactionError(`The tx given to publish is ${other.what}. ${ACCEPTED}`)
+  return { what, send: async (text, parameter) => rowsOf(await send(tx, text, parameter)) }
+}
+
+/**
+ * A pg client of which nothing is under way: what it is sent next runs in the transaction that the server's last answer
+ * told of.
+ */
+export function isKnownToBeOpen(tx: unknown): boolean {
+  return hasMethod(tx, 'getTransactionStatus') && isTrue(tx, 'readyForQuery') && tx.getTransactionStatus() === 'T'
+}
+
+/** What Kysely's `CompiledQuery.raw()` makes. */
+function kyselyQuery(sql: string, parameter: string): object {
+  const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] }
+  return { sql, parameters: [parameter], query, queryId: { queryId: 'tidemark_publish' } }
+}
+
+function quoteLiteral(text: string): string {
+  return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+}
+
+function rowsOf(result: unknown): Row[] {
+  if (Array.isArray(result)) return result as Row[]
+  if (isObject(result) && 'rows' in result && Array.isArray(result.rows)) return result.rows as Row[]
+  throw new TransactionError(`The query of the tx given to publish returned no rows. ${ACCEPTED}`)
+}
+
+type Methods<Name extends string> = object & Record<Name, (...args: unknown[]) => unknown>
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null
+}
+
+function hasMethod<Name extends string>(value: unknown, name: Name): value is Methods<Name> {
+  return isObject(value) && name in value && typeof (value as Record<string, unknown>)[name] === 'function'
+}
+
+function hasObject<Name extends string>(value: unknown, name: Name): value is Record<Name, object> {
+  return isObject(value) && name in value && isObject((value as Record<string, unknown>)[name])
+}
+
+const isTrue = (value: unknown, name: string): boolean =>
+  isObject(value) && name in value && (value as Record<string, unknown>)[name] === true
