@@ -35,6 +35,38 @@ describe('a file that is named', () => {
   })
 })
 
+describe('the table "Where is …"', () => {
+  const page = readFileSync(join(ROOT, 'docs/internals/architecture.md'), 'utf8')
+  const [, table = ''] = /^## Where is …$(.*?)^## /ms.exec(page) ?? []
+  const rows = [...table.matchAll(/^\| ([^|`]+) \| ([^|]+) \|/gm)].map(([, concept = '', named = '']) => ({
+    concept: concept.trim(),
+    named: [...named.matchAll(NAMED)].map(([, path = '']) => path),
+  }))
+
+  it('has every concept that a reader was asked for', () => {
+    const concepts = rows.map(({ concept }) => concept).filter(concept => !/^(concept|-+)$/.test(concept))
+    assert.deepEqual(concepts, [
+      ...['retry backoff', 'lease expiry', 'dead groups', 'group commit', 'snapshot cursor', 'row cache'],
+      ...['backfill throttle', 'gap detection', 'batch checksum', 'region read', 'token check', 'progress screen'],
+    ])
+  })
+
+  it('names files by words of their concept', () => {
+    for (const { concept, named } of rows) {
+      for (const path of named) {
+        const words = basename(path)
+          .replace(/\.\w+$/, '')
+          .split('-')
+        assert.ok(files.includes(`packages/${path}`), `${path} does not exist`)
+        assert.ok(
+          words.every(word => concept.split(' ').includes(word)),
+          `${path} is not named after '${concept}'`,
+        )
+      }
+    }
+  })
+})
+
 function check(where: string, found: Iterable<RegExpMatchArray>): void {
   const gone = [...found].map(([, named = '']) => named).filter(named => !exists(named))
   assert.deepEqual(gone, [], `${where} names files that do not exist. Name the files where that code is now`)

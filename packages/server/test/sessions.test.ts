@@ -6,7 +6,7 @@ import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/databases.ts'
 // Inside: hours pass by a clock of the test’s own.
 import { Sessions } from '../src/security/sessions.ts'
-import { Tokens } from '../src/security/tokens.ts'
+import { TokenCheck } from '../src/security/token-check.ts'
 import { type Answer, SILENT, send, serve, type TestServer } from './servers.ts'
 
 const HOUR = 3_600_000
@@ -196,7 +196,7 @@ describe('the time of a session', () => {
   it('runs out after 12 hours, and begins again while it is used', async context => {
     context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
     const token = { name: 'a', hash: hashOf(admin), grants: parseGrants('roles', ['read']), expiresAt: null }
-    const sessions = new Sessions(new Tokens([token], undefined), async () => Buffer.alloc(32, 1))
+    const sessions = new Sessions(new TokenCheck([token], undefined), async () => Buffer.alloc(32, 1))
     const { session, value } = await sessions.begin(token)
     context.mock.timers.tick(5 * HOUR)
     assert.equal(await sessions.renewed(session), undefined)
@@ -214,7 +214,7 @@ describe('the time of a session', () => {
   it('does not begin again by a cookie that was renewed before the logout', async context => {
     context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
     const token = { name: 'a', hash: hashOf(admin), grants: parseGrants('roles', ['read']), expiresAt: null }
-    const sessions = new Sessions(new Tokens([token], undefined), async () => Buffer.alloc(32, 1))
+    const sessions = new Sessions(new TokenCheck([token], undefined), async () => Buffer.alloc(32, 1))
     const { session } = await sessions.begin(token)
     context.mock.timers.tick(11 * HOUR)
     const copy = await sessions.renewed(session)
@@ -234,7 +234,7 @@ describe('the time of a session', () => {
       grants: parseGrants('roles', ['read']),
       expiresAt: Date.now() + 8 * HOUR,
     }
-    const sessions = new Sessions(new Tokens([token], undefined), async () => Buffer.alloc(32, 1))
+    const sessions = new Sessions(new TokenCheck([token], undefined), async () => Buffer.alloc(32, 1))
     const { session, value } = await sessions.begin(token)
     assert.equal(session.expiresAt, token.expiresAt)
     context.mock.timers.tick(7 * HOUR)

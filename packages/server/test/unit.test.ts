@@ -11,7 +11,7 @@ import { hashOf } from '../src/index.ts'
 import { pageByName } from '../src/paging.ts'
 import { toProblem } from '../src/problems/problem.ts'
 import { hostNameOf, isLoopback } from '../src/security/addresses.ts'
-import { bearerOf, Tokens } from '../src/security/tokens.ts'
+import { bearerOf, TokenCheck } from '../src/security/token-check.ts'
 
 describe('nesting', () => {
   const depthOf = (value: unknown): number =>
@@ -69,7 +69,7 @@ describe('tokens', () => {
   it('are right only as a whole', () => {
     const [read, admin] = ['r'.repeat(20), 'a'.repeat(20)]
     const token = (name: string, secret: string) => ({ name, hash: hashOf(secret), grants: [], expiresAt: null })
-    const tokens = new Tokens([token('read', read), token('admin', admin)], undefined)
+    const tokens = new TokenCheck([token('read', read), token('admin', admin)], undefined)
     const nameOf = (header: string): string | undefined => tokens.find(bearerOf(header) ?? '')?.name
     assert.equal(nameOf(`Bearer ${read}`), 'read')
     assert.equal(nameOf(`bearer ${admin}`), 'admin')

@@ -1,7 +1,7 @@
 import { ConfigError } from 'tidemark'
 import type { TickRange } from '../databases/ledger-store.ts'
 import { storableText, wholeNumber } from '../options.ts'
-import type { Gap } from './gap.ts'
+import type { Gap } from './gap-detection.ts'
 
 /** A batch file: its storage key and the ticks in it. */
 export type Batch = TickRange & { readonly key: string }

@@ -8,7 +8,17 @@
  * for, and what waits in it is released at the moment when it isn't any more: never again after that, because nothing
  * that arrived ever goes away.
  */
-import type { ArrivedRange, LedgerRows, LedgerStart, TickRange } from '../databases/ledger-store.ts'
+import type { ArrivedRange, GapRow, LedgerRows, LedgerStart, TickRange } from '../databases/ledger-store.ts'
+
+/** Ticks that should be there and have not arrived. */
+export type Gap = TickRange & {
+  /** When it was first noticed; unix time in milliseconds, by the database's clock. */
+  readonly since: number
+  /** It was reported as permanent: open for longer than `gapWarningTimeout`. */
+  readonly isPermanent: boolean
+  /** What follows does not wait for it any more. */
+  readonly isSkipped: boolean
+}
 
 export type Arrival = {
   /** The range that the new ticks are in now. */
@@ -82,3 +92,24 @@ const NO_GAP = { gapSince: null, gapReportedAt: null, isGapSkipped: false }
 
 const isSame = (a: ArrivedRange, b: ArrivedRange): boolean =>
   a.tickStart === b.tickStart && a.tickEnd === b.tickEnd && a.isHeld === b.isHeld
+
+/** The gap before an arrived range. */
+export function gapBefore(row: GapRow, start: LedgerStart): Gap {
+  const { gapSince, gapReportedAt, isGapSkipped } = row
+  const range = missingBetween(row.previousEnd, row.tickStart, start)
+  return { ...range, since: gapSince ?? 0, isPermanent: gapReportedAt !== null, isSkipped: isGapSkipped }
+}
+
+/**
+ * The ticks between where one range ends (null: none before) and the next starts: from `end + samplingInterval`, in
+ * steps of it, as long as they are below the start. A batch that starts off the grid leaves the tick before it missing.
+ */
+export function missingBetween(
+  previousEnd: number | null,
+  nextStart: number,
+  { samplingInterval, firstTick }: LedgerStart,
+): TickRange {
+  const tickStart = previousEnd === null ? (firstTick ?? 0) : previousEnd + samplingInterval
+  const steps = Math.ceil((nextStart - tickStart) / samplingInterval) - 1
+  return { tickStart, tickEnd: tickStart + steps * samplingInterval }
+}

@@ -22,8 +22,7 @@
 import type { BatchRow, BatchStatus, LedgerRows, TickRange } from '../databases/ledger-store.ts'
 import type { Batch, Claim, ClaimResult } from './batch.ts'
 import { LedgerConflictError, StaleClaimError } from './errors.ts'
-import { type Gap, gapBefore } from './gap.ts'
-import { arrive, widened } from './gap-detection.ts'
+import { arrive, type Gap, gapBefore, widened } from './gap-detection.ts'
 import type { LedgerSettings } from './ledger-options.ts'
 
 /** What happened, to be told once it has committed. */

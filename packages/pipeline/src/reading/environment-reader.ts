@@ -1,4 +1,4 @@
-import { decodeCellRange, decodeCells, verifyCells } from '../contracts/cell-codec.ts'
+import { decodeCells, verifyCells } from '../contracts/cell-codec.ts'
 import { DEFAULT_LIMITS } from '../contracts/limits.ts'
 import type { Cells, SimulationMetadata } from '../contracts/tick.ts'
 import { worldSizeOf } from '../contracts/tick-codec.ts'
@@ -10,11 +10,11 @@ import { type PackedBytes, unpack } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
-import { boundsOf, cellsIn } from '../environment/region.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { wholeNumber } from '../options.ts'
 import { nothingOf } from './nothing-of.ts'
 import { RecentTicks } from './recent-ticks.ts'
+import { readRegion } from './region-read.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
 import { Strategies } from './strategies.ts'
 
@@ -89,8 +89,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     if (region === undefined) return decodeCells(bytes, DEFAULT_LIMITS)
     const world = await this.#properties()
     if (world === null) return null
-    const { first, last } = boundsOf(region, world)
-    return cellsIn(decodeCellRange(bytes, first, last, DEFAULT_LIMITS), region, world)
+    return readRegion(bytes, region, world, DEFAULT_LIMITS)
   }
 
   async cell(tick: number, coordinates: readonly number[]): Promise<Cell | undefined | null> {

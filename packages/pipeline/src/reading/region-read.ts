@@ -1,8 +1,21 @@
+import { decodeCellRange } from '../contracts/cell-codec.ts'
+import type { ContractLimits } from '../contracts/limits.ts'
 import type { Cells } from '../contracts/tick.ts'
-import type { Region } from '../reading/run-index.ts'
-import { EnvironmentError } from './errors.ts'
-import { pickCells } from './pick-cells.ts'
-import type { EnvironmentProperties } from './properties.ts'
+import { EnvironmentError } from '../environment/errors.ts'
+import { pickCells } from '../environment/pick-cells.ts'
+import type { EnvironmentProperties } from '../environment/properties.ts'
+import type { Region } from './run-index.ts'
+
+/** The cells of a region, from the bytes of a tick. Only what lies between its corners is decoded. */
+export function readRegion(
+  bytes: Uint8Array,
+  region: Region,
+  world: EnvironmentProperties,
+  limits: ContractLimits,
+): Cells {
+  const { first, last } = boundsOf(region, world)
+  return cellsIn(decodeCellRange(bytes, first, last, limits), region, world)
+}
 
 /** The flat indexes of its first corner and its last: no cell of the region is before or behind. */
 export function boundsOf({ from, to }: Region, world: EnvironmentProperties): { first: number; last: number } {

@@ -1,7 +1,7 @@
 import type { Cells, Organism, SimulationMetadata } from '../contracts/tick.ts'
 import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
-import type { Gap } from '../ledger/gap.ts'
+import type { Gap } from '../ledger/gap-detection.ts'
 
 export type { IndexedRange } from '../databases/tick-blobs.ts'
 

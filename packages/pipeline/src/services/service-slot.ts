@@ -1,5 +1,5 @@
 import type { Logger } from 'tidemark'
-import { backoffMs } from '../backoff.ts'
+import { retryDelayMs } from '../backoff.ts'
 import { isEnvironmentFault, whatIsAway } from '../faults.ts'
 import { ServiceTimeoutError } from './errors.ts'
 import { Health } from './health.ts'
@@ -133,7 +133,7 @@ export class ServiceSlot {
         if (failures === 0) this.#tell('STARTING', 'STOPPED')
         this.#isWaiting.resolve()
       }
-      await pauseFor(backoffMs(failures), signal)
+      await pauseFor(retryDelayMs(failures), signal)
       this.#waitingFor = null
     }
     this.#enter('STOPPED')

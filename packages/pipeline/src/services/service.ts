@@ -1,5 +1,5 @@
 import type { Logger } from 'tidemark'
-import { backoffMs } from '../backoff.ts'
+import { retryDelayMs } from '../backoff.ts'
 import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
 import { Health, type ServiceError } from './health.ts'
@@ -230,7 +230,7 @@ export abstract class Service implements AsyncDisposable {
       this.#note('start', error)
       {
         using _waiting = this.#waiting(whatIsAway(error))
-        await pauseFor(backoffMs(failures), signal)
+        await pauseFor(retryDelayMs(failures), signal)
       }
       try {
         return (await this.#prepare(signal)) ? await this.#work(signal) : await this.#overtaken()
@@ -318,7 +318,7 @@ export abstract class Service implements AsyncDisposable {
         this.#note(operation, error, about)
         {
           using _waiting = this.#waiting(whatIsAway(error))
-          await pauseFor(backoffMs(failures), signal)
+          await pauseFor(retryDelayMs(failures), signal)
         }
         if (signal.aborted) throw error
       }

@@ -1,5 +1,5 @@
 import type { Logger, Tidemark } from 'tidemark'
-import { backoffMs } from '../backoff.ts'
+import { retryDelayMs } from '../backoff.ts'
 import type { CheckedConfig } from '../config/config.ts'
 import { checkOptions } from '../config/option-table.ts'
 import { type Roles, rolesOf } from '../config/roles.ts'
@@ -153,7 +153,7 @@ async function waitedFor<T>(work: () => Promise<T>, interrupted: AbortSignal): P
       return await work()
     } catch (error) {
       if (!isEnvironmentFault(error)) throw error
-      await pauseFor(backoffMs(failures), interrupted)
+      await pauseFor(retryDelayMs(failures), interrupted)
     }
   }
   return null

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 // Inside: compared cell by cell with a slow and simple way, on worlds of any shape.
 import { differenceOf } from '../../src/environment/difference.ts'
-import { boundsOf, cellsIn } from '../../src/environment/region.ts'
 import { type Cells, EnvironmentError, EnvironmentProperties } from '../../src/index.ts'
+import { boundsOf, cellsIn } from '../../src/reading/region-read.ts'
 
 type Row = readonly [flat: number, type: number, value: number, owner: number]
 

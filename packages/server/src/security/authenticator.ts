@@ -8,7 +8,7 @@ import { WrongTokens } from './limiters.ts'
 import { type GrantGiven, parseGrants } from './roles.ts'
 import type { Sessions } from './sessions.ts'
 import type { Token } from './token.ts'
-import { bearerOf, type Tokens } from './tokens.ts'
+import { bearerOf, type TokenCheck } from './token-check.ts'
 import type { Visit } from './visit.ts'
 
 /** A request as a host application's own login sees it. */
@@ -27,7 +27,7 @@ export type Authenticate = (
 ) => Authenticated | null | undefined | Promise<Authenticated | null | undefined>
 
 type Parts = {
-  readonly tokens: Tokens
+  readonly tokens: TokenCheck
   readonly sessions: Sessions
   readonly authenticate: Authenticate | undefined
   readonly isSecure: boolean

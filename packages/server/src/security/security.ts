@@ -4,13 +4,13 @@ import { Authenticator } from './authenticator.ts'
 import { Guard } from './guard.ts'
 import { OpenRequests } from './open-requests.ts'
 import { Sessions } from './sessions.ts'
-import { Tokens } from './tokens.ts'
+import { TokenCheck } from './token-check.ts'
 
 const LOOK_MS = 1_000
 
 /** Everything that decides who may do what. */
 export class Security {
-  readonly tokens: Tokens
+  readonly tokens: TokenCheck
   readonly sessions: Sessions
   readonly authenticator: Authenticator
   readonly guard: Guard
@@ -22,7 +22,7 @@ export class Security {
   constructor(settings: Settings) {
     const { limits, authenticate, allowedHosts, trustedProxies, tls, secureCookies } = settings
     this.isSecure = secureCookies || tls !== undefined
-    this.tokens = new Tokens(settings.tokens, settings.tokenFile)
+    this.tokens = new TokenCheck(settings.tokens, settings.tokenFile)
     this.sessions = new Sessions(this.tokens, secretOf(settings))
     const { tokens, sessions, isSecure } = this
     const wrongPerMinute = limits.wrongTokensPerMinute

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Identity } from './identity.ts'
 import type { Token } from './token.ts'
-import type { Tokens } from './tokens.ts'
+import type { TokenCheck } from './token-check.ts'
 
 const SESSION_MS = 12 * 3_600_000
 /** Renewed when less than this is left. */
@@ -23,12 +23,12 @@ type Fields = { readonly name: string; readonly expiresAt: number; readonly nonc
  * the token file can make neither a token nor a session of it.
  */
 export class Sessions {
-  readonly #tokens: Tokens
+  readonly #tokens: TokenCheck
   readonly #secret: () => Promise<Uint8Array>
   /** Logged out here before they expired. */
   readonly #ended = new Map<string, number>()
 
-  constructor(tokens: Tokens, secret: () => Promise<Uint8Array>) {
+  constructor(tokens: TokenCheck, secret: () => Promise<Uint8Array>) {
     this.#tokens = tokens
     this.#secret = secret
   }

@@ -3,8 +3,8 @@ import type { Identity } from './identity.ts'
 import { hashOf, isExpired, type Token } from './token.ts'
 import type { TokenFile } from './token-file.ts'
 
-/** All tokens: those of the options, and those of the file as it is now. */
-export class Tokens {
+/** Checks a token against all there are: those of the options, and those of the file as it is now. */
+export class TokenCheck {
   readonly #fixed: readonly Token[]
   readonly #file: TokenFile | undefined
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RawMessage } from '../../src/payload/raw-message.ts'
-import { SharedRows } from '../../src/stores/postgres/shared-rows.ts'
+import { SharedRowCache } from '../../src/stores/postgres/row-cache.ts'
 
 const TOPIC = 1
 const GROUP = 1
@@ -9,8 +9,8 @@ const row = (id: number, xid: number, payload = `"${id}"`): RawMessage => ({
   ...{ id, salt: 0, xid, payload, type: null, key: null, headers: null, messageId: null, createdAt: 0 },
 })
 
-function filled(server: string): SharedRows {
-  const rows = new SharedRows(1_000_000)
+function filled(server: string): SharedRowCache {
+  const rows = new SharedRowCache(1_000_000)
   const kept = rows.put(TOPIC, server, [row(1, 700), row(2, 701)])
   rows.putPage(TOPIC, server, `(0,1,2,2,${server})`, kept)
   rows.moved(GROUP, { lastId: 0, place: '0' })

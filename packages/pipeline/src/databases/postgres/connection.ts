@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
-import { type Backoff, backoffMs } from '../../backoff.ts'
+import { retryDelayMs } from '../../backoff.ts'
 import { IndexReadingError, IndexUnreachableError } from '../errors.ts'
 import type { IndexConnection } from '../index-connection.ts'
 import type { IndexSettings } from '../index-database.ts'
@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 30_000
 const STATEMENT_TIMEOUT_MS = 60_000
 const TRANSIENT_ATTEMPTS = 5
 /** At once, it can take its first lock again before the other is awake, and they meet as before. */
-const UNDONE: Backoff = { firstMs: 30, longestMs: 250, jitter: 0.3 }
+const UNDONE = { initialMs: 30, maxMs: 250, factor: 2, jitter: 0.3 }
 const INT8 = 20
 
 /** int8 arrives as text, because it may hold more than a number can; ours never do. */
@@ -98,7 +98,7 @@ export class PostgresConnection implements IndexConnection {
         } catch (error) {
           const undone = error instanceof Error && isTransient(error.cause)
           if (!undone || attempt === TRANSIENT_ATTEMPTS) throw error
-          await delay(backoffMs(attempt - 1, UNDONE))
+          await delay(retryDelayMs(attempt - 1, UNDONE))
         }
       }
     })

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
-import { type Backoff, backoffMs } from '../../backoff.ts'
+import { retryDelayMs } from '../../backoff.ts'
 import { createPrivateFile, PRIVATE_FOLDER } from '../../private-files.ts'
 import { IndexFileAwayError, IndexGoneError, IndexReadingError, IndexVersionError } from '../errors.ts'
 import type { IndexConnection } from '../index-connection.ts'
@@ -15,7 +15,7 @@ import { inSqlite, SQLITE } from './dialect.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
 /** Short at first: another process's transaction takes about a millisecond. */
-const BUSY: Backoff = { firstMs: 0.5, longestMs: 20, jitter: 0.5 }
+const BUSY = { initialMs: 0.5, maxMs: 20, factor: 2, jitter: 0.5 }
 
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 const OLDEST_SQLITE = [3, 51, 3] as const
@@ -164,7 +164,7 @@ export class SqliteConnection implements IndexConnection {
         const waited = performance.now() - started
         if (!isBusy(error) || waited > this.#settings.busyTimeoutMs) throw mapError(error, this.path, waited)
         this.#waiting++
-        await delay(backoffMs(attempt, BUSY)).finally(() => this.#waiting--)
+        await delay(retryDelayMs(attempt, BUSY)).finally(() => this.#waiting--)
       }
     }
   }

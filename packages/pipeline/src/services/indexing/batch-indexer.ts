@@ -7,7 +7,7 @@ import { MetadataReader, type MetadataReaderOptions, metadataReaderSettings } fr
 import { parseDuration } from '../../duration.ts'
 import type { Batch } from '../../ledger/batch.ts'
 import { BatchLedger } from '../../ledger/batch-ledger.ts'
-import type { Gap } from '../../ledger/gap.ts'
+import type { Gap } from '../../ledger/gap-detection.ts'
 import { ledgerFigures } from '../../ledger/ledger-metrics.ts'
 import { type LedgerOptions, type LedgerSettings, ledgerSettings } from '../../ledger/ledger-options.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'

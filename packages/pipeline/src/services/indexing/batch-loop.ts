@@ -11,7 +11,7 @@
  * and the same step is tried again for as long as it takes. Only what is wrong with a batch itself counts as one of its attempts.
  */
 import { ClosedError, StaleDeliveryError } from 'tidemark'
-import { backoffMs } from '../../backoff.ts'
+import { retryDelayMs } from '../../backoff.ts'
 import { decodeRawTick, type EncodedTick } from '../../contracts/tick-codec.ts'
 import { IndexGoneError } from '../../databases/errors.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
@@ -380,6 +380,6 @@ export class BatchLoop {
     const { context } = this.#parts
     context.report(operation, error, about)
     using _waiting = context.waiting(whatIsAway(error))
-    await pauseFor(backoffMs(failures), this.#signal)
+    await pauseFor(retryDelayMs(failures), this.#signal)
   }
 }

@@ -1,5 +1,5 @@
 import type { Duration, Logger } from 'tidemark'
-import { backoffMs } from '../../backoff.ts'
+import { retryDelayMs } from '../../backoff.ts'
 import type { IndexDatabase } from '../../databases/index-database.ts'
 import { type IndexOptions, openIndex } from '../../databases/open-index.ts'
 import { parseDuration } from '../../duration.ts'
@@ -65,7 +65,7 @@ export abstract class Indexer extends Service {
         if (!isEnvironmentFault(error)) throw error
         context.report('open', error)
         using _waiting = context.waiting(whatIsAway(error))
-        await pauseFor(backoffMs(failures), context.signal)
+        await pauseFor(retryDelayMs(failures), context.signal)
       }
     }
   }

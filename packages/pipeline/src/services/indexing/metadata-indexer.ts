@@ -1,5 +1,5 @@
 import { ClosedError, type Delivery, type Duration, type Tidemark } from 'tidemark'
-import { backoffMs } from '../../backoff.ts'
+import { retryDelayMs } from '../../backoff.ts'
 import type { TopicEnvelope } from '../../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { metadataInfoOf } from '../../contracts/notifications.ts'
 import { IndexGoneError } from '../../databases/errors.ts'
@@ -80,7 +80,7 @@ export class MetadataIndexer extends Indexer {
         if (error instanceof ClosedError || error instanceof IndexGoneError) throw error
         context.report('next metadata', error)
         using _waiting = context.waiting(whatIsAway(error))
-        await pauseFor(backoffMs(failures++), signal)
+        await pauseFor(retryDelayMs(failures++), signal)
       }
     }
   }

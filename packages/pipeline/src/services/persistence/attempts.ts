@@ -1,6 +1,6 @@
 /** Trying again, and what is known of it when it is given up. */
-import type { Duration } from 'tidemark'
-import { backoffMs } from '../../backoff.ts'
+import type { Backoff, Duration } from 'tidemark'
+import { retryDelayMs } from '../../backoff.ts'
 import type { DeadLetter } from '../../contracts/notifications.ts'
 import { parseDuration } from '../../duration.ts'
 import { isEnvironmentFault, whatIsAway } from '../../faults.ts'
@@ -17,7 +17,7 @@ export type RetryOptions = {
   readonly maxBackoff?: Duration
 }
 
-export type RetryPolicy = { readonly maxRetries: number; readonly firstMs: number; readonly longestMs: number }
+export type RetryPolicy = { readonly maxRetries: number; readonly backoff: Backoff }
 
 export type Failure = {
   readonly error: Error
@@ -44,8 +44,11 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
   const { maxRetries = 5, initialBackoff = '1s', maxBackoff = '30s' } = options
   return {
     maxRetries: wholeNumber(`${option}.maxRetries`, maxRetries, { min: 0, max: 1_000 }),
-    firstMs: parseDuration(`${option}.initialBackoff`, initialBackoff),
-    longestMs: parseDuration(`${option}.maxBackoff`, maxBackoff),
+    backoff: {
+      initialMs: parseDuration(`${option}.initialBackoff`, initialBackoff),
+      maxMs: parseDuration(`${option}.maxBackoff`, maxBackoff),
+      factor: 2,
+    },
   }
 }
 
@@ -55,7 +58,7 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
  */
 export async function attempt<T>(
   work: () => Promise<T>,
-  { maxRetries, firstMs, longestMs }: RetryPolicy,
+  { maxRetries, backoff }: RetryPolicy,
   { signal, report, succeeded, waiting, watch, operation, about, isFinal = () => false }: Circumstances,
 ): Promise<Outcome<T>> {
   let firstAt: number | undefined
@@ -78,7 +81,7 @@ export async function attempt<T>(
     if (isOver) return { failure: { error, retries, firstAt, lastAt } }
     if (!isAway) retries++
     using _waiting = isAway ? waiting(whatIsAway(error)) : undefined
-    await pauseFor(isAway ? backoffMs(failures) : backoffMs(retries - 1, { firstMs, longestMs }), signal)
+    await pauseFor(isAway ? retryDelayMs(failures) : retryDelayMs(retries - 1, backoff), signal)
   }
 }
 

@@ -48,6 +48,6 @@ export async function storeOrBury<T>(
       return outcome
     }
     if (context.signal.aborted) throw new NotStoredError(about, outcome.failure.error)
-    await pauseFor(policy.longestMs, context.signal)
+    await pauseFor(policy.backoff.maxMs, context.signal)
   }
 }

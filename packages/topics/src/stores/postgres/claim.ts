@@ -8,8 +8,8 @@ import { codeOf, mayHaveHappened } from './database-errors.ts'
 import { decodeIds, decodePage, decodeXids } from './page.ts'
 import { PageLimits } from './page-limits.ts'
 import type { Row } from './row.ts'
+import { type KnownPage, SharedRowCache } from './row-cache.ts'
 import { settle } from './settle.ts'
-import { type KnownPage, SharedRows } from './shared-rows.ts'
 
 const CLAIM = `
   select * from tidemark_fn.claim(
@@ -34,7 +34,7 @@ type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefin
 
 export class SharedClaims {
   readonly #database: Database
-  readonly #rows: SharedRows
+  readonly #rows: SharedRowCache
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
   readonly #busy = new Set<number>()
   readonly #limits = new PageLimits()
@@ -43,7 +43,7 @@ export class SharedClaims {
 
   constructor(database: Database, rowCacheBytes: number) {
     this.#database = database
-    this.#rows = new SharedRows(rowCacheBytes)
+    this.#rows = new SharedRowCache(rowCacheBytes)
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {

@@ -32,7 +32,7 @@ type Reader = {
  * *era* of this process: a connection that is lost begins the next, with nothing kept. Who asked in one era neither takes
  * from the next nor adds to it.
  */
-export class SharedRows {
+export class SharedRowCache {
   readonly #maxBytes: number
   readonly #topics = new Map<number, TopicRows>()
   readonly #readers = new Map<number, Reader>()

@@ -17,7 +17,7 @@ import { listClaims, releaseClaim } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { forgetOldLeases } from './lease-expiry.ts'
 import { leaseSize, readReceiptKey } from './receipts.ts'
-import type { RowCaches } from './row-caches.ts'
+import type { SharedRowCache } from './row-cache.ts'
 import { extendLease, settleLease } from './settle.ts'
 import { listRetries } from './waiting-retries.ts'
 
@@ -26,13 +26,13 @@ const FORGET_EVERY_MS = 60_000
 /** The leases of one file. */
 export class SqliteLeases implements Leases {
   readonly #connection: Connection
-  readonly #caches: RowCaches
+  readonly #caches: SharedRowCache
   /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
   readonly #busy = new Set<number>()
   #forgetAgainAt = performance.now() + FORGET_EVERY_MS
   #forgetFrom = ''
 
-  constructor(connection: Connection, caches: RowCaches) {
+  constructor(connection: Connection, caches: SharedRowCache) {
     this.#connection = connection
     this.#caches = caches
   }

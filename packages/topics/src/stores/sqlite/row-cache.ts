@@ -1,7 +1,7 @@
 import { RowCache } from '../row-cache.ts'
 
-/** The row caches of the topics that several groups of this process read. */
-export class RowCaches {
+/** The row caches of the topics that several groups of this process read, one for each topic. */
+export class SharedRowCache {
   readonly #maxBytes: number
   readonly #byTopic = new Map<number, RowCache>()
 

@@ -11,7 +11,7 @@ import { sqliteJobs } from './jobs.ts'
 import { SqliteLeases } from './leases.ts'
 import { sqliteLog } from './log.ts'
 import { dropTables, migrate } from './migrate.ts'
-import { RowCaches } from './row-caches.ts'
+import { SharedRowCache } from './row-cache.ts'
 import { mapError } from './sqlite-errors.ts'
 import { sqliteSubscriptions } from './subscriptions.ts'
 import { sqliteTopics } from './topics.ts'
@@ -43,7 +43,7 @@ export function assemble(
   { path, rowCacheBytes, ownFile }: Omit<SqliteOptions, 'durability' | 'busyTimeoutMs'>,
 ): Store {
   const persistent = path !== ':memory:'
-  const caches = new RowCaches(rowCacheBytes)
+  const caches = new SharedRowCache(rowCacheBytes)
   let watch: DataVersionWatch | undefined
   const close = async (): Promise<void> => {
     watch?.stop()

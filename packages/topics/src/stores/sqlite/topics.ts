@@ -3,12 +3,12 @@ import type { Topics } from '../topics.ts'
 import { inCallersTransaction } from './caller-transaction.ts'
 import { configureTopic, topicIn } from './configure-topic.ts'
 import type { Connection } from './connection.ts'
-import type { RowCaches } from './row-caches.ts'
+import type { SharedRowCache } from './row-cache.ts'
 import { findTopic, logTable, readTopics } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The topics of one file. */
-export function sqliteTopics(connection: Connection, caches: RowCaches): Topics {
+export function sqliteTopics(connection: Connection, caches: SharedRowCache): Topics {
   return {
     find: name => connection.read(tx => findTopic(tx, name)),
     findIn: async (tx, name, create) => inCallersTransaction(connection, tx, prepare => topicIn(prepare, name, create)),

@@ -1,6 +1,6 @@
 import type { Duration } from 'tidemark'
 import { ConfigError } from 'tidemark'
-import { backoffMs } from '../../../backoff.ts'
+import { retryDelayMs } from '../../../backoff.ts'
 import type { BatchInfo } from '../../../contracts/notifications.ts'
 import type { Transaction } from '../../../databases/transaction.ts'
 import { parseDuration } from '../../../duration.ts'
@@ -244,7 +244,11 @@ class StorageBatch implements SourceBatch {
       await this.discard(error)
       return false
     }
-    const waitMs = backoffMs(this.#tries - 1, { firstMs: this.#settings.retryMs, longestMs: LONGEST_RETRY_MS })
+    const waitMs = retryDelayMs(this.#tries - 1, {
+      initialMs: this.#settings.retryMs,
+      maxMs: LONGEST_RETRY_MS,
+      factor: 2,
+    })
     this.againAt = performance.now() + waitMs
     return true
   }
