@@ -101,8 +101,12 @@ export class Tidemark implements AsyncDisposable {
    *   { payload: { orderId: 10 }, key: 'customer-2', messageId: 'order-10' },
    * ])
    */
-  publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
-    return this.#publisher.publishMessages(topic, messages)
+  publishMessages(
+    topic: string,
+    messages: readonly BatchMessage[],
+    options?: Pick<PublishOptions, 'tx'>,
+  ): Promise<PublishedRef[]> {
+    return this.#publisher.publishMessages(topic, messages, options)
   }
 
   /**

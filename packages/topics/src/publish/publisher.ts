@@ -51,18 +51,21 @@ export class Publisher {
   ): Promise<PublishedRef[]> {
     this.#runtime.assertOpen()
     if (!Array.isArray(payloads)) throw new PayloadError('publishBatch takes an array of payloads')
-    const options = new Options('publishBatch', given)
-    const tx = options.value('tx')
-    options.done()
+    const tx = txOf('publishBatch', given)
     const batch = toBatch(topic, payloads, payload => toOutgoing(this.#runtime.codec, payload))
     return await this.#publishAll(topic, batch, tx)
   }
 
-  async publishMessages(topic: string, messages: readonly BatchMessage[]): Promise<PublishedRef[]> {
+  async publishMessages(
+    topic: string,
+    messages: readonly BatchMessage[],
+    given: Pick<PublishOptions, 'tx'> | undefined,
+  ): Promise<PublishedRef[]> {
     this.#runtime.assertOpen()
     if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
+    const tx = txOf('publishMessages', given)
     const batch = toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message)))
-    return await this.#publishAll(topic, batch, undefined)
+    return await this.#publishAll(topic, batch, tx)
   }
 
   /** Resolves when what was published so far is stored or refused. */
@@ -93,6 +96,14 @@ export class Publisher {
       throw error
     }
   }
+}
+
+/** All messages of a batch share one transaction. */
+function txOf(what: string, given: Pick<PublishOptions, 'tx'> | undefined): unknown {
+  const options = new Options(what, given)
+  const tx = options.value('tx')
+  options.done()
+  return tx
 }
 
 function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions] {

@@ -1,12 +1,12 @@
 import { ClosedError } from '../errors.ts'
-import type { MessageOptions, PublishOptions } from './outgoing.ts'
+import type { PublishOptions } from './outgoing.ts'
 import type { PublishedRef } from './published-ref.ts'
 
 /** Sends messages to one topic. */
 export class Writer<T = unknown> implements AsyncDisposable {
   /** Name of the topic. */
   readonly topic: string
-  readonly #publish: (payload: T, options?: MessageOptions) => Promise<PublishedRef>
+  readonly #publish: (payload: T, options?: PublishOptions) => Promise<PublishedRef>
   readonly #sending = new Set<Promise<unknown>>()
   #closed = false
 
@@ -21,7 +21,7 @@ export class Writer<T = unknown> implements AsyncDisposable {
    * @example
    * await writer.send({ orderId: 7 }, { key: 'customer-3' })
    */
-  async send(payload: T, options?: MessageOptions): Promise<PublishedRef> {
+  async send(payload: T, options?: PublishOptions): Promise<PublishedRef> {
     if (this.#closed) throw new ClosedError(`The writer of topic '${this.topic}'`)
     const sent = this.#publish(payload, options)
     this.#sending.add(sent)

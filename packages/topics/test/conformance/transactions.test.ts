@@ -55,6 +55,33 @@ for (const store of SHARED_STORES) {
         assert.equal((await tm.publish('work', 1, { messageId: 'm' })).duplicate, true)
       })
 
+      it('has every verb that publishes, to several topics', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        for (const topic of ['work', 'mail']) await tm.configureTopic(topic)
+        for (const how of ['rollback', 'commit'] as const) {
+          const { tx, end } = await begin(database)
+          await tm.publish('mail', `${how} 1`, { tx })
+          const refs = await tm.publishMessages(
+            'work',
+            [
+              { payload: `${how} 1`, key: 'k' },
+              { payload: `${how} 2`, messageId: 'm', headers: { h: '1' } },
+            ],
+            { tx },
+          )
+          assert.deepEqual([refs.length, refs[1]?.messageId, refs[1]?.duplicate], [2, 'm', false])
+          await tm.topic('work').publish(`${how} 3`, { tx })
+          await tm.topic('work').publishBatch([`${how} 4`], { tx })
+          await tm.topic('work').writer().send(`${how} 5`, { tx })
+          await tm.writer('mail').send(`${how} 2`, { tx })
+          await end(how)
+        }
+        const numbers = range(1, 5).map(n => `commit ${n}`)
+        assert.deepEqual(await consume(tm.reader('work'), 5), numbers)
+        assert.deepEqual(await consume(tm.reader('mail'), 2), numbers.slice(0, 2))
+      })
+
       it('makes a topic that is not there yet, without waiting for anybody', async () => {
         await using database = await store.fresh()
         const tm = await database.open()

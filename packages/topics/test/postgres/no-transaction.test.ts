@@ -104,6 +104,7 @@ describe('a tx that has no transaction open', () => {
             await assert.rejects(tm.publish(tracking, 1, options), isRefusal)
           }
           await assert.rejects(tm.publishBatch(tracking, [1, 2], { tx }), isRefusal)
+          await assert.rejects(tm.publishMessages(tracking, [{ payload: 1, key: 'k' }], { tx }), isRefusal)
           await assert.rejects(tm.publish('made-on-the-way', 1, { tx }), isRefusal)
         } finally {
           await end()

@@ -94,7 +94,7 @@ export class CallerTransaction {
     }
     if (cause !== undefined) return cause
     const mapped = mapError(error, this.#where.location)
-    if (mapped instanceof DatabaseUnreachableError) return mapped
+    if (mapped instanceof DatabaseUnreachableError && isLost(error)) return mapped
     return new TransactionError(
       `The tx given to publish, ${this.#what}, can't be used: ${reasonOf(error)}. Nothing was stored. Pass a ` +
         'transaction that is open and has not been committed or rolled back',
@@ -102,6 +102,9 @@ export class CallerTransaction {
     )
   }
 }
+
+/** Lost now, with the transaction. A client that was closed before says so without a code. */
+const isLost = (error: unknown): boolean => codeOf(error) !== '' || /^Connection terminated/.test(reasonOf(error))
 
 /** Where libraries keep the error of the driver that they wrap in one of their own. */
 const WRAPPED_IN = ['cause', 'driverError', 'original', 'parent', 'previous', 'meta', 'driverAdapterError'] as const

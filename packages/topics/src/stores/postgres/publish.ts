@@ -72,6 +72,11 @@ const FORGET = `
   where {inside} and topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
 const FIND_TOPIC = `select ${TOPIC_COLUMNS} from tidemark.topic where id = $1::text::int`
 
+/** The same table of the same database of the same server; null: there is no such table. */
+const IDENTIFY = `
+  select to_regclass($1::text)::oid::text || ' ' || current_database() || ' ' ||
+    extract(epoch from pg_postmaster_start_time()) as identity`
+
 const NO_PARTITION = '23514'
 const NO_TABLE = '42P01'
 const NO_SCHEMA = '3F000'
@@ -148,7 +153,21 @@ export class LogWriter {
     const [row] = caller === undefined ? await this.#database.query(text, [id]) : await caller.run(text, id)
     const current = row && toRecord(row as TopicRow)
     if (current?.uid === topic.uid) return current
-    throw await this.#missing(topic)
+    throw (await this.#unseen(topic, caller)) ?? (await this.#missing(topic))
+  }
+
+  /** A transaction whose snapshot is older than the topic finds its tables and not its row. */
+  async #unseen(topic: TopicRecord, caller: Caller): Promise<TransactionError | undefined> {
+    const text = this.#database.sql(IDENTIFY)
+    const log = this.#database.sql(`tidemark.log_${topic.id}`)
+    if (caller === undefined || (await findTopic(this.#database, topic.name))?.uid !== topic.uid) return undefined
+    const [there, here] = [await caller.run(text, log), await this.#database.query(text, [log])]
+    if (there[0]?.identity === null || there[0]?.identity !== here[0]?.identity) return undefined
+    return new TransactionError(
+      `The transaction given as tx began before the topic '${topic.name}' was created, and its isolation level keeps ` +
+        'it from seeing the topic. Nothing was stored. Repeat the transaction, or create topics with configureTopic() ' +
+        'when your program starts',
+    )
   }
 
   /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
@@ -258,7 +277,8 @@ export class LogWriter {
     const latest = await findTopic(this.#database, name)
     if (latest?.uid !== uid) return new TopicNotFoundError(name)
     return new TransactionError(
-      `The tx given to publish belongs to another database: it does not have the topic '${name}' at ${this.#database.location}`,
+      `The tx given to publish belongs to another database: it does not have the topic '${name}' of ` +
+        `${this.#database.location}. Nothing was stored. Pass a transaction of that database, or open Tidemark on yours`,
     )
   }
 
