@@ -71,7 +71,7 @@ describe('tidemark config', () => {
     })
   }
 
-  it('names the line of a service type that can not be parsed', async () => {
+  it('names the line of a service type that cannot be parsed', async () => {
     using folder = temporaryFolder()
     const cwd = folder.path
     writeFileSync(join(cwd, 'broken.ts'), '\n\nexport default {')
@@ -129,7 +129,7 @@ describe('tidemark start with a configuration', () => {
     assert.match(alone.err, /Queue 'ticks' is filled by simulation.* persistence reads from it, but does not run here/)
   })
 
-  it('says which folder it can not write to', async () => {
+  it('says which folder it cannot write to', async () => {
     using folder = temporaryFolder()
     await tidemark(['config', 'init'], { cwd: folder.path })
     // Not a missing permission: root has them all.

@@ -103,7 +103,7 @@ describe('a backfill', () => {
 })
 
 describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linux here' }, () => {
-  it('has colours, and asks before what can not be undone', async () => {
+  it('has colours, and asks before what cannot be undone', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await using tm = await open(database.url, { maintenance: false, logger: QUIET })
     await tm.configureTopic('orders')

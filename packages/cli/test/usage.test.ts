@@ -92,7 +92,7 @@ describe('a wrong command line', () => {
   })
 })
 
-describe('a database that can not be used', () => {
+describe('a database that cannot be used', () => {
   it('is an error without the password, and nothing is made', async () => {
     using folder = temporaryFolder()
     const missing = await tidemark(['topics', 'list'], { database: `sqlite:${folder.path}/none.db` })

@@ -50,7 +50,7 @@ describe('what is shown on a terminal', () => {
     for (const line of plain) assert.doesNotMatch(line, UNSEEN)
   })
 
-  it('is an error whose further lines can not pass for another', () => {
+  it('is an error whose further lines cannot pass for another', () => {
     const { output, text } = terminal()
     output.complain({ code: 'X', message: 'It failed: \u001b[2J\nerror forged' })
     output.note('one\ntwo')

@@ -47,7 +47,7 @@ describe('the pipeline over HTTP', () => {
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'TIDEMARK_UNKNOWN_SERVICE'])
   })
 
-  it('says what a service that can not start lacks, and that the whole is not well', async () => {
+  it('says what a service that cannot start lacks, and that the whole is not well', async () => {
     await using world = await startWorld({}, { broken: { type: './missing.ts' } })
     const refused = await world.post('/api/v1/pipeline/services/broken/start')
     assert.deepEqual([refused.status, refused.body.code], [409, 'TIDEMARK_SERVICE_START'])

@@ -104,7 +104,7 @@ describe('a session', () => {
     )
   })
 
-  it('can not be forged, altered, or used at another port', async () => {
+  it('cannot be forged, altered, or used at another port', async () => {
     await using server = await serve({ tokens })
     await using other = await serve({ tokens })
     const { cookie } = await login(server, read)

@@ -136,7 +136,7 @@ describe('the stream of events', () => {
     assert.deepEqual(nacked.data.error, { name: 'Error', message: 'no' })
   })
 
-  it('goes on after the last event that was seen, while somebody listens, and says where it can not', async () => {
+  it('goes on after the last event that was seen, while somebody listens, and says where it cannot', async () => {
     await using server = await serve()
     const deleted =
       (topic: string) =>

@@ -21,7 +21,7 @@ export type { JobStats, Stats, StatsOptions, TopicStats } from './admin/stats.ts
 export type { StoredMessage } from './admin/stored-message.ts'
 export type { TailOptions } from './admin/tail.ts'
 export type { TopicAdmin } from './admin/topic-admin.ts'
-export type { TopicSummary } from './admin/topics.ts'
+export type { DescribedTopic, TopicSummary } from './admin/topics.ts'
 export type { Completion, CompletionOptions } from './admin/tracking.ts'
 export type { BackfillOptions, BackfillPreset } from './backfill/backfill-plan.ts'
 export type { Backoff } from './backoff.ts'

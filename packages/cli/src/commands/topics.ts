@@ -81,14 +81,13 @@ export const describe: Command = {
   run: (given, surroundings) =>
     withTopics(given, surroundings, async tm => {
       const name = given.argument('topic')
-      const { messagesPublished } = await tm.admin.describeTopic(name)
+      const { config, messagesPublished } = await tm.admin.describeTopic(name)
       const groups = await tm.admin.groups(name)
-      const config = (await tm.admin.topics()).find(({ topic }) => topic === name)?.config
       surroundings.output.result({ topic: name, messagesPublished, config, groups }, () => [
         ...facts([
           ['topic', name],
           ['published', messagesPublished],
-          ...Object.entries(config ?? {}).map(
+          ...Object.entries(config).map(
             ([setting, value]) => [setting, typeof value === 'object' ? JSON.stringify(value) : String(value)] as const,
           ),
         ]),

@@ -167,7 +167,7 @@ describe('a configuration file', () => {
       /tidemark\.config\.ts: it could not be loaded: Error: no luck today/,
     ],
     [
-      'can not be parsed',
+      'cannot be parsed',
       'export default {\n  a: {{{',
       /it could not be loaded: SyntaxError: .* \(tidemark\.config\.ts, line 2\)/,
     ],

@@ -131,7 +131,7 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
     /settings\.batch-topics: no service is bound to this topic\. Did you mean 'batch-topic'\?/,
   ],
   [
-    'settings that announcements can not have',
+    'settings that announcements cannot have',
     settings({ 'batch-topic': { retention: '1h' } }),
     /settings\.batch-topic\.retention can't be set/,
   ],

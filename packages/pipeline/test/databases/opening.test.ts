@@ -167,7 +167,7 @@ for (const engine of ENGINES) {
       assert.equal(await later.promise, 1)
     })
 
-    it('can not be used after its end', async () => {
+    it('cannot be used after its end', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const ended = await database.transaction(async tx => ({ tx }))

@@ -84,7 +84,7 @@ describe('SQLite', () => {
     assert.equal(readFileSync(path, 'utf8'), text)
   })
 
-  it('says that it can not reach a place where no folder can be', async () => {
+  it('says that it cannot reach a place where no folder can be', async () => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'file'), '')
     await assert.rejects(openIndex(`sqlite:${folder.path}/file/x`, makeRunId()), IndexUnreachableError)
@@ -129,7 +129,7 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  it('says that it can not reach a server, and where it looked, but no secret', async () => {
+  it('says that it cannot reach a server, and where it looked, but no secret', async () => {
     const port = await findFreePort()
     await assert.rejects(openIndex(`postgres://me:s3cret@127.0.0.1:${port}/app`, makeRunId()), (error: unknown) => {
       assert.ok(error instanceof IndexUnreachableError)
@@ -139,7 +139,7 @@ describe('PostgreSQL', () => {
     })
   })
 
-  it('refuses an address that can not be read, without showing it', async () => {
+  it('refuses an address that cannot be read, without showing it', async () => {
     await assert.rejects(openIndex('postgres://me:s3cret@host:port/x', makeRunId()), (error: unknown) => {
       assert.ok(error instanceof Error)
       assert.doesNotMatch(`${error.message} ${error.stack}`, /s3cret/)

@@ -60,7 +60,7 @@ describe('metadata', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('that can not be stored go to the dead letters, and those after them are stored', async () => {
+  it('that cannot be stored go to the dead letters, and those after them are stored', async () => {
     await using bench = await Workbench.open()
     const service = bench.metadataPersistence()
     await service.start()

@@ -249,7 +249,7 @@ describe('what is wrong with one service', () => {
     })
   }
 
-  it('(a database that can not be opened) is its own failure, and shows on the resource', async () => {
+  it('(a database that cannot be opened) is its own failure, and shows on the resource', async () => {
     using folder = temporaryFolder()
     const bad = { type: './scripts/publisher.ts', bindings: { out: topicWrite('news') } } as const
     const config = configIn(folder.path, { bad })
@@ -262,7 +262,7 @@ describe('what is wrong with one service', () => {
     assert.deepEqual([ofTopics?.state, ofTopics?.healthy, ofTopics?.errors[0]?.action], ['ERROR', false, 'open'])
   })
 
-  it('(a folder that can not be made) is its own failure', async () => {
+  it('(a folder that cannot be made) is its own failure', async () => {
     using folder = temporaryFolder()
     const config = configIn(folder.path)
     writeFileSync(join(folder.path, 'storage'), 'no folder')

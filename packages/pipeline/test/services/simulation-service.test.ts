@@ -99,7 +99,7 @@ describe('the simulation as a service', () => {
     assert.ok([...ids].every(isRunId))
   })
 
-  it('has its run for itself: another one can not go on with it before it ends', async () => {
+  it('has its run for itself: another one cannot go on with it before it ends', async () => {
     using folder = temporaryFolder()
     const { service: first } = serviceIn(folder.path, { resume: 'newest' })
     const { service: second } = serviceIn(folder.path, { resume: 'newest' })
@@ -158,7 +158,7 @@ describe('a run that was stopped', () => {
     })
   }
 
-  it('can not go on with other settings, nor begin again', async () => {
+  it('cannot go on with other settings, nor begin again', async () => {
     using folder = temporaryFolder()
     const { service } = serviceIn(folder.path, { maxTicks: 3 })
     await service.start()

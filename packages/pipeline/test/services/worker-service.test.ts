@@ -123,7 +123,7 @@ describe('a thread that', () => {
     })
   }
 
-  it('can not start rejects the start with the reason', async () => {
+  it('cannot start rejects the start with the reason', async () => {
     await using pipeline = await misbehave('fail-start')
     const [{ error } = {}] = pipeline.report.failed
     assert.ok(error instanceof WorkerReportedError)

@@ -113,7 +113,7 @@ describe('a listing', () => {
     assert.deepEqual(await listed(399_990_000, 500_000_000), [next])
   })
 
-  it('refuses what it can not understand', async () => {
+  it('refuses what it cannot understand', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const prefix = `${RUN_ID}/`

@@ -107,7 +107,7 @@ describe('npm start', () => {
     assert.equal(await endsWell(third), runId)
   })
 
-  it('ends with 1 where its simulation can not start, and says why', async () => {
+  it('ends with 1 where its simulation cannot start, and says why', async () => {
     using folder = temporaryFolder()
     await using script = startProcess(
       folder.path,

@@ -61,7 +61,7 @@ export class AuditFile {
         this.#waiting = [...lines, ...this.#waiting]
         this.#bound()
         if (!this.#isFailing)
-          this.#logger.error({ err: error, file: this.#path }, 'the audit can not be written; trying again')
+          this.#logger.error({ err: error, file: this.#path }, 'the audit cannot be written; trying again')
         this.#isFailing = true
         break
       }

@@ -2,7 +2,6 @@ import type { TopicOptions } from 'tidemark'
 import { Type } from 'typebox'
 import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { NotFoundError } from '../errors.ts'
 import { durationOf } from '../inputs.ts'
 import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
@@ -64,15 +63,10 @@ export const topicRoutes = (context: Context): Route[] => [
     },
     async handle({ params: { topic }, reply }) {
       const { admin } = context.topics
-      const { messagesPublished } = await admin.describeTopic(topic)
-      const found = (await admin.topics()).find(each => each.topic === topic)
-      if (found === undefined) throw new NotFoundError(`Topic '${topic}' was deleted just now`)
+      const { config, messagesPublished } = await admin.describeTopic(topic)
       const page = await groupPage(context, topic, {})
-      return await sendList(
-        reply,
-        { ...page, more: { ...found, messagesPublished } },
-        context.settings.limits.answerBytes,
-      )
+      const more = { topic, config, messagesPublished }
+      return await sendList(reply, { ...page, more }, context.settings.limits.answerBytes)
     },
   }),
 

@@ -35,7 +35,7 @@ export function watchTls(server: Server, files: TlsFiles, seen: string, logger: 
       server.setSecureContext(readTls(files))
       logger.info({ cert: files.cert }, 'the certificate was read again')
     } catch (error) {
-      logger.error({ err: error }, 'the new certificate can not be used: the old one stays')
+      logger.error({ err: error }, 'the new certificate cannot be used: the old one stays')
     }
   }
   const timer = setInterval(() => void look(), LOOK_MS)

@@ -49,7 +49,7 @@ export class TokenFile {
     } catch (error) {
       this.#logger.error(
         { err: error, file: this.#path },
-        'the token file can not be used: the tokens stay as they were',
+        'the token file cannot be used: the tokens stay as they were',
       )
       return false
     }

@@ -1,8 +1,6 @@
 import type { Runtime } from '../runtime.ts'
-import type { TopicDescription } from '../stores/inspection.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions, type Tracking } from '../topic-config.ts'
-import { findTopic } from './scope.ts'
-import { deleteTopic, type TopicSummary, topics } from './topics.ts'
+import { type DescribedTopic, deleteTopic, describeTopic, type TopicSummary, topics } from './topics.ts'
 import { setTracking } from './tracking.ts'
 
 /** The part of `tm.admin` for topics. */
@@ -15,12 +13,12 @@ export type TopicAdmin<Name extends string = string> = {
    */
   topics(): Promise<TopicSummary[]>
   /**
-   * Describe a topic and the position of each group. Cheap: it does not scan the log.
+   * Describe a topic: its settings and the position of each group. Cheap: it does not scan the log.
    *
    * @example
-   * const { messagesPublished, groups } = await tm.admin.describeTopic('orders')
+   * const { config, messagesPublished, groups } = await tm.admin.describeTopic('orders')
    */
-  describeTopic(topic: Name): Promise<TopicDescription>
+  describeTopic(topic: Name): Promise<DescribedTopic>
   /**
    * Create a topic, or change the given settings of an existing one.
    *
@@ -51,7 +49,7 @@ export type TopicAdmin<Name extends string = string> = {
 
 export const topicAdmin = (runtime: Runtime): TopicAdmin => ({
   topics: () => topics(runtime),
-  describeTopic: async topic => await runtime.store.inspection.describe(await findTopic(runtime, topic)),
+  describeTopic: topic => describeTopic(runtime, topic),
   async configureTopic(topic, options) {
     runtime.assertOpen()
     return (await runtime.topics.configure(topic, parseTopicOptions(options))).config

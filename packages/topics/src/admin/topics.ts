@@ -1,4 +1,5 @@
 import type { Runtime } from '../runtime.ts'
+import type { TopicDescription } from '../stores/inspection.ts'
 import type { TopicConfig } from '../topic-config.ts'
 import { findTopic } from './scope.ts'
 
@@ -8,6 +9,15 @@ export type TopicSummary = {
   readonly topic: string
   /** Effective settings. */
   readonly config: TopicConfig
+}
+
+/** A topic with its settings, counts and groups. */
+export type DescribedTopic = TopicSummary & TopicDescription
+
+/** As the database has it now. */
+export async function describeTopic(runtime: Runtime, name: string): Promise<DescribedTopic> {
+  const topic = await findTopic(runtime, name)
+  return { topic: name, config: topic.config, ...(await runtime.store.inspection.describe(topic)) }
 }
 
 /** By name. */

@@ -140,7 +140,7 @@ export function payloads({ stores }: ConformanceStores): void {
         })
       })
 
-      describe('a payload that its consumer can not decode', () => {
+      describe('a payload that its consumer cannot decode', () => {
         it('is a failed attempt with a clear error; it ends among the dead letters intact, and the others go on', async () => {
           await using database = await store.fresh()
           const tm = await database.open()

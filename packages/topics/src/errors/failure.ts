@@ -3,7 +3,7 @@ import type { FailureRecord } from '../stores/failure-record.ts'
 
 const LONGEST_NAME = 200
 const LONGEST_MESSAGE = 2_000
-const UNREADABLE = 'The error can not be read: looking at it throws'
+const UNREADABLE = 'The error cannot be read: looking at it throws'
 
 /** Something that was thrown, looked at once: user code may throw anything, and what looks at it again may throw too. */
 export type Failure = {

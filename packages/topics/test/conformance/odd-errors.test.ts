@@ -43,7 +43,7 @@ const ODD: Record<string, [make: () => unknown, message: RegExp]> = {
   'an Error whose message is an object': [() => errorWith('message', { value: { code: 7 } }), /code: 7/],
   'an Error whose message is a symbol': [() => errorWith('message', { value: Symbol('odd') }), /Symbol\(odd\)/],
   'an Error whose message is a bigint': [() => errorWith('message', { value: 7n }), /7/],
-  'an Error whose message is a throwing getter': [() => errorWith('message', { get: throwing }), /can not be read/],
+  'an Error whose message is a throwing getter': [() => errorWith('message', { get: throwing }), /cannot be read/],
   'an Error whose message throws at the second look': [onceOnly, /said once/],
   'an Error whose name is undefined': [() => errorWith('name', { value: undefined }), /as made/],
   'an Error whose name is an object': [() => errorWith('name', { value: {} }), /as made/],
@@ -170,7 +170,7 @@ for (const store of STORES) {
         'that returns nothing': () => undefined,
         'that returns null': () => null,
         'whose issues are no list': () => ({ issues: 7 }),
-        'whose issues can not be read': () => ({ issues: [new Proxy({}, trap)] }),
+        'whose issues cannot be read': () => ({ issues: [new Proxy({}, trap)] }),
         'whose issue has an odd path': () => ({ issues: [{ message: 'odd', path: [Object.create(null)] }] }),
         'whose issue has no message': () => ({ issues: [{ message: undefined }] }),
         // biome-ignore lint/suspicious/noThenProperty: a promise of another library.
@@ -210,7 +210,7 @@ for (const store of STORES) {
       })
     })
 
-    describe('a payload that can not be encoded', () => {
+    describe('a payload that cannot be encoded', () => {
       const unreadable: Record<string, unknown> = {
         'whose toJSON throws oddly': {
           toJSON() {
@@ -232,7 +232,7 @@ for (const store of STORES) {
         })
       }
 
-      it('nor are headers that can not be read', async () => {
+      it('nor are headers that cannot be read', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         const headers = Object.defineProperty({}, 'trace', { get: throwing, enumerable: true })
@@ -350,15 +350,15 @@ for (const store of SHARED_STORES) {
   })
 }
 
-/** The database can not store what failed with this word. */
+/** The database cannot store what failed with this word. */
 async function refusePoison(database: TestDatabase): Promise<void> {
   await database.execute({
     sqlite: `create trigger poison before insert on tidemark_retry when new.history like '%poison%'
-      begin select raise(abort, 'it can not be stored'); end`,
+      begin select raise(abort, 'it cannot be stored'); end`,
     postgres: `
       create function tidemark.refuse() returns trigger language plpgsql as $$
       begin
-        if new::text like '%poison%' then raise exception 'it can not be stored'; end if;
+        if new::text like '%poison%' then raise exception 'it cannot be stored'; end if;
         return new;
       end $$;
       create trigger poison before insert on tidemark.retry for each row execute function tidemark.refuse()`,

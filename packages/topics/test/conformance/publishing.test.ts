@@ -113,7 +113,7 @@ for (const store of STORES) {
         }
       })
 
-      it('stores nothing where one of them can not be stored', async () => {
+      it('stores nothing where one of them cannot be stored', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxMessageBytes: 100 })

@@ -157,7 +157,7 @@ describe('SQLite', () => {
     assert.equal(readFileSync(path, 'utf8'), text)
   })
 
-  it('says that it can not reach a file where no folder can be', async () => {
+  it('says that it cannot reach a file where no folder can be', async () => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'file'), '')
     await assert.rejects(open(`sqlite:${folder.path}/file/app.db`, { logger }), DatabaseUnreachableError)
@@ -221,7 +221,7 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  it('says that it can not reach a server, and where it looked, but no secret', async () => {
+  it('says that it cannot reach a server, and where it looked, but no secret', async () => {
     const port = await findFreePort()
     await assert.rejects(open(`postgres://me:s3cret@127.0.0.1:${port}/app`, { logger }), (error: unknown) => {
       assert.ok(error instanceof DatabaseUnreachableError)
@@ -256,7 +256,7 @@ describe('PostgreSQL', () => {
     await assert.rejects(open(url.href, { logger }), /nowhere.*Create it, or correct its name/s)
   })
 
-  it('refuses an address that can not be read, without showing it', async () => {
+  it('refuses an address that cannot be read, without showing it', async () => {
     for (const url of [
       'postgres://me:s3cret@host:port/x',
       'postgres://me:s3cret@[::1/x',

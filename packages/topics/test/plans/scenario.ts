@@ -205,7 +205,7 @@ async function deadLetters({ store, step }: Parts, { offset }: World): Promise<v
   await step('one dead letter', 1, () => store.deadLetters.find(offset, letter.id))
   await step('redrive', PAGE, () => store.deadLetters.redrive(offset, { group: 'holding', limit: PAGE }))
   await step('redrive some', 10, () => store.deadLetters.redrive(offset, { ids: [letter.id + PAGE + 1], limit: 10 }))
-  await step('count what can not be redriven', ROWS, () =>
+  await step('count what cannot be redriven', ROWS, () =>
     store.deadLetters.undeliverable(offset, { group: 'holding', limit: 0 }),
   )
   await step('discard some', 10, () => store.deadLetters.discard(offset, { ids: [letter.id + PAGE + 2], limit: 10 }))

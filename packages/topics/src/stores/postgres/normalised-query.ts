@@ -64,7 +64,7 @@ function afterDollarQuote(query: string, start: number): number | undefined {
   return end === -1 ? UNENDED : end + delimiter.length
 }
 
-/** undefined: what stands here is cut, or can not be told. */
+/** undefined: what stands here is cut, or cannot be told. */
 function token(query: string, at: number): { readonly text: string; readonly end: number } | undefined {
   for (const [pattern, show] of TOKENS) {
     pattern.lastIndex = at
