@@ -1,28 +1,14 @@
 /**
- * npm run documented: every name that `tidemark` exports, and every member of it, has a comment; every function and method
- * has an example; and every example compiles.
+ * npm run documented: every name that a package exports, and every member of it, has a comment; every function has an
+ * example (in `tidemark` every method, too); and every example compiles.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { ENTRIES, type Entry } from './entries.ts'
 import { type Documented, readPublicNames } from './public-names.ts'
 
 const ROOT = `${import.meta.dirname}/../..`
 const MADE = `${import.meta.dirname}/made`
-
-/** What the examples may use without saying where it comes from. */
-const GIVEN = `
-type Order = { orderId: number }
-declare const tm: Tidemark
-declare const orders: Topic<Order>
-declare const group: ConsumerGroup<Order>
-declare const reader: Reader<Order>
-declare const writer: Writer<Order>
-declare const delivery: Delivery<Order>
-declare const reservation: PullReservation
-declare const logger: Logger
-declare const receipt: string
-declare const signal: AbortSignal
-`
 
 const TSCONFIG = {
   extends: '../../../tsconfig.json',
@@ -37,30 +23,49 @@ const TSCONFIG = {
 }
 
 process.chdir(ROOT)
-const names = readPublicNames(`${process.cwd()}/tsconfig.json`, `${process.cwd()}/packages/topics/src/index.ts`)
-const missing = names.flatMap(name => [...whatIsMissing(name)])
+const entries = readPublicNames(
+  `${process.cwd()}/tsconfig.json`,
+  ENTRIES.map(({ file }) => `${process.cwd()}/${file}`),
+)
+const missing = [...whatIsMissing()]
 for (const line of missing) console.error(line)
-const compiled = compileExamples(names)
+const compiled = compileExamples()
 if (missing.length > 0) console.error(`\n${missing.length} comments or examples are missing.`)
 process.exitCode = missing.length > 0 || !compiled ? 1 : 0
 
-function* whatIsMissing({ name, comment, examples, callable, file }: Documented): Generator<string> {
-  if (comment.trim() === '') yield `${file}: ${name} has no comment`
-  if (callable && examples.length === 0) yield `${file}: ${name} has no @example`
+function* whatIsMissing(): Generator<string> {
+  const seen = new Set<string>()
+  for (const [index, names] of entries.entries()) {
+    for (const { name, comment, examples, kind, file, declaration } of names) {
+      if (seen.has(declaration)) continue
+      seen.add(declaration)
+      if (comment.trim() === '') yield `${file}: ${name} has no comment`
+      if (ENTRIES[index]?.examples.includes(kind) && examples.length === 0) yield `${file}: ${name} has no @example`
+    }
+  }
 }
 
-function compileExamples(all: readonly Documented[]): boolean {
+function compileExamples(): boolean {
   rmSync(MADE, { recursive: true, force: true })
   mkdirSync(MADE)
-  const imports = all.map(({ name }) => name).filter(name => !name.includes('.'))
-  const header = `import { ${imports.join(', ')} } from 'tidemark'\n${GIVEN}`
-  for (const { name, examples } of all) {
-    if (examples.length === 0) continue
-    const bodies = examples.map(example => `{\n${example}\n}\n`).join('')
-    writeFileSync(`${MADE}/${name}.ts`, `${header}\nexport async function example() {\n${bodies}}\n`)
-  }
+  entries.forEach((names, index) => {
+    const entry = ENTRIES[index]
+    if (entry !== undefined) writeExamples(entry, names)
+  })
   writeFileSync(`${MADE}/tsconfig.json`, JSON.stringify(TSCONFIG))
   const { status } = spawnSync('tsc', ['--project', MADE], { stdio: 'inherit' })
   if (status === 0) rmSync(MADE, { recursive: true })
   return status === 0
+}
+
+function writeExamples(entry: Entry, names: readonly Documented[]): void {
+  for (const [name, text] of Object.entries(entry.files ?? {})) writeFileSync(`${MADE}/${name}`, text)
+  const imports = names.map(({ name }) => name).filter(name => !name.includes('.'))
+  const header = `import { ${imports.join(', ')} } from '${entry.specifier}'\n${entry.given}`
+  for (const { name, examples } of names) {
+    if (examples.length === 0) continue
+    const bodies = examples.map(example => `{\n${example.replace(/^export default /m, 'void ')}\n}\n`).join('')
+    const file = `${entry.specifier.replaceAll(/[@/]/g, '-')}.${name}.ts`
+    writeFileSync(`${MADE}/${file}`, `${header}\nexport async function example() {\n${bodies}}\n`)
+  }
 }

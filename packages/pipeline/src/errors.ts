@@ -1,7 +1,8 @@
 import { TidemarkError } from 'tidemark'
 
-/** A text that has to be a run id and is none. */
+/** The value is not a run id. */
 export class InvalidRunIdError extends TidemarkError {
+  /** The value. */
   readonly value: unknown
 
   constructor(value: unknown) {
@@ -15,9 +16,9 @@ export class InvalidRunIdError extends TidemarkError {
   }
 }
 
-/** Bytes that are not the message they should be, or a value that such a message can't hold. */
+/** The bytes are not the expected message, or the message can't contain the value. */
 export class ContractError extends TidemarkError {
-  /** The message's name in the .proto files. */
+  /** Name of the message in the .proto files. */
   readonly messageType: string
 
   constructor(messageType: string, problem: string, cause?: unknown) {
@@ -26,10 +27,13 @@ export class ContractError extends TidemarkError {
   }
 }
 
-/** Well-formed, but more of it than this program takes. */
+/** The message is valid but exceeds a limit. */
 export class LimitError extends TidemarkError {
+  /** Name of the limit. */
   readonly limit: string
+  /** The value. */
   readonly value: number
+  /** Maximum. */
   readonly most: number
 
   constructor(what: string, limit: string, value: number, most: number) {

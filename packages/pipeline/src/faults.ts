@@ -43,6 +43,17 @@ const SQLITE = new Set([3, 5, 6, 7, 8, 10, 11, 13, 14, 15, 26])
 
 const DEEPEST_CAUSE = 5
 
+/**
+ * Whether an error is caused by the environment (an unreachable database, a full disk), so that repeating the work
+ * may succeed.
+ *
+ * @example
+ * try {
+ *   await pipeline.look()
+ * } catch (error) {
+ *   if (!isEnvironmentFault(error)) throw error
+ * }
+ */
 export const isEnvironmentFault = (error: unknown): boolean => awayBy(error) !== undefined
 
 /** Of those, the ones that end only when what was open is opened again. */

@@ -1,6 +1,12 @@
 import type { Logger } from 'tidemark'
 
-/** Warnings and errors to standard error, one JSON line each, as `tidemark` does without a logger of yours. */
+/**
+ * Logger that writes warnings and errors to standard error, one JSON line each.
+ *
+ * @example
+ * const logger = defaultLogger()
+ * logger.warn({ run }, 'no metadata yet')
+ */
 export const defaultLogger = (): Logger => ({
   debug: () => {},
   info: () => {},

@@ -5,18 +5,32 @@ import { InvalidRunIdError } from './errors.ts'
 const PATTERN =
   /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)(\d\d)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
 
+/** Parts of a run id. */
 export type RunIdParts = {
-  /** Unix time in milliseconds, to the hundredth of a second. */
+  /** Start of the run in milliseconds since 1970, exact to a hundredth of a second. */
   readonly startedAt: number
+  /** UUID of the run. */
   readonly uuid: string
 }
 
+/**
+ * Creates a run id.
+ *
+ * @example
+ * const runId = makeRunId() // '20260401-12000000-5f0c…'
+ */
 export function makeRunId(startedAt: number = Date.now(), uuid: string = randomUUID()): string {
   const id = `${timestampOf(startedAt)}-${uuid}`
   parseRunId(id)
   return id
 }
 
+/**
+ * Splits a run id. Throws an `InvalidRunIdError` if it is invalid.
+ *
+ * @example
+ * const { startedAt, uuid } = parseRunId(makeRunId())
+ */
 export function parseRunId(id: unknown): RunIdParts {
   const match = typeof id === 'string' ? PATTERN.exec(id) : null
   if (match === null) throw new InvalidRunIdError(id)
@@ -30,6 +44,12 @@ export function parseRunId(id: unknown): RunIdParts {
 /** Every tick names its run, nearly always that of the tick before, and parsing takes 2 µs; at first any valid id. */
 let lastValid = '19700101-00000000-00000000-0000-0000-0000-000000000000'
 
+/**
+ * Returns the run id, or throws an `InvalidRunIdError` if it is invalid.
+ *
+ * @example
+ * const checked = requireRunId(process.argv[2])
+ */
 export function requireRunId(id: unknown): string {
   if (id === lastValid) return lastValid
   parseRunId(id)
@@ -37,6 +57,12 @@ export function requireRunId(id: unknown): string {
   return lastValid
 }
 
+/**
+ * Whether a value is a valid run id.
+ *
+ * @example
+ * if (!isRunId(process.argv[2])) process.exit(2)
+ */
 export function isRunId(id: unknown): id is string {
   try {
     parseRunId(id)

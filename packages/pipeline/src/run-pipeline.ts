@@ -23,20 +23,33 @@ import type { ServicePlan } from './services/service-slot.ts'
 import { WorkerService } from './services/worker-service.ts'
 import { withRunId } from './with-run-id.ts'
 
+/** Status of a pipeline. */
 export type PipelineStatus = {
+  /** Each service. */
   readonly services: readonly ServiceStatus[]
+  /** Each resource. */
   readonly resources: readonly ResourceStatus[]
+  /** Disk usage. */
   readonly disk: DiskStatus
+  /** Whether everything works. */
   readonly healthy: boolean
 }
 
+/** Options of `runPipeline`. */
 export type RunOptions = {
+  /** Logger (default: warnings and errors to standard error). */
   readonly logger?: Logger
-  /** Milliseconds between two looks at the size of what is stored. Default 1000. */
+  /** Milliseconds between two measurements of the disk usage (default 1000). */
   readonly diskLookMs?: number
 }
 
-/** From a checked configuration (`loadConfig`) to a running pipeline. What could not start is in `report`. */
+/**
+ * Starts the pipeline of a checked configuration. Services that could not start are listed in `report`.
+ *
+ * @example
+ * await using pipeline = await runPipeline(await loadConfig('tidemark.config.ts'))
+ * console.log(pipeline.report.failed)
+ */
 export async function runPipeline(
   given: CheckedConfig,
   { logger = defaultLogger(), diskLookMs }: RunOptions = {},
@@ -79,9 +92,11 @@ type PipelineParts = {
 /** How often the databases and storages are looked at. */
 const LOOK_MS = 1_000
 
+/** A running pipeline. */
 export class Pipeline implements AsyncDisposable {
-  /** Starts, stops, pauses and restarts one service or all, and tells of their changes. */
+  /** Starts, stops, pauses and restarts services, and reports their changes. */
   readonly services: ServiceManager
+  /** Which services started. */
   readonly report: StartReport
   readonly #resources: Resources
   readonly #disk: DiskWatch
@@ -104,7 +119,7 @@ export class Pipeline implements AsyncDisposable {
     this.#timer.unref()
   }
 
-  /** At once: services as they are, resources as they were when they were last looked at, a second ago at most. */
+  /** Current status of the services, and the status of resources at the last check, at most a second ago. */
   status(): PipelineStatus {
     const services = this.services.status()
     const resources = this.#resources.status()
@@ -113,8 +128,8 @@ export class Pipeline implements AsyncDisposable {
   }
 
   /**
-   * How far the run is: ticks made, stored and indexed, how fast, how far each indexer is behind, and how long the disk
-   * lasts. Costs one question to the topics; while they don't answer, what they said last counts.
+   * Progress of the run: ticks produced, stored and indexed, their rates, the lag of each indexer, and the time until
+   * the disk is full. Makes one query to the topics; while they do not answer, their last answer is used.
    *
    * @example
    * const { state, tick, ticksPerSecond, waitingBatches, disk } = await pipeline.progress()
@@ -125,57 +140,54 @@ export class Pipeline implements AsyncDisposable {
     return await this.#progress.read()
   }
 
-  /** The status after a look at every database and storage, which takes a few seconds where one does not answer. */
+  /** Status after a check of every database and storage, which takes a few seconds if one does not answer. */
   async look(): Promise<PipelineStatus> {
     await Promise.all([this.#resources.look(), this.#disk.look()])
     return this.status()
   }
 
-  /** Of one service, or of all services and resources. What still fails is told again when it fails the next time. */
+  /** Clears the errors of one service, or of all services and resources. What still fails is reported again. */
   clearErrors(service?: string): void {
     this.services.clearErrors(service)
     if (service === undefined) this.#resources.clearErrors()
   }
 
-  /**
-   * The Tidemark that its services have in this process, so that whoever serves it hears what they do. Opened where none
-   * has been; closed by `stop()`.
-   */
+  /** Tidemark of the services of this process, opened if necessary and closed by `stop()`. Its events include theirs. */
   async topics(): Promise<Tidemark> {
     return await this.#resources.topics()
   }
 
-  /** What was given up: to be listed, redriven and discarded. */
+  /** Dead letters of the pipeline, to list, redrive and discard. */
   async letters(): Promise<PipelineLetters> {
     return new PipelineLetters(await this.#resources.redriveTargets(), this.#letterTopics)
   }
 
-  /** What indexers that look into the storage have given up. */
+  /** Ledgers of indexers that read the storage, with their failed batches. */
   ledgers(): RunLedgers {
     return new RunLedgers(this.#resources.indexAddresses)
   }
 
-  /** Items that wait in the queues. */
+  /** Number of items in the queues. */
   queued(): number {
     return this.#resources.queued()
   }
 
-  /** For ticks and metadata from elsewhere: the near end of a queue of the configuration. */
+  /** Sending end of a queue of the configuration, for ticks and metadata from outside. */
   outlet<T extends Movable>(queue: string): Outlet<T> {
     return this.#resources.queue(queue) as unknown as Outlet<T>
   }
 
-  /** The same for those who can't wait for room on the disk: a put rejects with `DiskFullError` while there is none. */
+  /** Same as `outlet`, but `put` rejects with `DiskFullError` instead of waiting for disk space. */
   guardedOutlet<T extends Movable>(queue: string): Outlet<T> {
     return guardedOutlet(this.outlet<T>(queue), this.#disk)
   }
 
-  /** Nothing more is put into the queues: who takes from them has the rest, and ends. For good. */
+  /** Closes the queues permanently. Services that drain them process the rest and end. */
   endQueues(): void {
     this.#resources.endQueues()
   }
 
-  /** For good: services in reverse order, then what they shared. Again is fine. */
+  /** Stops services in reverse order, then their resources, permanently. Can be called again. */
   async stop({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
     await this.services.stop(undefined, timeoutMs === undefined ? {} : { timeoutMs })
     clearInterval(this.#timer)

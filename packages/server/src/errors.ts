@@ -144,7 +144,9 @@ export class ServiceStartError extends TidemarkError {
   }
 }
 
+/** Another program listens on the port. */
 export class AddressInUseError extends TidemarkError {
+  /** The port. */
   readonly port: number
 
   constructor(host: string, port: number, cause: unknown) {

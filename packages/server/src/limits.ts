@@ -64,5 +64,6 @@ export const LIMITS = {
   jsonCells: whole({ says: 'Maximum number of cells on a page of JSON.', min: 1, default: 1_000_000 }),
 } as const
 
+/** Limits of a server, with their defaults. */
 export type Limits = CheckedOptions<typeof LIMITS>
 export type GivenLimits = GivenOptions<typeof LIMITS>

@@ -24,49 +24,60 @@ import { hashOf, refuseTwins, type Token } from './security/token.ts'
 import { TokenFile } from './security/token-file.ts'
 import { checkTokenStrength } from './security/token-strength.ts'
 
-/** Where ticks that are posted go: `{ ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') }`. */
+/** Where posted ticks go, such as `{ ticks: pipeline.outlet('ticks'), metadata: pipeline.outlet('metadata') }`. */
 export type IngestTarget = {
+  /** Queue of ticks. */
   readonly ticks: Outlet<EncodedTick>
-  /** Without it a run's metadata has to come another way. */
+  /** Queue of metadata. Without it, metadata can't be posted. */
   readonly metadata?: Outlet<EncodedMetadata>
-  /** The one run whose ticks are taken. Default: any, one in each request. */
+  /** The only run whose ticks are accepted (default: any, one per request). */
   readonly runId?: string
 }
 
-/** What is not given is not served: its routes answer 404 and say so. */
+/** Options of `startServer`. Routes of parts that are not given answer 404 with the reason. */
 export type ServerOptions = {
-  /** Default 127.0.0.1. Any address that others can reach needs a token. */
+  /** Address to listen on (default 127.0.0.1). Addresses that other machines can reach require a token. */
   readonly host?: string
-  /** Default 4680; 0 picks a free one. */
+  /** Port to listen on (default 4680); 0 picks a free one. */
   readonly port?: number
   /**
-   * One token for each role that is wanted: `{ admin: '…' }` alone is enough. Without tokens, a token file and `authenticate`,
-   * everybody on this machine may do everything.
+   * One token per role, such as `{ admin: '…' }`. Without tokens, token file and `authenticate`, every user of this
+   * machine has full access.
    */
   readonly tokens?: { readonly [role in Role]?: string }
-  /** A file of named tokens with roles and expiry, hashed; 'tidemark token create' writes its lines. Read again when it changes. */
+  /**
+   * File of hashed tokens with names, roles and expiry, written by 'tidemark token create'. It is reloaded when it
+   * changes.
+   */
   readonly tokenFile?: string
-  /** The login of the application that this server is part of. It is asked first, at every request. */
+  /** Authentication of your application. It is called first, for every request. */
   readonly authenticate?: Authenticate
-  /** Proxies in front, as addresses or networks: of what comes from them, X-Forwarded-For says where it comes from. */
+  /** Addresses or networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[]
-  /** Files in PEM. They are read again when they change. */
+  /** Certificate and key, files in PEM. They are reloaded when they change. */
   readonly tls?: TlsFiles
-  /** Cookies only over TLS, where a proxy in front does that. Default: as `tls` says. */
+  /**
+   * Whether cookies are sent over TLS only (default: true with `tls`). Set it to true behind a proxy that terminates
+   * TLS.
+   */
   readonly secureCookies?: boolean
-  /** A file for every change and every refusal, one JSON line each, private to its user. Default: the log. */
+  /** File for every change and every refusal, one JSON line each, private to its user (default: the log). */
   readonly auditFile?: string
-  /** Names under which this server is reached, beside its own address and the loopback's. */
+  /** Host names of this server besides its own address and the loopback address. */
   readonly allowedHosts?: readonly string[]
+  /** Open Tidemark to serve. */
   readonly topics?: Tidemark
+  /** Pipeline to serve. */
   readonly pipeline?: Pipeline
-  /** The address of the runs' indexes: `sqlite:<folder>` or `postgres://…`. */
+  /** Address of the run indexes: `sqlite:<folder>` or `postgres://…`. */
   readonly indexes?: string
-  /** Those that the runs' environment indexers have, or had, where they are your own (`loadEnvironmentStrategy`). */
+  /** Your own strategies that wrote cells of the runs (`loadEnvironmentStrategy`). */
   readonly environmentStrategy?: EnvironmentStrategy | readonly EnvironmentStrategy[]
+  /** Where posted ticks go. */
   readonly ingest?: IngestTarget
-  /** A pino logger, or anything of its shape. Default: warnings and errors to standard error. */
+  /** Logger (default: warnings and errors to standard error). */
   readonly logger?: Logger
+  /** Limits of the server. */
   readonly limits?: GivenLimits
 }
 

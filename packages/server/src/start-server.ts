@@ -10,19 +10,21 @@ import { markOf, watchTls } from './security/tls.ts'
 
 const LAST_ANSWERS_MS = 5_000
 
+/** A running server. */
 export type RunningServer = AsyncDisposable & {
-  /** http://127.0.0.1:4680 */
+  /** URL of the server, such as http://127.0.0.1:4680. */
   readonly url: string
-  /** Ends streams and waits, and lets what was asked before be answered. Again is fine. */
+  /** Ends streams and waiting requests, answers the others, and closes the server. Can be called again. */
   close(): Promise<void>
 }
 
 /**
- * Serves topics, a pipeline and indexed runs over HTTP.
+ * Serves topics, a pipeline and indexed runs over HTTP. Close the given parts yourself, after the server.
  *
- *     await using server = await startServer({ topics: await open('sqlite:./data/app.db') })
- *
- * What it is given is the caller's to close, after the server.
+ * @example
+ * await using tm = await open('sqlite:./data/app.db')
+ * await using server = await startServer({ topics: tm })
+ * console.log(server.url)
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = checkServerOptions(options)

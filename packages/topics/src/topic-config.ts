@@ -92,8 +92,11 @@ export type TopicConfig = {
 const FOLLOWING = ['maxRetentionMs', 'zeroSubscriptionRetentionMs'] as const
 type Following = (typeof FOLLOWING)[number]
 
-/** As it is in the database: which of the settings that follow the retention were given. */
-export type StoredTopicConfig = TopicConfig & { readonly given?: readonly Following[] }
+/** Configuration as stored in the database. */
+export type StoredTopicConfig = TopicConfig & {
+  /** Settings that were set explicitly, among those whose default follows the retention. */
+  readonly given?: readonly Following[]
+}
 
 const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   semantics: 'queue',
@@ -161,8 +164,11 @@ function parseBackoff(options: Options): Backoff {
 }
 
 /**
- * The configuration after `configureTopic`. What the messages already stored depend on can't change: the semantics once
- * there are any, the partition size from the start.
+ * Configuration after `configureTopic`. Settings that stored messages depend on can't change: the semantics once
+ * there are messages, the partition size after creation.
+ *
+ * @example
+ * const merged = mergeTopicConfig('orders', undefined, { semantics: 'pub-sub', maxAttempts: 3 }, false)
  */
 export function mergeTopicConfig(
   name: string,
@@ -196,7 +202,12 @@ export function mergeTopicConfig(
   return merged
 }
 
-/** What the program sees of a stored configuration; what is not in it, because it is older, has its default. */
+/**
+ * Configuration as the program uses it. Settings that an older version did not store have their defaults.
+ *
+ * @example
+ * const { semantics, leaseMs } = readTopicConfig(stored)
+ */
 export function readTopicConfig(stored: StoredTopicConfig): TopicConfig {
   const { given, ...config } = follow({ ...DEFAULT_TOPIC_CONFIG, ...stored, given: givenOf(stored) })
   return config

@@ -26,7 +26,12 @@ const ANY_RUN = makeRunId(0)
 const PARTS = ['resources', 'services', ...Object.keys(PIPELINE_OPTIONS)]
 const RESOURCES = ['topics', 'storages', 'indexes', 'queues']
 
-/** Every option with its default, every binding with a resource behind it; or a `ConfigError` that says where not. */
+/**
+ * Checks a configuration and fills in defaults. Throws a `ConfigError` that names the invalid option or binding.
+ *
+ * @example
+ * const config = checkConfig(defaultConfig({ dataFolder: './data' }), process.cwd())
+ */
 export function checkConfig(given: unknown, folder: string): CheckedConfig {
   const { resources: givenResources = {}, services: givenServices, ...rest } = requireObject('config', given)
   for (const name of Object.keys(rest)) {

@@ -6,8 +6,9 @@ import { type Wiring, wiringProblems } from './check-wiring.ts'
 import type { CheckedConfig } from './config.ts'
 import type { WholeConfig } from './whole-config.ts'
 
-/** Every mistake in how the services are put together. */
+/** The services of a configuration do not fit together. */
 export class WiringError extends ConfigError {
+  /** Every problem, one sentence each. */
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
@@ -30,7 +31,12 @@ export async function withTypes(given: CheckedConfig): Promise<WholeConfig> {
   return { config: { ...given, services }, types }
 }
 
-/** Throws a `WiringError` that names everything that can't work. */
+/**
+ * Checks that the services fit together. Throws a `WiringError` that lists every problem.
+ *
+ * @example
+ * checkWiring(await readConfig('tidemark.config.ts'))
+ */
 export function checkWiring(whole: WholeConfig, wiring: Wiring = {}): void {
   const problems = wiringProblems(whole, wiring)
   if (problems.length > 0) throw new WiringError(problems)

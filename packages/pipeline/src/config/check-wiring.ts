@@ -10,8 +10,9 @@ import { screaming } from './environment-overrides.ts'
 import { ANNOUNCEMENT_SETTINGS } from './topic-settings.ts'
 import type { WholeConfig } from './whole-config.ts'
 
+/** Parts of the pipeline that are outside its configuration. */
 export type Wiring = {
-  /** Queues that something else than a service fills: ticks that come over HTTP. */
+  /** Queues that are filled from outside the pipeline, such as ticks sent over HTTP. */
   readonly fedQueues?: readonly string[]
 }
 
@@ -21,6 +22,12 @@ type Use = {
   readonly rule: BindingRule
 }
 
+/**
+ * Lists everything that keeps the services from working together, one sentence each.
+ *
+ * @example
+ * for (const problem of wiringProblems(await readConfig('tidemark.config.ts'))) console.error(problem)
+ */
 export function wiringProblems(whole: WholeConfig, { fedQueues = [] }: Wiring = {}): string[] {
   const uses = usesOf(whole)
   if (whole.config.services.length === 0) return ['There is no service to run. Add one under services']

@@ -13,22 +13,30 @@ import type {
 
 type ByName<T> = { readonly [name: string]: T }
 
+/** Resources that services share. */
 export type ResourcesConfig = {
+  /** Database of the topics. */
   readonly topics?: GivenOptions<typeof TOPICS_OPTIONS>
+  /** Storages of batch files by name. */
   readonly storages?: ByName<GivenOptions<typeof STORAGE_OPTIONS>>
+  /** Databases of the run indexes by name. */
   readonly indexes?: ByName<GivenOptions<typeof INDEX_OPTIONS>>
+  /** Queues by name. */
   readonly queues?: ByName<GivenOptions<typeof QUEUE_OPTIONS>>
 }
 
 type BuiltIn = typeof BUILT_IN_TYPES
 
 type ServiceOf<Type, Table extends OptionTable, Bindings> = GivenOptions<typeof SERVICE_OPTIONS> & {
+  /** Name of the type, or path of its module. */
   readonly type: Type
+  /** Resources by binding name. */
   readonly bindings?: { readonly [name in keyof Bindings]?: Binding }
+  /** Options of the type. */
   readonly options?: GivenOptions<Table>
 }
 
-/** One of the types that come with the pipeline, or the path of a module with one of your own. */
+/** One service of a pipeline: a built-in type, or the path of a module with your own. */
 export type ServiceConfig =
   | { [Type in keyof BuiltIn]: ServiceOf<Type, BuiltIn[Type]['options'], BuiltIn[Type]['bindings']> }[keyof BuiltIn]
   | (GivenOptions<typeof SERVICE_OPTIONS> & {
@@ -37,9 +45,14 @@ export type ServiceConfig =
       readonly options?: ByName<unknown>
     })
 
+/** Configuration of a pipeline. */
 export type PipelineConfig = GivenOptions<typeof PIPELINE_OPTIONS> & {
+  /** Resources that services share. */
   readonly resources?: ResourcesConfig
-  /** Started in this order, stopped in reverse: what takes from a queue comes before what puts into it. */
+  /**
+   * Services by name, in the order in which they start. They stop in reverse order, so a service that takes from a
+   * queue comes before the one that fills it.
+   */
   readonly services: ByName<ServiceConfig>
 }
 
@@ -58,15 +71,25 @@ export type CheckedResources = {
   readonly queues: ByName<CheckedOptions<typeof QUEUE_OPTIONS>>
 }
 
-/** Plain data, so that it can go to a thread. */
+/** A checked configuration: plain data, so that it can be passed to a thread. */
 export type CheckedConfig = CheckedOptions<typeof PIPELINE_OPTIONS> & {
+  /** Resources with all defaults. */
   readonly resources: CheckedResources
+  /** Services with all defaults. */
   readonly services: readonly CheckedService[]
-  /** Modules are relative to it: where the configuration file is. */
+  /** Folder of the configuration file. Paths of modules are relative to it. */
   readonly folder: string
 }
 
-/** Gives the configuration its type, and nothing else: it is checked when the pipeline loads it. */
+/**
+ * Types a configuration. It is checked when the pipeline loads it.
+ *
+ * @example
+ * export default defineConfig({
+ *   resources: { topics: { url: 'sqlite:./data/topics.db' }, queues: { ticks: { maxItems: 100 } } },
+ *   services: {},
+ * })
+ */
 export function defineConfig(config: PipelineConfig): PipelineConfig {
   return config
 }

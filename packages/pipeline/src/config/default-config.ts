@@ -5,18 +5,19 @@ import type { Keep } from '../services/retention/keep.ts'
 import { index, queue, storageRead, storageWrite, topicRead, topicWrite } from './bindings.ts'
 import type { PipelineConfig, ServiceConfig } from './config.ts'
 
+/** Options of the default pipeline. */
 export type DefaultConfigOptions = {
-  /** Topics, storage, index and the simulation's states are there. Default './data'. */
+  /** Folder of topics, storage, index and saved states (default './data'). */
   readonly dataFolder?: string
-  /** Begins a new run, where it would go on with the newest. Default false. */
+  /** Whether a new run begins instead of continuing the newest (default false). */
   readonly newRun?: boolean
-  /** The tick after which the run is over. Default: it goes on until stopped. */
+  /** Tick after which the run ends (default: it runs until it is stopped). */
   readonly lastTick?: number
-  /** A run whose ticks are put into the queues from outside, in place of the simulation's. */
+  /** Run whose ticks come from outside instead of the simulation. */
   readonly ingestedRun?: string
-  /** Disk budget at which the sources pause, or 'none'. Default '2GB': a night at the default pace would take 50 GB. */
+  /** Disk budget at which sources pause, or 'none' (default '2GB'; at the default pace a night would take 50 GB). */
   readonly maxDisk?: Bytes
-  /** How much of the run is kept. Default 'forever'. */
+  /** How much of the run is kept (default 'forever'). */
   readonly keep?: Keep
 }
 
@@ -34,7 +35,12 @@ const TICKS_PER_SECOND = 100
 /** After a kill, what was in hand waits for so long. */
 const LEASE = '5s'
 
-/** The whole pipeline on one machine, with nothing to install: SQLite topics and index, and files. */
+/**
+ * Configuration of the whole pipeline on one machine: topics and index on SQLite, batches in files.
+ *
+ * @example
+ * const config = defaultConfig({ dataFolder: './data', maxDisk: '10GB' })
+ */
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
   const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB', keep = 'forever' } = options
   const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }

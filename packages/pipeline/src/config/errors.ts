@@ -1,9 +1,10 @@
 import { TidemarkError } from 'tidemark'
 
-/** A configuration file that can't be used: not there, it throws, or what it exports is wrong. */
+/** A configuration file can't be used: it is missing, throws, or exports the wrong value. */
 export class ConfigFileError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
-  /** The message without the file. */
+  /** The message without the path. */
   readonly problem: string
 
   constructor(file: string, problem: string, cause?: unknown) {
@@ -13,8 +14,9 @@ export class ConfigFileError extends TidemarkError {
   }
 }
 
-/** A module of the user's own that was to give a service type and does not. */
+/** A module does not export a service type. */
 export class ServiceTypeError extends TidemarkError {
+  /** Path of the module. */
   readonly module: string
 
   constructor(module: string, problem: string, cause?: unknown) {
@@ -23,8 +25,9 @@ export class ServiceTypeError extends TidemarkError {
   }
 }
 
-/** A module of the user's own that was to give an environment strategy and does not. */
+/** A module does not export an environment strategy. */
 export class StrategyError extends TidemarkError {
+  /** Path of the module. */
   readonly module: string
 
   constructor(module: string, problem: string, cause?: unknown) {

@@ -12,15 +12,21 @@ import { loadProblem } from './load-problem.ts'
 import { withResolvedPaths } from './resolve-paths.ts'
 import type { WholeConfig } from './whole-config.ts'
 
+/** Options of loading a configuration. */
 export type LoadOptions = {
-  /** Where TIDEMARK_PIPELINE__… settings come from. Default: the environment of the process. */
+  /** Variables with TIDEMARK_PIPELINE__… settings (default: the environment of the process). */
   readonly environment?: { readonly [name: string]: string | undefined }
 }
 
 /** In the order in which they are looked for. */
 const NAMES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map(extension => `tidemark.config.${extension}`)
 
-/** The configuration file of a folder; undefined: there is none. */
+/**
+ * Path of the configuration file of a folder, or undefined.
+ *
+ * @example
+ * const file = findConfig(process.cwd()) ?? 'no configuration'
+ */
 export const findConfig = (folder = '.'): string | undefined =>
   NAMES.map(name => join(folder, name)).find(file => existsSync(file))
 
@@ -37,14 +43,25 @@ function fileOf(path: string): string {
   return found
 }
 
-/** The configuration of a file, with the environment's settings, checked. Every error names the file. */
+/**
+ * Loads and checks a configuration file with the settings of the environment. Every error names the file.
+ *
+ * @example
+ * await using pipeline = await runPipeline(await loadConfig('tidemark.config.ts'))
+ */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<CheckedConfig> {
   const whole = await readConfig(path, options)
   await ofFile(fileOf(path), async () => checkWiring(whole))
   return whole.config
 }
 
-/** The same before the services are looked at together: some of them may be left out. */
+/**
+ * Loads a configuration file without checking that its services fit together, so that some can be left out.
+ *
+ * @example
+ * const { config } = await readConfig('tidemark.config.ts')
+ * console.log(config.services.length)
+ */
 export async function readConfig(path: string, { environment = process.env }: LoadOptions = {}): Promise<WholeConfig> {
   const file = fileOf(path)
   const given = await importDefault(file)

@@ -7,7 +7,12 @@ const HIDDEN = '(hidden)'
 /** Options of somebody's own module, which no table marks. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|api-?key|credential/i
 
-/** A configuration as it is in force, for people: bindings as they are written, and without passwords. */
+/**
+ * Configuration as it is in effect, for people: with bindings as they are written and without passwords.
+ *
+ * @example
+ * console.log(JSON.stringify(shownConfig(await readConfig('tidemark.config.ts')), null, 2))
+ */
 export function shownConfig({ config, types }: WholeConfig): object {
   const { resources, services, folder, ...options } = config
   const { topics, storages, indexes, queues } = resources

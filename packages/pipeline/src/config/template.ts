@@ -1,4 +1,7 @@
-/** What `tidemark config init` writes: the pipeline of `npm start`, with everything that one might want to change in sight. */
+/**
+ * Configuration that `tidemark config init` writes: the pipeline of `npm start`, with the settings that are changed
+ * most often.
+ */
 export const CONFIG_TEMPLATE = `/**
  * A pipeline for Tidemark. In this folder:
  *

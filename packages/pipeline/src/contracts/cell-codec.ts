@@ -20,6 +20,12 @@ const OWNER_ID = 4
 
 const scratchWriter = new WireWriter()
 
+/**
+ * Encodes cells as a CellStateList.
+ *
+ * @example
+ * const bytes = encodeCells(cells)
+ */
 export function encodeCells(cells: Cells): Uint8Array<ArrayBuffer> {
   scratchWriter.at = 0
   writeCells(scratchWriter, cells)
@@ -40,6 +46,12 @@ export function writeCells(writer: WireWriter, cells: Cells): void {
   writeColumn(writer, OWNER_ID, ownerId, writeZigzag)
 }
 
+/**
+ * Decodes a CellStateList into columns.
+ *
+ * @example
+ * const { flatIndex, moleculeType } = decodeCells(bytes, DEFAULT_LIMITS)
+ */
 export function decodeCells(bytes: Uint8Array, limits: ContractLimits): Cells {
   const [flatIndexParts, typeParts, valueParts, ownerParts] = findColumns(bytes)
   const count = countVarints(bytes, flatIndexParts)
@@ -89,7 +101,12 @@ function lowerBound(flatIndex: Int32Array, flat: number): number {
   return low
 }
 
-/** How many cells there are, without decoding them. */
+/**
+ * Number of cells of a CellStateList, without decoding it.
+ *
+ * @example
+ * console.log(`${countCells(bytes)} cells`)
+ */
 export function countCells(bytes: Uint8Array): number {
   return countVarints(bytes, findColumns(bytes)[0])
 }

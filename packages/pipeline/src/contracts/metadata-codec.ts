@@ -13,6 +13,12 @@ import type { EnvironmentConfig, SimulationMetadata } from './tick.ts'
 const TYPE = 'SimulationMetadata'
 const TOPOLOGIES = { torus: Topology.TORUS, bounded: Topology.BOUNDED } as const
 
+/**
+ * Encodes the metadata of a run.
+ *
+ * @example
+ * const bytes = encodeMetadata(metadata)
+ */
 export function encodeMetadata(metadata: SimulationMetadata): Uint8Array {
   check(metadata)
   const message = create(SimulationMetadataSchema, {
@@ -32,6 +38,12 @@ export function encodeMetadata(metadata: SimulationMetadata): Uint8Array {
   return bytes
 }
 
+/**
+ * Decodes the metadata of a run.
+ *
+ * @example
+ * const { runId, samplingInterval } = decodeMetadata(bytes)
+ */
 export function decodeMetadata(bytes: Uint8Array): SimulationMetadata {
   requireSize(bytes)
   const message = parse(bytes)

@@ -19,32 +19,56 @@ import { file_tidemark_pipeline_v1_storage } from './gen/tidemark/pipeline/v1/st
 import { file_tidemark_pipeline_v1_tick } from './gen/tidemark/pipeline/v1/tick_pb.ts'
 import { fromInt64, toInt64 } from './int64.ts'
 
+/** Announcement of a stored batch. */
 export type BatchInfo = {
+  /** Id of the run. */
   readonly runId: string
+  /** Key of the file in the storage. */
   readonly storageKey: string
+  /** First tick. */
   readonly tickStart: number
+  /** Last tick. */
   readonly tickEnd: number
+  /** Number of ticks. */
   readonly tickCount: number
+  /** Time at which the file was written, in milliseconds since 1970. */
   readonly writtenAt: number
 }
 
-export type MetadataInfo = { readonly runId: string; readonly storageKey: string; readonly writtenAt: number }
+/** Announcement of stored metadata. */
+export type MetadataInfo = {
+  /** Id of the run. */
+  readonly runId: string
+  /** Key of the file in the storage. */
+  readonly storageKey: string
+  /** Time at which the file was written, in milliseconds since 1970. */
+  readonly writtenAt: number
+}
 
+/** A message that a service of the pipeline could not process. */
 export type DeadLetter = {
+  /** Bytes of the message. */
   readonly originalMessage: Uint8Array
+  /** Protobuf type of the message. */
   readonly messageType: string
+  /** Error of the last attempt. */
   readonly failureReason: string
+  /** Number of retries. */
   readonly retryCount: number
+  /** Name of the service. */
   readonly sourceService: string
+  /** Time of the first failure, in milliseconds since 1970. */
   readonly firstFailureAt: number
+  /** Time of the last failure, in milliseconds since 1970. */
   readonly lastFailureAt: number
+  /** Stack trace of the last failure. */
   readonly stackTraceLines: readonly string[]
 }
 
 /** Made new where they are not given. */
 type Stamp = { readonly messageId?: string; readonly timestamp?: number }
 
-/** For `open(…, { registry })`: every message of the pipeline, by its type URL. */
+/** Every message type of the pipeline, for `open(url, { registry })`. */
 export const contractsRegistry: Registry = createRegistry(
   file_tidemark_pipeline_v1_tick,
   file_tidemark_pipeline_v1_metadata,
@@ -52,6 +76,12 @@ export const contractsRegistry: Registry = createRegistry(
   file_tidemark_pipeline_v1_storage,
 )
 
+/**
+ * Wraps the announcement of a batch in the envelope that is published.
+ *
+ * @example
+ * await tm.publish(topicOfRun(BATCH_TOPIC, info.runId), batchEnvelope(info), { messageId: info.storageKey })
+ */
 export function batchEnvelope(info: BatchInfo, stamp: Stamp = {}): TopicEnvelope {
   const message = create(BatchInfoSchema, {
     simulationRunId: requireRunId(info.runId),
@@ -64,6 +94,13 @@ export function batchEnvelope(info: BatchInfo, stamp: Stamp = {}): TopicEnvelope
   return envelope(stamp, anyPack(BatchInfoSchema, message))
 }
 
+/**
+ * Wraps the announcement of metadata in the envelope that is published.
+ *
+ * @example
+ * const { runId, storageKey, writtenAt } = info
+ * const message = metadataEnvelope({ runId, storageKey, writtenAt })
+ */
 export function metadataEnvelope(info: MetadataInfo, stamp: Stamp = {}): TopicEnvelope {
   const message = create(MetadataInfoSchema, {
     simulationRunId: requireRunId(info.runId),
@@ -73,7 +110,13 @@ export function metadataEnvelope(info: MetadataInfo, stamp: Stamp = {}): TopicEn
   return envelope(stamp, anyPack(MetadataInfoSchema, message))
 }
 
-/** What an envelope holds; a `ContractError` where that is something else. */
+/**
+ * Reads the announcement of a batch from its envelope. Throws a `ContractError` if the envelope contains something
+ * else.
+ *
+ * @example
+ * const { storageKey, tickStart, tickEnd } = batchInfoOf(batchEnvelope(info))
+ */
 export function batchInfoOf(message: TopicEnvelope): BatchInfo {
   const info = message.payload && anyUnpack(message.payload, BatchInfoSchema)
   if (info === undefined) throw unexpected('BatchInfo', message)
@@ -87,6 +130,13 @@ export function batchInfoOf(message: TopicEnvelope): BatchInfo {
   }
 }
 
+/**
+ * Reads the announcement of metadata from its envelope. Throws a `ContractError` if the envelope contains something
+ * else.
+ *
+ * @example
+ * const { storageKey } = metadataInfoOf(metadataEnvelope(info))
+ */
 export function metadataInfoOf(message: TopicEnvelope): MetadataInfo {
   const info = message.payload && anyUnpack(message.payload, MetadataInfoSchema)
   if (info === undefined) throw unexpected('MetadataInfo', message)
@@ -97,6 +147,12 @@ export function metadataInfoOf(message: TopicEnvelope): MetadataInfo {
   }
 }
 
+/**
+ * Converts a dead letter into the message that is published.
+ *
+ * @example
+ * await tm.publish(DEAD_LETTER_TOPIC, deadLetterMessage(letter))
+ */
 export function deadLetterMessage(letter: DeadLetter): DeadLetterMessage {
   const { firstFailureAt, lastFailureAt, originalMessage, stackTraceLines, ...same } = letter
   return create(DeadLetterMessageSchema, {
@@ -108,6 +164,12 @@ export function deadLetterMessage(letter: DeadLetter): DeadLetterMessage {
   })
 }
 
+/**
+ * Converts a published message into a dead letter.
+ *
+ * @example
+ * const { sourceService, failureReason } = deadLetterOf(deadLetterMessage(letter))
+ */
 export function deadLetterOf(message: DeadLetterMessage): DeadLetter {
   const { originalMessage, messageType, failureReason, retryCount, sourceService, stackTraceLines } = message
   return {

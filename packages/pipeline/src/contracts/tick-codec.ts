@@ -8,20 +8,33 @@ import type { EnvironmentConfig, Organism, Tick } from './tick.ts'
 import { DELIMITED, tagOf, VARINT, WireReader } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 
-/** A tick as it travels and is stored. `bytes` is a TickData in a buffer of its own. */
+/** A tick as it is transferred and stored. */
 export type EncodedTick = {
+  /** Id of the run. */
   readonly runId: string
+  /** Number of the tick. */
   readonly tick: number
+  /** TickData in a buffer of its own. */
   readonly bytes: Uint8Array
 }
 
-export type TickHead = { readonly runId: string; readonly tick: number; readonly capturedAt: number }
+/** Identity of a tick. */
+export type TickHead = {
+  /** Id of the run. */
+  readonly runId: string
+  /** Number of the tick. */
+  readonly tick: number
+  /** Time at which the tick was captured, in milliseconds since 1970. */
+  readonly capturedAt: number
+}
 
-/** A tick of which the cells (a CellStateList) and the organisms (each an OrganismState) are left undecoded. */
+/** A tick with undecoded cells (a CellStateList) and organisms (one OrganismState each). */
 export type RawTick = TickHead & {
+  /** Bytes of the cells. */
   readonly cells: Uint8Array
+  /** Bytes of each organism. */
   readonly organisms: readonly Uint8Array[]
-  /** Without a view of each. */
+  /** Number of organisms, without creating a view of each. */
   readonly organismCount: number
 }
 
@@ -36,6 +49,12 @@ const LEAST_BYTES_PER_CELL = 4
 const BYTES_OF_AN_ORGANISM = 40
 const writer = new WireWriter()
 
+/**
+ * Encodes a tick.
+ *
+ * @example
+ * const { bytes } = encodeTick(tick)
+ */
 export function encodeTick(tick: Tick): EncodedTick {
   writer.at = 0
   writer.text(RUN_ID, requireRunId(tick.runId))
@@ -48,6 +67,12 @@ export function encodeTick(tick: Tick): EncodedTick {
   return { runId: tick.runId, tick: tick.tick, bytes: writer.take() }
 }
 
+/**
+ * Decodes a whole tick.
+ *
+ * @example
+ * const { cells, organisms } = decodeTick(bytes)
+ */
 export function decodeTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): Tick {
   const organisms: Span[] = []
   const { head, cells } = walk(bytes, limits, span => organisms.push(span))
@@ -58,7 +83,12 @@ export function decodeTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_L
   }
 }
 
-/** Views into `bytes`, not copies. */
+/**
+ * Splits a tick into parts without decoding them. The parts are views of `bytes`, not copies.
+ *
+ * @example
+ * const { tick, cells } = decodeRawTick(bytes)
+ */
 export function decodeRawTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): RawTick {
   const { head, cells, organismCount } = walk(bytes, limits)
   let organisms: Uint8Array[] | undefined
@@ -80,11 +110,23 @@ function organismsOf(bytes: Uint8Array, limits: ContractLimits): Uint8Array[] {
   return organisms
 }
 
+/**
+ * Decodes one organism of a RawTick.
+ *
+ * @example
+ * for (const organism of decodeRawTick(bytes).organisms) console.log(decodeOrganism(organism).energy)
+ */
 export function decodeOrganism(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): Organism {
   return readOrganism(bytes, 0, bytes.length, limits)
 }
 
-/** Run and number of a tick that came from elsewhere; the whole of it is walked through, but nothing decoded. */
+/**
+ * Reads run and number of a tick from another program. The structure of the whole tick is checked, but nothing is
+ * decoded.
+ *
+ * @example
+ * const { runId, tick: number } = toEncodedTick(bytes)
+ */
 export function toEncodedTick(bytes: Uint8Array, limits: ContractLimits = DEFAULT_LIMITS): EncodedTick {
   const { runId, tick } = walk(bytes, limits).head
   return { runId, tick, bytes }
@@ -107,7 +149,12 @@ export function verifyTick(
 /** How many cells a world of this shape has. */
 export const worldSizeOf = ({ shape }: EnvironmentConfig): number => shape.reduce((size, length) => size * length, 1)
 
-/** Run and number only. The rest is passed over; whether it is in order shows when it is decoded. */
+/**
+ * Reads run and number of a tick only. The rest is checked when it is decoded.
+ *
+ * @example
+ * const { runId, tick: number } = tickHeadOf(bytes)
+ */
 export function tickHeadOf(bytes: Uint8Array): { readonly runId: string; readonly tick: number } {
   const reader = new WireReader(TYPE, bytes)
   let runId = ''

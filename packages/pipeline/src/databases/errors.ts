@@ -1,20 +1,20 @@
 import { DatabaseError } from 'tidemark'
 
-/** What goes wrong with an index database. All are `DatabaseError`s of `tidemark`, with an advice of their own. */
+/** A problem of an index database. It is a `DatabaseError` of `tidemark` with advice for indexes. */
 export class IndexDatabaseError extends DatabaseError {
   constructor(message: string, cause?: unknown, code = 'TIDEMARK_INDEX_DATABASE') {
     super(message, cause, code)
   }
 }
 
-/** The database, its disk or its credentials fail in a way that says nothing of what was to be written. */
+/** The database, its disk or its credentials fail, whatever is written to it. */
 export class IndexUnavailableError extends IndexDatabaseError {
   constructor(message: string, cause?: unknown) {
     super(message, cause, 'TIDEMARK_INDEX_UNAVAILABLE')
   }
 }
 
-/** It was dropped, or its file replaced, while it was open. Whoever opens it again gets what is there now. */
+/** The index was dropped, or its file replaced, while it was open. Open it again to continue. */
 export class IndexGoneError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -25,6 +25,7 @@ export class IndexGoneError extends IndexDatabaseError {
   }
 }
 
+/** No connection to the index database could be made. */
 export class IndexUnreachableError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown, advice = 'Check that the server runs and the address is right') {
     super(
@@ -43,6 +44,7 @@ export class IndexFileAwayError extends IndexUnreachableError {
   }
 }
 
+/** Another writer held the index database for too long. */
 export class IndexLockedError extends IndexDatabaseError {
   constructor(where: string, waitedMs: number, cause?: unknown) {
     super(
@@ -54,6 +56,7 @@ export class IndexLockedError extends IndexDatabaseError {
   }
 }
 
+/** The disk of the index database is full. */
 export class IndexFullError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -65,6 +68,7 @@ export class IndexFullError extends IndexDatabaseError {
   }
 }
 
+/** The index database can't be written to. */
 export class IndexReadOnlyError extends IndexDatabaseError {
   constructor(where: string, cause?: unknown) {
     super(
@@ -76,7 +80,7 @@ export class IndexReadOnlyError extends IndexDatabaseError {
   }
 }
 
-/** It was opened to be read, and something was to be written. */
+/** The index was opened for reading and can't be written to. */
 export class IndexReadingError extends IndexDatabaseError {
   constructor(where: string) {
     super(
@@ -87,14 +91,16 @@ export class IndexReadingError extends IndexDatabaseError {
   }
 }
 
-/** The engine, or the schema that another version wrote, is one that this version can't use. */
+/** The version of the engine or of the index's schema is not supported. */
 export class IndexVersionError extends IndexDatabaseError {
   constructor(message: string) {
     super(message, undefined, 'TIDEMARK_INDEX_VERSION')
   }
 }
 
+/** The run has no index. */
 export class IndexNotFoundError extends IndexDatabaseError {
+  /** Id of the run. */
   readonly runId: string
 
   constructor(runId: string, where: string) {
@@ -108,7 +114,7 @@ export class IndexNotFoundError extends IndexDatabaseError {
   }
 }
 
-/** Its file is a symbolic link to somewhere else. Nothing there is read, written or removed. */
+/** The file of the index is a symbolic link to another place. Nothing there is read, written or removed. */
 export class IndexOutsideError extends IndexDatabaseError {
   constructor(path: string, target: string) {
     super(
@@ -119,8 +125,9 @@ export class IndexOutsideError extends IndexDatabaseError {
   }
 }
 
-/** What the index has of a tick can't be what was written. */
+/** An indexed tick is damaged. */
 export class IndexedTickError extends IndexDatabaseError {
+  /** Number of the tick. */
   readonly tick: number
 
   constructor(runId: string, tick: number, cause: Error) {
@@ -133,8 +140,9 @@ export class IndexedTickError extends IndexDatabaseError {
   }
 }
 
-/** It was indexed once, and was removed because the run keeps only what is newer (`keep`). */
+/** The tick was removed from the index because the run keeps only newer ticks (`keep`). */
 export class TickRemovedError extends IndexDatabaseError {
+  /** Number of the tick. */
   readonly tick: number
 
   constructor(runId: string, tick: number, { tickStart, tickEnd }: { tickStart: number; tickEnd: number }) {
@@ -148,7 +156,7 @@ export class TickRemovedError extends IndexDatabaseError {
   }
 }
 
-/** A transaction begun inside another one would wait for it for ever. */
+/** A transaction was begun inside another one, which would wait for it forever. */
 export class NestedTransactionError extends IndexDatabaseError {
   constructor(where: string) {
     super(

@@ -6,7 +6,9 @@ import { lockFile } from './sqlite/file-lock.ts'
 
 const NAME = 'in-use.lock'
 
+/** Another process uses the folder. */
 export class FolderInUseError extends TidemarkError {
+  /** Path of the folder. */
   readonly folder: string
 
   constructor(folder: string) {
@@ -19,8 +21,9 @@ export class FolderInUseError extends TidemarkError {
   }
 }
 
-/** It can't be made or written to. */
+/** The folder can't be created or written to. */
 export class FolderUnusableError extends TidemarkError {
+  /** Path of the folder. */
   readonly folder: string
 
   constructor(folder: string, cause: unknown) {

@@ -13,39 +13,49 @@ import type { WrittenAsRows } from './written-as.ts'
 
 /** What an index holds. */
 export type IndexParts = {
+  /** Metadata of the run. */
   readonly metadata: MetadataStore
+  /** Ledgers of the indexers. */
   readonly ledger: LedgerStore
+  /** Batches that were processed. */
   readonly idempotency: IdempotencyTracker
+  /** Failed attempts of batches. */
   readonly retries: RetryTracker
-  /** The tables of the indexes, each made by its indexer. */
+  /** Cells of each tick. Each indexer creates its own tables. */
   readonly environmentTicks: TickBlobs
-  /** How the ticks of the environment were written. */
+  /** Strategies that wrote the cells. */
   readonly environmentWritten: WrittenAsRows
+  /** Organisms of each tick. */
   readonly organismTicks: TickBlobs
+  /** Ticks that were removed (`keep`). */
   readonly removedTicks: RemovedTicks
+  /** Facts of organisms. */
   readonly organisms: OrganismRows
+  /** Time series. */
   readonly series: SeriesRows
 }
 
-/** The index of one run: a SQLite file or a PostgreSQL schema of its own. Several processes may share it. */
+/** Index of one run: a SQLite file or a PostgreSQL schema. Several processes may share it. */
 export type IndexDatabase = AsyncDisposable &
   IndexParts & {
+    /** Kind of the database. */
     readonly engine: 'sqlite' | 'postgres'
+    /** Id of the run. */
     readonly runId: string
-    /** Where it is, for people; never a user or a password. */
+    /** Location for people, without user and password. */
     readonly location: string
     /**
-     * Commits what `work` has done when it resolves, and undoes it when it rejects. Where the server gave up a transaction
-     * for another one's sake, `work` runs again from its start.
+     * Runs `work` in a transaction, which is committed when it resolves and rolled back when it rejects. If the server
+     * rolled it back because of a conflict, `work` runs again.
      */
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-    /** One statement that only reads; it waits for no writer. */
+    /** Runs one statement that only reads. It waits for no writer. */
     read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
-    /** What this process has asked of it. Read in constant time. */
+    /** Statements of this process, from memory. */
     metrics(): IndexMetrics
-    /** After rows were removed: their room is there for others, and whoever measures the index sees it. */
+    /** Makes the space of removed rows available again. */
     reclaim(): Promise<void>
-    /** Waits for what runs. Closing twice is fine. */
+    /** Waits for running statements and closes the database. Can be called again. */
     close(): Promise<void>
   }
 

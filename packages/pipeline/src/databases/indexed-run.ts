@@ -2,13 +2,15 @@ import type { SimulationMetadata } from '../contracts/tick.ts'
 import type { IndexDatabase } from './index-database.ts'
 import { numbered } from './sql/dialect.ts'
 
-/** The run that is indexed, or read. */
+/** A run that is indexed or read. */
 export type IndexedRun = {
+  /** Id of the run. */
   readonly runId: string
+  /** Index of the run. */
   readonly database: IndexDatabase
-  /** null where it isn't known: without the `metadata` component, or when it has not come yet. */
+  /** Metadata of the run, or null without the `metadata` component or before it is stored. */
   readonly metadata: SimulationMetadata | null
-  /** One text for both engines: `?` for values, `run.` before the names of tables. */
+  /** SQL for both engines: `?` for values, `run.` before the names of tables. */
   sql(text: string): string
 }
 

@@ -1,20 +1,32 @@
 import type { Transaction } from './transaction.ts'
 
-/** Ticks from the first to the last, both included; those between are `samplingInterval` apart. */
-export type TickRange = { readonly tickStart: number; readonly tickEnd: number }
+/** Range of ticks, both ends included; consecutive ticks are `samplingInterval` apart. */
+export type TickRange = {
+  /** First tick. */
+  readonly tickStart: number
+  /** Last tick. */
+  readonly tickEnd: number
+}
 
 const BATCH_STATUSES = ['claimed', 'completed', 'failed', 'gap_pending', 'ready'] as const
+/** Status of a batch in a ledger. */
 export type BatchStatus = (typeof BATCH_STATUSES)[number]
 
+/** A batch in a ledger. */
 export type BatchRow = TickRange & {
+  /** Storage key of the batch. */
   readonly key: string
+  /** Status of the batch. */
   readonly status: BatchStatus
-  /** Counts the claims: the fencing token. 0: never claimed. */
+  /** Number of claims, which is the fencing token; 0: never claimed. */
   readonly version: number
+  /** Name of the instance that claimed it, or null. */
   readonly claimer: string | null
-  /** Unix times in milliseconds, by the database's clock. */
+  /** Time of the claim in milliseconds since 1970, by the database's clock, or null. */
   readonly claimedAt: number | null
+  /** Time at which it was completed or failed, or null. */
   readonly settledAt: number | null
+  /** Error with which it failed, or null. */
   readonly error: string | null
 }
 
@@ -32,10 +44,11 @@ export type ArrivedRange = TickRange & {
 /** `previousEnd`: where the range before ends; null where there is none. */
 export type GapRow = ArrivedRange & { readonly previousEnd: number | null }
 
+/** Number of batches by status. */
 export type LedgerCounts = {
   readonly [status in BatchStatus]: number
 } & {
-  /** Ranges recorded as processed without a claim. */
+  /** Number of ranges recorded as processed without a claim. */
   readonly recorded: number
 }
 

@@ -5,14 +5,15 @@ import { parseDuration } from '../duration.ts'
 import { refuseUnknown } from '../options.ts'
 import type { IndexDatabase } from './index-database.ts'
 
+/** Options of a MetadataReader. */
 export type MetadataReaderOptions = {
-  /** Default '1s'. */
+  /** Time between two queries (default '1s'). */
   readonly pollInterval?: Duration
-  /** How long to wait before giving up. Default '5m'. */
+  /** Maximum time to wait (default '5m'). */
   readonly maxDuration?: Duration
 }
 
-/** Waits until a run's metadata is in its index, and keeps it: metadata doesn't change while a run is indexed. */
+/** Waits until the metadata of a run is in its index, and caches it. */
 export class MetadataReader {
   readonly #database: Pick<IndexDatabase, 'metadata' | 'runId' | 'location'>
   readonly #pollMs: number
@@ -28,7 +29,7 @@ export class MetadataReader {
     this.#maxMs = maxMs
   }
 
-  /** The metadata if it is there now, without waiting. */
+  /** Returns the metadata if it is there, without waiting. */
   async peek(): Promise<SimulationMetadata | null> {
     if (this.#known !== undefined) return this.#known
     this.#counts.metadataReads++
@@ -37,12 +38,12 @@ export class MetadataReader {
     return this.#known ?? null
   }
 
-  /** How often it was looked for, and for how long. */
+  /** Number of queries and the time waited. */
   metrics(): Readonly<Record<string, number>> {
     return { ...this.#counts, metadataKnown: Number(this.#known !== undefined) }
   }
 
-  /** Rejects with `MetadataTimeoutError`, or with the signal's reason. */
+  /** Waits for the metadata. Rejects with `MetadataTimeoutError`, or with the signal's reason. */
   async get({ signal }: { readonly signal?: AbortSignal } = {}): Promise<SimulationMetadata> {
     const started = performance.now()
     for (;;) {
@@ -69,7 +70,9 @@ export function metadataReaderSettings(options: MetadataReaderOptions): { pollMs
   }
 }
 
+/** The metadata of a run did not arrive in time. */
 export class MetadataTimeoutError extends TidemarkError {
+  /** Id of the run. */
   readonly runId: string
 
   constructor(runId: string, location: string, waitedMs: number) {

@@ -1,12 +1,13 @@
 import type { SimulationMetadata } from '../contracts/tick.ts'
 import { IndexDatabaseError } from './errors.ts'
 
-/** What an index knows of its run. Never waits; `MetadataReader` does. */
+/** Metadata in an index. It never waits; `MetadataReader` does. */
 export type MetadataStore = {
-  /** Writing again replaces what is there. */
+  /** Stores the metadata and replaces what is stored. */
   write(metadata: SimulationMetadata): Promise<void>
-  /** null: not written yet. */
+  /** Returns the metadata, or null if it is not stored yet. */
   read(): Promise<SimulationMetadata | null>
+  /** Returns whether the metadata is stored. */
   has(): Promise<boolean>
 }
 

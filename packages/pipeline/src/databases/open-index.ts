@@ -6,18 +6,24 @@ import type { IndexDatabase, IndexEngine, IndexProbe, IndexSettings, MeasuredInd
 import { postgres } from './postgres/index-database.ts'
 import { sqlite } from './sqlite/index-database.ts'
 
+/** Options of opening an index. */
 export type IndexOptions = {
-  /** Makes the index where there is none (default), or rejects with `IndexNotFoundError`. */
+  /** Whether a missing index is created (default true); otherwise opening rejects with `IndexNotFoundError`. */
   readonly create?: boolean
-  /** How long to wait for another writer of the file, or for a lock of the server. Default '30s'. */
+  /** Maximum wait for another writer of the file or for a lock of the server (default '30s'). */
   readonly busyTimeout?: Duration
-  /** SQLite: 'full' survives a power failure (default), 'process' only the end of the process. */
+  /** SQLite only: 'full' survives a power failure (default), 'process' only a crash of the process. */
   readonly durability?: 'full' | 'process'
-  /** PostgreSQL: connections at most. Default 4. */
+  /** PostgreSQL only: maximum number of connections (default 4). */
   readonly poolSize?: number
 }
 
-/** Opens the index of a run at `sqlite:<folder>` or `postgres://…`, and brings its schema up to date. */
+/**
+ * Opens the index of a run at `sqlite:<folder>` or `postgres://…`, and brings its schema up to date.
+ *
+ * @example
+ * await using index = await openIndex('sqlite:./data/index', run)
+ */
 export async function openIndex(address: string, runId: string, options: IndexOptions = {}): Promise<IndexDatabase> {
   return await engineOf(address).open(address, requireRunId(runId), settingsOf(options))
 }
@@ -32,7 +38,12 @@ export async function openIndexForReading(
   return await engineOf(address).open(address, requireRunId(runId), { ...settings, readOnly: true })
 }
 
-/** The runs that have an index there, oldest first. */
+/**
+ * Lists the runs that have an index at an address, the oldest first.
+ *
+ * @example
+ * const [oldest] = await listIndexedRuns('sqlite:./data/index')
+ */
 export async function listIndexedRuns(address: string): Promise<string[]> {
   return await engineOf(address).list(address)
 }
@@ -41,9 +52,22 @@ export const probeIndexes = (address: string): IndexProbe => engineOf(address).p
 
 export const measureIndexes = (address: string): MeasuredIndexes => engineOf(address).measure(address)
 
-export type IndexVersions = { readonly runId: string; readonly found: number; readonly newest: number }
+/** Schema versions of an index. */
+export type IndexVersions = {
+  /** Id of the run. */
+  readonly runId: string
+  /** Version found in the database. */
+  readonly found: number
+  /** Version of this program. */
+  readonly newest: number
+}
 
-/** The schema versions of every run's index there, as they are. */
+/**
+ * Lists the schema versions of all indexes at an address. Changes nothing.
+ *
+ * @example
+ * for (const { runId, found, newest } of await indexVersions('sqlite:./data/index')) console.log(run, found, newest)
+ */
 export async function indexVersions(address: string): Promise<IndexVersions[]> {
   const engine = engineOf(address)
   const found: IndexVersions[] = []
@@ -51,14 +75,24 @@ export async function indexVersions(address: string): Promise<IndexVersions[]> {
   return found
 }
 
-/** Brings every run's index there up to date, and gives the versions they had. A newer one is refused. */
+/**
+ * Brings all indexes at an address up to date and returns the versions they had. A newer index is refused.
+ *
+ * @example
+ * await migrateIndexes('sqlite:./data/index')
+ */
 export async function migrateIndexes(address: string): Promise<IndexVersions[]> {
   const versions = await indexVersions(address)
   for (const { runId } of versions) await (await openIndex(address, runId, { create: false })).close()
   return versions
 }
 
-/** Removes the index of one run; false where there was none. A SQLite file that somebody has open is refused. */
+/**
+ * Removes the index of a run. Returns false if there was none. A SQLite file that is open is refused.
+ *
+ * @example
+ * await dropIndex('sqlite:./data/index', run)
+ */
 export async function dropIndex(address: string, runId: string, options: IndexOptions = {}): Promise<boolean> {
   return await engineOf(address).drop(address, requireRunId(runId), settingsOf(options))
 }

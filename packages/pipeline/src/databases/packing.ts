@@ -4,10 +4,11 @@ import { oneOf, wholeNumber } from '../options.ts'
 import type { Compression } from '../storage/keys.ts'
 import { IndexDatabaseError } from './errors.ts'
 
+/** Compression of indexed ticks. */
 export type PackingOptions = {
-  /** Of what is written; what is read tells itself. Default 'zstd'. */
+  /** Compression of new rows (default 'zstd'). Existing rows are detected. */
   readonly compression?: Compression
-  /** Of zstd, 1 to 19. Default 3. */
+  /** zstd compression level, 1 to 19 (default 3). */
   readonly level?: number
 }
 
@@ -36,8 +37,13 @@ export function pack(bytes: Uint8Array, { compression, level }: Packing): Uint8A
   return isCompressed(bytes) ? compress(bytes, FASTEST) : bytes
 }
 
-/** Bytes as a row has them. */
-export type PackedBytes = { readonly bytes: Uint8Array; readonly compression: Compression }
+/** Bytes as stored in a row. */
+export type PackedBytes = {
+  /** The bytes. */
+  readonly bytes: Uint8Array
+  /** Their compression. */
+  readonly compression: Compression
+}
 
 /** For whoever unpacks them elsewhere. */
 export const packedBytes = (packed: Uint8Array): PackedBytes => ({

@@ -6,8 +6,11 @@ export type TickTable = 'environment_tick' | 'organism_tick'
 
 export type TickBlob = { readonly tick: number; readonly data: Uint8Array }
 
-/** What an index holds: from its first tick to its last, and how many. */
-export type IndexedRange = TickRange & { readonly ticks: number }
+/** Range of indexed ticks. */
+export type IndexedRange = TickRange & {
+  /** Number of indexed ticks in the range. */
+  readonly ticks: number
+}
 
 /** Ticks are counted in blocks of so many, so that their number is known without looking at each. */
 const BLOCK_TICKS = 256

@@ -1,10 +1,10 @@
-/** What a statement takes and gives. Integers are numbers; no tick, count or time of ours needs more than 53 bits. */
+/** Parameter or result of a statement. Integers are numbers: no tick, count or time needs more than 53 bits. */
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array
 
-/** Statements with `$1` for values and `run.` before the names of the run's tables, on either engine. */
+/** A transaction. Statements have `$1` for values and `run.` before the names of tables, on both engines. */
 export type Transaction = {
-  /** Rows as the type its `select` or `returning` list has. */
+  /** Runs a statement and returns its rows. */
   rows<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
-  /** The number of rows that it changed. */
+  /** Runs a statement and returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): Promise<number>
 }

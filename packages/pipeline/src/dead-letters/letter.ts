@@ -5,30 +5,40 @@ import type { DeadLetter } from '../contracts/notifications.ts'
 import { tickHeadOf } from '../contracts/tick-codec.ts'
 import type { KeptLetter } from '../queues/dead-letter-queue.ts'
 
-/** What was given up: a tick or metadata that could not be stored, a batch that could not be indexed. */
+/** What a dead letter contains: a tick or metadata that could not be stored, or a batch that could not be indexed. */
 export type LetterKind = 'tick' | 'metadata' | 'batch' | 'other'
 
-/** A dead letter of the pipeline, for people. */
+/** A dead letter of the pipeline. */
 export type PipelineLetter = {
-  /** Of the letter: names it in every verb. */
+  /** Id of the dead letter. */
   readonly id: string
-  /** The topic that keeps it. */
+  /** Topic that contains it. */
   readonly topic: string
+  /** What it contains. */
   readonly kind: LetterKind
-  /** Who gave it up: a service, or an indexer. */
+  /** Service or indexer that gave up. */
   readonly service: string
+  /** Error of the last attempt. */
   readonly reason: string
+  /** Number of attempts. */
   readonly attempts: number
+  /** Time of the first failure. */
   readonly firstFailureAt: Date
+  /** Time of the last failure. */
   readonly lastFailureAt: Date
+  /** Time at which it was dead-lettered. */
   readonly buriedAt: Date
-  /** null: what is in the letter can't be read any more. */
+  /** Id of the run, or null if the content can't be decoded. */
   readonly runId: string | null
+  /** First tick, or null. */
   readonly tickStart: number | null
+  /** Last tick, or null. */
   readonly tickEnd: number | null
-  /** Of a batch: its file. */
+  /** Key of the file of a batch, or null. */
   readonly storageKey: string | null
+  /** Size of the content in bytes. */
   readonly bytes: number
+  /** Stack trace of the last failure. */
   readonly stackTraceLines: readonly string[]
 }
 

@@ -6,33 +6,53 @@ import { type RedriveTargets, redriveLetter } from './redrive-letter.ts'
 const INDEXER_LETTER_TOPIC = 'indexer-dead-letters'
 const LETTER_TOPICS = [DEAD_LETTER_TOPIC, INDEXER_LETTER_TOPIC]
 
-/** Letters that match every given field. */
+/** Selection of dead letters: those that match every given field. */
 export type LetterFilter = {
+  /** Dead letters with these ids. */
   readonly ids?: readonly string[]
+  /** Dead letters of this topic. */
   readonly topic?: string
+  /** Dead letters of this kind. */
   readonly kind?: LetterKind
+  /** Dead letters of this service. */
   readonly service?: string
+  /** Dead letters of this run. */
   readonly runId?: string
-  /** What the reason contains. */
+  /** Dead letters whose reason contains this text. */
   readonly reason?: string
 }
 
-/** With nothing else given, all of them have to be asked for. */
-export type LetterSelection = LetterFilter & { readonly all?: true }
+/** Selection of dead letters to change. Without any field, `all` is required. */
+export type LetterSelection = LetterFilter & {
+  /** All dead letters. */
+  readonly all?: true
+}
 
 export type LetterPageOptions = { readonly after?: string; readonly limit?: number }
 type PlacedPipelineLetter = PipelineLetter & { readonly place: string }
 export type PipelineLetterPage = { readonly letters: readonly PlacedPipelineLetter[]; readonly next: string | null }
 
-export type LetterOutcome = { readonly id: string; readonly error: string }
-export type RedrivenLetters = { readonly redriven: number; readonly failed: readonly LetterOutcome[] }
+/** A dead letter that failed again. */
+export type LetterOutcome = {
+  /** Id of the dead letter. */
+  readonly id: string
+  /** Reason of the failure. */
+  readonly error: string
+}
+/** Result of a redrive. */
+export type RedrivenLetters = {
+  /** Number of redriven dead letters. */
+  readonly redriven: number
+  /** Dead letters that failed again and are kept. */
+  readonly failed: readonly LetterOutcome[]
+}
 
 /** More failures are not listed: they are most often the same. */
 const LISTED_FAILURES = 100
 
 /**
- * What the pipeline has given up, in its two topics: ticks and metadata that could not be stored, batches that an indexer could
- * not index. Redriving does what could not be done before; what fails again stays, with the reason in the answer.
+ * Dead letters of a pipeline: ticks and metadata that could not be stored, and batches that an indexer could not
+ * index. Those that fail again when they are redriven are kept, with the reason.
  */
 export class PipelineLetters {
   readonly #targets: RedriveTargets
@@ -43,12 +63,12 @@ export class PipelineLetters {
     this.#topics = topics
   }
 
-  /** The oldest of each topic first, whether somebody is at work on them or not. */
+  /** Lists dead letters, the oldest of each topic first, whether or not they are being redriven. */
   async list(filter: LetterFilter = {}, { limit = 100 }: { readonly limit?: number } = {}): Promise<PipelineLetter[]> {
     return (await this.page(filter, { limit })).letters.map(({ place: _, ...letter }) => letter)
   }
 
-  /** The same, page by page: `next`, or the `place` of a letter, is the `after` of the next page. */
+  /** Lists dead letters page by page: pass `next`, or the `place` of a letter, as `after` of the next page. */
   async page(filter: LetterFilter = {}, { after, limit = 100 }: LetterPageOptions = {}): Promise<PipelineLetterPage> {
     const found: PlacedPipelineLetter[] = []
     const start = cursorOf(after)
@@ -70,12 +90,13 @@ export class PipelineLetters {
     return { letters, next: found.length > limit ? (letters.at(-1)?.place ?? null) : null }
   }
 
-  /** null: there is none of that id, or it was dealt with. */
+  /** Returns one dead letter, or null if it does not exist any more. */
   async inspect(id: string): Promise<PipelineLetter | null> {
     const [letter] = await this.list({ ids: [id] }, { limit: 1 })
     return letter ?? null
   }
 
+  /** Repeats what failed: stores ticks and metadata, and indexes batches again. */
   async redrive(selection: LetterSelection): Promise<RedrivenLetters> {
     const failed: LetterOutcome[] = []
     const redriven = await this.#each(selection, async (letter, { id }) => {
@@ -90,7 +111,7 @@ export class PipelineLetters {
     return { redriven, failed }
   }
 
-  /** For good. Gives how many. */
+  /** Deletes dead letters permanently and returns their number. */
   async discard(selection: LetterSelection): Promise<number> {
     return await this.#each(selection, async () => true)
   }

@@ -1,6 +1,6 @@
 import { ConfigError } from 'tidemark'
 
-/** Bytes as a number, or with a unit of 1000 (`'2GB'`) or 1024 (`'2GiB'`). */
+/** Size in bytes: a number, or text with a unit of 1000 (`'2GB'`) or 1024 (`'2GiB'`). */
 export type Bytes = number | string
 
 const UNITS: { readonly [unit: string]: number } = {
@@ -18,7 +18,12 @@ const UNITS: { readonly [unit: string]: number } = {
 const WRITTEN = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i
 const ALLOWED = "a size such as '500MB', '2GB' or '1.5GiB', or a whole number of bytes"
 
-/** `none`: for the error, where that is allowed too. */
+/**
+ * Converts a size to bytes. Throws a `ConfigError` that names the option.
+ *
+ * @example
+ * parseBytes('maxDisk', '2GB') // 2_000_000_000
+ */
 export function parseBytes(name: string, value: unknown, { min = 0, none = false } = {}): number {
   const bytes = typeof value === 'number' ? value : bytesOf(value)
   const orNone = none ? ", or 'none'" : ''
@@ -33,7 +38,12 @@ function bytesOf(value: unknown): number | undefined {
   return number === undefined || factor === undefined ? undefined : Math.round(Number(number) * factor)
 }
 
-/** For people: '1.98 GB'. */
+/**
+ * Formats bytes for people.
+ *
+ * @example
+ * sizeText(1_980_000_000) // '1.98 GB'
+ */
 export function sizeText(bytes: number): string {
   for (const [unit, factor, digits] of [['TB', 1e12, 2] as const, ['GB', 1e9, 2] as const]) {
     if (bytes >= factor) return `${(bytes / factor).toFixed(digits)} ${unit}`

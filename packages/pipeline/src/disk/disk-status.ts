@@ -1,31 +1,37 @@
-/** What a pipeline takes on its disks, and how long that can go on. Read in constant time: as of the last look. */
+/** Disk usage of a pipeline, as of the last measurement. */
 export type DiskStatus = {
-  /** False while the sources are paused for want of room. */
+  /** Whether there is space. False while sources are paused for lack of it. */
   readonly healthy: boolean
-  /** Batches, indexes, topics and saved states, without the room inside of database files that is used again first. */
+  /** Size of batches, indexes, topics and saved states, without reusable space inside database files. */
   readonly bytes: number
-  /** The budget; null: none. */
+  /** Disk budget, or null. */
   readonly maxBytes: number | null
-  /** Left on the fullest of the disks that hold files of the pipeline; null: none of them is on this machine. */
+  /** Free bytes of the fullest disk with files of the pipeline, or null if none is on this machine. */
   readonly freeBytes: number | null
-  /** Sources pause when less than this is left. */
+  /** Free bytes below which sources pause. */
   readonly minFreeBytes: number
-  /** Over the last minute. */
+  /** Growth over the last minute. */
   readonly bytesPerSecond: number
-  /** Until the sources pause, at this pace; 0: they are paused; null: nothing grows, or nothing bounds it. */
+  /** Seconds until sources pause at this rate; 0: they are paused; null: nothing grows, or there is no limit. */
   readonly secondsLeft: number | null
-  /** The sources wait for room. They go on by themselves. */
+  /** Whether sources are paused for lack of space. They resume by themselves. */
   readonly paused: boolean
-  /** Why they wait, and what helps; null: they don't. */
+  /** Why sources are paused and what helps, or null. */
   readonly reason: string | null
+  /** Time at which they were paused, or null. */
   readonly pausedSince: Date | null
+  /** Size of each part. */
   readonly parts: readonly DiskPartStatus[]
 }
 
+/** Disk usage of one part of a pipeline. */
 export type DiskPartStatus = {
+  /** Name of the part. */
   readonly name: string
+  /** Kind of the part. */
   readonly kind: 'storage' | 'index' | 'topics' | 'states'
+  /** Size in bytes. */
   readonly bytes: number
-  /** Inside of database files: used again before they grow, and so not counted. */
+  /** Free bytes inside database files. They are reused before the files grow, so they do not count. */
   readonly reusableBytes: number
 }

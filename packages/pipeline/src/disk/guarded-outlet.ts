@@ -2,7 +2,7 @@ import { TidemarkError } from 'tidemark'
 import type { Outlet } from '../resources/bound-resources.ts'
 import type { DiskWatch } from './disk-watch.ts'
 
-/** Nothing is taken until there is room: the item was not. */
+/** The item was not accepted because there is no disk space. */
 export class DiskFullError extends TidemarkError {
   constructor(reason: string) {
     super('TIDEMARK_DISK_FULL', `The pipeline waits for ${reason}. Send this again later`)

@@ -3,6 +3,7 @@ import type { WrittenAs } from '../databases/written-as.ts'
 
 /** A shape or topology that is not one, or a cell outside the world. */
 export class EnvironmentError extends Error {
+  /** Stable code of the error. */
   readonly code = 'TIDEMARK_ENVIRONMENT'
 
   constructor(message: string) {
@@ -13,7 +14,9 @@ export class EnvironmentError extends Error {
 
 /** Ticks that were written in a way that this reader was not given. */
 export class StrategyMissingError extends TidemarkError {
+  /** Name of the strategy. */
   readonly strategy: string
+  /** Settings of the strategy. */
   readonly settings: string
 
   constructor(runId: string, { strategy, settings, tickStart, tickEnd }: WrittenAs) {

@@ -5,6 +5,7 @@ import type { Packing } from '../databases/packing.ts'
 import { singleBlob } from './strategies/single-blob.ts'
 import { type EnvironmentStrategy, STRATEGY_VERBS } from './strategy.ts'
 
+/** Options of a strategy. */
 export type LoadStrategyOptions = Packing & { readonly [option: string]: unknown }
 
 export const SINGLE_BLOB = 'single-blob'
@@ -16,8 +17,11 @@ export const isStrategy = (value: unknown): value is string =>
   typeof value === 'string' && (value === SINGLE_BLOB || isModulePath(value))
 
 /**
- * The strategy of that name, or the one that a module of the user's own gives as its default export: the strategy itself,
- * or a function that makes it from the options.
+ * Loads a strategy by name, or from a module whose default export is a strategy or a function that creates one from
+ * the options.
+ *
+ * @example
+ * const strategy = await loadEnvironmentStrategy('./my-strategy.ts', { compression: 'zstd', level: 3 }, process.cwd())
  */
 export async function loadEnvironmentStrategy(
   strategy: string,

@@ -13,11 +13,17 @@ export const NO_CELL = -1
  * 2N-1 lead down them. The opposite of d is therefore (d + N) mod 2N.
  */
 export class EnvironmentProperties {
+  /** Size of each dimension. */
   readonly shape: readonly number[]
+  /** Distance in flat indexes between neighbours of each dimension. */
   readonly strides: readonly number[]
+  /** Whether the world wraps around. */
   readonly isTorus: boolean
+  /** Number of cells. */
   readonly size: number
+  /** Number of dimensions. */
   readonly dimensions: number
+  /** Number of directions. */
   readonly directions: number
   /** The same as typed arrays, for the loops. */
   readonly #shape: Int32Array
@@ -38,6 +44,7 @@ export class EnvironmentProperties {
     this.size = shape.reduce((product, length) => product * length, 1)
   }
 
+  /** Converts coordinates to a flat index. */
   toFlat(coordinates: readonly number[]): number {
     if (coordinates.length !== this.dimensions) {
       throw new EnvironmentError(`[${coordinates}] has ${coordinates.length} coordinates, the world ${this.dimensions}`)
@@ -53,7 +60,10 @@ export class EnvironmentProperties {
     return flat
   }
 
-  /** From the last dimension down: dividing by stride[0] first would give the flat index itself. */
+  /**
+   * Converts a flat index to coordinates, from the last dimension down: dividing by stride[0] first would return the
+   * flat index itself.
+   */
   toCoordinates(flat: number): number[] {
     this.#checkFlat(flat)
     const coordinates = new Array<number>(this.dimensions)
@@ -66,7 +76,7 @@ export class EnvironmentProperties {
     return coordinates
   }
 
-  /** Coordinates of any size brought into a torus. A bounded world has nothing to wrap to and refuses them. */
+  /** Moves coordinates of any size into a torus. A bounded world refuses coordinates outside. */
   wrap(coordinates: readonly number[]): number[] {
     if (this.isTorus && coordinates.length === this.dimensions && coordinates.every(Number.isSafeInteger)) {
       return coordinates.map((coordinate, axis) => modulo(coordinate, this.#length(axis)))
@@ -74,7 +84,7 @@ export class EnvironmentProperties {
     return this.toCoordinates(this.toFlat(coordinates))
   }
 
-  /** The different cells one step away, itself not among them, ascending. */
+  /** Cells one step away, in ascending order. */
   neighbours(flat: number): number[] {
     this.#checkFlat(flat)
     const found = new Set<number>()
@@ -84,7 +94,10 @@ export class EnvironmentProperties {
     return [...found].sort((a, b) => a - b)
   }
 
-  /** The cell one step from `flat`, or NO_CELL where a bounded world ends. For inner loops: it checks nothing. */
+  /**
+   * Cell one step from `flat`, or NO_CELL at the end of a bounded world. It checks nothing, so that inner loops can
+   * use it.
+   */
   step(flat: number, direction: number): number {
     const isUp = direction < this.dimensions
     const axis = isUp ? direction : direction - this.dimensions
@@ -99,7 +112,7 @@ export class EnvironmentProperties {
     return this.isTorus ? flat + (length - 1) * stride : NO_CELL
   }
 
-  /** The direction as a vector: [0, -1] and the like. */
+  /** Direction as a vector, such as [0, -1]. */
   vector(direction: number): number[] {
     const vector = new Array<number>(this.dimensions).fill(0)
     vector[direction % this.dimensions] = direction < this.dimensions ? 1 : -1

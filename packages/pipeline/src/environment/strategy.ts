@@ -5,26 +5,29 @@ import type { PackedBytes } from '../databases/packing.ts'
 import type { IndexedRange } from '../databases/tick-blobs.ts'
 import type { Transaction } from '../databases/transaction.ts'
 
-/** How the cells of ticks are kept in an index: what is written, and how it is read again. */
+/** How cells of ticks are stored in an index and read from it. */
 export type EnvironmentStrategy = {
-  /** Recorded with what it writes: a reader is given the strategy of that name. */
+  /** Name of the strategy. It is recorded with the ticks, so that they are read with the same strategy. */
   readonly name: string
   /**
-   * What reading depends on, such as the size of its pieces; as JSON can hold it. Recorded with what it writes, too. Without
-   * it the strategy reads whatever it has ever written. From a configuration: its `strategyOptions`.
+   * Settings that reading depends on, such as a block size, as a JSON value. They are recorded with the ticks. Omit it
+   * if the strategy can read everything it has ever written. In a configuration: `strategyOptions`.
    */
   readonly settings?: { readonly [name: string]: unknown }
-  /** Makes its tables, where they are not there. */
+  /** Creates missing tables. */
   prepare(run: IndexedRun, tx: Transaction): Promise<void>
-  /** Upserts keyed by tick, empty ticks too: the same ticks may come again, in another order and with others. */
+  /** Upserts ticks, including empty ones. The same ticks may come again, in another order and with others. */
   write(ticks: readonly RawTick[], tx: Transaction, run: IndexedRun): Promise<void>
-  /** The cells' bytes, a CellStateList; null where the tick is not indexed, or the tables are not there yet. */
+  /** Returns the cells of a tick as a CellStateList, or null if the tick is not indexed or the tables do not exist yet. */
   read(tick: number, run: IndexedRun): Promise<Uint8Array | null>
-  /** The same as it is stored, where that is one piece: a server may hand it on without unpacking it. */
+  /** Returns the cells as they are stored, if that is one piece, so that a server can send them without unpacking. */
   readPacked?(tick: number, run: IndexedRun): Promise<PackedBytes | null>
-  /** Removes some of these ticks and gives how many; called until there are none. Without it they stay when `keep` removes them. */
+  /**
+   * Removes some of these ticks and returns their number; it is called until there are none. Without it, ticks are
+   * kept when `keep` removes their batches.
+   */
   remove?(ticks: TickRange, tx: Transaction, run: IndexedRun): Promise<number>
-  /** null where nothing is indexed, or the tables are not there yet. */
+  /** Range of indexed ticks, or null if there are none or the tables do not exist yet. */
   range(run: IndexedRun): Promise<IndexedRange | null>
 }
 
@@ -39,7 +42,12 @@ export function settingsText({ settings = {} }: Pick<EnvironmentStrategy, 'setti
 
 export const STRATEGY_VERBS = ['prepare', 'write', 'read', 'range'] as const
 
-/** Gives a strategy of your own its type: the default export of the module that the configuration names. */
+/**
+ * Types your own strategy: the default export of the module that the configuration names.
+ *
+ * @example
+ * export default defineEnvironmentStrategy({ ...singleBlob(), name: 'archive' })
+ */
 export function defineEnvironmentStrategy(strategy: EnvironmentStrategy): EnvironmentStrategy {
   return strategy
 }

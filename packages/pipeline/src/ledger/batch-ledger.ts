@@ -10,11 +10,13 @@ import { LedgerChange, type Note, type Settled } from './ledger-change.ts'
 import { LedgerMeter, type LedgerMetrics } from './ledger-metrics.ts'
 import { type LedgerOptions, type LedgerSettings, ledgerSettings } from './ledger-options.ts'
 
+/** Events of a ledger. */
 export type LedgerEvents = {
-  /** Once for every gap, in the one instance that was the first to notice. */
+  /** A gap became permanent. Emitted once, by the instance that noticed it first. */
   permanentGap: [Gap]
+  /** A claim was taken over from another instance. */
   takenOver: [Claim & { readonly from: string | null }]
-  /** Batches that waited for a gap are ready. */
+  /** Batches that waited for a gap can be claimed. */
   released: [{ readonly batches: number; readonly range: TickRange }]
 }
 
@@ -24,10 +26,11 @@ const LONGEST_NAME = 200
 const LONGEST_ERROR = 4_000
 
 /**
- * Which batches of a run an indexer has processed, who is at work on which, and which ticks are missing. Instances of
- * the indexer, in whatever process, share one ledger. How a batch goes from state to state: `ledger-change.ts`.
+ * Records which batches of a run an indexer has processed, which instance processes which, and which ticks are
+ * missing. All instances of the indexer share one ledger. `ledger-change.ts` shows the states of a batch.
  */
 export class BatchLedger {
+  /** Events of this instance. */
   readonly events = new EventEmitter<LedgerEvents>()
   readonly #store: LedgerStore
   readonly #settings: LedgerSettings
@@ -53,7 +56,7 @@ export class BatchLedger {
     return new BatchLedger(ledger, { ...settings, firstTick: stored.firstTick })
   }
 
-  /** Takes a batch that was found, if it is free and nothing is missing before it. */
+  /** Claims a batch if it is free and no ticks before it are missing. */
   async tryClaim(batch: Batch, claimer: string): Promise<ClaimResult> {
     checkBatch(batch)
     storableText('claimer', claimer, LONGEST_NAME)
@@ -61,7 +64,7 @@ export class BatchLedger {
     return await this.#meter.time('claim', () => this.#change(change => change.tryClaim(batch, claimer)))
   }
 
-  /** Takes the lowest of those known that may be taken: one whose claimer is stuck, else a ready one. */
+  /** Claims the lowest known batch that can be claimed: one whose claim has expired, otherwise one that is ready. */
   async claimNext(claimer: string): Promise<Claim | null> {
     storableText('claimer', claimer, LONGEST_NAME)
     const claimNext = async (change: LedgerChange): Promise<Claim | null> => {
@@ -73,12 +76,12 @@ export class BatchLedger {
     return await this.#meter.time('claim', () => this.#change(claimNext))
   }
 
-  /** With `tx` it counts if and only if that transaction commits, like what was written of the batch in it. */
+  /** Records a batch as processed. With `tx`, if and only if that transaction commits. */
   async complete(claim: Claim, { tx }: InTransaction = {}): Promise<void> {
     await this.#meter.time('complete', () => this.#settle(claim, { status: 'completed', error: null }, tx))
   }
 
-  /** It is not claimed again until somebody calls `retry`. */
+  /** Records a batch as failed. It is not claimed again until `retry` is called. */
   async fail(claim: Claim, error: unknown): Promise<void> {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     // PostgreSQL stores no NUL, and an error may quote a file.
@@ -86,42 +89,45 @@ export class BatchLedger {
     await this.#settle(claim, { status: 'failed', error: storable })
   }
 
-  /** Gives a claim back at once, as an indexer that stops does. */
+  /** Releases a claim at once, as an indexer does when it stops. */
   async release(claim: Claim): Promise<void> {
     await this.#settle(claim, { status: 'ready', error: null })
   }
 
-  /** Begins the claim's time anew. */
+  /** Renews a claim. */
   async extend(claim: Claim): Promise<void> {
     await this.#change(change => change.extend(claim))
   }
 
-  /** Lets a failed batch be claimed again; false where it isn't a failed one. */
+  /** Makes a failed batch available again. Returns false if it is not a failed one. */
   async retry(key: string): Promise<boolean> {
     return await this.#change(change => change.retry(key))
   }
 
   /**
-   * For a source that needs no claims, as the topic: only notes what was processed, so that gaps are known all the
-   * same. False where all of it was known before.
+   * Records what a source without claims has processed, so that gaps are detected. Returns false if all of it was
+   * recorded before.
    */
   async recordProcessed({ tickStart, tickEnd }: TickRange, { tx }: InTransaction = {}): Promise<boolean> {
     checkRange({ tickStart, tickEnd })
     return await this.#change(change => change.recordProcessed({ tickStart, tickEnd }), tx)
   }
 
-  /** The batches of these ticks were removed from the storage: they are no gap any more, and nothing waits for them. */
+  /**
+   * Records that the batches of these ticks were removed from the storage. They are not a gap, and nothing waits for
+   * them.
+   */
   async recordRemoved({ tickStart, tickEnd }: TickRange): Promise<void> {
     checkRange({ tickStart, tickEnd })
     await this.#change(change => change.recordRemoved({ tickStart, tickEnd }))
   }
 
-  /** Gives up a claim on a batch that was removed from the storage. */
+  /** Releases a claim on a batch that was removed from the storage. */
   async forget(claim: Claim): Promise<void> {
     await this.#change(change => change.forget(claim))
   }
 
-  /** What a batch that starts at this tick would wait for; null: nothing. */
+  /** Gap that a batch starting at this tick would wait for, or null. */
   async gapBefore(tickStart: number): Promise<TickRange | null> {
     const { samplingInterval, firstTick, indexer } = this.#settings
     const previous = await this.#store.arrivedBefore(indexer, tickStart)
@@ -134,37 +140,38 @@ export class BatchLedger {
     return previous.isHeld ? missingBetween(previous.previousEnd, previous.tickStart, this.#settings) : null
   }
 
-  /** Any instance may ask at any time: a gap is reported to one of them, once. */
+  /** Reports gaps that have become permanent, each to one instance, once. Any instance may call it at any time. */
   async reportPermanentGaps(): Promise<Gap[]> {
     return await this.#change(change => change.reportPermanentGaps())
   }
 
-  /** What is missing, lowest first; a page begins with the first gap that something after tick `after` follows. */
+  /** Lists missing ticks, the lowest first. A page begins with the first gap before something after tick `after`. */
   async gaps(page: Partial<LedgerPage> = {}): Promise<Gap[]> {
     const rows = await this.#store.gaps(this.#settings.indexer, checkedPage(page))
     return rows.map(row => gapBefore(row, this.#settings))
   }
 
-  /** What was processed, in as few ranges as can be, lowest first; a page begins with the first after tick `after`. */
+  /** Lists processed ticks as merged ranges, the lowest first. A page begins with the first range after tick `after`. */
   async processedRanges(page: Partial<LedgerPage> = {}): Promise<TickRange[]> {
     return await this.#store.processed(this.#settings.indexer, checkedPage(page))
   }
 
-  /** By key; a page begins after the key `after`. */
+  /** Lists failed batches by key. A page begins after the key `after`. */
   async failed({ after = '', limit = 1_000 }: { after?: string; limit?: number } = {}): Promise<BatchRow[]> {
     return await this.#store.failed(this.#settings.indexer, { after, limit: wholeNumber('limit', limit, { min: 1 }) })
   }
 
+  /** Returns one batch, or null. */
   async batch(key: string): Promise<BatchRow | null> {
     return await this.#store.batch(this.#settings.indexer, key)
   }
 
-  /** Batches in each state, over all instances: one row is read, however many there are. */
+  /** Number of batches by status, over all instances. Reads one row. */
   async counts(): Promise<LedgerCounts> {
     return await this.#store.counts(this.#settings.indexer)
   }
 
-  /** What this instance did, from memory. */
+  /** Figures of this instance, from memory. */
   metrics(): LedgerMetrics {
     return this.#meter.snapshot()
   }

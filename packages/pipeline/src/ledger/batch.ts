@@ -3,19 +3,29 @@ import type { TickRange } from '../databases/ledger-store.ts'
 import { storableText, wholeNumber } from '../options.ts'
 import type { Gap } from './gap-detection.ts'
 
-/** A batch file: its storage key and the ticks in it. */
-export type Batch = TickRange & { readonly key: string }
+/** A batch file. */
+export type Batch = TickRange & {
+  /** Storage key. */
+  readonly key: string
+}
 
-/** The right to process a batch, until somebody takes it over. */
+/** Right to process a batch until another instance takes it over. */
 export type Claim = Batch & {
+  /** Number of the claim, which is the fencing token. */
   readonly version: number
+  /** Name of the instance. */
   readonly claimer: string
-  /** Another one held it and did not settle it in time. */
+  /** Whether it was taken over from an instance that did not settle it in time. */
   readonly isTakenOver: boolean
 }
 
+/** Result of a claim. */
 export type ClaimResult =
-  | { readonly outcome: 'claimed'; readonly claim: Claim }
+  | {
+      /** Whether the batch was claimed, and why not. */
+      readonly outcome: 'claimed'
+      readonly claim: Claim
+    }
   /** It waits for the ticks before it. */
   | { readonly outcome: 'gap_pending'; readonly gap: Gap }
   /** Another one has it, or had it. */

@@ -1,8 +1,10 @@
 import { TidemarkError } from 'tidemark'
 
-/** Somebody else holds the batch now, or it was settled otherwise: the call changed nothing. */
+/** Another instance holds the batch, or it was settled otherwise. The call changed nothing. */
 export class StaleClaimError extends TidemarkError {
+  /** Storage key of the batch. */
   readonly key: string
+  /** Number of the claim. */
   readonly version: number
 
   constructor(key: string, version: number, found: string) {
@@ -16,7 +18,7 @@ export class StaleClaimError extends TidemarkError {
   }
 }
 
-/** What is said of a batch or a ledger contradicts what is stored. */
+/** The given batch or ledger contradicts what is stored. */
 export class LedgerConflictError extends TidemarkError {
   constructor(message: string) {
     super('TIDEMARK_LEDGER_CONFLICT', message)

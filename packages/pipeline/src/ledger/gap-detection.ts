@@ -10,13 +10,13 @@
  */
 import type { ArrivedRange, GapRow, LedgerRows, LedgerStart, TickRange } from '../databases/ledger-store.ts'
 
-/** Ticks that should be there and have not arrived. */
+/** Missing ticks. */
 export type Gap = TickRange & {
-  /** When it was first noticed; unix time in milliseconds, by the database's clock. */
+  /** Time at which it was noticed, in milliseconds since 1970, by the database's clock. */
   readonly since: number
-  /** It was reported as permanent: open for longer than `gapWarningTimeout`. */
+  /** Whether it has been open for longer than `gapWarningTimeout` and was reported. */
   readonly isPermanent: boolean
-  /** What follows does not wait for it any more. */
+  /** Whether batches after it no longer wait for it. */
   readonly isSkipped: boolean
 }
 

@@ -17,11 +17,13 @@ const COUNTED = [
 
 type Counted = (typeof COUNTED)[number]
 
+/** Figures of a ledger in one process. */
 export type LedgerMetrics = {
+  /** Totals by name. */
   readonly totals: { readonly [name in Counted]: number }
-  /** Claims won of those tried. */
+  /** Share of claims that succeeded. */
   readonly claimSuccessRate: number
-  /** Milliseconds, over the last seconds. */
+  /** Latency of claims in milliseconds, over the last seconds. */
   readonly latency: { readonly claim: WindowedLatency; readonly complete: WindowedLatency }
 }
 

@@ -3,21 +3,22 @@ import type { LedgerStart } from '../databases/ledger-store.ts'
 import { parseDuration } from '../duration.ts'
 import { oneOf, refuseUnknown, storableText, wholeNumber } from '../options.ts'
 
+/** Options of a ledger. */
 export type LedgerOptions = {
-  /** Whose ledger: every indexer processes every batch, so each has its own. Its competing instances share one. */
+  /** Name of the indexer. Its instances share one ledger. */
   readonly indexer: string
-  /** From the run's metadata: how far apart two ticks are. */
+  /** Distance between two ticks, from the metadata of the run. */
   readonly samplingInterval: number
   /**
-   * The run begins here: what follows waits for it. Default: as the ledger was begun, and null in a new
-   * one: whatever arrives first is the start, and has no gap before it.
+   * First tick of the run: batches after a gap there wait for it. Default: as stored in the ledger; in a new ledger
+   * null, which means that the first batch to arrive is the start.
    */
   readonly firstTick?: number | null
-  /** After this a claim that was not settled may be taken over; 0: never. Default '5m'. */
+  /** Time after which an unsettled claim may be taken over; 0: never (default '5m'). */
   readonly claimTimeout?: Duration
-  /** After this a gap is reported as permanent. Default '1m'. */
+  /** Time after which a gap is reported as permanent (default '1m'). */
   readonly gapWarningTimeout?: Duration
-  /** What follows a permanent gap goes on waiting (default), or is released. A gap stays in the list either way. */
+  /** Whether batches after a permanent gap keep waiting (default) or are released. The gap stays in the list. */
   readonly afterPermanentGap?: 'wait' | 'release'
 }
 

@@ -4,8 +4,11 @@ import type { BatchRow } from '../databases/ledger-store.ts'
 import { openIndex, openIndexForReading } from '../databases/open-index.ts'
 import { BatchLedger } from './batch-ledger.ts'
 
-/** A batch that an indexer has given up, as its ledger has it. */
-export type FailedBatch = BatchRow & { readonly indexer: string }
+/** A failed batch of an indexer's ledger. */
+export type FailedBatch = BatchRow & {
+  /** Name of the indexer. */
+  readonly indexer: string
+}
 
 export type FailedQuery = {
   readonly indexer?: string
@@ -14,7 +17,14 @@ export type FailedQuery = {
   readonly after?: string
 }
 
-/** Indexers have no slash in their names. */
+/**
+ * Place of a failed batch, to be passed as `after` of the next page. Names of indexers contain no slash.
+ *
+ * @example
+ * const page = await failedBatches(database, { limit: 100 })
+ * const last = page.at(-1)
+ * if (last) await failedBatches(database, { after: failedBatchPlace(last) })
+ */
 export const failedBatchPlace = ({ indexer, key }: Pick<FailedBatch, 'indexer' | 'key'>): string => `${indexer}/${key}`
 
 /** As pages are read. Places as texts would sort otherwise: 'a-b/…' comes before 'a/…'. */
@@ -23,7 +33,12 @@ function byIndexerAndKey(one: FailedBatch, other: FailedBatch): number {
   return one.key < other.key ? -1 : 1
 }
 
-/** Of one indexer of a run, or of all; by key. */
+/**
+ * Lists failed batches of one indexer, or of all, by key.
+ *
+ * @example
+ * for (const { key, error } of await failedBatches(database, { indexer: 'environment' })) console.log(key, error)
+ */
 export async function failedBatches(database: IndexDatabase, query: FailedQuery = {}): Promise<FailedBatch[]> {
   const { indexer: wanted, limit = 1_000, after = '' } = query
   const [startIndexer = '', startKey = ''] = after.split(/\/(.*)/s)
@@ -39,7 +54,12 @@ export async function failedBatches(database: IndexDatabase, query: FailedQuery 
   return failed
 }
 
-/** Lets a failed batch be claimed again; false where that indexer has no such batch that failed. */
+/**
+ * Makes a failed batch available again. Returns false if the indexer has no such failed batch.
+ *
+ * @example
+ * await retryFailed(database, 'environment', key)
+ */
 export async function retryFailed(database: IndexDatabase, indexer: string, key: string): Promise<boolean> {
   const start = (await database.ledger.list()).find(ledger => ledger.indexer === indexer)
   if (start === undefined) return false
@@ -47,7 +67,7 @@ export async function retryFailed(database: IndexDatabase, indexer: string, key:
   return await ledger.retry(key)
 }
 
-/** The ledgers of all runs at these addresses: what failed for good, and may be tried again. */
+/** Ledgers of all runs of a pipeline: batches that failed, and can be retried. */
 export class RunLedgers {
   readonly #addresses: readonly string[]
 
@@ -55,7 +75,7 @@ export class RunLedgers {
     this.#addresses = addresses
   }
 
-  /** Of one indexer, or of all. Rejects with `IndexNotFoundError` where the run has no index. */
+  /** Lists failed batches of one indexer, or of all. Rejects with `IndexNotFoundError` if the run has no index. */
   async failed(runId: string, query: FailedQuery = {}): Promise<FailedBatch[]> {
     const found = await this.#each(async address => {
       await using database = await openIndexForReading(address, runId)
@@ -65,7 +85,7 @@ export class RunLedgers {
     return all.slice(0, query.limit ?? 1_000)
   }
 
-  /** False where that indexer has no such batch that failed. */
+  /** Makes a failed batch available again. Returns false if the indexer has no such failed batch. */
   async retry(runId: string, indexer: string, key: string): Promise<boolean> {
     const found = await this.#each(async address => {
       await using database = await openIndex(address, runId, { create: false })

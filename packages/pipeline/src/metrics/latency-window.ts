@@ -7,11 +7,17 @@ const BUCKETS = 32 * PER_DOUBLING
 const SLOTS = 5
 const DEFAULT_WINDOW_MS = 5_000
 
+/** Distribution of a duration in milliseconds, over the last seconds. */
 export type WindowedLatency = {
+  /** Number of measurements. */
   readonly count: number
+  /** Average. */
   readonly average: number
+  /** Median. */
   readonly p50: number
+  /** 95th percentile. */
   readonly p95: number
+  /** 99th percentile. */
   readonly p99: number
 }
 

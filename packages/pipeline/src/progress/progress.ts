@@ -11,55 +11,74 @@ import type { ServiceState, ServiceStatus } from '../services/service.ts'
  * for (const { name, waitingBatches } of indexers) console.log(`${name}: ${waitingBatches} batches behind`)
  */
 export type PipelineProgress = {
-  /** null: not known before it begins. */
+  /** Id of the run, or null before it begins. */
   readonly runId: string | null
   /**
-   * Of all services together: `ERROR` where one has failed, `STOPPED` where all have stopped, `PAUSED` where one is paused or the
-   * sources wait for room on the disk, `WAITING` where one waits for something, `STARTING`, or else `RUNNING`.
+   * State of all services together: `ERROR` if one has failed, `STOPPED` if all have stopped, `PAUSED` if one is
+   * paused or sources wait for disk space, `WAITING` if one waits for something, `STARTING`, otherwise `RUNNING`.
    */
   readonly state: ServiceState
-  /** What services wait for, each thing once. They go on by themselves. */
+  /** What services wait for, each thing once. They continue by themselves. */
   readonly waitingFor: readonly string[]
+  /** Each service. */
   readonly services: readonly ServiceProgress[]
-  /** The run's last tick; where there is no simulation, the number of ticks stored. */
+  /** Last tick of the run; without a simulation, the number of stored ticks. */
   readonly tick: number
+  /** Ticks produced per second. */
   readonly ticksPerSecond: number
   /** Organisms in the last tick of a simulation. */
   readonly alive: number
-  /** In the queue before the storage. */
+  /** Ticks in the queue before the storage. */
   readonly queuedTicks: number
+  /** Bytes in that queue. */
   readonly queuedBytes: number
+  /** Ticks stored. */
   readonly storedTicks: number
+  /** Batches stored. */
   readonly storedBatches: number
+  /** Bytes stored. */
   readonly storedBytes: number
-  /** Written to the storage. */
+  /** Bytes stored per second. */
   readonly bytesPerSecond: number
+  /** Each indexer. */
   readonly indexers: readonly IndexerProgress[]
-  /** By the indexer that has indexed the fewest. */
+  /** Ticks indexed by the slowest indexer. */
   readonly indexedTicks: number
+  /** Batches indexed by the slowest indexer. */
   readonly indexedBatches: number
+  /** Ticks indexed per second by the slowest indexer. */
   readonly indexedPerSecond: number
-  /** Of the indexer that is furthest behind. */
+  /** Batches waiting for the indexer that is furthest behind. */
   readonly waitingBatches: number
+  /** Age of the oldest batch waiting for that indexer, in milliseconds. */
   readonly waitingMs: number
+  /** Gaps that may still be filled. */
   readonly openGaps: number
+  /** Permanent gaps. */
   readonly permanentGaps: number
+  /** Dead letters. */
   readonly deadLetters: number
-  /** Bytes used, how fast they grow, and how long that can go on. */
+  /** Disk usage, its growth, and the time left. */
   readonly disk: Omit<DiskStatus, 'parts'>
 }
 
+/** State of one service. */
 export type ServiceProgress = Pick<ServiceStatus, 'name' | 'state' | 'healthy' | 'waitingFor'>
 
+/** Progress of one indexer. */
 export type IndexerProgress = {
+  /** Name of the indexer. */
   readonly name: string
-  /** '' where it looks into the storage. */
+  /** Consumer group; '' if it reads the storage. */
   readonly group: string
+  /** Ticks indexed. */
   readonly ticks: number
+  /** Batches indexed. */
   readonly batches: number
+  /** Ticks indexed per second. */
   readonly ticksPerSecond: number
-  /** Announced, and not yet in the index. */
+  /** Announced batches that are not in the index yet. */
   readonly waitingBatches: number
-  /** Age of the oldest announced batch that no consumer of the group has taken yet. */
+  /** Age of the oldest announced batch that no consumer of the group has claimed, in milliseconds. */
   readonly waitingMs: number
 }

@@ -2,35 +2,56 @@ import { ClosedError, ConfigError } from 'tidemark'
 import type { Allowance } from '../disk/allowance.ts'
 import { ItemTooLargeError } from './errors.ts'
 
-export type QueueLimits = { readonly maxItems: number; readonly maxBytes: number }
+/** Limits of a queue. */
+export type QueueLimits = {
+  /** Maximum number of items. */
+  readonly maxItems: number
+  /** Maximum bytes of all items. */
+  readonly maxBytes: number
+}
 
+/** Options of a queue. */
 export type QueueOptions<T> = QueueLimits & {
+  /** Size of an item in bytes. */
   readonly sizeOf: (item: T) => number
-  /** Told whenever items have left. */
+  /** Called when items have left the queue. */
   readonly onTaken?: (items: number, bytes: number) => void
 }
 
-export type WaitOptions = { readonly signal?: AbortSignal }
+/** Options of a call that may wait. */
+export type WaitOptions = {
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal
+}
 
 export type PutOptions = WaitOptions & {
   /** Once this aborts the allowance holds the item back no longer: it has left its source, which is being stopped. */
   readonly letIn?: AbortSignal
 }
 
+/** Options of a drain. */
 export type DrainOptions = WaitOptions & {
-  /** Milliseconds to wait for the queue to give the full number; 0 takes what is there. */
+  /** Milliseconds to wait for the full number of items; 0 takes what is there. */
   readonly timeout: number
-  /** No more than this in one drain, but for a first item that is larger by itself. */
+  /** Maximum bytes of one drain; a single item may be larger. */
   readonly maxBytes?: number
 }
 
+/** Figures of a queue. */
 export type QueueMetrics = QueueLimits & {
+  /** Items in the queue. */
   readonly items: number
+  /** Bytes in the queue. */
   readonly bytes: number
+  /** Highest number of items so far. */
   readonly peakItems: number
+  /** Highest number of bytes so far. */
   readonly peakBytes: number
+  /** Items put so far. */
   readonly totalPut: number
+  /** Items taken so far. */
   readonly totalTaken: number
+  /** Calls of `put` that wait for space. */
   readonly waitingPuts: number
 }
 
@@ -72,7 +93,7 @@ export class BoundedQueue<T> {
     this.#options = options
   }
 
-  /** Resolves once the item is in the queue. An abort takes it back, unless it is in already. */
+  /** Resolves when the item is in the queue. Aborting the signal withdraws it, unless it is already in the queue. */
   async put(item: T, { signal, letIn }: PutOptions = {}): Promise<void> {
     signal?.throwIfAborted()
     if (this.tryPut(item, letIn)) return
@@ -97,19 +118,19 @@ export class BoundedQueue<T> {
     }
   }
 
-  /** From now on what comes in is taken from the allowance, and waits while that is used up. What is in stays in. */
+  /** Charges new items to an allowance and makes them wait while it is used up. Items in the queue are not affected. */
   limitBy(allowance: Allowance): void {
     this.#allowance = allowance
     allowance.onRaised(() => this.#admit())
   }
 
-  /** Bytes of the next item, where the allowance alone keeps it out; else 0. */
+  /** Size of the next item if only the allowance holds it back, otherwise 0. */
   get heldBytes(): number {
     const next = this.#first(this.#waitingPuts)
     return next !== undefined && this.#hasRoom(next.bytes) && !this.#isAllowed(next.bytes, next.letIn) ? next.bytes : 0
   }
 
-  /** False where it would have to wait. */
+  /** Puts the item if there is space. Returns false otherwise. */
   tryPut(item: T, letIn?: AbortSignal): boolean {
     if (this.#closed) throw this.#closed.error ?? new ClosedError('The queue')
     const bytes = this.#options.sizeOf(item)
@@ -121,8 +142,9 @@ export class BoundedQueue<T> {
   }
 
   /**
-   * Up to `max` items: as soon as there are that many (or `maxBytes`), or what came until the timeout, the abort or the
-   * end of the queue. Nothing taken is ever lost: an abort returns it. After `fail`, and once all is taken, it rejects.
+   * Takes up to `max` items: as soon as there are that many (or `maxBytes`), otherwise what has arrived at the
+   * timeout, the abort or the end of the queue. An abort loses nothing. After `fail` it rejects once the queue is
+   * empty.
    */
   async drain(max: number, { timeout, maxBytes = Number.POSITIVE_INFINITY, signal }: DrainOptions): Promise<T[]> {
     if (!Number.isSafeInteger(max) || max < 1) throw new ConfigError('drain.max', max, 'a whole number from 1')
@@ -159,26 +181,27 @@ export class BoundedQueue<T> {
     }
   }
 
-  /** No more puts, and those that wait are rejected. What is in the queue can still be drained. */
+  /** Closes the queue for new items and rejects waiting ones. Items in the queue can still be drained. */
   close(): void {
     this.#end(undefined)
   }
 
-  /** As `close`, and drains reject with this error once the queue is empty. */
+  /** Closes the queue. Drains reject with this error once the queue is empty. */
   fail(error: Error): void {
     this.#end(error)
   }
 
+  /** Whether the queue is closed for new items. */
   get isClosed(): boolean {
     return this.#closed !== undefined
   }
 
-  /** Closed, and nothing left to drain. */
+  /** Whether the queue is closed and empty. */
   get isEnded(): boolean {
     return this.#closed !== undefined && this.#length === 0
   }
 
-  /** O(1). */
+  /** Figures of the queue. */
   get metrics(): QueueMetrics {
     const { maxItems, maxBytes } = this.#options
     return {

@@ -7,6 +7,7 @@ import {
 import { type DeadLetter, deadLetterMessage, deadLetterOf } from '../contracts/notifications.ts'
 import { wholeNumber } from '../options.ts'
 
+/** Topic of ticks and metadata that could not be stored. */
 export const DEAD_LETTER_TOPIC = 'dead-letters'
 
 /** What goes into one transaction: a batch that is given up can have a thousand ticks of megabytes. */
@@ -29,18 +30,23 @@ export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
 type PlacedLetter = KeptLetter & { readonly place: number }
 export type LetterPage = { readonly letters: readonly PlacedLetter[]; readonly next: number | null }
 
-/** A letter that nobody else gets until it is removed or put back. */
+/** A dead letter that no other caller gets until it is removed or put back. */
 export type TakenLetter = {
+  /** The dead letter. */
   readonly letter: DeadLetter
+  /** Id of its message. */
   readonly messageId: string
+  /** Time at which it was dead-lettered. */
   readonly buriedAt: Date
-  /** For good: it was dealt with. */
+  /** Removes it permanently. */
   remove(): Promise<void>
+  /** Makes it available again. */
   putBack(): Promise<void>
 }
 
-/** What was given up, kept in a topic until a person or a program has dealt with it. */
+/** Dead letters, kept in a topic until a person or a program has processed them. */
 export class DeadLetterQueue {
+  /** Name of the topic. */
   readonly topic: string
   readonly #topics: Tidemark
 
@@ -58,7 +64,7 @@ export class DeadLetterQueue {
     this.topic = topic
   }
 
-  /** Durable when it resolves. Where it rejects, some may be stored: put again, a letter can be there twice. */
+  /** Stores dead letters durably. If it rejects, some may be stored; after another call a letter may be there twice. */
   async put(letters: Iterable<DeadLetter>): Promise<void> {
     let chunk: DeadLetterMessage[] = []
     let bytes = 0
@@ -74,13 +80,13 @@ export class DeadLetterQueue {
     await this.#topics.publishBatch(this.topic, chunk)
   }
 
-  /** Those waiting and those taken; cheap. */
+  /** Number of dead letters, including those that are taken. */
   async count(): Promise<number> {
     const { groups } = await this.#topics.admin.describeTopic(this.topic)
     return groups.reduce((sum, { backlog, inFlight, retries }) => sum + backlog + inFlight + retries, 0)
   }
 
-  /** Those not yet removed, the oldest first, whether somebody has taken them or not. It takes nothing from anybody. */
+  /** Lists dead letters, the oldest first, whether or not they are taken. Takes none. */
   async list({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadLetter[]> {
     const { admin } = this.#topics
     const letters: DeadLetter[] = []
@@ -93,7 +99,7 @@ export class DeadLetterQueue {
     return letters
   }
 
-  /** As `list`, with what names each letter; a page begins after the place `after`. */
+  /** Lists dead letters with their places. A page begins after the place `after`. */
   async page({
     after = 0,
     limit = 100,
@@ -115,8 +121,8 @@ export class DeadLetterQueue {
   }
 
   /**
-   * Shows every letter that nobody has taken to somebody who says whether it was dealt with. The others are put back at the end;
-   * where they are too large to be held for so long, one by one, and come again a moment later.
+   * Passes each dead letter that is not taken to a callback, which returns whether it was processed. The others are
+   * put back at the end; if they are too large to be held that long, one by one.
    */
   async eachTaken(visit: (letter: KeptLetter) => Promise<'done' | 'keep'>): Promise<void> {
     await using reader = this.#reader()
@@ -145,7 +151,10 @@ export class DeadLetterQueue {
     }
   }
 
-  /** Letters that nobody has taken, the oldest first. Those neither removed nor put back are put back when this is disposed. */
+  /**
+   * Takes dead letters that are not taken, the oldest first. When disposed, it puts back those that were neither
+   * removed nor put back.
+   */
   async take({ limit = 1 }: { readonly limit?: number } = {}): Promise<TakenLetters> {
     wholeNumber('limit', limit, { min: 1, max: 10_000 })
     const reader = this.#reader(limit)
@@ -202,7 +211,11 @@ const inUse = (topic: string): TopicConflictError =>
 const readLetter = (payload: string | Uint8Array): DeadLetter =>
   deadLetterOf(fromBinary(DeadLetterMessageSchema, Buffer.from(payload)))
 
-export type TakenLetters = AsyncDisposable & { readonly letters: readonly TakenLetter[] }
+/** Dead letters that were taken. */
+export type TakenLetters = AsyncDisposable & {
+  /** The dead letters. */
+  readonly letters: readonly TakenLetter[]
+}
 
 function takenLetter(delivery: Delivery<DeadLetterMessage>): TakenLetter {
   return {

@@ -1,8 +1,10 @@
 import { TidemarkError } from 'tidemark'
 
-/** A single item that no amount of waiting makes room for. */
+/** The item is larger than the whole queue. */
 export class ItemTooLargeError extends TidemarkError {
+  /** Size of the item. */
   readonly bytes: number
+  /** Limit of the queue. */
   readonly maxBytes: number
 
   constructor(bytes: number, maxBytes: number) {
@@ -15,7 +17,7 @@ export class ItemTooLargeError extends TidemarkError {
   }
 }
 
-/** The thread at the other end went away without closing the queue. What had arrived before was handed out. */
+/** The thread at the other end ended without closing the queue. Items that had arrived were delivered. */
 export class QueueBrokenError extends TidemarkError {
   constructor(problem: string) {
     super('TIDEMARK_QUEUE_BROKEN', `The queue between threads failed: ${problem}. Restart the other side`)

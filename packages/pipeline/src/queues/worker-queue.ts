@@ -19,8 +19,11 @@ import {
 } from './bounded-queue.ts'
 import { ItemTooLargeError, QueueBrokenError } from './errors.ts'
 
-/** What can travel: anything structured clone takes, with the bulk of it in `bytes`. */
-export type Movable = { readonly bytes: Uint8Array }
+/** Item that can be moved between threads: anything that structured clone accepts, with most of its data in `bytes`. */
+export type Movable = {
+  /** Data that is moved instead of copied. */
+  readonly bytes: Uint8Array
+}
 
 type ToReceiver<T> = { readonly type: 'item'; readonly item: T } | { readonly type: 'end' }
 type ToSender =
@@ -29,6 +32,7 @@ type ToSender =
 
 type Waiting<T> = { readonly item: T; readonly resolve: () => void; readonly reject: (error: Error) => void }
 
+/** End of a queue in the thread that fills it. */
 export class WorkerQueueSender<T extends Movable> {
   readonly #port: MessagePort
   readonly #waiting = new Set<Waiting<T>>()
@@ -43,7 +47,7 @@ export class WorkerQueueSender<T extends Movable> {
     port.on('close', () => this.#end(new QueueBrokenError('the receiving thread closed it or ended')))
   }
 
-  /** Resolves once the item is on its way; `item.bytes` is empty here from then on. An abort before that takes it back. */
+  /** Resolves when the item is sent; its `bytes` are then empty here. Aborting the signal before withdraws it. */
   async put(item: T, { signal }: WaitOptions = {}): Promise<void> {
     signal?.throwIfAborted()
     if (this.#closed) throw this.#closed
@@ -64,13 +68,14 @@ export class WorkerQueueSender<T extends Movable> {
     }
   }
 
-  /** Says that nothing more comes. Puts that wait are rejected; what was put before arrives. */
+  /** Closes the queue. Waiting items are rejected; sent items arrive. */
   close(): void {
     if (this.#closed) return
     this.#end(new ClosedError('The queue'))
     this.#port.postMessage({ type: 'end' } satisfies ToReceiver<T>)
   }
 
+  /** Calls of `put` that wait for space. */
   get waitingPuts(): number {
     return this.#waiting.size
   }
@@ -120,6 +125,7 @@ export class WorkerQueueSender<T extends Movable> {
   }
 }
 
+/** End of a queue in the thread that drains it. */
 export class WorkerQueueReceiver<T extends Movable> {
   readonly #port: MessagePort
   readonly #queue: BoundedQueue<T>
@@ -137,21 +143,23 @@ export class WorkerQueueReceiver<T extends Movable> {
     this.#tell({ type: 'open', limits: { maxItems, maxBytes } })
   }
 
-  /** As `BoundedQueue.drain`. Rejects once all is drained if the sender ended without closing. */
+  /** Takes items like `BoundedQueue.drain`. Rejects when all items are taken and the sender ended without closing. */
   async drain(max: number, options: DrainOptions): Promise<T[]> {
     return await this.#queue.drain(max, options)
   }
 
-  /** Takes nothing more; the sender's puts reject. What has arrived can still be drained. */
+  /** Accepts no more items; `put` of the sender rejects. Items that have arrived can still be drained. */
   close(): void {
     this.#queue.close()
     this.#port.close()
   }
 
+  /** Whether the queue is closed and empty. */
   get isEnded(): boolean {
     return this.#queue.isEnded
   }
 
+  /** Figures of the queue. */
   get metrics(): QueueMetrics {
     return this.#queue.metrics
   }

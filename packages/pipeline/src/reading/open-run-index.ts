@@ -10,10 +10,11 @@ import { IndexedOrganisms } from './organism-reader.ts'
 import type { GapsPage, IndexedGap, RunIndex } from './run-index.ts'
 import { IndexedSeries } from './series-reader.ts'
 
+/** Options of `openRunIndex`. */
 export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
   /**
-   * Those of your own that the environment indexer of this run has, or had: the index knows which of them wrote which ticks.
-   * `singleBlob()` is always there.
+   * Your own strategies that wrote cells of this run. The index records which strategy wrote which ticks.
+   * `singleBlob()` is always available.
    */
   readonly environmentStrategy?: EnvironmentStrategy | readonly EnvironmentStrategy[]
 }
@@ -21,8 +22,12 @@ export type RunIndexOptions = Pick<IndexOptions, 'busyTimeout' | 'poolSize'> & {
 const DEFAULT_GAPS = 1_000
 
 /**
- * Opens what is indexed of a run to be read, also while it is being written. Nothing waits for a reader. Rejects with
- * `IndexNotFoundError` where the run has no index there; what its indexers have not begun yet is null or empty.
+ * Opens the index of a run for reading, also while it is being written. Readers and writers do not block each other.
+ * Rejects with `IndexNotFoundError` if the run has no index; data that is not indexed yet is null or empty.
+ *
+ * @example
+ * await using opened = await openRunIndex('sqlite:./data/index', run)
+ * const cells = await opened.environment.cells(500, { from: [40, 40], to: [59, 59] })
  */
 export async function openRunIndex(address: string, runId: string, options: RunIndexOptions = {}): Promise<RunIndex> {
   refuseUnknown(options, ['busyTimeout', 'poolSize', 'environmentStrategy'])

@@ -5,61 +5,102 @@ import type { Gap } from '../ledger/gap-detection.ts'
 
 export type { IndexedRange } from '../databases/tick-blobs.ts'
 
-/** From `from` up to and including `to` on every axis, so `[[0, 0], [19, 19]]` is 20 × 20. */
-export type Region = { readonly from: readonly number[]; readonly to: readonly number[] }
+/** Region of a world. Both corners belong to it: from [0, 0] to [19, 19] is 20 × 20. */
+export type Region = {
+  /** Corner with the lowest coordinates. */
+  readonly from: readonly number[]
+  /** Corner with the highest coordinates. */
+  readonly to: readonly number[]
+}
 
+/** An occupied cell. */
 export type Cell = {
+  /** Coordinates. */
   readonly coordinates: readonly number[]
+  /** Molecule type. */
   readonly moleculeType: number
+  /** Value. */
   readonly moleculeValue: number
+  /** Id of the organism that owns it, or 0. */
   readonly ownerId: number
 }
 
-/** What changed from one tick to another. Cells that were emptied are their flat indexes alone. */
-export type CellsDifference = { readonly set: Cells; readonly emptied: Int32Array }
+/** Difference between two ticks. */
+export type CellsDifference = {
+  /** Cells that were set or changed. */
+  readonly set: Cells
+  /** Flat indexes of cells that were emptied. */
+  readonly emptied: Int32Array
+}
 
+/** Reads cells. */
 export type EnvironmentReader = {
+  /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
-  /** The cells' bytes (a CellStateList), as the simulation wrote them; null where the tick is not indexed. To be read only. */
+  /**
+   * Cells of a tick as the simulation wrote them (a CellStateList), or null if the tick is not indexed. Do not modify
+   * them.
+   */
   bytes(tick: number): Promise<Uint8Array | null>
-  /** The same as the index has them: compressed, where the indexer compresses. */
+  /** Cells of a tick as the index stores them, which may be compressed. */
   packed(tick: number): Promise<PackedBytes | null>
+  /** Cells of a tick or of a region, or null if the tick is not indexed. */
   cells(tick: number, region?: Region): Promise<Cells | null>
-  /** undefined: the tick is indexed, and the cell is empty. */
+  /** One cell; undefined: it is empty; null: the tick is not indexed. */
   cell(tick: number, coordinates: readonly number[]): Promise<Cell | undefined | null>
-  /** null where one of the ticks is not indexed. */
+  /** Difference between two ticks, or null if one of them is not indexed. */
   difference(from: number, to: number): Promise<CellsDifference | null>
 }
 
-/** What is told of an organism once. */
+/** Facts of an organism that do not change. */
 export type OrganismFacts = {
+  /** Id of the organism. */
   readonly id: number
+  /** Id of its parent, or null. */
   readonly parentId: number | null
+  /** Tick of its birth. */
   readonly birthTick: number
+  /** Coordinates of its birth. */
   readonly birthPosition: readonly number[]
+  /** Number of its lineage. */
   readonly lineage: number
-  /** null: alive in the last tick that is indexed. */
+  /** Tick of its death, or null if it is alive in the last indexed tick. */
   readonly deathTick: number | null
 }
 
-export type LifeQuery = TickQuery & { readonly limit?: number }
+/** Selection of an organism's states. */
+export type LifeQuery = TickQuery & {
+  /** Maximum number of states (default 1000). */
+  readonly limit?: number
+}
 export type LifePage = {
   readonly moments: readonly { readonly tick: number; readonly state: Organism }[]
   /** Give it as `from` for the rest, where bytes have ended the page; null: these are all. */
   readonly next: number | null
 }
-export type TickQuery = { readonly from?: number; readonly to?: number }
+/** Range of ticks. */
+export type TickQuery = {
+  /** First tick. */
+  readonly from?: number
+  /** Last tick. */
+  readonly to?: number
+}
 
+/** Reads organisms. */
 export type OrganismReader = {
+  /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
+  /** Organisms of a tick, or null if it is not indexed. */
   at(tick: number): Promise<readonly Organism[] | null>
+  /** Facts of an organism, or null. */
   facts(id: number): Promise<OrganismFacts | null>
+  /** State of an organism in a tick; undefined: it is not alive then; null: the tick is not indexed. */
   oneAt(id: number, tick: number): Promise<Organism | undefined | null>
-  /** Its states over time, oldest first, at most `limit` (default 1000) evenly chosen from the range. */
+  /** States of an organism over time, the oldest first: at most `limit` (default 1000), evenly sampled. */
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>
-  /** The same, ended by bytes too (`maxBytes`, about as many as it takes as JSON). */
+  /** States of an organism, also limited by bytes (`maxBytes`, about their size as JSON). */
   lifePage(id: number, query?: LifeQuery & { readonly maxBytes?: number }): Promise<LifePage>
-  /** Itself first, then its parent, and so on; and its children by id, those above `after`. */
+  /** The organism, its parent and further ancestors, and its children by id, those above `after`. */
   lineage(
     id: number,
     limit?: number,
@@ -67,41 +108,60 @@ export type OrganismReader = {
   ): Promise<{ ancestors: readonly OrganismFacts[]; children: readonly OrganismFacts[] }>
 }
 
-/** One point of the series, over `ticks` ticks from `tick` on: means, but births and deaths are sums. */
+/** One point of a time series: averages over `ticks` ticks from `tick` on; births and deaths are sums. */
 export type SeriesPoint = {
+  /** First tick. */
   readonly tick: number
+  /** Number of ticks. */
   readonly ticks: number
+  /** Organisms alive. */
   readonly alive: number
+  /** Births. */
   readonly births: number
+  /** Deaths. */
   readonly deaths: number
+  /** Mean energy of an organism. */
   readonly meanEnergy: number
-  /** By molecule type. */
+  /** Occupied cells by molecule type. */
   readonly cells: readonly number[]
 }
 
+/** Reads time series. */
 export type SeriesReader = {
+  /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
-  /** At most `points` (default 500) over the range asked for. */
+  /** At most `points` points (default 500) over the given range. */
   read(query?: TickQuery & { readonly points?: number }): Promise<readonly SeriesPoint[]>
 }
 
-export type IndexedGap = Gap & { readonly indexer: string }
+/** Missing ticks of an indexer. */
+export type IndexedGap = Gap & {
+  /** Name of the indexer. */
+  readonly indexer: string
+}
 
+/** Page of gaps to read. */
 export type GapsPage = {
-  /** Those behind this gap. */
+  /** Last gap of the previous page. */
   readonly after?: Pick<IndexedGap, 'indexer' | 'tickEnd'>
-  /** Default 1000. */
+  /** Maximum number of gaps (default 1000). */
   readonly limit?: number
 }
 
-/** All that can be read of one indexed run. */
+/** Everything that can be read of an indexed run. */
 export type RunIndex = AsyncDisposable & {
+  /** Id of the run. */
   readonly runId: string
+  /** Metadata of the run, or null if it is not indexed yet. */
   metadata(): Promise<SimulationMetadata | null>
-  /** What is missing between the batches that came, by indexer and tick. */
+  /** Missing ticks, by indexer and tick. */
   gaps(page?: GapsPage): Promise<readonly IndexedGap[]>
+  /** Cells. */
   readonly environment: EnvironmentReader
+  /** Organisms. */
   readonly organisms: OrganismReader
+  /** Time series. */
   readonly series: SeriesReader
+  /** Closes the index. */
   close(): Promise<void>
 }

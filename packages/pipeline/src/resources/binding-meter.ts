@@ -1,12 +1,14 @@
 import type { Binding } from '../config/bindings.ts'
 
-/** What went through one binding of a service since the service was built. */
+/** Traffic of one binding of a service since the service was created. */
 export type BindingStatus = {
-  /** Its name in the service's configuration. */
+  /** Name of the binding. */
   readonly binding: string
+  /** Kind of the binding. */
   readonly kind: Binding['kind']
-  /** What it leads to: the name of the topic. */
+  /** Name of the topic. */
   readonly name: string
+  /** Figures by name. */
   readonly metrics: Readonly<Record<string, number>>
 }
 

@@ -6,22 +6,33 @@ import type { BindingMeter, BindingStatus } from './binding-meter.ts'
 import { MonitoredReader } from './monitored-reader.ts'
 import { MonitoredWriter } from './monitored-writer.ts'
 
-/** Where a service puts what it makes: a queue of this thread, or the near end of one that leads to another. */
-export type Outlet<T> = { put(item: T, options?: WaitOptions): Promise<void> }
+/** Where a service puts what it produces: a queue of this thread, or the sending end of a queue to another thread. */
+export type Outlet<T> = {
+  /** Resolves when the item is in the queue. */
+  put(item: T, options?: WaitOptions): Promise<void>
+}
 
+/** A topic that a service is bound to. */
 export type BoundTopic = {
+  /** Open Tidemark of the topic. */
   readonly tidemark: Tidemark
+  /** Name of the topic. */
   readonly topic: string
-  /** Empty where the binding only writes. */
+  /** Consumer group; empty if the binding only writes. */
   readonly consumerGroup: string
-  /** Of the topic, as the configuration has them. What is bound for each run apart is configured by who opens it. */
+  /** Settings of the topic in the configuration. A topic per run is configured by the service that opens it. */
   readonly settings: TopicOptions
-  /** Counts what goes through the binding: `status().bindings`. */
+  /** Counts the traffic of the binding, for `status().bindings`. */
   readonly meter: BindingMeter
 }
 
-/** Each run has an index of its own there: `openIndex(address, runId, options)`. */
-export type BoundIndex = { readonly address: string; readonly options: IndexOptions }
+/** Address of the run indexes: pass it to `openIndex(address, runId, options)`. */
+export type BoundIndex = {
+  /** `sqlite:<folder>` or `postgres://…`. */
+  readonly address: string
+  /** Options of the index. */
+  readonly options: IndexOptions
+}
 
 export type BoundResource =
   | { readonly kind: 'topic'; readonly value: BoundTopic }
@@ -30,7 +41,7 @@ export type BoundResource =
   | { readonly kind: 'outlet'; readonly value: Outlet<unknown> }
   | { readonly kind: 'queue'; readonly value: BoundedQueue<unknown> }
 
-/** The resources of one service, by the names of its bindings. The kinds were checked with the configuration. */
+/** Resources of one service by binding name. */
 export class BoundResources {
   readonly #service: string
   readonly #bound: ReadonlyMap<string, BoundResource>
@@ -40,44 +51,49 @@ export class BoundResources {
     this.#bound = bound
   }
 
+  /** Whether the binding is set. */
   has(binding: string): boolean {
     return this.#bound.has(binding)
   }
 
+  /** Topic of a binding. */
   topic(binding: string): BoundTopic {
     return this.#get(binding, 'topic')
   }
 
-  /** A reader of a bound topic in the binding's consumer group, from the first message on unless `from` says otherwise. */
+  /** Reader of a bound topic in the consumer group of the binding, from the first message on unless `from` is given. */
   reader<T>(binding: string, options: Omit<ReaderOptions<T>, 'group'> = {}): MonitoredReader<T> {
     const { tidemark, topic, consumerGroup: group, meter } = this.topic(binding)
     return new MonitoredReader(tidemark.reader<T>(topic, { from: 'beginning', ...options, group }), meter)
   }
 
+  /** Writer to a bound topic. */
   writer<T>(binding: string): MonitoredWriter<T> {
     const { tidemark, topic, meter } = this.topic(binding)
     return new MonitoredWriter(tidemark, topic, meter)
   }
 
-  /** What went through each binding to a topic. */
+  /** Traffic of each binding to a topic. */
   status(): readonly BindingStatus[] {
     return [...this.#bound.values()].flatMap(bound => (bound.kind === 'topic' ? [bound.value.meter.status()] : []))
   }
 
+  /** Storage of a binding. */
   storage(binding: string): Storage {
     return this.#get(binding, 'storage')
   }
 
+  /** Address of the run indexes of a binding. */
   index(binding: string): BoundIndex {
     return this.#get(binding, 'index')
   }
 
-  /** The service puts into it. */
+  /** End of a queue that the service fills. */
   outlet<T>(binding: string): Outlet<T> {
     return this.#get(binding, 'outlet')
   }
 
-  /** The service takes from it. */
+  /** End of a queue that the service drains. */
   queue<T>(binding: string): BoundedQueue<T> {
     return this.#get(binding, 'queue') as unknown as BoundedQueue<T>
   }

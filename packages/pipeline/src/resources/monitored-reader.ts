@@ -1,8 +1,9 @@
 import type { Delivery, Duration, Reader, WaitOptions } from 'tidemark'
 import type { BindingMeter } from './binding-meter.ts'
 
-/** A reader of a topic that counts what goes through it for the binding it belongs to. */
+/** Reader of a topic that counts the traffic of its binding. */
 export class MonitoredReader<T> implements AsyncDisposable {
+  /** Name of the topic. */
   readonly topic: string
   readonly #reader: Reader<T>
   readonly #meter: BindingMeter
@@ -19,13 +20,13 @@ export class MonitoredReader<T> implements AsyncDisposable {
     return this
   }
 
-  /** The next message, or null when none came within `timeout`. */
+  /** Returns the next message, or null if none arrives within `timeout`. */
   async poll(timeout: Duration, options?: WaitOptions): Promise<Delivery<T> | null> {
     const delivery = await this.#meter.measure(undefined, () => this.#reader.poll(timeout, options))
     return delivery && this.#received(delivery)
   }
 
-  /** The next message, however long it takes. */
+  /** Waits for the next message. */
   async receive(options?: WaitOptions): Promise<Delivery<T>> {
     return this.#received(await this.#meter.measure(undefined, () => this.#reader.receive(options)))
   }
@@ -34,7 +35,7 @@ export class MonitoredReader<T> implements AsyncDisposable {
     for await (const delivery of this.#reader) yield this.#received(delivery)
   }
 
-  /** Gives back what was read and not settled. Again is fine. */
+  /** Releases unsettled messages and closes the reader. Can be called again. */
   async close(): Promise<void> {
     await this.#reader.close()
   }

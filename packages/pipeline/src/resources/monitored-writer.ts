@@ -1,8 +1,9 @@
 import type { PublishedRef, PublishOptions, Tidemark } from 'tidemark'
 import type { BindingMeter } from './binding-meter.ts'
 
-/** Sends to one topic, and counts that for the binding it belongs to. */
+/** Writer to a topic that counts the traffic of its binding. */
 export class MonitoredWriter<T> {
+  /** Name of the topic. */
   readonly topic: string
   readonly #topics: Tidemark
   readonly #meter: BindingMeter
@@ -13,6 +14,7 @@ export class MonitoredWriter<T> {
     this.#meter = meter
   }
 
+  /** Publishes a message. */
   async send(payload: T, options?: PublishOptions): Promise<PublishedRef> {
     const ref = await this.#meter.measure(undefined, () => this.#topics.publish(this.topic, payload, options))
     this.#meter.count(ref.duplicate ? 'duplicates' : 'sent')

@@ -1,12 +1,18 @@
 import { Health, type ServiceError } from '../services/health.ts'
 
+/** Status of a resource. */
 export type ResourceStatus = {
+  /** Name of the resource. */
   readonly name: string
+  /** Kind of the resource. */
   readonly kind: 'topics' | 'storage' | 'index' | 'queue'
-  /** ERROR: it could not be opened, or did not answer when it was last looked at. */
+  /** ERROR: it could not be opened, or did not answer the last check. */
   readonly state: 'CLOSED' | 'OPEN' | 'ERROR'
+  /** Whether it works. */
   readonly healthy: boolean
+  /** Figures by name. */
   readonly metrics: Readonly<Record<string, number>>
+  /** Newest failures. */
   readonly errors: readonly ServiceError[]
 }
 

@@ -22,7 +22,7 @@ export class SqliteFile {
   }
 }
 
-/** What this process writes goes into a file that nobody else can see. */
+/** The database file was replaced while it was open, so what this process writes is invisible to others. */
 export class FileReplacedError extends TidemarkError {
   constructor(path: string) {
     super(

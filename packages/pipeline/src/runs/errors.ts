@@ -1,8 +1,10 @@
 import { TidemarkError } from 'tidemark'
 
-/** Somebody works on the run: what is removed under them would come back in parts, or be missed by them. */
+/** The run can't be removed because it is in use. */
 export class RunInUseError extends TidemarkError {
+  /** Id of the run. */
   readonly runId: string
+  /** Who uses it. */
   readonly reasons: readonly string[]
 
   constructor(runId: string, reasons: readonly string[]) {

@@ -11,24 +11,32 @@ import { countLetters, removeLetters } from './run-letters.ts'
 import { type RunLocations, stateOfRun } from './run-locations.ts'
 import { usersOf } from './run-users.ts'
 
-/** What there is of a run. */
+/** Data of a run. */
 export type RunParts = {
+  /** Id of the run. */
   readonly runId: string
+  /** Folders with its files, with their number and size. */
   readonly files: readonly { readonly root: string; readonly files: number; readonly bytes: number }[]
+  /** Topics of the run, with their messages and groups. */
   readonly topics: readonly { readonly topic: string; readonly messages: number; readonly groups: readonly string[] }[]
-  /** Addresses of indexes that have it. */
+  /** Addresses of its indexes. */
   readonly indexes: readonly string[]
   /** Folders with saved states. */
   readonly states: readonly string[]
-  /** Dead letters that are about it. */
+  /** Number of its dead letters. */
   readonly deadLetters: number
-  /** Why it can't be removed now. */
+  /** Reasons why it can't be removed now. */
   readonly inUse: readonly string[]
 }
 
 type RunOptions = { readonly logger?: Logger }
 
-/** What belongs to a run, wherever a pipeline keeps it. Nothing is changed. */
+/**
+ * Lists the data of a run. Changes nothing.
+ *
+ * @example
+ * const { files, inUse } = await findRun(await locationsOfFolder('./data'), run)
+ */
 export async function findRun(locations: RunLocations, runId: string, options: RunOptions = {}): Promise<RunParts> {
   requireRunId(runId)
   await using topics = await openTopics(locations, options)
@@ -36,8 +44,11 @@ export async function findRun(locations: RunLocations, runId: string, options: R
 }
 
 /**
- * Removes the index, the files, the saved states, the topics with their groups, and the dead letters of a run. One that was
- * interrupted is done by calling it again.
+ * Removes index, files, saved states, topics with their groups, and dead letters of a run. If it is interrupted,
+ * call it again.
+ *
+ * @example
+ * await removeRun(await locationsOfFolder('./data'), run)
  */
 export async function removeRun(locations: RunLocations, runId: string, options: RunOptions = {}): Promise<RunParts> {
   requireRunId(runId)

@@ -5,18 +5,26 @@ import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import type { WholeConfig } from '../config/whole-config.ts'
 
-/** Where a pipeline keeps what belongs to its runs. */
+/** Where a pipeline stores its runs. */
 export type RunLocations = {
+  /** Database of the topics, or null. */
   readonly topics: { readonly url: string; readonly namespace: string } | null
   /** Folders of batch files. */
   readonly storages: readonly string[]
+  /** Addresses of indexes. */
   readonly indexes: readonly string[]
-  /** Folders in which simulations keep their states, a folder for each run. */
+  /** Folders of saved states, with a folder for each run. */
   readonly stateFolders: readonly string[]
-  /** Topics with dead letters, of any run. */
+  /** Topics with dead letters of all runs. */
   readonly letterTopics: readonly string[]
 }
 
+/**
+ * Locations of a configuration.
+ *
+ * @example
+ * const locations = locationsOf(await readConfig('tidemark.config.ts'))
+ */
 export function locationsOf({ config, types }: WholeConfig): RunLocations {
   const { topics, storages, indexes } = config.resources
   const letters = config.services.flatMap(({ name, bindings }) =>
@@ -36,7 +44,12 @@ export function locationsOf({ config, types }: WholeConfig): RunLocations {
   }
 }
 
-/** Of the default pipeline, with the environment's settings. */
+/**
+ * Locations of the default pipeline, with the settings of the environment.
+ *
+ * @example
+ * const { storages } = await locationsOfFolder('./data')
+ */
 export async function locationsOfFolder(dataFolder: string, environment = process.env): Promise<RunLocations> {
   const config = withOverrides(defaultConfig({ dataFolder }), environment)
   return locationsOf(await withTypes(checkConfig(config, process.cwd())))

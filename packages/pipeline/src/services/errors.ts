@@ -1,8 +1,9 @@
 import { TidemarkError } from 'tidemark'
 import { didYouMean } from '../config/did-you-mean.ts'
 
-/** A name that no service of this pipeline has. */
+/** The pipeline has no service with this name. */
 export class UnknownServiceError extends TidemarkError {
+  /** The name. */
   readonly service: string
 
   constructor(service: string, known: readonly string[]) {
@@ -15,10 +16,13 @@ export class UnknownServiceError extends TidemarkError {
   }
 }
 
-/** A start or a stop that took longer than it may. Whatever hangs is left behind; the other services go on. */
+/** A service did not start or stop in time. It is abandoned; the other services continue. */
 export class ServiceTimeoutError extends TidemarkError {
+  /** Name of the service. */
   readonly service: string
+  /** What took too long. */
   readonly action: 'start' | 'stop'
+  /** Timeout in milliseconds. */
   readonly timeoutMs: number
 
   constructor(service: string, action: 'start' | 'stop', timeoutMs: number) {
@@ -30,8 +34,9 @@ export class ServiceTimeoutError extends TidemarkError {
   }
 }
 
-/** A thread that ended without being asked, or could not begin. */
+/** The thread of a service ended unexpectedly, or could not start. */
 export class WorkerDiedError extends TidemarkError {
+  /** Name of the service. */
   readonly service: string
 
   constructor(service: string, problem: string, cause?: unknown) {
@@ -40,8 +45,9 @@ export class WorkerDiedError extends TidemarkError {
   }
 }
 
-/** A thread that is there and no longer responds: something in it never ends, or takes very long. */
+/** The thread of a service no longer responds. */
 export class WorkerSilentError extends TidemarkError {
+  /** Name of the service. */
   readonly service: string
 
   constructor(service: string, silentMs: number) {
@@ -54,9 +60,9 @@ export class WorkerSilentError extends TidemarkError {
   }
 }
 
-/** What a service in a thread reported, made whole again on this side. */
+/** An error that a service reported from its thread. */
 export class WorkerReportedError extends TidemarkError {
-  /** The name of its class in the thread. */
+  /** Class name of the error in the thread. */
   readonly kind: string
 
   constructor({ kind, code, message, stack }: { kind: string; code: string; message: string; stack: string }) {

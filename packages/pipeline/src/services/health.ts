@@ -1,7 +1,14 @@
 import { TidemarkError } from 'tidemark'
 
-/** Something that could not be done, and has not succeeded since. */
-export type ServiceError = { readonly at: Date; readonly action: string; readonly error: Error }
+/** An operation that failed and has not succeeded since. */
+export type ServiceError = {
+  /** Time of the failure. */
+  readonly at: Date
+  /** The operation. */
+  readonly action: string
+  /** The error. */
+  readonly error: Error
+}
 
 const KEPT_ERRORS = 20
 /** Operations are few; only a service that puts a number into each of their names comes here. */
@@ -74,7 +81,7 @@ export class Health {
   }
 }
 
-/** Neither success nor failure yet, for longer than it should take. */
+/** An operation takes longer than it should. */
 export class NoAnswerError extends TidemarkError {
   constructor(operation: string, ms: number) {
     super(

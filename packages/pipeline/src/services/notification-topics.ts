@@ -1,8 +1,12 @@
 import type { Tidemark, TopicConfig, TopicOptions } from 'tidemark'
 import { isRunId, requireRunId } from '../run-id.ts'
 
-/** What a configuration calls them. Each run has a topic of its own under each of these names: `topicOfRun`. */
+/**
+ * Name of the topics of batch announcements in a configuration. Each run has its own topic under this name:
+ * `topicOfRun`.
+ */
 export const BATCH_TOPIC = 'batch-topic'
+/** Name of the topics of metadata announcements in a configuration. */
 export const METADATA_TOPIC = 'metadata-topic'
 
 /** A header of an announcement that was made again for one indexer: the others have the batch. */
@@ -17,19 +21,27 @@ export const FOR_INDEXER = 'tidemark-for-indexer'
 export const ANNOUNCEMENT_ATTEMPTS = 100
 
 /**
- * The topic that carries a run's announcements, and nobody else's: an indexer of one run never receives those of another,
- * and a run that is removed takes its announcements with it. A namespace for each run would do the same at the price of a
- * connection pool, a listener and maintenance for each run that a process looks at (docs/guides/pipeline.md).
+ * Topic of a run's announcements. An indexer of one run never receives those of another, and they are removed with
+ * the run. A namespace per run would do the same, but require a connection pool, a listener and maintenance for each
+ * run that a process reads (docs/guides/pipeline.md).
+ *
+ * @example
+ * const topic = topicOfRun(BATCH_TOPIC, run)
  */
 export const topicOfRun = (topic: string, runId: string): string => `${topic}.${requireRunId(runId)}`
 
-/** The run whose topic this is; undefined: it is nobody's. */
+/**
+ * Run of a topic of announcements, or undefined.
+ *
+ * @example
+ * const same = runOfTopic(topicOfRun(BATCH_TOPIC, run)) // the run
+ */
 export function runOfTopic(name: string): string | undefined {
   const runId = name.slice(name.lastIndexOf('.') + 1)
   return isRunId(runId) ? runId : undefined
 }
 
-/** What a configuration may set of announcements; the rest is fixed by what they are for. */
+/** Settings of announcement topics that a configuration may change. */
 export type AnnouncementSettings = Pick<
   TopicOptions,
   'lease' | 'maxAttempts' | 'backoff' | 'tracking' | 'zombieTtl' | 'partitionRows'
@@ -43,6 +55,9 @@ export type AnnouncementSettings = Pick<
  * Announcements themselves are kept for ever too, a few hundred bytes for each file: a run that goes on after weeks finds
  * those it had not indexed, an indexer that is added later begins with the run, and the reconciler compares the storage
  * with what was announced, not with what happens to be kept.
+ *
+ * @example
+ * await configureNotificationTopic(tm, topicOfRun(BATCH_TOPIC, run))
  */
 export async function configureNotificationTopic(
   topics: Tidemark,

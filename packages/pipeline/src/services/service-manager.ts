@@ -3,28 +3,39 @@ import { UnknownServiceError } from './errors.ts'
 import { Service, type ServiceEvent, type ServiceListener, type ServiceStatus } from './service.ts'
 import { type ServicePlan, ServiceSlot } from './service-slot.ts'
 
+/** Options of a ServiceManager. */
 export type ServiceManagerOptions = {
-  /** In the order in which they start. A plan is built at its first start. */
+  /** Services in the order in which they start. A plan is built when it is first started. */
   readonly services: readonly (Service | ServicePlan)[]
+  /** Logger. */
   readonly logger: Logger
-  /** For each service. Default 60 000. */
+  /** Maximum time for a service to start, in milliseconds (default 60 000). */
   readonly startTimeoutMs?: number
-  /** For each service. Default 30 000. */
+  /** Maximum time for a service to stop, in milliseconds (default 30 000). */
   readonly stopTimeoutMs?: number
 }
 
-export type FailedStart = { readonly service: string; readonly error: Error }
+/** A service that could not start. */
+export type FailedStart = {
+  /** Name of the service. */
+  readonly service: string
+  /** The error. */
+  readonly error: Error
+}
+/** Result of a start. */
 export type StartReport = {
+  /** Services that started. */
   readonly started: readonly string[]
-  /** What they need is away; they go on by themselves when it is there. Their status says what it is. */
+  /** Services that wait for something and start by themselves when it is available. Their status has the reason. */
   readonly waiting: readonly string[]
+  /** Services that could not start. */
   readonly failed: readonly FailedStart[]
 }
 export type StopOptions = { readonly timeoutMs?: number }
 
 /**
- * Starts services in their order, stops them in reverse, and keeps one's failure from the others. Every verb takes the
- * name of one service, or none for all.
+ * Starts services in order, stops them in reverse order, and isolates their failures. Every method takes the name of
+ * one service, or none for all.
  */
 export class ServiceManager implements AsyncDisposable {
   readonly #slots: ReadonlyMap<string, ServiceSlot>
@@ -45,13 +56,14 @@ export class ServiceManager implements AsyncDisposable {
     if (this.#slots.size < slots.length) throw new Error('Two services have the same name. Give each its own')
   }
 
+  /** Names of the services. */
   get names(): readonly string[] {
     return [...this.#slots.keys()]
   }
 
   /**
-   * One that can't start is in ERROR and in the report; one that waits for its surroundings is in the report too, and is not
-   * waited for. Those after it start all the same.
+   * Starts services. One that can't start is in ERROR and in the report. One that waits for its environment is in the
+   * report and is not waited for. The services after it start anyway.
    */
   async start(name?: string): Promise<StartReport> {
     await this.#stopping
@@ -72,7 +84,10 @@ export class ServiceManager implements AsyncDisposable {
     return { started, waiting, failed }
   }
 
-  /** Each has its own time to stop, so one that hangs takes none from the others. Again, and before a start, is fine. */
+  /**
+   * Stops services. Each has its own timeout, so one that hangs does not affect the others. Can be called again and
+   * before a start.
+   */
   async stop(name?: string, { timeoutMs = this.#stopTimeoutMs }: StopOptions = {}): Promise<void> {
     if (name !== undefined) return await this.#slot(name).stop(timeoutMs)
     this.#stopping ??= this.#stopAll(timeoutMs).finally(() => {
@@ -81,44 +96,49 @@ export class ServiceManager implements AsyncDisposable {
     await this.#stopping
   }
 
+  /** Stops and starts services. */
   async restart(name?: string): Promise<StartReport> {
     await this.stop(name)
     return await this.start(name)
   }
 
+  /** Pauses services. */
   pause(name?: string): void {
     for (const slot of this.#chosen(name)) slot.service?.pause()
   }
 
+  /** Resumes services. */
   resume(name?: string): void {
     for (const slot of this.#chosen(name)) slot.service?.resume()
   }
 
-  /** Says of these services what keeps them from going on; null: nothing does any more. */
+  /** Sets what holds these services back, as shown in their status; null: nothing. */
   heldFor(names: readonly string[], what: string | null): void {
     for (const name of names) this.#slot(name).service?.heldFor(what)
   }
 
-  /** For people who have seen them. What still fails is told again when it fails the next time. */
+  /** Clears reported errors. What still fails is reported again. */
   clearErrors(name?: string): void {
     for (const slot of this.#chosen(name)) slot.clearErrors()
   }
 
+  /** Status of all services. */
   status(): readonly ServiceStatus[] {
     return [...this.#slots.values()].map(slot => slot.status())
   }
 
+  /** Status of one service. */
   statusOf(name: string): ServiceStatus {
     return this.#slot(name).status()
   }
 
-  /** Hears of every change of state and every failure; the returned function ends it. */
+  /** Calls a listener with every change of state and every failure. The returned function removes it. */
   listen(listener: ServiceListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves when every service has ended, by itself or because it was stopped. */
+  /** Resolves when every service has ended. */
   async ended(): Promise<void> {
     await Promise.all([...this.#slots.values()].map(slot => slot.service?.ended()))
   }

@@ -6,8 +6,13 @@ import { Health } from './health.ts'
 import type { Service, ServiceListener, ServiceState, ServiceStatus } from './service.ts'
 import { pauseFor } from './until-aborted.ts'
 
-/** A service that is built when it is first started: what can't be built is its own failure, and no other's. */
-export type ServicePlan = { readonly name: string; create(): Promise<Service> }
+/** A service that is built when it is first started, so that a failure to build it affects no other service. */
+export type ServicePlan = {
+  /** Name of the service. */
+  readonly name: string
+  /** Builds the service. */
+  create(): Promise<Service>
+}
 
 /** The place of one service in the pipeline. */
 export class ServiceSlot {

@@ -3,58 +3,53 @@ import { retryDelayMs } from '../backoff.ts'
 import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
 import { Health, type ServiceError } from './health.ts'
+import type { ServiceContext } from './service-context.ts'
 import { pauseFor, untilAborted } from './until-aborted.ts'
 
 export type { ServiceError } from './health.ts'
+export type { ServiceContext } from './service-context.ts'
 
+/** State of a service. */
 export type ServiceState = 'STOPPED' | 'STARTING' | 'RUNNING' | 'WAITING' | 'PAUSED' | 'ERROR'
 
+/** Status of a service. */
 export type ServiceStatus = {
+  /** Name of the service. */
   readonly name: string
+  /** State of the service. */
   readonly state: ServiceState
-  /** False in ERROR, while something fails that has not succeeded since, and where the service itself says so. */
+  /**
+   * Whether the service works. False in ERROR, while an operation fails that has not succeeded since, and if the
+   * service reports it.
+   */
   readonly healthy: boolean
-  /** What has to come before it goes on, such as 'the index database'. It goes on by itself. null: nothing. */
+  /** What the service waits for, such as 'the index database', or null. It continues by itself. */
   readonly waitingFor: string | null
+  /** Time of the last start, or null. */
   readonly startedAt: Date | null
-  /** Read in constant time. */
+  /** Figures by name, from memory. */
   readonly metrics: Readonly<Record<string, number>>
-  /** What went through each of its bindings to a topic. */
+  /** Traffic of each binding to a topic. */
   readonly bindings: readonly BindingStatus[]
-  /** The newest failures. A success takes those of its own operation away, `clearErrors()` takes all. */
+  /** Newest failures. A success removes those of its operation; `clearErrors()` removes all. */
   readonly errors: readonly ServiceError[]
 }
 
-/** What a listener of a service hears of: each change of its state, each failure, each success after a failure. */
+/** Event of a service: a change of state, a failure, or a success after a failure. */
 export type ServiceEvent =
-  | { readonly type: 'state'; readonly service: string; readonly state: ServiceState; readonly before: ServiceState }
+  | {
+      /** Kind of the event. */
+      readonly type: 'state'
+      /** Name of the service. */
+      readonly service: string
+      readonly state: ServiceState
+      readonly before: ServiceState
+    }
   | { readonly type: 'error'; readonly service: string; readonly action: string; readonly error: Error }
   | { readonly type: 'recovered'; readonly service: string; readonly action: string }
 
+/** Called with every event of a service. */
 export type ServiceListener = (event: ServiceEvent) => void
-
-export type ServiceContext = {
-  /** Aborts when the service is to stop: finish what must be finished, and return. */
-  readonly signal: AbortSignal
-  /** Resolves at once, or when a pause is over (or the service stops). To be awaited between two steps. */
-  unpaused(): Promise<void>
-  /** An operation failed and the service goes on, unhealthy until it succeeds. `about`: which one, such as a key. */
-  report(operation: string, error: unknown, about?: string): void
-  /** What `report` told of this operation is over. */
-  succeeded(operation: string): void
-  /** Something odd that leaves the service as well as it was: only for the log and for listeners. */
-  note(action: string, error: unknown): void
-  /** Runs it; while it takes too long the service is unhealthy. What comes of it, the caller tells. */
-  watch<T>(operation: string, work: () => Promise<T>): Promise<T>
-  /** Until it is disposed of, the service waits for this: for people. */
-  waiting(what: string): Disposable
-  /**
-   * Repeats the work for as long as its surroundings are away (`isEnvironmentFault`), unhealthy and waiting meanwhile.
-   * Any other error is thrown, and so is the last one when the service is to stop, and one that says that what was open has
-   * to be opened again (`isGone`).
-   */
-  through<T>(operation: string, work: () => Promise<T>, about?: string): Promise<T>
-}
 
 const DEFAULT_STOP_MS = 30_000
 
@@ -64,14 +59,16 @@ const DEFAULT_STOP_MS = 30_000
  *     STOPPED ──start──▶ STARTING ──▶ RUNNING ⇄ PAUSED     RUNNING ──run() returns──▶ STOPPED
  *        ▲                  │ ▲         │ ▲                RUNNING ──run() throws───▶ ERROR ──start──▶ STARTING
  *        └──────stop────────┴─┼─────────┤ │
- *             what it needs is away,    ▼ │
- *             and comes back          WAITING
+ *        what it needs is unavailable,  ▼ │
+ *        and becomes available        WAITING
  *
- * A service whose surroundings are not there yet stays STARTING, says for what it waits, and goes on by itself. Starting
- * what runs, and stopping what is stopped, is fine.
+ * A service whose environment is unavailable stays STARTING, shows what it waits for, and continues by itself. Starting a
+ * running service and stopping a stopped one does nothing.
  */
 export abstract class Service implements AsyncDisposable {
+  /** Name of the service. */
   readonly name: string
+  /** Logger. */
   protected readonly logger: Logger
   readonly #health = new Health()
   #phase: 'STOPPED' | 'STARTING' | 'RUNNING' | 'ERROR' = 'STOPPED'
@@ -94,31 +91,35 @@ export abstract class Service implements AsyncDisposable {
   }
 
   /**
-   * Before `run`: what must work for the service to start at all. Called again while its surroundings are away; any other
-   * rejection rejects start().
+   * Runs before `run`: what must work before the service can start. Called again while the environment is unavailable;
+   * any other error rejects start().
    */
   protected async prepare(): Promise<void> {}
 
-  /** The work itself, until the signal aborts or there is no more. */
+  /** The work of the service, until the signal aborts or there is no more to do. */
   protected abstract run(context: ServiceContext): Promise<void>
 
-  /** After `run`, however it ended, and after a `prepare` that was overtaken by a stop. */
+  /** Runs after `run`, however it ended, and after a `prepare` that was interrupted by a stop. */
   protected async release(): Promise<void> {}
 
+  /** Figures of the service, from memory. */
   protected metrics(): Record<string, number> {
     return {}
   }
 
+  /** Whether the service works, for checks of its own. */
   protected isHealthy(): boolean {
     return true
   }
 
+  /** State of the service. */
   get state(): ServiceState {
     if (this.#phase !== 'RUNNING') return this.#phase
     if (this.#pause !== undefined) return 'PAUSED'
     return this.#waits.size > 0 || this.#heldFor !== null ? 'WAITING' : 'RUNNING'
   }
 
+  /** Status of the service. */
   status(): ServiceStatus {
     const { state } = this
     const waits = new Set([...this.#waits].map(({ what }) => what))
@@ -135,25 +136,25 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 
-  /** What its status tells of its bindings; set by who has bound it. */
+  /** Sets the function that returns the traffic of its bindings. */
   monitor(bindings: () => readonly BindingStatus[]): void {
     this.#bindings = bindings
   }
 
-  /** For people who have seen them. What still fails is told again when it fails the next time. */
+  /** Clears reported errors. What still fails is reported again. */
   clearErrors(): void {
     this.#health.clear()
   }
 
-  /** The returned function ends the listening. */
+  /** Calls a listener with every event. The returned function removes it. */
   listen(listener: ServiceListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Resolves when it runs, or has to wait for its surroundings (STARTING, `waitingFor`); rejects with what keeps it from
-   * starting at all. Two calls at the same time are one start.
+   * Resolves when the service runs or waits for its environment (STARTING, `waitingFor`). Rejects if it can't start.
+   * Concurrent calls are one start.
    */
   async start(): Promise<void> {
     if (this.#phase === 'RUNNING') return
@@ -164,7 +165,7 @@ export abstract class Service implements AsyncDisposable {
     await this.#starting
   }
 
-  /** Resolves when it has stopped, or when the time is up; a run() that hangs is left behind, in ERROR. */
+  /** Resolves when the service has stopped, or at the timeout; a run() that hangs is then abandoned, in ERROR. */
   async stop({ timeoutMs = DEFAULT_STOP_MS }: { timeoutMs?: number } = {}): Promise<void> {
     this.#stopping.abort()
     this.#unpause()
@@ -175,6 +176,7 @@ export abstract class Service implements AsyncDisposable {
     if (ended === 'late') this.#fail('stop', new Error(`It did not stop within ${timeoutMs} ms`))
   }
 
+  /** Pauses the service. */
   pause(): void {
     if (this.state !== 'RUNNING' && this.state !== 'WAITING') return
     this.#changing(() => {
@@ -182,18 +184,19 @@ export abstract class Service implements AsyncDisposable {
     })
   }
 
+  /** Resumes the service. */
   resume(): void {
     if (this.state === 'PAUSED') this.#unpause()
   }
 
-  /** Whoever keeps it from going on says why, and with null that it may go on. It is told: nothing here holds it back. */
+  /** Sets what holds the service back, as shown in its status; null: nothing. It does not stop the service. */
   heldFor(what: string | null): void {
     this.#changing(() => {
       this.#heldFor = what
     })
   }
 
-  /** Resolves when run() has ended by itself or was stopped. */
+  /** Resolves when run() has ended. */
   async ended(): Promise<void> {
     await this.#running
   }

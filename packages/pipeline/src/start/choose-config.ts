@@ -14,24 +14,25 @@ import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts
 import { giveRun, runOfIngest } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
 
-/** Which pipeline, and what of it. */
+/** Which pipeline to run. */
 export type ConfigChoice = {
-  /** The configuration file. Default: the whole pipeline on this machine, under `dataFolder`. */
+  /** Configuration file (default: the whole pipeline on this machine, in `dataFolder`). */
   readonly configFile?: string | undefined
+  /** Folder of the default pipeline. */
   readonly dataFolder: string
-  /** Begins a new run, where it would go on with the newest. */
+  /** Whether a new run begins instead of continuing the newest. */
   readonly newRun: boolean
-  /** How many more; undefined: until it is interrupted. */
+  /** Number of ticks to produce (default: until it is interrupted). */
   readonly ticks: number | undefined
-  /** A run whose ticks come through whoever serves it, in place of a simulation. */
+  /** Run whose ticks are received instead of simulated. */
   readonly ingestedRun?: string | undefined
-  /** Disk budget, in place of the configuration's; 'none': without one. */
+  /** Disk budget instead of the configured one, or 'none'. */
   readonly maxDisk?: Bytes | undefined
-  /** How much of the run is kept, in place of the configuration's. */
+  /** How much of the run is kept, instead of the configured setting. */
   readonly keep?: Keep | undefined
-  /** The services to run, and no others. */
+  /** Services to run; the others are left out. */
   readonly only?: readonly string[]
-  /** A run id, `'newest'` (of those that are stored) or `'next'` (that begins). */
+  /** A run id, `'newest'` (of the stored runs) or `'next'` (the next one to start). */
   readonly run?: string | undefined
 }
 

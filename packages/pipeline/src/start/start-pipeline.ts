@@ -20,20 +20,28 @@ import { finish, runOver } from './ending.ts'
 import { type Source, sourcesOf } from './sources.ts'
 import { type IndexTotals, totalsOf } from './totals.ts'
 
+/** Options of `startPipeline`. */
 export type StartOptions = ConfigChoice & {
+  /** Logger. */
   readonly logger: Logger
-  /** Ends it in good order. */
+  /** Signal that stops the pipeline in good order. */
   readonly interrupted: AbortSignal
 }
 
 /**
- * Runs the pipeline of a configuration file, or the default one, as `tidemark start` does. null where it was interrupted
- * before it could begin.
+ * Runs the pipeline of a configuration file, or the default one, as `tidemark start` does. Returns null if it was
+ * interrupted before it started.
  *
  * @example
- * await using started = await startPipeline({ dataFolder: './data', newRun: false, ticks: 1_000, logger, interrupted })
+ * const started = await startPipeline({
+ *   configFile: 'tidemark.config.ts',
+ *   dataFolder: './data',
+ *   newRun: false,
+ *   ticks: undefined,
+ *   logger: defaultLogger(),
+ *   interrupted: signal,
+ * })
  * await started?.over()
- * console.log(await started?.pipeline.progress())
  */
 export async function startPipeline(options: StartOptions): Promise<StartedPipeline | null> {
   const { interrupted, logger } = options
@@ -57,8 +65,9 @@ type StartedParts = {
   readonly locks: DisposableStack
 }
 
-/** A pipeline that runs, with its folders locked until it is disposed of. */
+/** A running pipeline, with its folders locked until it is disposed. */
 export class StartedPipeline implements AsyncDisposable {
+  /** The pipeline. */
   readonly pipeline: Pipeline
   readonly #config: CheckedConfig
   readonly #roles: Roles
@@ -77,12 +86,12 @@ export class StartedPipeline implements AsyncDisposable {
     this.#options = options
   }
 
-  /** '' where it is not known before it begins. */
+  /** Id of the run; '' if it is not known before the run begins. */
   get runId(): string {
     return this.#roles.runId
   }
 
-  /** The address of the runs' indexes. A server shows one of them: that named 'runs', or the first. */
+  /** Address of the run indexes: the one named 'runs', or the first. */
   get indexes(): string | undefined {
     const { indexes } = this.#config.resources
     return (indexes.runs ?? Object.values(indexes)[0])?.address
@@ -100,17 +109,21 @@ export class StartedPipeline implements AsyncDisposable {
     }
   }
 
+  /** Whether a service has failed. */
   get hasFailed(): boolean {
     return this.pipeline.status().services.some(({ state }) => state === 'ERROR')
   }
 
-  /** Waits until they answer. undefined where the configuration has none; null where it was interrupted first. */
+  /**
+   * Tidemark of the pipeline, when it is reachable. Undefined if the configuration has no topics; null if it was
+   * interrupted first.
+   */
   async topics(): Promise<Tidemark | undefined | null> {
     if (this.#config.resources.topics === null) return undefined
     return await waitedFor(() => this.pipeline.topics(), this.#options.interrupted)
   }
 
-  /** Those of the environment indexers. One that can't be loaded is in its indexer's errors; the others' ticks can be read. */
+  /** Strategies of the environment indexers. One that can't be loaded is an error of its indexer. */
   async environmentStrategies(): Promise<EnvironmentStrategy[]> {
     const { services, folder } = this.#config
     // Also of those that run on another machine: their ticks are read here.
@@ -124,7 +137,7 @@ export class StartedPipeline implements AsyncDisposable {
     return loaded.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
   }
 
-  /** Until its run is over and all of it is in the index, or until it is interrupted. */
+  /** Resolves when the run is over and indexed, or when it is interrupted. */
   async over(): Promise<void> {
     const { interrupted } = this.#options
     const topics = await this.topics()
@@ -134,7 +147,7 @@ export class StartedPipeline implements AsyncDisposable {
     await finish(this.pipeline, { roles: this.#roles, sources: this.#sources, groups }, interrupted)
   }
 
-  /** What is in the run's index; also after the pipeline was stopped. */
+  /** What is in the index of the run, also after the pipeline was stopped. */
   async totals(): Promise<IndexTotals | undefined> {
     const { runId, indexes } = this
     return runId === '' || indexes === undefined ? undefined : await totalsOf(indexes, runId)

@@ -4,13 +4,15 @@ import { openIndexForReading } from '../databases/open-index.ts'
 import { isEnvironmentFault } from '../faults.ts'
 import { readDummyTotals } from '../services/indexing/dummy-indexer.ts'
 
-/** What is in a run's index. */
+/** Content of a run's index. */
 export type IndexTotals = {
-  /** By the indexer that has the most. */
+  /** Number of ticks of the indexer with the most. */
   readonly ticks: number
+  /** Number of batches. */
   readonly batches: number
-  /** Only the dummy indexer counts these: null where it has not indexed all of those ticks. */
+  /** Number of cells, counted by the dummy indexer; null if it has not indexed all ticks. */
   readonly cells: number | null
+  /** Number of organisms, or null. */
   readonly organisms: number | null
 }
 

@@ -3,7 +3,12 @@ import { requireRunId } from '../run-id.ts'
 import { InvalidBatchError } from './errors.ts'
 import type { TickBatch } from './storage.ts'
 
-/** Ticks that are in memory, as a batch. */
+/**
+ * Batch of ticks that are in memory.
+ *
+ * @example
+ * await storage.writeBatch(batchOf([encodeTick(tick)]))
+ */
 export function batchOf(ticks: readonly EncodedTick[]): TickBatch {
   const first = ticks[0]
   const last = ticks.at(-1)

@@ -1,7 +1,8 @@
 import { TidemarkError } from 'tidemark'
 
-/** A key that no file of this storage can have. */
+/** The value is not a storage key. */
 export class InvalidKeyError extends TidemarkError {
+  /** The value. */
   readonly key: unknown
 
   constructor(key: unknown, problem: string) {
@@ -11,8 +12,9 @@ export class InvalidKeyError extends TidemarkError {
   }
 }
 
-/** A path that, once symbolic links are followed, is not under the storage's root. Nothing there is read or written. */
+/** The path leads outside the storage's root through a symbolic link. Nothing there is read or written. */
 export class OutsideRootError extends TidemarkError {
+  /** The path. */
   readonly path: string
 
   constructor(path: string, realPath: string, root: string) {
@@ -24,8 +26,9 @@ export class OutsideRootError extends TidemarkError {
   }
 }
 
-/** A file that is not whole, was altered, or is no file of this storage. */
+/** The file is incomplete, was changed, or is not a file of a storage. */
 export class CorruptFileError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
 
   constructor(file: string, problem: string, cause?: unknown) {
@@ -34,7 +37,9 @@ export class CorruptFileError extends TidemarkError {
   }
 }
 
+/** The file does not exist. */
 export class FileNotFoundError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
 
   constructor(
@@ -47,22 +52,23 @@ export class FileNotFoundError extends TidemarkError {
   }
 }
 
-/** It was stored, and was removed because the run keeps only what is newer (`keep`). */
+/** The batch was removed because the run keeps only newer ticks (`keep`). */
 export class BatchRemovedError extends FileNotFoundError {
   constructor(file: string) {
     super(file, 'TIDEMARK_BATCH_REMOVED', `${file} was removed: this run keeps only newer ticks (its setting 'keep')`)
   }
 }
 
-/** Ticks that can't be one batch. Nothing was written. */
+/** The ticks can't be one batch. Nothing was written. */
 export class InvalidBatchError extends TidemarkError {
   constructor(problem: string) {
     super('TIDEMARK_INVALID_BATCH', `These ticks are not a batch: ${problem}. Nothing was written`)
   }
 }
 
-/** Something else is stored under that name already, whole and different. It was left as it is. */
+/** A different file is already stored under this key. It was not changed. */
 export class ConflictError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
 
   constructor(file: string) {
@@ -74,7 +80,9 @@ export class ConflictError extends TidemarkError {
   }
 }
 
+/** The disk is full. */
 export class StorageFullError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
 
   constructor(file: string, cause: unknown) {
@@ -87,8 +95,9 @@ export class StorageFullError extends TidemarkError {
   }
 }
 
-/** The storage's folder is not there, or another one is in its place: what is missing in it says nothing of a file. */
+/** The folder of the storage is missing or was replaced, so a missing file means nothing. */
 export class StorageAwayError extends TidemarkError {
+  /** Path of the folder. */
   readonly root: string
 
   constructor(root: string, marker: string, cause: unknown) {
@@ -102,8 +111,9 @@ export class StorageAwayError extends TidemarkError {
   }
 }
 
-/** Any other failure of the file system. */
+/** The file system failed. */
 export class StorageError extends TidemarkError {
+  /** Path of the file. */
   readonly file: string
 
   constructor(doing: string, file: string, cause: unknown) {

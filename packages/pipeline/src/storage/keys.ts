@@ -8,6 +8,7 @@ import { isRunId, requireRunId } from '../run-id.ts'
 import { InvalidKeyError } from './errors.ts'
 import type { BatchRef } from './storage.ts'
 
+/** Compression of a file. */
 export type Compression = 'none' | 'zstd'
 
 export const TICKS_PER_L0 = 100_000_000
@@ -15,16 +16,33 @@ export const TICKS_PER_L1 = 100_000
 const BATCH_NAME = /^batch_(\d{19})_(\d{19})\.pb(?:\.zst)?$/
 const SUFFIX: { readonly [compression in Compression]: string } = { none: '.pb', zstd: '.pb.zst' }
 
+/**
+ * Storage key of a batch.
+ *
+ * @example
+ * const key = batchKey(run, 0, 999, 'zstd')
+ */
 export function batchKey(runId: string, tickStart: number, tickEnd: number, compression: Compression): string {
   const folder = batchFolder(requireRunId(runId), tickStart)
   return `${folder}/batch_${digits(tickStart, 19)}_${digits(tickEnd, 19)}${SUFFIX[compression]}`
 }
 
+/**
+ * Storage key of a run's metadata.
+ *
+ * @example
+ * const key = metadataKey(run, 'zstd')
+ */
 export function metadataKey(runId: string, compression: Compression): string {
   return `${requireRunId(runId)}/raw/metadata${SUFFIX[compression]}`
 }
 
-/** Throws unless the key is exactly as `batchKey` makes them. */
+/**
+ * Splits the storage key of a batch. Throws an `InvalidKeyError` if it is invalid.
+ *
+ * @example
+ * const { tickStart, tickEnd } = parseBatchKey(batchKey(run, 0, 999, 'none'))
+ */
 export function parseBatchKey(key: unknown): BatchRef {
   const [runId = '', , , , name = ''] = typeof key === 'string' ? key.split('/') : []
   const range = parseBatchName(name)

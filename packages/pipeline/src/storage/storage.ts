@@ -5,96 +5,120 @@ import type { SimulationMetadata } from '../contracts/tick.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
 import type { TickRange } from '../databases/ledger-store.ts'
 
-/** Ticks of one run, in ascending order. They are taken one by one, so they need not be in memory together. */
+/** Ticks of one run in ascending order. They are read one by one and do not have to be in memory together. */
 export type TickBatch = {
+  /** Id of the run. */
   readonly runId: string
+  /** First tick. */
   readonly tickStart: number
+  /** Last tick. */
   readonly tickEnd: number
+  /** Number of ticks. */
   readonly tickCount: number
+  /** The ticks. */
   readonly ticks: Iterable<EncodedTick> | AsyncIterable<EncodedTick>
 }
 
+/** Result of storing a batch. */
 export type StoredBatch = BatchInfo & {
-  /** Of the file, compressed. */
+  /** Size of the compressed file. */
   readonly bytes: number
-  /** The same content was there before, from an attempt whose answer was lost. */
+  /** Whether the same content was stored before, by an attempt whose answer was lost. */
   readonly alreadyStored: boolean
 }
 
+/** Key of a stored batch. */
 export type BatchRef = {
+  /** Storage key. */
   readonly key: string
+  /** Id of the run. */
   readonly runId: string
+  /** First tick. */
   readonly tickStart: number
+  /** Last tick. */
   readonly tickEnd: number
 }
 
+/** Selection of batches. */
 export type BatchQuery = {
-  /** What keys begin with: a run id and '/', and as much more as you like. */
+  /** Prefix of keys: a run id and '/', and any further part of a key. */
   readonly prefix: string
-  /**
-   * Batches that have ticks in this range, both ends included; also one that began before it. Batches of a run don't
-   * overlap, so that is one at most, and it is looked for no further back than the folder that has it.
-   */
+  /** First tick. A batch that began before it and contains it is included. */
   readonly fromTick?: number
+  /** Last tick. */
   readonly toTick?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string
-  /** How many at most; 1000 if not said. */
+  /** Maximum number of batches (default 1000). */
   readonly limit?: number
 }
 
+/** A page of results. */
 export type Page<T> = {
+  /** The results. */
   readonly items: readonly T[]
-  /** For `after`; null: there is no more. */
+  /** Value of `after` for the next page, or null if there are no more. */
   readonly next: string | null
 }
 
-export type RunQuery = { readonly after?: string; readonly limit?: number }
+/** Selection of runs. */
+export type RunQuery = {
+  /** `next` of the previous page. */
+  readonly after?: string
+  /** Maximum number of runs (default 1000). */
+  readonly limit?: number
+}
 
+/** A file in quarantine. */
 export type QuarantinedFile = {
-  /** Where it was. */
+  /** Storage key that it had. */
   readonly key: string
-  /** Where it is now. */
+  /** Path of the file. */
   readonly path: string
+  /** Why it was quarantined. */
   readonly reason: string
+  /** Time of the quarantine, in milliseconds since 1970. */
   readonly quarantinedAt: number
 }
 
+/** Storage of batch files and metadata. */
 export type Storage = {
   /**
-   * Durable and visible as a whole when it resolves; otherwise nothing of it is. Writing the same batch again succeeds
-   * and changes nothing.
+   * Stores a batch. When it resolves, the batch is durable and visible as a whole; otherwise nothing of it is. Storing
+   * the same batch again succeeds and changes nothing.
    */
   writeBatch(batch: TickBatch): Promise<StoredBatch>
   /**
-   * The ticks, one at a time. The file is verified before the first is handed out, and again as it is read: a loop that
-   * ends without an error has had the whole batch. Never more than a tick and a few buffers in memory.
+   * Reads ticks one at a time, with one tick and a few buffers in memory. The file is verified before the first tick
+   * and again while it is read: a loop that ends without an error has read the whole batch.
    */
   readTicks(key: string): AsyncGenerator<EncodedTick, void, undefined>
-  /** All ticks or an error. */
+  /** Reads all ticks into memory, or rejects. */
   readBatch(key: string, options?: { readonly maxBytes?: number }): Promise<readonly EncodedTick[]>
-  /** What the verified file says of itself. */
+  /** Verifies a file and returns its description. */
   describeBatch(key: string): Promise<BatchInfo>
-  /** In the order of their ticks. */
+  /** Lists batches in the order of their ticks. */
   listBatches(query: BatchQuery): Promise<Page<BatchRef>>
-  /** In the order of their start. */
+  /** Lists runs in the order of their start. */
   listRuns(query?: RunQuery): Promise<Page<string>>
+  /** Stores the metadata of a run. */
   writeMetadata(metadata: SimulationMetadata): Promise<MetadataInfo>
-  /** null: not there yet. */
+  /** Reads the metadata of a run, or null if it is not stored yet. */
   readMetadata(runId: string): Promise<SimulationMetadata | null>
-  /** What the verified file says of itself; null: not there yet. */
+  /** Verifies the metadata file and returns its description, or null if it is not stored yet. */
   describeMetadata(runId: string): Promise<MetadataInfo | null>
-  /** Moves a file aside, with the reason. It is never deleted. */
+  /** Moves a file aside with the reason. Quarantined files are never deleted. */
   quarantine(key: string, reason: string): Promise<QuarantinedFile>
+  /** Lists quarantined files of a run. */
   listQuarantined(runId: string): Promise<readonly QuarantinedFile[]>
-  /** When a batch was written, by the storage's clock in unix milliseconds; null: it is not there. */
+  /** Time at which a batch was stored in milliseconds since 1970, by the storage's clock, or null. */
   writtenAt(key: string): Promise<number | null>
   /**
-   * Removes all batches from the first to the last tick of the range, for good. Reading one of them rejects with
-   * `BatchRemovedError` from then on. Broken off, it is done again by the next call; two at the same time are fine.
+   * Removes all batches in a range of ticks permanently. Reading one then rejects with `BatchRemovedError`. If it is
+   * interrupted, the next call continues; concurrent calls are allowed.
    */
   removeBatches(runId: string, range: TickRange): Promise<RemovedBatches>
-  /** The ranges that were removed, ascending. */
+  /** Removed ranges in ascending order. */
   removedRanges(runId: string): Promise<readonly TickRange[]>
 }
 

@@ -1,12 +1,12 @@
 /**
- * Remembers what was processed, so that a redelivery can be skipped without reading it. It only saves work: what is
- * forgotten is processed again, so mark after the ack and never before.
+ * Records what was processed, so that a redelivered batch can be skipped without reading it. It only saves work:
+ * what is forgotten is processed again. Mark after the ack, never before.
  */
 export type IdempotencyTracker = {
-  /** `scope`: who processed it, e.g. the indexer's name. */
+  /** Whether the key was processed. `scope` is the name of the indexer. */
   isProcessed(scope: string, key: string): Promise<boolean>
-  /** True where this call marked it; false where it was marked already. Of any number at once, one gets true. */
+  /** Marks the key. Returns true if this call marked it; of concurrent calls, one gets true. */
   markProcessed(scope: string, key: string): Promise<boolean>
-  /** Forgets what was marked longer ago than this; gives how many. */
+  /** Removes entries that are older than this and returns their number. */
   prune(olderThanMs: number): Promise<number>
 }

@@ -3,14 +3,15 @@ import { BoundedMap } from './bounded-map.ts'
 import type { IdempotencyTracker } from './idempotency-tracker.ts'
 import { joinScopedKey } from './scoped-key.ts'
 
+/** Options of the trackers in memory. */
 export type MemoryTrackerOptions = {
-  /** Past this, what was used longest ago is forgotten. Default 100 000. */
+  /** Maximum number of entries; the least recently used are removed (default 100 000). */
   readonly maxEntries?: number
-  /** Unix time in milliseconds. */
+  /** Current time in milliseconds since 1970. */
   readonly clock?: () => number
 }
 
-/** For one process; forgotten when it ends. */
+/** Tracker in the memory of one process. */
 export class MemoryIdempotencyTracker implements IdempotencyTracker {
   readonly #markedAt: BoundedMap<number>
   readonly #clock: () => number
@@ -21,6 +22,7 @@ export class MemoryIdempotencyTracker implements IdempotencyTracker {
     this.#clock = clock
   }
 
+  /** Number of entries. */
   get size(): number {
     return this.#markedAt.size
   }

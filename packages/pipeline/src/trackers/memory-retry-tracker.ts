@@ -3,7 +3,7 @@ import { type MemoryTrackerOptions, memorySettings } from './memory-idempotency-
 import type { RetryState, RetryTracker } from './retry-tracker.ts'
 import { joinScopedKey } from './scoped-key.ts'
 
-/** For one process; forgotten when it ends. */
+/** Tracker in the memory of one process. */
 export class MemoryRetryTracker implements RetryTracker {
   readonly #states: BoundedMap<RetryState>
   readonly #clock: () => number
@@ -14,6 +14,7 @@ export class MemoryRetryTracker implements RetryTracker {
     this.#clock = clock
   }
 
+  /** Number of entries. */
   get size(): number {
     return this.#states.size
   }

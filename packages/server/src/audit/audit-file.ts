@@ -98,7 +98,12 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Those that were set aside too, newest first. */
+/**
+ * Searches an audit file and its rotated files, the newest entries first.
+ *
+ * @example
+ * const refusals = await searchAudit('audit.jsonl', { kind: 'refusal', limit: 20 })
+ */
 export async function searchAudit(path: string, query: AuditQuery): Promise<readonly AuditEntry[]> {
   let found: AuditEntry[] = []
   for (const file of [...Array.from({ length: KEPT }, (_, index) => `${path}.${KEPT - index}`), path]) {

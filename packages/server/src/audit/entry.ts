@@ -1,50 +1,76 @@
-/** change: of what is served. data: publishing and consuming. refusal: somebody was not let in, or not allowed. */
+/**
+ * Kinds of entries. change: of topics, groups and other state. data: publishing and consuming. refusal: a request
+ * without the necessary rights.
+ */
 export const AUDIT_KINDS = ['change', 'data', 'refusal'] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
-/** unknown: the client disconnected before the response. */
+/** Outcomes of a request. unknown: the client disconnected before the response. */
 export const OUTCOMES = ['done', 'failed', 'refused', 'unknown'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** One line of the audit: who did what, from where, and how it ended. Never a payload or a token. */
+/** One line of the audit log: who did what, from where, and the outcome. It contains no payload and no token. */
 export type AuditEntry = {
+  /** Id of the entry. */
   readonly id: number
+  /** Time of the entry, in ISO 8601. */
   readonly at: string
+  /** Kind of the entry. */
   readonly kind: AuditKind
+  /** Outcome of the request. */
   readonly outcome: Outcome
-  /** The name of a token or of the host's user; null where nobody was recognised. */
+  /** Name of the token or of the application's user, or null if unknown. */
   readonly who: string | null
-  /** token, session, host or local. */
+  /** How the caller was authenticated: token, session, host or local. */
   readonly by: string | null
+  /** Address of the client. */
   readonly from: string
-  /** The operation, as in the API description; null where there is none. */
+  /** Operation in the API description, or null. */
   readonly action: string | null
+  /** HTTP method, or null. */
   readonly method: string | null
+  /** Path of the request, or null. */
   readonly path: string | null
+  /** Name of the topic, or null. */
   readonly topic: string | null
+  /** HTTP status of the response, or null. */
   readonly status: number | null
-  /** Of the problem, where there was one. */
+  /** Code of the problem, or null. */
   readonly code: string | null
-  /** How many such refusals this line stands for. */
+  /** Number of refusals that this entry stands for. */
   readonly count: number
-  /** What was asked for, where it is a change. */
+  /** Input of a change. */
   readonly input?: unknown
 }
 
 export type NewEntry = Omit<AuditEntry, 'id' | 'at' | 'count'>
 
+/** Selection of entries. */
 export type AuditQuery = {
+  /** Entries of this kind. */
   readonly kind?: AuditKind
+  /** Entries with this outcome. */
   readonly outcome?: Outcome
+  /** Entries of this caller. */
   readonly who?: string
+  /** Entries of this operation. */
   readonly action?: string
+  /** Entries of this topic. */
   readonly topic?: string
+  /** Entries from this time on. */
   readonly since?: Date
   /** Entries with a lower id. */
   readonly before?: number
+  /** Maximum number of entries. */
   readonly limit: number
 }
 
+/**
+ * Whether an entry matches a query.
+ *
+ * @example
+ * const refusals = entries.filter(entry => matchesAudit(entry, { kind: 'refusal', limit: 100 }))
+ */
 export function matches(entry: AuditEntry, { kind, outcome, who, action, topic, since, before }: AuditQuery): boolean {
   return (
     (kind === undefined || entry.kind === kind) &&

@@ -3,17 +3,19 @@ import type { FastifyError } from 'fastify'
 import { httpWords, withoutPaths } from './http-words.ts'
 import { CODE_BY_FASTIFY_CODE, STATUS_BY_CODE } from './statuses.ts'
 
-/** One shape for everything that goes wrong (RFC 9457). */
+/** Every error response (RFC 9457). */
 export type Problem = {
-  /** urn:tidemark:problem:stale-delivery, from the code. */
+  /** Type as a URN, such as urn:tidemark:problem:stale-delivery. */
   readonly type: string
+  /** Short description of the type. */
   readonly title: string
+  /** HTTP status. */
   readonly status: number
   /** What happened, to what, and what to do. */
   readonly detail: string
-  /** Stable, for programs. */
+  /** Stable code for programs. */
   readonly code: string
-  /** What of the request is wrong, where it is the request. */
+  /** Problems of the request, if the request is invalid. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 

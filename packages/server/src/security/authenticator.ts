@@ -11,17 +11,27 @@ import type { Token } from './token.ts'
 import { bearerOf, type TokenCheck } from './token-check.ts'
 import type { Visit } from './visit.ts'
 
-/** A request as a host application's own login sees it. */
+/** A request, as passed to `authenticate`. */
 export type AuthenticateRequest = {
+  /** HTTP method. */
   readonly method: string
+  /** Path and query. */
   readonly url: string
+  /** Headers. */
   readonly headers: IncomingHttpHeaders
+  /** Address of the client. */
   readonly address: string
 }
 
-export type Authenticated = { readonly name: string; readonly roles: readonly GrantGiven[] }
+/** An authenticated caller. */
+export type Authenticated = {
+  /** Name for the audit log. */
+  readonly name: string
+  /** Roles of the caller. */
+  readonly roles: readonly GrantGiven[]
+}
 
-/** null: not known here; tokens and sessions, where there are any, are asked next. */
+/** Your own authentication. Return null for an unknown caller; tokens and sessions are checked next. */
 export type Authenticate = (
   request: AuthenticateRequest,
 ) => Authenticated | null | undefined | Promise<Authenticated | null | undefined>

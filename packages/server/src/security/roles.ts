@@ -1,16 +1,22 @@
 import { ConfigError } from 'tidemark'
 
-/** What somebody may do. `admin` may do everything; `operate` may also read, and whoever may read may see the metrics. */
+/** Roles. `admin` may do everything; `operate` includes `read`, and `read` includes `metrics`. */
 export const ROLES = ['read', 'metrics', 'publish', 'consume', 'operate', 'admin'] as const
+/** One of the roles. */
 export type Role = (typeof ROLES)[number]
 
 /** What a route asks for. any: whoever is known; open: nobody has to be. */
 export type Access = Role | 'any' | 'open'
 
-/** A role, for all topics (null) or for those whose names begin with one of these texts. */
-export type Grant = { readonly role: Role; readonly topics: readonly string[] | null }
+/** A role for all topics, or for those with a name prefix. */
+export type Grant = {
+  /** The role. */
+  readonly role: Role
+  /** Prefixes of topic names; null: all topics. */
+  readonly topics: readonly string[] | null
+}
 
-/** 'read', 'publish:orders.' (topics whose names begin with that), or the same as an object. */
+/** A role such as 'read', a role for topics with a prefix such as 'publish:orders.', or the same as an object. */
 export type GrantGiven = string | { readonly role: Role; readonly topics?: readonly string[] }
 
 /** Which roles give a role. */
@@ -41,6 +47,12 @@ const holders = (grants: readonly Grant[], role: Role): readonly Grant[] =>
 /** As the store compares names: case matters, and nothing is decoded a second time. */
 const isUnder = (prefixes: readonly string[], topic: string): boolean => prefixes.some(each => topic.startsWith(each))
 
+/**
+ * Parses roles. Throws a `ConfigError` that names the invalid one.
+ *
+ * @example
+ * const grants = parseGrants('roles', ['read', 'publish:orders.'])
+ */
 export function parseGrants(path: string, given: unknown): readonly Grant[] {
   if (!Array.isArray(given) || given.length === 0) throw new ConfigError(path, given, `a list of ${ALLOWED}`)
   return given.map(each => parseGrant(path, each))

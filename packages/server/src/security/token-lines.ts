@@ -13,6 +13,9 @@ const FIELDS = ['name', 'hash', 'roles', 'expires']
  *     {"name":"shop","hash":"sha256:…","roles":["publish:orders.","read"],"expires":"2027-01-01T00:00:00Z"}
  *
  * Errors name the line and never what is in it: somebody may have put the token itself there.
+ *
+ * @example
+ * const tokens = parseTokenLines('tokens.jsonl', await readFile('tokens.jsonl', 'utf8'))
  */
 export function parseTokenLines(path: string, text: string): readonly Token[] {
   const tokens: Token[] = []
@@ -73,6 +76,12 @@ function timeOf(place: string, value: unknown): number {
   return time
 }
 
+/**
+ * Line of a token file.
+ *
+ * @example
+ * const line = tokenLine({ name: 'shop', hash: hashOf(makeToken()), grants: parseGrants('roles', ['read']), expiresAt: null })
+ */
 export const tokenLine = ({ name, hash, grants, expiresAt }: Token): string =>
   JSON.stringify({
     name,

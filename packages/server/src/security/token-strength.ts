@@ -18,6 +18,12 @@ export function checkTokenStrength(path: string, value: unknown): string {
   throw new ConfigError(path, '(hidden)', ALLOWED)
 }
 
+/**
+ * Whether a token is long and varied enough.
+ *
+ * @example
+ * isStrong('secret') // false
+ */
 export const isStrong = (token: string): boolean =>
   token.length >= SHORTEST &&
   TOKEN.test(token) &&

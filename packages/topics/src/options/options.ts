@@ -4,8 +4,8 @@ import { checkName } from './names.ts'
 import { isStorable, STORABLE_TEXT } from './storable.ts'
 
 /**
- * Reads the options of one public call. Each getter checks one option; `done()` refuses those nobody asked for, so an
- * option that exists is an option that is used.
+ * Reads the options of one public call. Each getter checks one option; `done()` refuses options that no getter has
+ * read, so that every accepted option is used.
  */
 export class Options {
   readonly #what: string
@@ -20,11 +20,13 @@ export class Options {
     this.#values = (values ?? {}) as Record<string, unknown>
   }
 
+  /** Value of an option, unchecked. */
   value(name: string): unknown {
     this.#known.add(name)
     return this.#values[name]
   }
 
+  /** One of several strings. */
   oneOf<T extends string, D extends T | undefined>(name: string, allowed: readonly T[], fallback: D): T | D {
     const value = this.value(name)
     if (value === undefined) return fallback
@@ -32,11 +34,13 @@ export class Options {
     throw new ConfigError(this.#path(name), value, allowed.map(each => `'${each}'`).join(' or '))
   }
 
+  /** A duration in milliseconds. */
   duration<D extends number | undefined>(name: string, fallback: D, limits?: { min?: number }): number | D {
     const value = this.value(name)
     return value === undefined ? fallback : parseDuration(this.#path(name), value as Duration, limits)
   }
 
+  /** A whole number. */
   integer<D extends number | undefined>(
     name: string,
     fallback: D,
@@ -48,6 +52,7 @@ export class Options {
     throw new ConfigError(this.#path(name), value, `a whole number from ${min} to ${max}`)
   }
 
+  /** A number. */
   number<D extends number | undefined>(
     name: string,
     fallback: D,
@@ -59,6 +64,7 @@ export class Options {
     throw new ConfigError(this.#path(name), value, `a number from ${min} to ${max}`)
   }
 
+  /** A boolean. */
   boolean<D extends boolean | undefined>(name: string, fallback: D): boolean | D {
     const value = this.value(name)
     if (value === undefined) return fallback
@@ -66,6 +72,7 @@ export class Options {
     throw new ConfigError(this.#path(name), value, 'true or false')
   }
 
+  /** A string. */
   string<D extends string | undefined>(name: string, fallback: D): string | D {
     const value = this.value(name)
     if (value === undefined) return fallback
@@ -73,13 +80,13 @@ export class Options {
     throw new ConfigError(this.#path(name), value, STORABLE_TEXT)
   }
 
-  /** '' is the group without a name. */
+  /** Name of a group; '' is the group without a name. */
   groupName(name: string): string | undefined {
     const value = this.value(name)
     return value === undefined || value === '' ? value : checkName('group', value)
   }
 
-  /** A function, or an object of a shape that `accepts` recognises. */
+  /** A function, or an object that `accepts` recognises. */
   object<T>(name: string, accepts: (value: object) => boolean, allowed: string): T | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
@@ -88,17 +95,18 @@ export class Options {
     throw new ConfigError(this.#path(name), value, allowed)
   }
 
+  /** A function. */
   function<T>(name: string): T | undefined {
     return this.object<T>(name, value => typeof value === 'function', 'a function')
   }
 
-  /** The options of a nested object, checked under their full path. */
+  /** Options of a nested object, reported with their full path. */
   nested(name: string): Options | undefined {
     const value = this.value(name)
     return value === undefined ? undefined : new Options(this.#path(name), value)
   }
 
-  /** To be called last: whatever was given and not read is not an option. */
+  /** Refuses options that were not read. Call it last. */
   done(): void {
     for (const name of Object.keys(this.#values)) {
       if (this.#known.has(name)) continue

@@ -4,6 +4,9 @@
  * transaction are not. It costs no index, and leads straight back to the row, whose salt says whether it is the one.
  *
  *     ssssssss-ssss-8suu-Vuuu-iiiiiiiiiiii      s: salt, u: topic uid, V: variant bits and two of the uid's, i: id
+ *
+ * @example
+ * const messageId = messageIdOf(topic.uid, message.salt, message.id)
  */
 export function messageIdOf(uid: number, salt: number, id: number): string {
   const block = Math.floor(id / BLOCK)
@@ -23,7 +26,12 @@ export const messageIdIn = (
 
 export type DerivedId = { readonly id: number; readonly salt: number }
 
-/** What is inside a derived messageId, or undefined where it isn't one of this topic's. */
+/**
+ * Id and salt of a derived messageId, or undefined if it is not a derived messageId of this topic.
+ *
+ * @example
+ * const { id, salt } = parseMessageId(topic.uid, messageId) ?? {}
+ */
 export function parseMessageId(uid: number, messageId: string): DerivedId | undefined {
   if (!FORM.test(messageId)) return undefined
   const salt = Number.parseInt(messageId.slice(0, 8) + messageId.slice(9, 13) + messageId.slice(15, 16), 16)

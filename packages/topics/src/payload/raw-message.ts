@@ -1,21 +1,26 @@
-/** A message row as it is stored. Immutable, so that the groups of one process share it. */
+/** A message row as it is stored. It is immutable, so that the groups of a process can share it. */
 export type RawMessage = {
+  /** Id of the message. */
   readonly id: number
-  /** 52 random bits of the publish that stored it: ids are drawn again after a rollback or a restore, this is not. */
+  /** 52 random bits of the publish that stored it. Ids are reused after a rollback or a restore, salts are not. */
   readonly salt: number
-  /** Text: JSON. Bytes: see `type`. */
+  /** Text: JSON. Bytes: described by `type`. */
   readonly payload: string | Uint8Array
+  /** Type of the payload; null: JSON. */
   readonly type: string | null
+  /** Key of the message, or null. */
   readonly key: string | null
+  /** Headers as JSON, or null. */
   readonly headers: string | null
-  /** Only where the caller gave one; otherwise it follows from the salt, the topic's uid and the id. */
+  /** Id given by the publisher, or null: it is then derived from the salt, the topic's uid and the id. */
   readonly messageId: string | null
+  /** Time of the publish. */
   readonly createdAt: number
-  /** Too large for who asked: its payload (here empty) and headers were left out, so many bytes. */
+  /** Bytes of payload and headers that were left out because they exceed the caller's limit. The payload is then empty. */
   readonly omittedBytes?: number
-  /** PostgreSQL, where rows are shared: the transaction that wrote it. Ids are drawn again after a crash that lost commits. */
+  /** PostgreSQL, if rows are shared: transaction that wrote it. Ids are reused after a crash that lost commits. */
   readonly xid?: number
-  /** The decoded payload, where groups share it (`sharedPayloads`). */
+  /** Decoded payload, if groups share it (`sharedPayloads`). */
   decoded?: { readonly value: unknown } | undefined
 }
 

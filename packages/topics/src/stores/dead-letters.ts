@@ -5,45 +5,76 @@ import type { TopicRecord } from './topic-record.ts'
 
 /** Messages that ran out of attempts, with payload, error and history. */
 export type DeadLetters = {
+  /** Lists dead letters by id. */
   list(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]>
+  /** Returns one dead letter. */
   find(topic: TopicRecord, id: number, bounds?: ByteBounds): Promise<DeadLetter | undefined>
-  /** Back into delivery, with attempts from 0, up to `limit` of those that can be; the others stay as they are. */
+  /**
+   * Makes up to `limit` dead letters available again with a full set of attempts. Those that can't be redriven are
+   * kept.
+   */
   redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<RedrivenPage>
   /** Counts the matching dead letters that can't be redriven. */
   undeliverable(topic: TopicRecord, selection: DeadLetterSelection): Promise<Undeliverable>
-  /** Deletes up to `limit` of them. Returns how many. */
+  /** Deletes up to `limit` dead letters and returns their number. */
   discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number>
 }
 
-export type DeadLetterQuery = { readonly group?: string; readonly after?: number; readonly limit: number } & ByteBounds
+/** Selection of dead letters to list. */
+export type DeadLetterQuery = {
+  /** Dead letters of this group only. */
+  readonly group?: string
+  /** Id after which the page begins. */
+  readonly after?: number
+  /** Maximum number of dead letters. */
+  readonly limit: number
+} & ByteBounds
 
+/** A message that ran out of attempts. */
 export type DeadLetter = {
+  /** Id of the dead letter. */
   readonly id: number
+  /** Name of the group. */
   readonly group: string
+  /** The message. */
   readonly message: RawMessage
+  /** Number of attempts. */
   readonly attempts: number
+  /** Error of the last attempt. */
   readonly error: FailureRecord
-  /** Every failed attempt, oldest first. */
+  /** Every failed attempt, the oldest first. */
   readonly history: readonly FailedAttempt[]
+  /** Time at which it was dead-lettered. */
   readonly deadAt: number
 }
 
+/** Selection of dead letters to redrive or discard. */
 export type DeadLetterSelection = {
+  /** Dead letters with these ids only. */
   readonly ids?: readonly number[]
+  /** Dead letters of this group only. */
   readonly group?: string
+  /** Dead letters whose last error has this name. */
   readonly errorName?: string
+  /** Dead letters whose message has this key. */
   readonly key?: string
+  /** Dead letters whose payload has this type; null: JSON. */
   readonly type?: string | null
+  /** Dead letters from this time on. */
   readonly since?: number
+  /** Dead letters before this time. */
   readonly until?: number
-  /** Those with a higher id. */
+  /** Id after which to begin. */
   readonly after?: number
+  /** Maximum number of dead letters. */
   readonly limit: number
 }
 
+/** Result of one step of a redrive. */
 export type RedrivenPage = {
+  /** Number of redriven dead letters. */
   readonly redriven: number
-  /** Where the next page goes on; null: there is no more. */
+  /** Id at which the next step continues; null: there are no more. */
   readonly last: number | null
 }
 
@@ -53,6 +84,7 @@ export type Redriven = Undeliverable & {
   readonly redriven: number
 }
 
+/** Dead letters that can't be redriven. */
 export type Undeliverable = {
   /** Number of matching dead letters whose message is no longer in the log. */
   readonly gone: number

@@ -5,28 +5,30 @@ import type { Store } from './store.ts'
 
 /** Address of a namespace, with a scheme that the engine was registered for. */
 export type StoreAddress = {
-  /** As it was given to `open()`. It may hold a password: keep it out of errors and logs. */
+  /** URL as given to `open()`. It may contain a password: keep it out of errors and logs. */
   readonly url: string
+  /** Name of the namespace. */
   readonly namespace: string
   /** Name of the option that holds the address, for a `ConfigError`: `open.url`. */
   readonly option: string
 }
 
-/** What `open()` hands to an engine. */
+/** What `open()` passes to an engine. */
 export type StoreSettings = {
   /** Options of `open()`. Read those of your engine, then call `options.done()`, which refuses unknown ones. */
   readonly options: Options
   /** Cache per topic for rows that several groups of this process read, in bytes. */
   readonly rowCacheBytes: number
+  /** Logger. */
   readonly logger: Logger
 }
 
-/** A kind of database that topics can live on. */
+/** A kind of database that stores topics. */
 export type StoreEngine = {
-  /** For logs: `sqlite`, `postgres`. */
+  /** Name of the engine for logs, such as `sqlite`. */
   readonly name: string
-  /** Opens a namespace. Creates it, or upgrades its layout, where that is needed. */
+  /** Opens a namespace. Creates it or upgrades its schema if necessary. */
   open(address: StoreAddress, settings: StoreSettings): Promise<Store>
-  /** For `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`; without it those calls are refused. */
+  /** Operations of `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`; without it those calls are refused. */
   operator?(address: StoreAddress): Operator
 }

@@ -6,21 +6,26 @@ import type { JobRecord } from './jobs.ts'
 import type { HeartbeatSettings, SubscriptionStatus } from './subscription-record.ts'
 import type { TopicRecord } from './topic-record.ts'
 
-/** What operators, health checks and metrics read. All of it is cheap: no count over a log. */
+/** What operators, health checks and metrics read. All of it is cheap: nothing counts a whole log. */
 export type Inspection = {
+  /** Describes a topic with its groups. */
   describe(topic: TopicRecord): Promise<TopicDescription>
+  /** Figures of a topic for health checks. */
   facts(topic: TopicRecord): Promise<TopicFacts>
-  /** All groups of all topics, and the jobs, in one read; retries and dead letters are counted up to `most` a group. */
+  /**
+   * All groups of all topics, and the jobs, from one read. Retries and dead letters are counted up to `most` per
+   * group.
+   */
   stats(most: number): Promise<StatsRecord>
-  /** Topics of pub-sub semantics that keep messages and have no live group. */
+  /** Lists pub-sub topics that have messages and no live group. */
   unsubscribedTopics(): Promise<UnsubscribedTopic[]>
   /** Size of the namespace on the disk. No message is read. */
   size(): Promise<StoredSize>
-  /** How far this process's clock is from the one that the database uses; null where that is a server's own. */
+  /** Offset of this process's clock from the database's clock; null if that is the clock of a server. */
   clock(): Promise<ClockReading | null>
-  /** Transactions that keep the snapshot horizon, and with it watermarks and clean-up, from moving on. Oldest first. */
+  /** Transactions that hold back watermarks and clean-up, the oldest first. */
   horizonHolders(): Promise<HorizonHolder[]>
-  /** Connections in use and waited for, now. */
+  /** Connections in use, and calls that wait for one. */
   poolUse(): PoolUse
 }
 
@@ -90,46 +95,68 @@ export type GroupDescription = {
   readonly backfill: BackfillRecord | null
 }
 
-/** For health, cheap to read: no count over the log. */
+/** Figures of a topic for health checks, cheap to read. */
 export type TopicFacts = {
-  /** When the topic was made. */
+  /** Time at which the topic was created. */
   readonly createdAt: number
+  /** Time of the oldest message, or null. */
   readonly oldestAt: number | null
+  /** Time of the newest message, or null. */
   readonly newestAt: number | null
-  /** Messages kept: exact on SQLite, by ids on PostgreSQL. */
+  /** Number of retained messages: exact on SQLite, computed from ids on PostgreSQL. */
   readonly retained: number
-  /** The oldest message that a live group has not processed. */
+  /** Time of the oldest message that a live group has not processed, or null. */
   readonly oldestUnprocessedAt: number | null
-  /** Messages that could be removed already; on PostgreSQL those of whole partitions, by ids where they are not sealed yet. */
+  /**
+   * Number of messages that can be removed. On PostgreSQL those of whole partitions, computed from ids until a
+   * partition is sealed.
+   */
   readonly removable: number
-  /** What must never be: each a sentence. */
+  /** Violated invariants, one sentence each. Must always be empty. */
   readonly inconsistencies: readonly string[]
-  /** How many more messages there are partitions for, and how many one takes; null where the engine has none. */
+  /**
+   * Number of messages that fit into the existing partitions (`room`) and into one (`rows`); null if the engine has
+   * none.
+   */
   readonly partitions: { readonly room: number; readonly rows: number } | null
 }
 
+/** Comparison of two clocks. */
 export type ClockReading = {
-  /** By the database's clock. */
+  /** Current time of the database's clock. */
   readonly now: number
-  /** This process's wall clock is ahead by this much, or behind where it is negative. */
+  /** Milliseconds by which this process's clock is ahead; negative if it is behind. */
   readonly offsetMs: number
-  /** So far that one of the two is wrong: nothing is removed for its age. */
+  /** Whether one of the two clocks must be wrong. Nothing is removed for its age then. */
   readonly isOff: boolean
-  /** How long the database's clock is still on trial after a start of the machine: nothing is removed for its age. */
+  /**
+   * Milliseconds for which the database's clock is not trusted yet after a restart of the machine. Nothing is removed
+   * for its age then.
+   */
   readonly trialMs: number
 }
 
+/** Figures of all topics. */
 export type StatsRecord = {
+  /** Current time of the database's clock. */
   readonly now: number
+  /** Figures of each topic. */
   readonly topics: readonly TopicStats[]
+  /** The maintenance jobs. */
   readonly jobs: readonly JobRecord[]
 }
 
+/** Figures of a topic. */
 export type TopicStats = {
+  /** Name of the topic. */
   readonly topic: string
+  /** Semantics of the topic. */
   readonly semantics: Semantics
+  /** Number of published messages. */
   readonly messagesPublished: number
+  /** Number of messages that can be removed. */
   readonly removable: number
+  /** Figures of each group. */
   readonly groups: readonly GroupDescription[]
 }
 

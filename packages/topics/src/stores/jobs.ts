@@ -1,14 +1,27 @@
 /** Locks of the maintenance jobs: each runs in one process at a time. */
 export type Jobs = {
-  /** True where this process may run the job now: nobody holds it and, given `everyMs`, its last start is that long ago. */
+  /**
+   * Returns true if this process may run the job now: no other process holds it and, with `everyMs`, its last start is
+   * that long ago.
+   */
   lock(name: string, lock: JobLock): Promise<boolean>
-  /** Keeps the lock; false where it was lost. */
+  /** Renews the lock. Returns false if it was lost. */
   renew(name: string, lock: JobLock): Promise<boolean>
+  /** Releases the lock and stores the result of the run. */
   unlock(name: string, token: string, result: unknown): Promise<void>
+  /** Lists all jobs. */
   list(): Promise<JobRecord[]>
 }
 
-export type JobLock = { readonly token: string; readonly ttlMs: number; readonly everyMs?: number }
+/** Lock of a job. */
+export type JobLock = {
+  /** Token of the process. */
+  readonly token: string
+  /** Milliseconds after which another process may take the lock. */
+  readonly ttlMs: number
+  /** Minimum milliseconds between two starts. */
+  readonly everyMs?: number
+}
 
 /** State of a maintenance job in the database. */
 export type JobRecord = {

@@ -2,63 +2,93 @@ import type { RawMessage } from '../payload/raw-message.ts'
 import type { ByteBounds } from './byte-bounds.ts'
 import type { TopicRecord } from './topic-record.ts'
 
-/** The messages of a topic: written once, read by groups and people, removed when nobody needs them. */
+/** The messages of a topic: written once, read by groups and people, removed when no group needs them. */
 export type Log = {
-  /** Stores all or nothing, durably, before it resolves. Given `tx`, inside the caller's transaction instead. */
+  /** Stores all messages or none, durably, before it resolves. With `tx`, inside the caller's transaction instead. */
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]>
-  /** What a publish does, without its message: a small durable write on the live path, to be timed. */
+  /** Makes the small durable write that a publish makes, without a message, to measure the latency of the live path. */
   probe(): Promise<void>
-  /** The id of a message that is kept. */
+  /** Returns the id of a retained message. */
   find(topic: TopicRecord, messageId: string): Promise<number | undefined>
+  /** Reads messages without consuming them. */
   browse(topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage>
-  /** New messages after a place that an earlier page gave, each once, in whatever order they commit; null: from now on. */
+  /** New messages after the place of an earlier page, each once, in any commit order; null: from now on. */
   tail(topic: TopicRecord, place: string | null, limit: number, bounds?: ByteBounds): Promise<TailPage>
   /**
-   * One short step of removing what the topic no longer needs: a batch of rows, or one partition's next stage. Repeat it
-   * while `more`.
+   * One short step of removing what the topic no longer needs: a batch of rows, or the next stage of one partition.
+   * Repeat it while `more` is true.
    */
   cleanUp(topic: TopicRecord, batchSize: number): Promise<CleanUpStep>
 }
 
+/** A message to store. */
 export type OutgoingMessage = {
-  /** Text: JSON. Bytes: anything else, told apart by `type`. */
+  /** Text: JSON. Bytes: described by `type`. */
   readonly payload: string | Uint8Array
-  /** null: JSON; 'bytes'; or a protobuf type URL. */
+  /** Type of the payload; null: JSON; 'bytes'; or a protobuf type URL. */
   readonly type: string | null
+  /** Key of the message, or null. */
   readonly key: string | null
-  /** JSON of the headers, null where there are none. */
+  /** Headers as JSON, or null. */
   readonly headers: string | null
-  /** Given by the caller: stored once within the topic's dedupe window. */
+  /** Id given by the caller, stored once within the topic's dedupe window, or null. */
   readonly messageId: string | null
 }
 
-/** `duplicate`: the caller's messageId was stored before, under this id. */
-export type PublishedMessage = { readonly id: number; readonly salt: number; readonly duplicate: boolean }
+/** A stored message. */
+export type PublishedMessage = {
+  /** Id of the message. */
+  readonly id: number
+  /** Salt of the publish. */
+  readonly salt: number
+  /** Whether the caller's messageId had been stored before, under this id. */
+  readonly duplicate: boolean
+}
 
+/** Selection of messages. */
 export type BrowseQuery = {
+  /** Messages with a higher id. */
   readonly after?: number
+  /** Messages with a lower id. */
   readonly before?: number
+  /** Messages published at this time or later. */
   readonly since?: number
+  /** Messages published before this time. */
   readonly until?: number
+  /** Messages with this key. */
   readonly key?: string
-  /** null: JSON. */
+  /** Messages with this type; null: JSON. */
   readonly type?: string | null
+  /** Whether the newest message comes first. */
   readonly newestFirst: boolean
+  /** Maximum number of messages. */
   readonly limit: number
 } & ByteBounds
 
+/** A page of messages. */
 export type BrowsePage = {
+  /** The messages. */
   readonly messages: readonly RawMessage[]
-  /** Where the next page goes on (`after`, or `before` where the newest come first); null: there is no more. */
+  /** Id at which the next page continues (`after`, or `before` with `newestFirst`); null: there are no more. */
   readonly next: number | null
 }
 
-export type TailPage = { readonly messages: readonly RawMessage[]; readonly place: string }
+/** A page of new messages. */
+export type TailPage = {
+  /** The messages. */
+  readonly messages: readonly RawMessage[]
+  /** Where the next page continues. */
+  readonly place: string
+}
 
+/** Result of one clean-up step. */
 export type CleanUpStep = {
+  /** Number of removed messages. */
   readonly removed: number
+  /** Number of dropped partitions. */
   readonly partitionsDropped: number
-  /** Taken from live groups by the forced cap. What a dead one loses it is told when it comes back. */
+  /** Messages that live groups lost to `maxRetention`. A dead group's loss is counted when it returns. */
   readonly lost: readonly { readonly group: string; readonly count: number }[]
+  /** Whether there is more to remove. */
   readonly more: boolean
 }

@@ -13,21 +13,24 @@ export type SchemaVersions = {
   readonly hasFunctions: boolean
 }
 
+/** Result of a diagnosis. */
 export type Diagnosis = {
+  /** What was found. */
   readonly findings: readonly Finding[]
-  /** It can be opened as it is, without a migration. */
+  /** Whether the namespace can be opened without a migration. */
   readonly usable: boolean
 }
 
-/** What an engine does for a namespace that nobody needs to have open. */
+/** What an engine does for a namespace that does not have to be open. */
 export type Operator = {
-  /** Looks only. */
+  /** Schema versions of the namespace. Changes nothing. */
   versions(): Promise<SchemaVersions>
   /** Brings the schema up to date; `found` is the version it had. */
   migrate(): Promise<SchemaVersions>
-  /** What `migrate` would run, as one script; '' where nothing is to be done. Looks only. */
+  /** SQL script that `migrate` would run; '' if there is nothing to do. Changes nothing. */
   migrationSql(): Promise<string>
+  /** Repairs a namespace that was restored from another server. */
   repair(): Promise<RepairReport>
-  /** Looks only. What is wrong is a finding, never an error. */
+  /** Checks the namespace. Changes nothing; a problem is a finding, never an error. */
   diagnose(): Promise<Diagnosis>
 }

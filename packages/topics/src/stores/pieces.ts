@@ -7,7 +7,14 @@
  * pieces, with two in 39, with one each alone.
  */
 
-/** Into how many pieces; at least two, so that what dies again is always split. */
+/**
+ * Number of pieces into which an expired lease is split; at least two, so that a piece that fails again is always
+ * split.
+ *
+ * @example
+ * pieceCount(1_500, 4) // 7
+ * pieceCount(1_500, 1) // 1500: each message alone
+ */
 export function pieceCount(messages: number, attemptsLeft: number): number {
   if (attemptsLeft <= 1) return messages
   let pieces = Math.min(2, messages)
@@ -15,7 +22,13 @@ export function pieceCount(messages: number, attemptsLeft: number): number {
   return pieces
 }
 
-/** In which piece the message at this place is: pieces differ by one message at most. */
+/**
+ * Piece of the message at this index. Pieces differ by one message at most.
+ *
+ * @example
+ * const pieces = pieceCount(10, 3) // 3
+ * pieceAt(9, 10, pieces) // 2: the last piece
+ */
 export const pieceAt = (place: number, messages: number, pieces: number): number =>
   Math.floor((place * pieces) / messages)
 

@@ -5,7 +5,13 @@ import type { StartPosition } from './subscription-record.ts'
 import type { SubscriptionSettings } from './subscriptions.ts'
 import type { TopicRecord } from './topic-record.ts'
 
-/** Where a new group begins, and what it is brought. What a queue holds is there to be done, whoever comes first. */
+/**
+ * Where a new group starts, and which messages its backfill delivers. A queue delivers all of its messages to its
+ * first consumer.
+ *
+ * @example
+ * const { start, plan } = startOf(topic, 'beginning', { backfill: false }, topic.config.tracking === 'reference')
+ */
 export function startOf(
   { config, name }: TopicRecord,
   from: StartPosition,

@@ -17,34 +17,46 @@ import type { ReferenceTracking } from './tracking.ts'
  * implementation, and a model-based property test drives them with the same commands.
  */
 export type Store = StoreConcepts & {
+  /** How the engine differs from others. */
   readonly capabilities: Capabilities
-  /** For people and error messages: the address without secrets. */
+  /** Address without secrets, for people and error messages. */
   readonly location: string
 
-  /** Calls back with a topic's id (null: any) when another process may have published. Only a hint. */
+  /** Calls `wake` with a topic's id (null: any) when another process may have published. Only a hint. */
   watch(wake: (topicId: number | null) => void): void
-  /** Tells the other processes' watchers that the topic may have something new. Never fails. */
+  /** Tells other processes that the topic may have new messages. Never fails. */
   hint(topicId: number): void
   /**
-   * Calls back once, when the namespace turns out to be gone: dropped, made anew, or its file removed or replaced. From
-   * then on every call rejects with that NamespaceGoneError, and nothing is read or written.
+   * Calls `tell` once when the namespace no longer exists: dropped, created again, or its file removed or replaced.
+   * From then on every call rejects with that NamespaceGoneError, and nothing is read or written.
    */
   onGone(tell: (error: NamespaceGoneError) => void): void
   /** Removes every topic and message of the namespace. The store can't be used afterwards. */
   dropNamespace(): Promise<void>
-  /** What still runs after this many milliseconds is cut off, where the engine can. */
+  /** Closes the store. What still runs after this many milliseconds is aborted, if the engine can. */
   close(withinMs?: number): Promise<void>
 }
 
+/** The concepts of a store, one object each. */
 export type StoreConcepts = {
+  /** Topics and their configuration. */
   readonly topics: Topics
+  /** Messages. */
   readonly log: Log
+  /** Subscriptions of groups. */
   readonly subscriptions: Subscriptions
+  /** Heartbeats of groups and consumers. */
   readonly heartbeats: Heartbeats
+  /** Leases, settlements and retries. */
   readonly leases: Leases
+  /** Dead letters. */
   readonly deadLetters: DeadLetters
+  /** Reference tracking. */
   readonly tracking: ReferenceTracking
+  /** Backfills. */
   readonly backfills: Backfills
+  /** Locks of the maintenance jobs. */
   readonly jobs: Jobs
+  /** Figures for operators and metrics. */
   readonly inspection: Inspection
 }

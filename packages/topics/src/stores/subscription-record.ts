@@ -1,17 +1,22 @@
 import type { TopicRecord } from './topic-record.ts'
 
+/** Where a group starts. */
 export type StartPosition = 'now' | 'beginning' | { readonly timestamp: number } | { readonly messageId: string }
 
 /** Status of a subscription. */
 export type SubscriptionStatus = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 
+/** Heartbeats of a group. */
 export type HeartbeatSettings = {
+  /** Milliseconds between two heartbeats. */
   readonly intervalMs: number
+  /** Milliseconds without a heartbeat that count as a miss. */
   readonly timeoutMs: number
-  /** Dead after this many timeouts without a heartbeat. */
+  /** Misses after which the group is dead. */
   readonly deadAfterMisses: number
 }
 
+/** Heartbeats of a group by default. */
 export const DEFAULT_HEARTBEAT: HeartbeatSettings = { intervalMs: 60_000, timeoutMs: 300_000, deadAfterMisses: 3 }
 
 /** Result of `resurrectGroup`. */
@@ -26,25 +31,37 @@ export type Resurrected = {
   readonly backfill: boolean
 }
 
+/** A subscription as stored in the database. */
 export type SubscriptionRecord = {
+  /** Id of the subscription. */
   readonly id: number
-  /** 52 random bits: its incarnation. Ids are given again in a namespace that was made anew or restored. */
+  /** Incarnation of the subscription: 52 random bits. Ids are reused in a namespace that was created again or restored. */
   readonly uid: number
+  /** Id of the topic. */
   readonly topicId: number
-  /** '' is the implicit group of a queue. */
+  /** Name of the group; '' is the implicit group of a queue. */
   readonly group: string
+  /** Status of the subscription. */
   readonly status: SubscriptionStatus
+  /** Number of the activation: grows with each resurrection. */
   readonly epoch: number
+  /** Heartbeats of the group. */
   readonly heartbeat: HeartbeatSettings
-  /** True where this call made it. */
+  /** Whether this call created the subscription. */
   readonly created: boolean
-  /** Retained messages that the bound given left out of what a new group begins with. */
+  /** Number of retained messages that a new group does not receive because of its limit. */
   readonly skipped: number
-  /** This call brought it back from the dead. */
+  /** Set if this call reactivated a dead group. */
   readonly resurrected: Resurrected | null
 }
 
-/** Which subscription it is. */
+/** Identity of a subscription. */
 export type SubscriptionRef = Pick<SubscriptionRecord, 'id' | 'uid' | 'group'>
 
-export type SubscriptionOfTopic = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
+/** A subscription with its topic. */
+export type SubscriptionOfTopic = {
+  /** The topic. */
+  readonly topic: TopicRecord
+  /** The subscription. */
+  readonly subscription: SubscriptionRecord
+}

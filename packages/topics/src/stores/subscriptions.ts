@@ -29,6 +29,7 @@ export type Subscriptions = {
     from: StartPosition,
     settings?: SubscriptionSettings,
   ): Promise<SubscriptionRecord>
+  /** Returns the subscription of a group. */
   find(topic: TopicRecord, group: string): Promise<SubscriptionRecord | undefined>
   /** ACTIVE ⇄ PAUSED, any → CANCELLED; anything else is an InvalidTransitionError. */
   setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void>
@@ -53,21 +54,32 @@ export type Subscriptions = {
   zombies(): Promise<Zombie[]>
 }
 
-/** What `subscribe` takes beside the position. Of a subscription that exists, only what is given is changed. */
+/** Settings of `subscribe` besides the position. For an existing subscription, only the given ones are changed. */
 export type SubscriptionSettings = {
+  /** Heartbeats of the group. */
   readonly heartbeat?: Partial<HeartbeatSettings>
-  /** What of `heartbeat` is not given, for one that is new. */
+  /** Defaults of `heartbeat` for a new subscription. */
   readonly heartbeatDefaults?: HeartbeatSettings
-  /** What a new group is brought of what was published before; false: nothing. A queue gives all it holds. */
+  /** Earlier messages that a new group receives; false: none. A queue delivers all of its messages. */
   readonly backfill?: BackfillPlan | false
-  /** Messages a resurrection may bring back, where the caller said so; null: all. */
+  /** Maximum number of messages that a resurrection redelivers; null: all. */
   readonly backfillLimit?: number | null
 }
 
+/** How a dead group returns. */
 export type Resurrection = {
+  /** `continue`: where it stopped. `skip`: at the newest message. */
   readonly mode: 'continue' | 'skip'
+  /** Maximum number of messages to redeliver; null: all. */
   readonly limit: number | null
+  /** Settings of the backfill, in a reference topic. */
   readonly plan: BackfillPlan
 }
 
-export type Zombie = SubscriptionOfTopic & { readonly movedAt: number; readonly waiting: number }
+/** A live group that has messages waiting and makes no progress. */
+export type Zombie = SubscriptionOfTopic & {
+  /** Time of its last progress. */
+  readonly movedAt: number
+  /** Number of waiting messages. */
+  readonly waiting: number
+}

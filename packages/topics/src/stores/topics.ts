@@ -3,9 +3,11 @@ import type { TopicRecord } from './topic-record.ts'
 
 /** The topics of a namespace and their configuration. */
 export type Topics = {
+  /** Returns the topic with this name. */
   find(name: string): Promise<TopicRecord | undefined>
   /** As `find`, for a publish inside the caller's transaction. `create`: create the topic with defaults if it is missing. */
   findIn(tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined>
+  /** Lists all topics. */
   list(): Promise<TopicRecord[]>
   /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
   configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>

@@ -7,7 +7,13 @@ import type { EnvironmentStrategy } from '../strategy.ts'
 /** In one transaction: a few milliseconds. */
 const TICKS_REMOVED = 200
 
-/** One row a tick: the cells as the simulation wrote them, compressed or not, and never decoded. */
+/**
+ * Strategy with one row per tick: the bytes of its cells as the simulation wrote them, compressed or not, and never
+ * decoded.
+ *
+ * @example
+ * const strategy = singleBlob({ compression: 'zstd', level: 6 })
+ */
 export function singleBlob(options: PackingOptions = {}): EnvironmentStrategy {
   refuseUnknown(options, ['compression', 'level'])
   const packing = packingOf(options)

@@ -26,30 +26,35 @@ import { LeaseExtender } from './lease-extender.ts'
 import { Removal } from './removal.ts'
 import type { BatchSource } from './sources/batch-source.ts'
 
+/** Options of a BatchIndexer. Options of a component apply if the definition has that component. */
 export type BatchIndexerOptions = IndexerOptions & {
+  /** Source of batches. */
   readonly source: BatchSource
-  /** `buffering`: ticks in one flush. Default 1000. */
+  /** `buffering`: maximum number of ticks per flush (default 1000). */
   readonly insertBatchSize?: number
-  /** `buffering`: how long a tick waits for others at most; also how long the source is asked for the next batch, at most. Default '5s'. */
+  /** `buffering`: maximum time that a tick is buffered, and that the source is polled (default '5s'). */
   readonly flushTimeout?: Duration
-  /** `buffering`: bytes of ticks in memory, whatever their number; a single tick may be larger. Default 64 MiB. */
+  /** `buffering`: maximum bytes of buffered ticks; a single tick may be larger (default 64 MiB). */
   readonly maxBufferBytes?: number
-  /** `metadata`: how often to look for it, and after how long to report that it is missing. It is waited for all the same. */
+  /** `metadata`: how often to query it, and after which time to report that it is missing. The indexer keeps waiting. */
   readonly metadata?: MetadataReaderOptions
-  /** `dlq`: how often a batch is tried again, over all instances. Default 3. */
+  /** `dlq`: retries of a batch, over all instances (default 3). */
   readonly maxRetries?: number
-  /** `dlq`: who keeps the dead letters. */
+  /** `dlq`: where dead letters are stored. */
   readonly deadLetters?: DeadLetterSink
+  /** Options of the ledger. */
   readonly ledger?: Pick<LedgerOptions, 'firstTick' | 'claimTimeout' | 'gapWarningTimeout' | 'afterPermanentGap'>
-  /** What rates and latencies are taken over. Default '1m'. */
+  /** Time over which rates and latencies are computed (default '1m'). */
   readonly metricsWindow?: Duration
 }
 
+/** Events of a BatchIndexer. */
 export type BatchIndexerEvents = {
-  /** All of it is in the index, and it is acked. */
+  /** A batch is in the index and acknowledged. */
   indexed: [Batch]
+  /** A batch was dead-lettered. */
   deadLettered: [Batch]
-  /** Ticks that are missing for longer than `gapWarningTimeout`: told once, in one of the competing instances. */
+  /** Ticks have been missing for longer than `gapWarningTimeout`. Emitted once, by one of the competing instances. */
   permanentGap: [Gap]
 }
 
@@ -69,8 +74,9 @@ type Metered = {
 /** Serialises what instances prepare; any number that nobody else uses for an advisory lock of the same database. */
 const PREPARE_LOCK = 7_310_579_614
 
-/** Runs a definition: see `batch-loop.ts` for how a batch gets from its source into the index. */
+/** Runs an indexer definition: `batch-loop.ts` takes a batch from its source into the index. */
 export class BatchIndexer extends Indexer {
+  /** Events of this instance. */
   readonly events = new EventEmitter<BatchIndexerEvents>()
   readonly #definition: Required<IndexerDefinition>
   readonly #options: BatchIndexerOptions

@@ -16,33 +16,35 @@ export type { IndexedRun } from '../../databases/indexed-run.ts'
  */
 export type IndexerComponent = 'metadata' | 'buffering' | 'idempotency' | 'dlq'
 
+/** Context of a flush. */
 export type Flush = {
+  /** The run. */
   readonly run: IndexedRun
-  /** Those of which the last ticks are in this flush. */
+  /** Batches whose last ticks are in this flush. */
   readonly completedBatches: readonly Batch[]
 }
 
-/** All that is particular to one indexer. */
+/** What makes an indexer different from others. */
 export type IndexerDefinition = {
-  /** Also its consumer group, and whose ledger it is. Letters, digits, '.', '_' and '-', at most 64. */
+  /** Name of the indexer, its consumer group and its ledger: letters, digits, '.', '_' and '-', at most 64 characters. */
   readonly name: string
-  /** Default: metadata and buffering. */
+  /** Components (default: metadata and buffering). */
   readonly components?: readonly IndexerComponent[]
-  /** Makes the tables, where they are not there. Competing instances come here one after the other. */
+  /** Creates missing tables. Competing instances call it one after the other. */
   prepare?(run: IndexedRun, tx: Transaction): Promise<void> | void
   /**
-   * Writes the ticks, each of them once in one flush. Use upserts keyed by tick: a batch may be delivered again, and a
-   * transaction that the server gave up runs again. What throws here is the batches' failure: they come again.
+   * Writes ticks, each of them once per flush. Use upserts keyed by tick: a batch may be redelivered, and a
+   * transaction that the server rolled back runs again. If it throws, the batches are redelivered.
    */
   flush(ticks: readonly RawTick[], tx: Transaction, flush: Flush): Promise<void>
-  /** After the commit of what `flush` wrote: for what is to be counted once. */
+  /** Called after the commit of a flush, for example to count. */
   flushed?(ticks: readonly RawTick[]): void
   /**
-   * Removes what it has of these ticks, whose batches were removed (`keep`), a few hundred rows at a time, and gives how many:
-   * it is called again until there are none. Without it they stay.
+   * Removes rows of ticks whose batches were removed (`keep`), a few hundred at a time, and returns their number; it
+   * is called until there are none. Without it, the rows are kept.
    */
   remove?(ticks: TickRange, tx: Transaction, run: IndexedRun): Promise<number>
-  /** Of its own, beside those of every indexer. Read in constant time. */
+  /** Additional metrics of the indexer, from memory. */
   metrics?(): { readonly [name: string]: number }
 }
 
@@ -53,7 +55,21 @@ export const INDEXER_NAME = "1 to 64 letters, digits, '.', '_' or '-', the first
 
 export const isIndexerName = (name: unknown): name is string => typeof name === 'string' && NAME.test(name)
 
-/** Checks a definition. Competing instances of an indexer use the same one. */
+/**
+ * Checks an indexer definition. Competing instances use the same one.
+ *
+ * @example
+ * const counter = defineIndexer({
+ *   name: 'counter',
+ *   async prepare(run, tx) {
+ *     await tx.run(run.sql('create table if not exists run.counted (tick bigint primary key)'))
+ *   },
+ *   async flush(ticks, tx, { run }) {
+ *     const upsert = run.sql('insert into run.counted values (?) on conflict do nothing')
+ *     for (const { tick } of ticks) await tx.run(upsert, tick)
+ *   },
+ * })
+ */
 export function defineIndexer(definition: IndexerDefinition): Required<IndexerDefinition> {
   refuseUnknown(definition, ['name', 'components', 'prepare', 'flush', 'flushed', 'remove', 'metrics'])
   const { name, components = DEFAULT_COMPONENTS, prepare = () => {}, flush } = definition

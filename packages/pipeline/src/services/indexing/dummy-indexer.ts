@@ -24,16 +24,24 @@ const REMOVE_TICKS = `
   where tick in (select tick from run.dummy_tick where tick between ? and ? order by tick limit ?)`
 const REMOVE_BATCHES = 'delete from run.dummy_batch where tick_start >= ? and tick_end <= ?'
 
+/** Totals of the dummy indexer. */
 export type DummyTotals = {
+  /** Number of batches. */
   readonly batches: number
+  /** Number of ticks. */
   readonly ticks: number
+  /** Number of cells. */
   readonly cells: number
+  /** Number of organisms. */
   readonly organisms: number
 }
 
 /**
- * Counts, and nothing else. One row for each tick and batch, not one sum: however ticks come together in flushes, now and
- * when they are delivered again, each counts once.
+ * Indexer that only counts. It stores one row per tick and batch instead of a sum, so that redelivered ticks count
+ * once.
+ *
+ * @example
+ * const indexer = new BatchIndexer(dummyIndexer, { source: topicSource(tm), storage, index: 'sqlite:./data/index', runId: run })
  */
 export const dummyIndexer = defineIndexer({
   name: 'dummy',
@@ -62,6 +70,12 @@ export const dummyIndexer = defineIndexer({
   },
 })
 
+/**
+ * Reads the totals of the dummy indexer.
+ *
+ * @example
+ * const { ticks, cells } = await readDummyTotals(database)
+ */
 export async function readDummyTotals(database: IndexDatabase): Promise<DummyTotals> {
   const [totals] = await database.read<DummyTotals>(
     `select

@@ -7,16 +7,20 @@ import { RateWindow } from '../../metrics/rate-window.ts'
 import { refuseUnknown } from '../../options.ts'
 import { defineIndexer, type IndexerDefinition } from './definition.ts'
 
+/** Options of the environment indexer. */
 export type EnvironmentIndexerOptions = {
-  /** How the cells are kept. Default: `singleBlob()`. */
+  /** How cells are stored (default `singleBlob()`). */
   readonly strategy?: EnvironmentStrategy
-  /** What the rate of cells is taken over. Default '1m'. */
+  /** Time over which the rate of cells is computed (default '1m'). */
   readonly metricsWindow?: Duration
 }
 
 /**
- * The cells of every tick, as they are. One definition for each instance: it counts. Which strategy wrote which ticks is
- * recorded with them, so that another one may go on where this one ends.
+ * Indexer that stores the cells of every tick. Create one definition per instance, because it counts. The index
+ * records which strategy wrote which ticks, so that you can switch to another strategy.
+ *
+ * @example
+ * const definition = environmentIndexer({ strategy: singleBlob({ compression: 'none' }) })
  */
 export function environmentIndexer(options: EnvironmentIndexerOptions = {}): Required<IndexerDefinition> {
   refuseUnknown(options, ['strategy', 'metricsWindow'])

@@ -9,17 +9,19 @@ import type { Storage } from '../../storage/storage.ts'
 import { Service, type ServiceContext } from '../service.ts'
 import { pauseFor, untilAborted } from '../until-aborted.ts'
 
-/** What every indexer needs to know. */
+/** Options of every indexer. */
 export type IndexerOptions = {
+  /** Storage of the batches. */
   readonly storage: Storage
-  /** Where the indexes are: `sqlite:<folder>` or `postgres://…`. */
+  /** Address of the indexes: `sqlite:<folder>` or `postgres://…`. */
   readonly index: string
+  /** Options of the index. */
   readonly indexOptions?: IndexOptions
-  /** Default: the newest run that starts after the indexer has. */
+  /** Run to index (default: the newest run that starts after the indexer). */
   readonly runId?: string
-  /** How often to look for a run. Default '1s'. */
+  /** Time between two searches for a run (default '1s'). */
   readonly discoveryInterval?: Duration
-  /** Default: warnings and errors to the console. */
+  /** Logger (default: warnings and errors to standard error). */
   readonly logger?: Logger
 }
 
@@ -34,8 +36,9 @@ const CONSOLE: Logger = {
 /** Run ids count hundredths of a second; this sorts before any of its own hundredth. */
 const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
-/** Finds its run, opens the run's index, and hands both to `indexRun`. */
+/** Finds its run, opens the index of the run, and calls `indexRun`. */
 export abstract class Indexer extends Service {
+  /** Storage of the batches. */
   protected readonly storage: Storage
   readonly #index: string
   readonly #indexOptions: IndexOptions
@@ -51,7 +54,10 @@ export abstract class Indexer extends Service {
     this.#discoveryMs = parseDuration('discoveryInterval', options.discoveryInterval ?? '1s', { min: 1 })
   }
 
-  /** Until the signal aborts, or there is no more to do. Called again after a fault of its surroundings that it throws. */
+  /**
+   * Indexes the run until the signal aborts or there is no more to do. Called again after an error that is caused by
+   * the environment.
+   */
   protected abstract indexRun(database: IndexDatabase, context: ServiceContext): Promise<void>
 
   protected override async run(context: ServiceContext): Promise<void> {

@@ -16,25 +16,27 @@ import { INDEXER_OPTIONS, Indexer, type IndexerOptions } from './indexer.ts'
 import { LeaseExtender } from './lease-extender.ts'
 import { openRunReader } from './sources/run-reader.ts'
 
+/** Options of a MetadataIndexer. */
 export type MetadataIndexerOptions = IndexerOptions & {
+  /** Open Tidemark of the topic. */
   readonly tidemark: Tidemark
-  /** Default 'metadata-topic'. Each run has a topic of its own under this name: `topicOfRun`. */
+  /** Topic of announcements (default 'metadata-topic'). Each run has its own topic under this name: `topicOfRun`. */
   readonly topic?: string
-  /** Default 'metadata'. */
+  /** Name of the indexer (default 'metadata'). */
   readonly name?: string
-  /** Its consumer group. Default: its name. */
+  /** Consumer group (default: the name). */
   readonly group?: string
-  /** How long the group's claims hold unless they are extended. Default: the topic's lease. */
+  /** Lease per message (default: the lease of the topic). */
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
-  /** Counts what is read: that of a service's binding. */
+  /** Counts the traffic of a service's binding. */
   readonly meter?: BindingMeter
 }
 
 const POLL_MS = 5_000
 
-/** Brings a run's metadata from the storage into its index, which is what the other indexers wait for. */
+/** Copies the metadata of a run from the storage into its index, where other indexers wait for it. */
 export class MetadataIndexer extends Indexer {
   readonly #tidemark: Tidemark
   readonly #topic: string

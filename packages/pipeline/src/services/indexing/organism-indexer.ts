@@ -16,7 +16,12 @@ const ORGANISMS_LOOKED_AT = 1_000
 
 type Seen = { -readonly [Fact in keyof OrganismRow]: OrganismRow[Fact] }
 
-/** Who lived, once for each organism; and how they all were, as one row of bytes for each tick. */
+/**
+ * Indexer that stores each organism once, and the state of all organisms as one row per tick.
+ *
+ * @example
+ * const definition = organismIndexer({ compression: 'zstd' })
+ */
 export function organismIndexer(options: PackingOptions = {}): Required<IndexerDefinition> {
   refuseUnknown(options, ['compression', 'level'])
   const packing = packingOf(options)

@@ -10,7 +10,13 @@ import { defineIndexer } from './definition.ts'
 const SLICE_TICKS = 50
 const ROWS_REMOVED = 1_000
 
-/** What people plot of every tick, at every resolution: organisms alive, births, deaths, energy, cells by type. */
+/**
+ * Indexer that stores time series of every tick, at several resolutions: organisms alive, births, deaths, energy,
+ * and cells by type.
+ *
+ * @example
+ * const indexer = new BatchIndexer(seriesIndexer, { source: topicSource(tm), storage, index: 'sqlite:./data/index', runId: run })
+ */
 export const seriesIndexer = defineIndexer({
   name: 'series',
 

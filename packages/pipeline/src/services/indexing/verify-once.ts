@@ -35,9 +35,11 @@ export function refusing<T>(batch: string, tick: number, look: () => T): T {
   }
 }
 
-/** The file is whole, and what is in it is no tick of this run's world. Trying again brings the same. */
+/** The file is complete, but a tick in it does not belong to the world of this run. A retry would fail again. */
 export class BatchRefusedError extends TidemarkError {
+  /** Storage key of the batch. */
   readonly batch: string
+  /** Number of the tick. */
   readonly tick: number
 
   constructor(batch: string, tick: number, cause: Error) {

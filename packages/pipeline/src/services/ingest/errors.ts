@@ -1,10 +1,12 @@
 import { TidemarkError } from 'tidemark'
 
-/** Input that is not what it should be, with the place. What came before it was handed on. */
+/** The input is invalid. Ticks before the error were accepted. */
 export class IngestError extends TidemarkError {
+  /** Name of the input. */
   readonly input: string
-  /** Of the message that is wrong: its number, from 0, and where it begins. */
+  /** Index of the invalid message, from 0. */
   readonly index: number
+  /** Byte at which the message begins. */
   readonly byte: number
 
   constructor(input: string, index: number, byte: number, problem: string, cause?: unknown) {
@@ -16,7 +18,7 @@ export class IngestError extends TidemarkError {
   }
 }
 
-/** A tick that is in order by itself and does not belong here. */
+/** The tick is valid but does not belong to this run. */
 export class TickRefusedError extends TidemarkError {
   constructor(problem: string) {
     super('TIDEMARK_TICK_REFUSED', problem)

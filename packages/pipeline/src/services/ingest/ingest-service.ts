@@ -13,19 +13,23 @@ import { StoredRanges } from '../stored-ranges.ts'
 import { IngestError } from './errors.ts'
 import { readTicks } from './read-ticks.ts'
 
+/** Options of an IngestService. */
 export type IngestServiceOptions = {
-  /** A file, or '-' for standard input. */
+  /** Path of a file, or '-' for standard input. */
   readonly input: string
+  /** Queue of ticks. */
   readonly ticks: Outlet<EncodedTick>
-  /** A JSON file with the run's SimulationMetadata, which is put on the queue `metadata` before the first tick. */
+  /** JSON file with the SimulationMetadata of the run, which is put on the queue `metadata` before the first tick. */
   readonly metadataFile?: string
+  /** Queue of metadata. */
   readonly metadata?: Outlet<EncodedMetadata>
-  /** Ticks that it has are passed over: the same file can be given again after a kill. */
+  /** Storage whose ticks are skipped, so that a file can be read again after a crash. */
   readonly storage?: Storage
+  /** Maximum bytes of a tick. */
   readonly maxTickBytes?: number
 }
 
-/** Delimited TickData from a file or standard input. The end of the input is the end of the service. */
+/** Reads delimited TickData from a file or standard input, and ends with the input. */
 export class IngestService extends Service {
   readonly #options: IngestServiceOptions
   #stored: StoredRanges | undefined

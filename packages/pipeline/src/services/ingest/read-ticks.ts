@@ -6,8 +6,11 @@ import { readDelimited } from './read-delimited.ts'
 import { TickGate, type TickGateOptions } from './tick-gate.ts'
 
 /**
- * Ticks from delimited TickData, one at a time. `input` names it in errors, which say where it is wrong. Only ticks that can be
- * decoded, of one run, with no cell beyond its world where that is known.
+ * Reads delimited TickData, one tick at a time. Every tick can be decoded and belongs to one run and, if it is
+ * known, to its world. Errors name the input and the position.
+ *
+ * @example
+ * for await (const { tick: number } of readTicks('ticks.pb', createReadStream('ticks.pb'))) console.log(number)
  */
 export async function* readTicks(
   input: string,

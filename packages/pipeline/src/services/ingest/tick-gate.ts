@@ -3,11 +3,13 @@ import type { SimulationMetadata } from '../../contracts/tick.ts'
 import { type EncodedTick, verifyTick, worldSizeOf } from '../../contracts/tick-codec.ts'
 import { TickRefusedError } from './errors.ts'
 
+/** Options of reading ticks. */
 export type TickGateOptions = {
-  /** The run whose ticks are taken. Default: that of the first tick. */
+  /** Run whose ticks are accepted (default: the run of the first tick). */
   readonly runId?: string | undefined
-  /** What is known of that run; null: nothing yet, and then nobody knows how large its world is. */
+  /** Returns the metadata of a run, or null if it is unknown; the size of its world is then not checked. */
   readonly metadataOf?: (runId: string) => Promise<SimulationMetadata | null>
+  /** Maximum bytes of a tick. */
   readonly maxTickBytes?: number
 }
 

@@ -8,12 +8,13 @@ import { refuseUnknown, wholeNumber } from '../../options.ts'
 import type { ServiceContext } from '../service.ts'
 import { pauseFor } from '../until-aborted.ts'
 
+/** Retries of an operation. */
 export type RetryOptions = {
-  /** After the first attempt. Default 5. */
+  /** Maximum number of retries after the first attempt (default 5). */
   readonly maxRetries?: number
-  /** Before the first retry; doubles each time. Default 1 s. */
+  /** Delay before the first retry, doubled each time (default '1s'). */
   readonly initialBackoff?: Duration
-  /** The longest wait. Default 30 s. */
+  /** Maximum delay (default '30s'). */
   readonly maxBackoff?: Duration
 }
 

@@ -1,7 +1,8 @@
 import { TidemarkError } from 'tidemark'
 
-/** Ticks of several runs came in one batch. All of them are in the dead letters. */
+/** A batch contains ticks of several runs. All of them are dead-lettered. */
 export class MixedRunsError extends TidemarkError {
+  /** Ids of the runs. */
   readonly runIds: readonly string[]
 
   constructor(runIds: readonly string[], ticks: number) {
@@ -14,7 +15,7 @@ export class MixedRunsError extends TidemarkError {
   }
 }
 
-/** Neither the storage nor the dead letters took it, and the service had to stop. */
+/** Neither the storage nor the dead-letter topic accepted the data, so the service stopped. */
 export class NotStoredError extends TidemarkError {
   constructor(what: string, cause: unknown) {
     super(

@@ -13,15 +13,22 @@ import { deadLetter, type Failure, type RetryPolicy } from './attempts.ts'
 import { type MetadataPersistenceOptions, metadataPersistenceSettings } from './options.ts'
 import { storeOrBury } from './store-or-bury.ts'
 
-/** Encoded, where they come from another thread. */
+/** Metadata of a run, encoded if it comes from another thread. */
 export type MetadataItem = SimulationMetadata | Movable
 
+/** Resources of a MetadataPersistenceService. */
 export type MetadataPersistenceResources = {
+  /** Queue of metadata. */
   readonly queue: DrainableQueue<MetadataItem>
+  /** Storage of the file. */
   readonly storage: Storage
+  /** Tidemark of the announcements. */
   readonly topics: Tidemark
+  /** Topic of the announcements and its settings. */
   readonly announcing?: AnnouncingOptions
+  /** Queue of dead letters. */
   readonly deadLetters: DeadLetterQueue
+  /** Logger. */
   readonly logger: Logger
 }
 
@@ -29,7 +36,7 @@ const METADATA_TYPE = 'tidemark.pipeline.v1.SimulationMetadata'
 /** A drain ends at once when something comes; this only bounds how long one waits. */
 const DRAIN_MS = 60_000
 
-/** A run's metadata into its file, and word of it on the metadata topic. One message a run, as a rule. */
+/** Stores the metadata of a run and announces it on the metadata topic. */
 export class MetadataPersistenceService extends Service {
   readonly #resources: MetadataPersistenceResources
   readonly #retry: RetryPolicy

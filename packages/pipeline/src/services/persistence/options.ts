@@ -3,18 +3,22 @@ import { parseDuration } from '../../duration.ts'
 import { refuseUnknown, wholeNumber } from '../../options.ts'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './attempts.ts'
 
+/** Options of a PersistenceService. */
 export type PersistenceOptions = {
-  /** Ticks of a batch, at most. Default 1000. */
+  /** Maximum number of ticks per batch (default 1000). */
   readonly maxBatchSize?: number
-  /** Bytes of a batch's encoded ticks, at most, but for one tick that is larger by itself. Default 64 MiB. */
+  /** Maximum bytes of encoded ticks per batch; a single tick may be larger (default 64 MiB). */
   readonly maxBatchBytes?: number
-  /** A batch is written when it is this old, however small. Default 5 s. */
+  /** Age at which a batch is written even if it is small (default '5s'). */
   readonly batchTimeout?: Duration
-  /** Batches in hand at the same time: while one is flushed to the disk, the next is compressed. Default 2. */
+  /** Maximum number of batches in progress: while one is synced to disk, the next is compressed (default 2). */
   readonly concurrentBatches?: number
-  /** Of writes, before a batch goes to the dead letters. Default: 5 retries, 1 s doubling to 30 s. */
+  /** Retries of a failed write before it is dead-lettered (default: 5, with delays from 1 s doubling to 30 s). */
   readonly retry?: RetryOptions
-  /** Of notifications, before they are left to the reconciler. Default: 3 retries, 200 ms doubling to 5 s. */
+  /**
+   * Retries of a failed announcement before it is left to the reconciler (default: 3, with delays from 200 ms doubling
+   * to 5 s).
+   */
   readonly notifyRetry?: RetryOptions
 }
 
@@ -27,6 +31,7 @@ export type PersistenceSettings = {
   readonly notifyRetry: RetryPolicy
 }
 
+/** Options of a MetadataPersistenceService. */
 export type MetadataPersistenceOptions = Pick<PersistenceOptions, 'retry' | 'notifyRetry'>
 
 const NOTIFY_RETRY = { maxRetries: 3, initialBackoff: '200ms', maxBackoff: '5s' } as const

@@ -20,15 +20,21 @@ import { type PersistenceOptions, type PersistenceSettings, persistenceSettings 
 import { storeOrBury } from './store-or-bury.ts'
 import { StoredTicks } from './stored-ticks.ts'
 
+/** Resources of a PersistenceService. */
 export type PersistenceResources = {
-  /** Several services can drain one; what each takes is without gaps, so their batches do not overlap. */
+  /** Queue of ticks. Several services can drain one; what each takes has no gaps, so their batches do not overlap. */
   readonly queue: DrainableQueue<EncodedTick>
+  /** Storage of batch files. */
   readonly storage: Storage
+  /** Tidemark of the announcements. */
   readonly topics: Tidemark
+  /** Topic of the announcements and its settings. */
   readonly announcing?: AnnouncingOptions
+  /** Queue of dead letters. */
   readonly deadLetters: DeadLetterQueue
-  /** Of ticks stored lately. In memory if not given; the storage itself is asked, too, so that it may forget. */
+  /** Ticks that were stored recently (default: in memory). It may forget some, because the storage is checked, too. */
   readonly tracker?: IdempotencyTracker
+  /** Logger. */
   readonly logger: Logger
 }
 

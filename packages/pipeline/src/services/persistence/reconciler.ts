@@ -13,25 +13,30 @@ import { AnnouncedKeys, folderOf } from './announced-keys.ts'
 import { Announcer, type AnnouncingOptions } from './announcer.ts'
 import { retryPolicy } from './attempts.ts'
 
+/** Resources of a Reconciler. */
 export type ReconcilerResources = {
+  /** Storage to compare with the announcements. */
   readonly storage: Storage
+  /** Tidemark of the announcements. */
   readonly topics: Tidemark
+  /** Topics of the announcements and their settings. */
   readonly announcing?: { readonly batches?: AnnouncingOptions; readonly metadata?: AnnouncingOptions }
+  /** Logger. */
   readonly logger: Logger
 }
 
+/** Options of a Reconciler. */
 export type ReconcilerOptions = {
-  /** Between the end of one look and the next. Default 1 min. */
+  /** Time between the end of a scan and the next one (default '1m'). */
   readonly interval?: Duration
-  /** Keys of a page of the storage's listing. Default 1000. */
+  /** Keys per page of the storage listing (default 1000). */
   readonly pageSize?: number
 }
 
 /**
- * Announces what was stored and never announced: its service was killed between the two, or the topic did not answer.
- * It looks at start-up, and again and again. Only a whole file is announced; a corrupt one is quarantined and reported.
- *
- * A file that was just written and is about to be announced may be announced here: the topic takes a key once.
+ * Announces files that were stored but never announced, because their service was killed in between or the topic did
+ * not answer. It scans at start-up and periodically. Only complete files are announced; a corrupt file is
+ * quarantined and reported. Announcing a file twice is harmless, because the topic accepts each key once.
  */
 export class Reconciler extends Service {
   readonly #storage: Storage

@@ -1,14 +1,20 @@
 import { ConfigError, type Duration } from 'tidemark'
 import { parseDuration } from '../../duration.ts'
 
-/** How much of a run is kept: all of it, what is not older than a duration, or so many ticks behind the newest. */
+/** How much of a run is kept: everything, a duration, or a number of ticks. */
 export type Keep = 'forever' | Duration | number
 
 export type KeptBy = { readonly ms: number } | { readonly ticks: number }
 
 const ALLOWED = "'forever', a duration such as '1h' or '7d', or a number of ticks such as 100000"
 
-/** null: for ever. A number is one of ticks, also as text. */
+/**
+ * Parses `keep`; null: forever. A number, also as text, is a number of ticks.
+ *
+ * @example
+ * parseKeep('keep', '1h')
+ * parseKeep('keep', 'forever') // null
+ */
 export function parseKeep(name: string, keep: unknown): KeptBy | null {
   if (keep === 'forever') return null
   const ticks = typeof keep === 'string' && /^\d+$/.test(keep) ? Number(keep) : keep

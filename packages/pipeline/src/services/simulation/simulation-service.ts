@@ -12,30 +12,50 @@ import { StoredRanges } from '../stored-ranges.ts'
 import { chooseRun, type RunChoice } from './choose-run.ts'
 import type { RunFolder } from './run-folder.ts'
 
-/** What is put on the queue for metadata: a SimulationMetadata as bytes, which can go from thread to thread. */
-export type EncodedMetadata = { readonly runId: string; readonly bytes: Uint8Array }
+/** Encoded metadata of a run, which can be passed between threads. */
+export type EncodedMetadata = {
+  /** Id of the run. */
+  readonly runId: string
+  /** SimulationMetadata as bytes. */
+  readonly bytes: Uint8Array
+}
 
+/** Options of a SimulationService. */
 export type SimulationServiceOptions = {
+  /** Options of the simulation. */
   readonly simulation: SimulationOptions
+  /** Queue of ticks. */
   readonly ticks: Outlet<EncodedTick>
-  /** Gets the run's metadata before the first tick; also when a run goes on, since it may not have been stored. */
+  /**
+   * Queue of metadata. It receives the metadata of the run before the first tick, also when a run continues, because
+   * it may not have been stored.
+   */
   readonly metadata?: Outlet<EncodedMetadata>
-  /** Asked, when a run goes on, which ticks are stored. Without it a saved state is trusted that all before it are. */
+  /**
+   * Storage whose ticks are not produced again when a run continues. Without it, all ticks before the saved state are
+   * assumed to be stored.
+   */
   readonly storage?: Storage
-  /** Where runs keep what they need to go on. */
+  /** Folder of saved states. */
   readonly stateFolder: string
+  /** Time between two saved states. */
   readonly saveInterval?: Duration
+  /** Emit every Nth tick. */
   readonly samplingInterval?: number
+  /** Maximum ticks per second. */
   readonly ticksPerSecond?: number
+  /** Tick after which the run ends. */
   readonly maxTicks?: number
+  /** Id of the run. */
   readonly runId?: string
+  /** Whether a run continues. */
   readonly resume?: RunChoice['resume']
 }
 
 /**
- * The reference simulation as a source of the pipeline. A run goes on exactly: its state is saved every so often and at
- * the end; after a kill it begins at the newest state before the first tick that is not stored, and passes over the
- * ticks that are.
+ * The reference simulation as a source of the pipeline. Its state is saved periodically and at the end. After a
+ * crash, a run continues from the newest state before the first tick that is not stored, and produces the same ticks
+ * again.
  */
 export class SimulationService extends Service {
   readonly #options: SimulationServiceOptions
@@ -62,7 +82,7 @@ export class SimulationService extends Service {
     this.#saveIntervalMs = parseDuration('saveInterval', options.saveInterval ?? '10s')
   }
 
-  /** Of the run that it is at, or was at last. */
+  /** Id of the current or last run. */
   get runId(): string | undefined {
     return this.#run?.record.runId
   }

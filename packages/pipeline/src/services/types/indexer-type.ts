@@ -7,7 +7,21 @@ import {
   createBatchIndexer,
 } from './batch-indexer-options.ts'
 
-/** An indexer of batches as a type of service, with the options and bindings that all of them have. */
+/**
+ * Defines a service type from an indexer definition, with the options and bindings of all indexers.
+ *
+ * @example
+ * export default defineIndexerType({
+ *   name: 'population',
+ *   async prepare(run, tx) {
+ *     await tx.run(run.sql('create table if not exists run.population (tick bigint primary key)'))
+ *   },
+ *   async flush(ticks, tx, { run }) {
+ *     const upsert = run.sql('insert into run.population values (?) on conflict do nothing')
+ *     for (const { tick } of ticks) await tx.run(upsert, tick)
+ *   },
+ * })
+ */
 export const defineIndexerType = (definition: IndexerDefinition, says = `The indexer '${definition.name}'.`) =>
   defineServiceType({
     says,

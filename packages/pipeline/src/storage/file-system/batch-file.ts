@@ -8,14 +8,19 @@ import { CorruptFileError, FileNotFoundError, StorageError } from '../errors.ts'
 import { isMissing } from './missing.ts'
 import { readOptions } from './options.ts'
 
-/** One batch file, wherever it lies: in a storage, in quarantine, or copied from either. Verified before it opens. */
+/** A batch file in any folder: a storage, the quarantine, or a copy. It is verified before it is opened. */
 export class BatchFile implements AsyncDisposable {
+  /** Path of the file. */
   readonly path: string
+  /** Id of the run. */
   readonly runId: string
+  /** First tick. */
   readonly tickStart: number
+  /** Last tick. */
   readonly tickEnd: number
+  /** Number of ticks. */
   readonly tickCount: number
-  /** As it is on the disk. */
+  /** Size on disk. */
   readonly bytes: number
   readonly #handle: FileHandle
   readonly #reader: ContainerReader
@@ -47,7 +52,7 @@ export class BatchFile implements AsyncDisposable {
     this.#reader = reader
   }
 
-  /** One at a time, and once. A loop that ends without an error has had the whole batch. */
+  /** Ticks, one at a time, once. A loop that ends without an error has read the whole batch. */
   async *ticks(): AsyncGenerator<EncodedTick, void, undefined> {
     const order = this.#checked(() => new BatchOrder(this))
     for await (const bytes of this.#reader.messages()) {

@@ -48,6 +48,7 @@ import { SafePaths } from './safe-paths.ts'
 
 const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
 
+/** Storage in a folder. */
 export class FileSystemStorage implements Storage {
   readonly #paths: SafePaths
   readonly #settings: StorageSettings
@@ -70,7 +71,7 @@ export class FileSystemStorage implements Storage {
     this.#shared = settings.sharedReadBytes === 0 ? null : new SharedReads(settings.sharedReadBytes)
   }
 
-  /** Rejects where its folder is away. */
+  /** Rejects if the folder is missing. */
   async look(): Promise<void> {
     await this.#paths.requireRoot()
   }
@@ -128,13 +129,13 @@ export class FileSystemStorage implements Storage {
     return { runId, storageKey: key, tickStart, tickEnd, tickCount: messageCount, writtenAt: Math.floor(mtimeMs) }
   }
 
-  /** The number and size of a run's files, those in quarantine included; null: there is nothing of it. */
+  /** Number and size of a run's files, including quarantined ones, or null if there are none. */
   async sizeOfRun(runId: string): Promise<RunSize | null> {
     const folder = await this.#paths.existing(requireRunId(runId))
     return folder === undefined ? null : await sizeOf(folder)
   }
 
-  /** All files of a run, those in quarantine included. False where there was nothing. */
+  /** Removes all files of a run, including quarantined ones. Returns false if there were none. */
   async removeRun(runId: string): Promise<boolean> {
     const folder = await this.#paths.existing(requireRunId(runId))
     if (folder === undefined) return false

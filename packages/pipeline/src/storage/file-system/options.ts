@@ -4,20 +4,21 @@ import { wholeNumber } from '../../options.ts'
 import type { CompressionSetting } from '../container/write-container.ts'
 import type { Compression } from '../keys.ts'
 
+/** Options of a FileSystemStorage. */
 export type FileSystemStorageOptions = {
-  /** The folder; it is made if it isn't there. */
+  /** Path of the folder. It is created if necessary. */
   readonly root: string
-  /** Of what is written; what is read tells itself. zstd if not said. */
+  /** Compression of new files (default 'zstd'). Existing files are detected. */
   readonly compression?: Compression
-  /** 1 to 19; 3 if not said. */
+  /** zstd compression level, 1 to 19 (default 3). */
   readonly level?: number
-  /** A single tick's bytes, at most; 64 MiB if not said. */
+  /** Maximum bytes of a tick (default 64 MiB). */
   readonly maxTickBytes?: number
-  /** What a file may decompress to, at most; 4 GiB if not said. */
+  /** Maximum decompressed bytes of a file (default 4 GiB). */
   readonly maxFileBytes?: number
-  /** What `readBatch` takes into memory, at most; 512 MiB if not said. */
+  /** Maximum bytes that `readBatch` reads into memory (default 512 MiB). */
   readonly maxBatchBytes?: number
-  /** What those who read the same batch at about the same time share in memory, at most; 0, nothing, if not said. */
+  /** Maximum bytes shared by concurrent readers of the same batch (default 0: not shared). */
   readonly sharedReadBytes?: number
 }
 

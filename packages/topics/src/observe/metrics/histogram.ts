@@ -17,8 +17,13 @@ export type Percentiles = {
   readonly max: number
 }
 
-/** A histogram's buckets that are not empty, as place and count in turns, and its maximum: small enough to be stored. */
-export type SparseHistogram = { readonly max: number; readonly buckets: readonly number[] }
+/** Non-empty buckets of a histogram, small enough to be stored. */
+export type SparseHistogram = {
+  /** Maximum. */
+  readonly max: number
+  /** Index and count of each non-empty bucket, alternating. */
+  readonly buckets: readonly number[]
+}
 
 const EMPTY: Percentiles = { count: 0, p50: 0, p95: 0, p99: 0, max: 0 }
 

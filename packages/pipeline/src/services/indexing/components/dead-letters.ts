@@ -6,7 +6,7 @@ import type { RetryTracker } from '../../../trackers/retry-tracker.ts'
 import type { SourceBatch } from '../sources/batch-source.ts'
 import { BatchRefusedError } from '../verify-once.ts'
 
-/** Keeps a letter where people find it. When it resolves the letter is safe; it may be asked twice after a crash. */
+/** Stores a dead letter durably. It may be called twice for the same letter after a crash. */
 export type DeadLetterSink = (letter: DeadLetter) => Promise<void>
 
 type Through = <T>(step: () => Promise<T>) => Promise<T>
@@ -54,7 +54,12 @@ export class DeadLetterComponent {
   }
 }
 
-/** Letters in a queue of their own, opened with the first. */
+/**
+ * Stores dead letters in a topic, which is opened with the first one.
+ *
+ * @example
+ * const deadLetters = deadLettersTo(tm, 'indexer-dead-letters')
+ */
 export function deadLettersTo(tidemark: Tidemark, topic = 'indexer-dead-letters'): DeadLetterSink {
   let queue: Promise<DeadLetterQueue> | undefined
   return async letter => {

@@ -5,51 +5,60 @@ import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import type { ServiceContext } from '../../service.ts'
 
-/** Where an indexer's batches come from, and who is told what became of them. */
+/** Source of an indexer's batches. */
 export type BatchSource = {
+  /** Kind of the source. */
   readonly kind: 'topic' | 'storage'
-  /** After so many it gives a batch up by itself. */
+  /** Attempts after which the source gives up a batch by itself. */
   readonly maxAttempts: number
+  /** Opens the source for a run. */
   open(run: SourceRun): Promise<OpenBatchSource>
 }
 
+/** The run that a source is opened for. */
 export type SourceRun = {
+  /** Id of the run. */
   readonly runId: string
-  /** The indexer's name. */
+  /** Name of the indexer. */
   readonly indexer: string
+  /** Storage of the batches. */
   readonly storage: Storage
-  /** null where the run's sampling interval isn't known. */
+  /** Ledger of the indexer, or null if the sampling interval of the run is unknown. */
   readonly ledger: BatchLedger | null
+  /** Milliseconds after which a claim may be taken over. */
   readonly claimTimeoutMs: number
+  /** Where the source reports oddities. */
   readonly context: Pick<ServiceContext, 'note'>
 }
 
+/** An open source. */
 export type OpenBatchSource = {
-  /** How often a batch in hand has to be extended so that nobody else takes it. */
+  /** Interval at which a claimed batch must be extended, in milliseconds. */
   readonly extendEveryMs: number
-  /** null: none came within the time, or the signal aborted. */
+  /** Claims the next batch. Returns null if none arrives in time or the signal aborts. */
   next(timeoutMs: number, signal: AbortSignal): Promise<SourceBatch | null>
-  /** Gives back what is still in hand. */
+  /** Releases claimed batches. */
   close(): Promise<void>
 }
 
-/** A batch in hand. */
+/** A claimed batch. */
 export type SourceBatch = Batch & {
-  /** 1 at first. A batch that failed before is flushed by itself, so that it can't take others down with it. */
+  /** Number of the attempt, from 1. A batch that failed before is flushed alone, so that it does not affect others. */
   readonly attempt: number
-  /** The ledger knew all of it as processed before the source was opened: it was delivered again. */
+  /** Whether the ledger had recorded the whole batch as processed before: it was redelivered. */
   readonly isIndexed: boolean
-  /** What the topic said of it, or would have said. */
+  /** Announcement of the batch, or what it would be. */
   readonly info: BatchInfo
-  /** Notes in the ledger that all of it is indexed: with `tx` if and only if that commits. */
+  /** Records in the ledger that the batch is indexed. With `tx`, if and only if that transaction commits. */
   complete(tx?: Transaction): Promise<void>
-  /** After that has committed. */
+  /** Acknowledges the batch, after `complete` has committed. */
   ack(): Promise<void>
-  /** Its file was removed from the storage because it is old: it is done with, and no gap. */
+  /** Skips the batch because its file was removed from the storage for its age. It is not a gap. */
   passOver(): Promise<void>
-  /** It failed, and is to come again later. False where it has had all its attempts, and is on record as failed. */
+  /** Makes the batch available again later. Returns false if it has no attempts left and is recorded as failed. */
   reject(error: unknown): Promise<boolean>
-  /** It failed for good, and is on record elsewhere. */
+  /** Gives up the batch, which is recorded elsewhere. */
   discard(error: unknown): Promise<void>
+  /** Extends the claim. */
   extend(): Promise<void>
 }

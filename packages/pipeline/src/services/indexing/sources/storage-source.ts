@@ -12,14 +12,15 @@ import type { BatchQuery, BatchRef } from '../../../storage/storage.ts'
 import { pauseFor } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 
+/** Options of `storageSource`. */
 export type StorageSourceOptions = {
-  /** Who claims, for people to see in the ledger. Default: process and number. */
+  /** Name of the instance in the ledger (default: process and number). */
   readonly claimer?: string
-  /** How often the storage is looked through for new files. Default '1s'. */
+  /** Time between two scans of the storage for new files (default '1s'). */
   readonly scanInterval?: Duration
-  /** How often a batch is tried before it is marked failed in the ledger. Default 5. */
+  /** Attempts before a batch is marked failed in the ledger (default 5). */
   readonly maxAttempts?: number
-  /** The wait before a failed one is tried again, doubled each time, at most a minute. Default '1s'. */
+  /** Delay before the first retry, doubled each time up to a minute (default '1s'). */
   readonly retryDelay?: Duration
 }
 
@@ -37,7 +38,12 @@ const LONGEST_EXTEND_MS = 60_000
 
 let unnamed = 0
 
-/** Batches as they lie in the storage: for archives, and for runs whose announcements are gone. */
+/**
+ * Source that scans the storage, for archives and for runs without announcements.
+ *
+ * @example
+ * const source = storageSource({ scanInterval: '10s' })
+ */
 export function storageSource(options: StorageSourceOptions = {}): BatchSource {
   refuseUnknown(options, ['claimer', 'scanInterval', 'maxAttempts', 'retryDelay'])
   const settings = {

@@ -16,20 +16,26 @@ import { untilAborted } from '../../until-aborted.ts'
 import type { BatchSource, OpenBatchSource, SourceBatch, SourceRun } from './batch-source.ts'
 import { openRunReader, type RunReader } from './run-reader.ts'
 
+/** Options of `topicSource`. */
 export type TopicSourceOptions = {
-  /** Default 'batch-topic'. Each run has a topic of its own under this name: `topicOfRun`. */
+  /** Topic of announcements (default 'batch-topic'). Each run has its own topic under this name: `topicOfRun`. */
   readonly topic?: string
-  /** Default: the indexer's name. Instances of one group share its batches. */
+  /** Consumer group (default: the name of the indexer). Instances of a group share its batches. */
   readonly group?: string
-  /** How long the group's claims hold unless they are extended. Default: the topic's lease. */
+  /** Lease per batch (default: the lease of the topic). */
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
-  /** Counts what is read: that of a service's binding. */
+  /** Counts the traffic of a service's binding. */
   readonly meter?: BindingMeter
 }
 
-/** Batches as they are announced. */
+/**
+ * Source that receives batches when they are announced.
+ *
+ * @example
+ * const source = topicSource(tm, { group: 'environment', lease: '30s' })
+ */
 export function topicSource(tidemark: Tidemark, options: TopicSourceOptions = {}): BatchSource {
   refuseUnknown(options, ['topic', 'group', 'lease', 'settings', 'meter'])
   const { topic = BATCH_TOPIC, group, lease, settings, meter } = options
