@@ -5,6 +5,7 @@ import { isStorable, STORABLE_TEXT } from '../options/storable.ts'
 import type { Codec } from '../payload/codec.ts'
 import type { OutgoingMessage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
+import type { TransactionHandle } from './transaction-handle.ts'
 
 /** Options of a message. */
 export type MessageOptions = {
@@ -19,7 +20,7 @@ export type MessageOptions = {
 /** Options of `publish`. */
 export type PublishOptions = MessageOptions & {
   /** Your own open transaction. The message is published if and only if it commits. */
-  tx?: unknown
+  tx?: TransactionHandle
 }
 
 /** The row of a message, made when publish is called: what the caller changes afterwards doesn't reach it. */

@@ -4,7 +4,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
-import { MessageNotFoundError, type Tidemark } from 'tidemark'
+import { MessageNotFoundError, type Tidemark, type TransactionHandle } from 'tidemark'
 import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type Statement, type TestDatabase } from './stores.ts'
 
@@ -179,7 +179,7 @@ describe('SQLite: a copy of the file that is restored', () => {
   })
 })
 
-type OpenTransaction = { readonly tx: unknown; commit(): Promise<void>; rollBack(): Promise<void> }
+type OpenTransaction = { readonly tx: TransactionHandle; commit(): Promise<void>; rollBack(): Promise<void> }
 
 async function begin({ url }: TestDatabase): Promise<OpenTransaction> {
   if (url.startsWith('sqlite:')) {

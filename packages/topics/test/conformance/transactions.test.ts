@@ -9,13 +9,13 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
 import pgPromise from 'pg-promise'
 import postgres from 'postgres'
-import { type Tidemark, TopicNotFoundError, TransactionError } from 'tidemark'
+import { type Tidemark, TopicNotFoundError, TransactionError, type TransactionHandle } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { consume, range, receive } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 
 /** An open transaction of one library. */
-type OpenTransaction = { readonly tx: unknown; end(how: 'commit' | 'rollback'): Promise<void> }
+type OpenTransaction = { readonly tx: TransactionHandle; end(how: 'commit' | 'rollback'): Promise<void> }
 type Begin = (database: TestDatabase) => Promise<OpenTransaction>
 
 const libraries: Record<string, Record<string, Begin>> = {
@@ -160,8 +160,9 @@ for (const store of STORES) {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work')
-          await assert.rejects(tm.publish('work', 1, { tx }), TransactionError)
-          await assert.rejects(tm.publishBatch('work', [1], { tx }), TransactionError)
+          const wrong = tx as unknown as TransactionHandle
+          await assert.rejects(tm.publish('work', 1, { tx: wrong }), TransactionError)
+          await assert.rejects(tm.publishBatch('work', [1], { tx: wrong }), TransactionError)
           assert.equal(await tm.reader('work').poll(0), null)
         })
       }
@@ -200,25 +201,26 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  const refused: Record<string, (url: string, publish: (tx: unknown) => Promise<unknown>) => Promise<void>> = {
-    'a Client without an open transaction': async (url, publish) => {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      await assert.rejects(publish(client), TransactionError).finally(() => client.end())
-    },
-    'a Pool': async (url, publish) => {
-      const pool = new Pool({ connectionString: url })
-      await assert.rejects(publish(pool), TransactionError).finally(() => pool.end())
-    },
-    'postgres.js outside begin()': async (url, publish) => {
-      const sql = postgres(url, { onnotice: () => {} })
-      await assert.rejects(publish(sql), TransactionError).finally(() => sql.end())
-    },
-    'Kysely outside a transaction': async (url, publish) => {
-      const kysely = new Kysely({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
-      await assert.rejects(publish(kysely), TransactionError).finally(() => kysely.destroy())
-    },
-  }
+  const refused: Record<string, (url: string, publish: (tx: TransactionHandle) => Promise<unknown>) => Promise<void>> =
+    {
+      'a Client without an open transaction': async (url, publish) => {
+        const client = new Client({ connectionString: url })
+        await client.connect()
+        await assert.rejects(publish(client), TransactionError).finally(() => client.end())
+      },
+      'a Pool': async (url, publish) => {
+        const pool = new Pool({ connectionString: url })
+        await assert.rejects(publish(pool), TransactionError).finally(() => pool.end())
+      },
+      'postgres.js outside begin()': async (url, publish) => {
+        const sql = postgres(url, { onnotice: () => {} })
+        await assert.rejects(publish(sql), TransactionError).finally(() => sql.end())
+      },
+      'Kysely outside a transaction': async (url, publish) => {
+        const kysely = new Kysely({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
+        await assert.rejects(publish(kysely), TransactionError).finally(() => kysely.destroy())
+      },
+    }
   const [, postgresStore] = SHARED_STORES
   for (const [what, check] of Object.entries(refused)) {
     it(`refuses ${what}`, async () => {
@@ -338,7 +340,9 @@ async function beginPgPromise({ url }: TestDatabase): Promise<OpenTransaction> {
 }
 
 /** Libraries that give a transaction to a callback commit when it returns and roll back when it throws. */
-async function inCallback(run: (work: (tx: unknown) => Promise<void>) => Promise<unknown>): Promise<OpenTransaction> {
+async function inCallback(
+  run: (work: (tx: TransactionHandle) => Promise<void>) => Promise<unknown>,
+): Promise<OpenTransaction> {
   const opened = Promise.withResolvers<unknown>()
   const ended = Promise.withResolvers<void>()
   const running = run(async tx => {
@@ -347,7 +351,7 @@ async function inCallback(run: (work: (tx: unknown) => Promise<void>) => Promise
     await ended.promise
   })
   running.catch(opened.reject)
-  const { tx } = (await opened.promise) as { tx: unknown }
+  const { tx } = (await opened.promise) as { tx: TransactionHandle }
   return {
     tx,
     async end(how) {

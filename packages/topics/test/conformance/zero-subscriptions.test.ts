@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
-import { NoSubscriptionsError, PayloadTooLargeError, type Tidemark } from 'tidemark'
+import { NoSubscriptionsError, PayloadTooLargeError, type Tidemark, type TransactionHandle } from 'tidemark'
 import { collect, consume, eventsOf, range } from '../../src/conformance/consuming.ts'
 import { letDie } from './dying.ts'
 import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
@@ -154,7 +154,7 @@ async function blocking(tm: Tidemark): Promise<Tidemark> {
 }
 
 /** In a transaction of the caller's own, which commits. */
-async function inTransaction(database: TestDatabase, work: (tx: unknown) => Promise<unknown>): Promise<void> {
+async function inTransaction(database: TestDatabase, work: (tx: TransactionHandle) => Promise<unknown>): Promise<void> {
   if (database.url.startsWith('sqlite:')) {
     const db = new DatabaseSync(database.url.slice('sqlite:'.length))
     try {

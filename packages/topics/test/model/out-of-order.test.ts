@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../testing/databases.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
-import { open, type Tidemark } from '../../src/index.ts'
+import { open, type Tidemark, type TransactionHandle } from '../../src/index.ts'
 import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'
@@ -19,7 +19,8 @@ for (const tracking of ['offset', 'reference'] as const) {
       await using tm = await open(database.url)
       // Small partitions, so that open transactions and windows reach across several.
       await tm.configureTopic(TOPIC, { semantics: 'pub-sub', tracking, partitionRows: 100 })
-      const publish = (client: unknown, key: string): Promise<unknown> => tm.publish(TOPIC, { key }, { tx: client })
+      const publish = (client: TransactionHandle, key: string): Promise<unknown> =>
+        tm.publish(TOPIC, { key }, { tx: client })
       await using held = await TransactionWriter.connect(database.url, 'held', publish)
       await using doomed = await TransactionWriter.connect(database.url, 'doomed', publish)
       await using writers = await connectAll(database.url, publish)
@@ -132,7 +133,7 @@ async function drained(tm: Tidemark): Promise<void> {
 
 async function connectAll(
   url: string,
-  publish: (client: unknown, key: string) => Promise<unknown>,
+  publish: (client: TransactionHandle, key: string) => Promise<unknown>,
 ): Promise<AsyncDisposable & { readonly list: readonly TransactionWriter[] }> {
   const names = Array.from({ length: WRITERS }, (_, index) => `writer-${index}`)
   const list = await Promise.all(names.map(name => TransactionWriter.connect(url, name, publish)))

@@ -4,7 +4,7 @@ import pg from 'pg'
 export class TransactionWriter implements AsyncDisposable {
   readonly #name: string
   readonly #client: pg.Client
-  readonly #publish: (client: unknown, key: string) => Promise<unknown>
+  readonly #publish: (client: pg.Client, key: string) => Promise<unknown>
   #written = 0
   #open: string[] = []
   #queue: Promise<unknown> = Promise.resolve()
@@ -12,14 +12,14 @@ export class TransactionWriter implements AsyncDisposable {
   static async connect(
     url: string,
     name: string,
-    publish: (client: unknown, key: string) => Promise<unknown>,
+    publish: (client: pg.Client, key: string) => Promise<unknown>,
   ): Promise<TransactionWriter> {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     return new TransactionWriter(client, name, publish)
   }
 
-  constructor(client: pg.Client, name: string, publish: (client: unknown, key: string) => Promise<unknown>) {
+  constructor(client: pg.Client, name: string, publish: (client: pg.Client, key: string) => Promise<unknown>) {
     this.#client = client
     this.#name = name
     this.#publish = publish

@@ -9,7 +9,7 @@ import type pg from 'pg'
 import { Client, Pool } from 'pg'
 import pgPromise from 'pg-promise'
 import postgres from 'postgres'
-import { TransactionError } from 'tidemark'
+import { type PublishOptions, TransactionError, type TransactionHandle } from 'tidemark'
 import { SHARED_STORES } from '../conformance/stores.ts'
 
 const require = createRequire(import.meta.url)
@@ -17,7 +17,7 @@ const [store] = SHARED_STORES.filter(({ name }) => name === 'PostgreSQL')
 const fresh = () => store?.fresh() ?? Promise.reject(new Error('There is no PostgreSQL'))
 
 /** Connected objects that have no transaction open, as a caller might pass by mistake; `end` closes them. */
-type Connected = { readonly tx: unknown; end(): Promise<unknown> }
+type Connected = { readonly tx: TransactionHandle; end(): Promise<unknown> }
 
 const none: Record<string, (url: string) => Promise<Connected>> = {
   'a pg Client outside a transaction': async url => {
@@ -122,3 +122,17 @@ const isRefusal = (error: unknown): boolean => {
   assert.equal(error.code, 'TIDEMARK_TRANSACTION')
   return true
 }
+
+/** Checked by the compiler: none of these needs a look at the server. */
+export const notTransactions: readonly PublishOptions[] = [
+  // @ts-expect-error a text
+  { tx: 'begin' },
+  // @ts-expect-error a number
+  { tx: 1 },
+  // @ts-expect-error null
+  { tx: null },
+  // @ts-expect-error an object without a method of any library
+  { tx: {} },
+  // @ts-expect-error a promise of a transaction, which somebody forgot to await
+  { tx: Promise.resolve(new Client()) },
+]

@@ -7,7 +7,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
 import pgPromise from 'pg-promise'
 import postgres from 'postgres'
-import { open, type Tidemark, TransactionError } from 'tidemark'
+import { open, type Tidemark, TransactionError, type TransactionHandle } from 'tidemark'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { consume } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
@@ -182,7 +182,7 @@ describe('a transaction of any kind', () => {
 })
 
 describe('a savepoint', () => {
-  type Nested = (url: string, publish: (tx: unknown, payload: string) => Promise<unknown>) => Promise<void>
+  type Nested = (url: string, publish: (tx: TransactionHandle, payload: string) => Promise<unknown>) => Promise<void>
   const undone = new Error('undone on purpose')
   const isUndone = (error: unknown): void => {
     if (error !== undone) throw error
@@ -270,7 +270,10 @@ describe('a savepoint', () => {
 })
 
 describe('a transaction that can’t be published in', () => {
-  type Case = (url: string, refused: (tx: unknown, message: RegExp) => Promise<void>) => Promise<void>
+  type Case = (
+    url: string,
+    refused: (tx: TransactionHandle | undefined, message: RegExp) => Promise<void>,
+  ) => Promise<void>
   const cases: Record<string, Case> = {
     'is aborted': async (url, refused) => {
       await using client = await connected(url)
@@ -305,35 +308,43 @@ describe('a transaction that can’t be published in', () => {
     },
     'has ended, in Kysely': async (connectionString, refused) => {
       const db = new Kysely({ dialect: new PostgresDialect({ pool: poolAt(connectionString) }) })
-      const kept: unknown[] = []
-      await db.transaction().execute(async tx => void kept.push(tx))
-      await refused(kept[0], /transaction/i)
+      const kept: { tx?: TransactionHandle } = {}
+      await db.transaction().execute(async tx => {
+        kept.tx = tx
+      })
+      await refused(kept.tx, /transaction/i)
       await db.destroy()
     },
     'has ended, in Drizzle': async (connectionString, refused) => {
       const pool = poolAt(connectionString)
-      const kept: unknown[] = []
-      await drizzle(pool).transaction(async tx => void kept.push(tx))
-      await refused(kept[0], /no transaction open/)
+      const kept: { tx?: TransactionHandle } = {}
+      await drizzle(pool).transaction(async tx => {
+        kept.tx = tx
+      })
+      await refused(kept.tx, /no transaction open/)
       await pool.end()
     },
     'has ended, in Knex': async (connection, refused) => {
       const instance = knex({ client: 'pg', connection })
-      const kept: unknown[] = []
-      await instance.transaction(async tx => void kept.push(tx))
-      await refused(kept[0], /already complete/)
+      const kept: { tx?: TransactionHandle } = {}
+      await instance.transaction(async tx => {
+        kept.tx = tx
+      })
+      await refused(kept.tx, /already complete/)
       await instance.destroy()
     },
     'has ended, in pg-promise': async (url, refused) => {
       const db = pgPromise({ noWarnings: true })(url)
-      const kept: unknown[] = []
-      await db.tx(async tx => void kept.push(tx))
-      await refused(kept[0], /can't be used/)
+      const kept: { tx?: TransactionHandle } = {}
+      await db.tx(async tx => {
+        kept.tx = tx
+      })
+      await refused(kept.tx, /can't be used/)
       await db.$pool.end()
     },
     'has ended, in postgres.js': async (url, refused) => {
       const sql = postgres(url, { onnotice: () => {} })
-      const kept: { tx?: unknown } = {}
+      const kept: { tx?: TransactionHandle } = {}
       await sql.begin(async tx => {
         kept.tx = tx
       })
@@ -360,6 +371,7 @@ describe('a transaction that can’t be published in', () => {
       await using world = await withTopic()
       await run(world.database.url, async (tx, message) => {
         const tm = await world.database.open()
+        assert.ok(tx)
         await assert.rejects(tm.publish('work', 1, { tx }), (error: unknown) => {
           assert.ok(error instanceof TransactionError, String(error))
           assert.match(error.message, message)

@@ -1,0 +1,17 @@
+type Method = (...args: never[]) => unknown
+
+/**
+ * The object that runs the statements of your open transaction. On PostgreSQL: a `pg` client after `begin`, the `sql` of
+ * postgres.js `begin()`, the transaction of Kysely, Drizzle, Knex, pg-promise, PGlite, Sequelize or Prisma, the entity
+ * manager or query runner of TypeORM, the entity manager of MikroORM, or any object with `query(text, values)`. On SQLite: a
+ * `DatabaseSync` of `node:sqlite` after `begin`.
+ */
+export type TransactionHandle =
+  | { readonly query: Method }
+  | { readonly unsafe: Method }
+  | { readonly executeQuery: Method }
+  | { readonly execute: Method }
+  | { readonly raw: Method }
+  | { readonly $queryRawUnsafe: Method }
+  | { readonly sequelize: object; readonly rollback: Method }
+  | { readonly prepare: Method }
