@@ -119,7 +119,7 @@ export { singleBlob } from './environment/strategies/single-blob.ts'
 export { defineEnvironmentStrategy, type EnvironmentStrategy } from './environment/strategy.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
 export { isEnvironmentFault } from './faults.ts'
-export type { Batch, Claim, ClaimResult } from './ledger/batch.ts'
+export type { Batch, BatchClaim, BatchClaimResult } from './ledger/batch-claim.ts'
 export { BatchLedger, type LedgerEvents } from './ledger/batch-ledger.ts'
 export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap-detection.ts'
@@ -246,7 +246,7 @@ export { defineIndexerType } from './services/types/indexer-type.ts'
 export type { ConfigChoice } from './start/choose-config.ts'
 export { type StartedPipeline, type StartOptions, startPipeline } from './start/start-pipeline.ts'
 export type { IndexTotals } from './start/totals.ts'
-export { batchOf } from './storage/batch.ts'
+export { batchOf } from './storage/batch-order.ts'
 export {
   BatchRemovedError,
   ConflictError,

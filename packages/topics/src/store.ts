@@ -46,7 +46,7 @@ export type {
   StoredSize,
   TopicDescription,
   TopicFacts,
-  TopicStats,
+  TopicStatsRecord,
   UnsubscribedTopic,
 } from './stores/inspection.ts'
 export type { JobLock, JobRecord, Jobs } from './stores/jobs.ts'
@@ -59,7 +59,7 @@ export {
   type Leases,
   MOST_NAMED,
   type Nack,
-  type ReleasedClaim,
+  type ReleasedClaimRecord,
   type RetryQuery,
   type RetryRecord,
   type Settlement,

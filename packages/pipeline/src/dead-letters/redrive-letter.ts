@@ -16,7 +16,7 @@ import {
   topicOfRun,
 } from '../services/notification-topics.ts'
 import { StoredTicks } from '../services/persistence/stored-ticks.ts'
-import { batchOf } from '../storage/batch.ts'
+import { batchOf } from '../storage/batch-order.ts'
 import type { Storage } from '../storage/storage.ts'
 import { kindOf } from './letter.ts'
 

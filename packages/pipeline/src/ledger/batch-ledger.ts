@@ -3,7 +3,7 @@ import type { IndexDatabase } from '../databases/index-database.ts'
 import type { BatchRow, LedgerCounts, LedgerPage, LedgerStore, TickRange } from '../databases/ledger-store.ts'
 import type { Transaction } from '../databases/transaction.ts'
 import { storableText, wholeNumber } from '../options.ts'
-import { type Batch, type Claim, type ClaimResult, checkBatch, checkRange } from './batch.ts'
+import { type Batch, type BatchClaim, type BatchClaimResult, checkBatch, checkRange } from './batch-claim.ts'
 import { LedgerConflictError, StaleClaimError } from './errors.ts'
 import { type Gap, gapBefore, missingBetween } from './gap-detection.ts'
 import { LedgerChange, type Note, type Settled } from './ledger-change.ts'
@@ -15,7 +15,7 @@ export type LedgerEvents = {
   /** A gap became permanent. Emitted once, by the instance that noticed it first. */
   permanentGap: [Gap]
   /** A claim was taken over from another instance. */
-  takenOver: [Claim & { readonly from: string | null }]
+  takenOver: [BatchClaim & { readonly from: string | null }]
   /** Batches that waited for a gap can be claimed. */
   released: [{ readonly batches: number; readonly range: TickRange }]
 }
@@ -57,7 +57,7 @@ export class BatchLedger {
   }
 
   /** Claims a batch if it is free and no ticks before it are missing. */
-  async tryClaim(batch: Batch, claimer: string): Promise<ClaimResult> {
+  async tryClaim(batch: Batch, claimer: string): Promise<BatchClaimResult> {
     checkBatch(batch)
     storableText('claimer', claimer, LONGEST_NAME)
     this.#meter.add('claimAttempts')
@@ -65,9 +65,9 @@ export class BatchLedger {
   }
 
   /** Claims the lowest known batch that can be claimed: one whose claim has expired, otherwise one that is ready. */
-  async claimNext(claimer: string): Promise<Claim | null> {
+  async claimNext(claimer: string): Promise<BatchClaim | null> {
     storableText('claimer', claimer, LONGEST_NAME)
-    const claimNext = async (change: LedgerChange): Promise<Claim | null> => {
+    const claimNext = async (change: LedgerChange): Promise<BatchClaim | null> => {
       const claim = await change.claimNext(claimer)
       // One that finds nothing has not tried. Counted before the claim itself is: who reads in between sees no rate above 1.
       if (claim !== null) this.#meter.add('claimAttempts')
@@ -77,12 +77,12 @@ export class BatchLedger {
   }
 
   /** Records a batch as processed. With `tx`, if and only if that transaction commits. */
-  async complete(claim: Claim, { tx }: InTransaction = {}): Promise<void> {
+  async complete(claim: BatchClaim, { tx }: InTransaction = {}): Promise<void> {
     await this.#meter.time('complete', () => this.#settle(claim, { status: 'completed', error: null }, tx))
   }
 
   /** Records a batch as failed. It is not claimed again until `retry` is called. */
-  async fail(claim: Claim, error: unknown): Promise<void> {
+  async fail(claim: BatchClaim, error: unknown): Promise<void> {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     // PostgreSQL stores no NUL, and an error may quote a file.
     const storable = text.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
@@ -90,12 +90,12 @@ export class BatchLedger {
   }
 
   /** Releases a claim at once, as an indexer does when it stops. */
-  async release(claim: Claim): Promise<void> {
+  async release(claim: BatchClaim): Promise<void> {
     await this.#settle(claim, { status: 'ready', error: null })
   }
 
   /** Renews a claim. */
-  async extend(claim: Claim): Promise<void> {
+  async extend(claim: BatchClaim): Promise<void> {
     await this.#change(change => change.extend(claim))
   }
 
@@ -123,7 +123,7 @@ export class BatchLedger {
   }
 
   /** Releases a claim on a batch that was removed from the storage. */
-  async forget(claim: Claim): Promise<void> {
+  async forget(claim: BatchClaim): Promise<void> {
     await this.#change(change => change.forget(claim))
   }
 
@@ -176,7 +176,7 @@ export class BatchLedger {
     return this.#meter.snapshot()
   }
 
-  async #settle(claim: Claim, settled: Settled, tx?: Transaction): Promise<void> {
+  async #settle(claim: BatchClaim, settled: Settled, tx?: Transaction): Promise<void> {
     await this.#change(change => change.settle(claim, settled), tx)
   }
 

@@ -20,14 +20,14 @@
  * A change holds the ledger's one row, so whatever instances do at the same time happens one after the other.
  */
 import type { BatchRow, BatchStatus, LedgerRows, TickRange } from '../databases/ledger-store.ts'
-import type { Batch, Claim, ClaimResult } from './batch.ts'
+import type { Batch, BatchClaim, BatchClaimResult } from './batch-claim.ts'
 import { LedgerConflictError, StaleClaimError } from './errors.ts'
 import { arrive, type Gap, gapBefore, widened } from './gap-detection.ts'
 import type { LedgerSettings } from './ledger-options.ts'
 
 /** What happened, to be told once it has committed. */
 export type Note =
-  | { readonly kind: 'claimed'; readonly claim: Claim; readonly from: string | null }
+  | { readonly kind: 'claimed'; readonly claim: BatchClaim; readonly from: string | null }
   | { readonly kind: 'gapPending' }
   | { readonly kind: 'released'; readonly batches: number; readonly range: TickRange }
   | { readonly kind: 'settled'; readonly status: Settled['status'] }
@@ -48,7 +48,7 @@ export class LedgerChange {
     this.#settings = settings
   }
 
-  async tryClaim(batch: Batch, claimer: string): Promise<ClaimResult> {
+  async tryClaim(batch: Batch, claimer: string): Promise<BatchClaimResult> {
     const row = await this.#rows.batch(batch.key)
     if (row === null) return await this.#claimNew(batch, claimer)
     requireSameTicks(row, batch)
@@ -66,12 +66,12 @@ export class LedgerChange {
     return { outcome: 'claimed', claim: await this.#claim(row, row, claimer) }
   }
 
-  async claimNext(claimer: string): Promise<Claim | null> {
+  async claimNext(claimer: string): Promise<BatchClaim | null> {
     const row = (await this.#rows.stuckBatch(this.#stuckSince)) ?? (await this.#rows.readyBatch())
     return row && (await this.#claim(row, row, claimer))
   }
 
-  async settle(claim: Claim, { status, error }: Settled): Promise<void> {
+  async settle(claim: BatchClaim, { status, error }: Settled): Promise<void> {
     const row = await this.#rows.batch(claim.key)
     if (row?.version === claim.version && row.status === status) return
     const held = this.#requireHeld(row, claim)
@@ -81,7 +81,7 @@ export class LedgerChange {
     this.notes.push({ kind: 'settled', status })
   }
 
-  async extend(claim: Claim): Promise<void> {
+  async extend(claim: BatchClaim): Promise<void> {
     const held = this.#requireHeld(await this.#rows.batch(claim.key), claim)
     await this.#rows.saveBatch({ ...held, claimedAt: this.#rows.now }, held)
   }
@@ -106,7 +106,7 @@ export class LedgerChange {
     await this.#rows.removeCompleted(range)
   }
 
-  async forget(claim: Claim): Promise<void> {
+  async forget(claim: BatchClaim): Promise<void> {
     const held = this.#requireHeld(await this.#rows.batch(claim.key), claim)
     await this.#rows.removeBatch(held)
   }
@@ -127,7 +127,7 @@ export class LedgerChange {
     return reported
   }
 
-  async #claimNew({ key, tickStart, tickEnd }: Batch, claimer: string): Promise<ClaimResult> {
+  async #claimNew({ key, tickStart, tickEnd }: Batch, claimer: string): Promise<BatchClaimResult> {
     const row = { key, tickStart, tickEnd, version: 0, claimer: null, claimedAt: null, settledAt: null, error: null }
     if (!(await this.#arrive(row, false))) {
       return { outcome: 'claimed', claim: await this.#claim({ ...row, status: 'ready' }, null, claimer) }
@@ -138,7 +138,7 @@ export class LedgerChange {
   }
 
   /** `before`: the row as it is stored, null where it is not. */
-  async #claim(row: BatchRow, before: BatchRow | null, claimer: string): Promise<Claim> {
+  async #claim(row: BatchRow, before: BatchRow | null, claimer: string): Promise<BatchClaim> {
     const { key, tickStart, tickEnd } = row
     const version = row.version + 1
     const isTakenOver = row.status === 'claimed'
@@ -148,7 +148,7 @@ export class LedgerChange {
     return claim
   }
 
-  #requireHeld(row: BatchRow | null, claim: Claim): BatchRow {
+  #requireHeld(row: BatchRow | null, claim: BatchClaim): BatchRow {
     if (row?.status === 'claimed' && row.version === claim.version) return row
     const found = row === null ? 'unknown' : `${row.status}, at claim ${row.version} of '${row.claimer ?? 'nobody'}'`
     throw new StaleClaimError(claim.key, claim.version, found)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Batch, BatchLedger, Claim, IndexDatabase, LedgerOptions } from '@tidemark/pipeline'
+import type { Batch, BatchClaim, BatchLedger, IndexDatabase, LedgerOptions } from '@tidemark/pipeline'
 import { BatchLedger as Ledger } from '@tidemark/pipeline'
 import type { FreshIndex } from '../engines.ts'
 
@@ -16,7 +16,7 @@ export const openLedger = (database: IndexDatabase, options: Partial<LedgerOptio
   Ledger.open(database, { indexer: 'dummy', samplingInterval: 10, firstTick: 0, ...options })
 
 /** Claims it, or fails the test. */
-export async function claim(ledger: BatchLedger, batch: Batch, claimer = 'indexer-1'): Promise<Claim> {
+export async function claim(ledger: BatchLedger, batch: Batch, claimer = 'indexer-1'): Promise<BatchClaim> {
   const result = await ledger.tryClaim(batch, claimer)
   assert.equal(result.outcome, 'claimed', `${batch.key} is ${result.outcome}`)
   assert.ok(result.outcome === 'claimed')

@@ -5,7 +5,7 @@ import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { BackfillRecord } from '../stores/backfills.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
-import { findGroup, type GroupRecords } from './scope.ts'
+import { findGroup, type GroupRecords } from './find-records.ts'
 
 /** Makes older messages the group's, from a position (the beginning) to the present. One at a time for a group. */
 export async function start(

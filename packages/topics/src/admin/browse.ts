@@ -5,7 +5,7 @@ import { parseMessageId } from '../payload/message-id.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
-import { findTopic } from './scope.ts'
+import { findTopic } from './find-records.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
 

@@ -5,7 +5,7 @@ import { messageIdIn } from '../payload/message-id.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ClaimRecord, ClaimsQuery, TakenMessage } from '../stores/leases.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import { findGroup, findTopic } from './scope.ts'
+import { findGroup, findTopic } from './find-records.ts'
 
 /** Options of `claims`. */
 export type ClaimsOptions = {

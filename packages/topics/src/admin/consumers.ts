@@ -2,7 +2,7 @@ import { Histogram, type Percentiles } from '../observe/metrics/histogram.ts'
 import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ConsumerRecord } from '../stores/heartbeats.ts'
-import { findGroup, findTopic } from './scope.ts'
+import { findGroup, findTopic } from './find-records.ts'
 
 /** A consumer of a group in any process. Figures of other processes are as of their last heartbeat. */
 export type ConsumerHealth = {

@@ -6,7 +6,7 @@ import type { DeadLetter, DeadLetterSelection, Redriven, RedrivenPage } from '..
 import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
-import { findTopic, storedName } from './scope.ts'
+import { findTopic, storedName } from './find-records.ts'
 import { type StoredMessage, storedType, toStoredMessage } from './stored-message.ts'
 import { readTime } from './time.ts'
 

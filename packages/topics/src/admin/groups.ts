@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BackfillOptions, readBackfill } from '../backfill/backfill-plan.ts'
-import { clearBits, withRoom } from '../consume/room.ts'
+import { freeBits, withFreeBit } from '../consume/free-bits.ts'
 import { type From, parseFrom } from '../consume/start-position.ts'
 import { ConfigError } from '../errors.ts'
 import type { Duration } from '../options/duration.ts'
 import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Resurrected, SubscriptionStatus } from '../stores/subscription-record.ts'
+import { findGroup, findTopic, type GroupRecords } from './find-records.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
-import { findGroup, findTopic, type GroupRecords } from './scope.ts'
 
 /** Result of `removeGroup`. */
 export type Removed = {
@@ -50,7 +50,7 @@ export async function resurrect(
   options.done()
   const { topic, subscription } = await findGroup(runtime, topicName, group)
   const mode = backfill === false ? 'skip' : 'continue'
-  const resurrected = await withRoom(runtime, () =>
+  const resurrected = await withFreeBit(runtime, () =>
     runtime.store.subscriptions.resurrect(topic, subscription, { mode, limit: limit ?? null, plan }),
   )
   runtime.instrumentation.resurrected({ topic: topicName, group: subscription.group }, resurrected)
@@ -118,7 +118,7 @@ export async function remove(
   const { topic, subscription } = records
   if (subscription.status !== 'CANCELLED') await setStatus(runtime, topicName, group, 'CANCELLED')
   const abandoned = await waitForWork(runtime, records, timeoutMs)
-  if (topic.config.tracking === 'reference') await clearBits(runtime)
+  if (topic.config.tracking === 'reference') await freeBits(runtime)
   await runtime.store.subscriptions.remove(topic, subscription)
   runtime.instrumentation.emit('group-removed', { topic: topicName, group: subscription.group })
   return { abandoned }

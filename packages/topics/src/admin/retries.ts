@@ -6,7 +6,7 @@ import type { FailedAttempt, FailureRecord } from '../stores/failure-record.ts'
 import type { RetryRecord } from '../stores/leases.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import type { ByteOptions } from './byte-options.ts'
-import { findGroup, findTopic } from './scope.ts'
+import { findGroup, findTopic } from './find-records.ts'
 
 /** A message that waits for redelivery to a group. */
 export type WaitingRetry = {

@@ -5,7 +5,7 @@ import type { ByteBounds } from '../stores/byte-bounds.ts'
 import type { TailPage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { type ByteOptions, readBounds } from './byte-options.ts'
-import { findTopic } from './scope.ts'
+import { findTopic } from './find-records.ts'
 import { type StoredMessage, toStoredMessage } from './stored-message.ts'
 
 /** Options of `tail`. */

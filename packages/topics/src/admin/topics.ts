@@ -1,7 +1,7 @@
 import type { Runtime } from '../runtime.ts'
 import type { TopicDescription } from '../stores/inspection.ts'
 import type { TopicConfig } from '../topic-config.ts'
-import { findTopic } from './scope.ts'
+import { findTopic } from './find-records.ts'
 
 /** A topic with its settings. */
 export type TopicSummary = {

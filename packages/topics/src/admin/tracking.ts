@@ -5,7 +5,7 @@ import { messageIdOf } from '../payload/message-id.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import type { Tracking } from '../topic-config.ts'
-import { findTopic } from './scope.ts'
+import { findTopic } from './find-records.ts'
 
 /** Which groups must process a message, and which have. */
 export type Completion = {

@@ -7,10 +7,10 @@ import type { StartPosition, SubscriptionStatus } from '../stores/subscription-r
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { Claimer } from './claimer.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { withFreeBit } from './free-bits.ts'
 import type { ConsumerOptions, GroupOptions, StartOptions, StopOptions } from './group-options.ts'
 import { GroupRun } from './group-run.ts'
 import { type Filter, type Handler, Member } from './member.ts'
-import { withRoom } from './room.ts'
 import { parseFrom } from './start-position.ts'
 import { parseSubscription } from './subscription-options.ts'
 
@@ -217,7 +217,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
     }
-    const subscription = await withRoom(this.#runtime, () =>
+    const subscription = await withFreeBit(this.#runtime, () =>
       this.#runtime.store.subscriptions.subscribe(topic, this.#group, from, settings),
     )
     // A close() that has begun meanwhile does not know of this group, and would not stop it.

@@ -32,7 +32,7 @@ export type Beating = {
   ended(reason: Error): void
 }
 
-export type Counts = { readonly processed?: number; readonly failed?: number; readonly filtered?: number }
+export type BeatCounts = { readonly processed?: number; readonly failed?: number; readonly filtered?: number }
 
 /** One subscription's heartbeats; several readers and a group of this process may share it. */
 type Pulse = {
@@ -117,7 +117,7 @@ export class HeartbeatSender {
     this.#schedule()
   }
 
-  count(subscriptionId: number, { processed = 0, failed = 0, filtered = 0 }: Counts): void {
+  count(subscriptionId: number, { processed = 0, failed = 0, filtered = 0 }: BeatCounts): void {
     const pulse = this.#pulses.get(subscriptionId)
     if (pulse === undefined) return
     pulse.processed += processed

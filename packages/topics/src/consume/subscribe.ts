@@ -3,7 +3,7 @@ import type { Runtime } from '../runtime.ts'
 import type { StartPosition, SubscriptionRecord } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import { withRoom } from './room.ts'
+import { withFreeBit } from './free-bits.ts'
 
 export type Subscribed = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
 
@@ -21,7 +21,7 @@ export async function subscribe(
     throw new MembershipError(`Topic '${name}' is pub-sub: give the reader a group`)
   }
   const group = isQueue ? '' : label
-  const subscription = await withRoom(runtime, () =>
+  const subscription = await withFreeBit(runtime, () =>
     runtime.store.subscriptions.subscribe(topic, group, from, settings),
   )
   await runtime.backfills.start(topic, subscription)

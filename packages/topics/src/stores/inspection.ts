@@ -141,13 +141,13 @@ export type StatsRecord = {
   /** Current time of the database's clock. */
   readonly now: number
   /** Figures of each topic. */
-  readonly topics: readonly TopicStats[]
+  readonly topics: readonly TopicStatsRecord[]
   /** The maintenance jobs. */
   readonly jobs: readonly JobRecord[]
 }
 
 /** Figures of a topic. */
-export type TopicStats = {
+export type TopicStatsRecord = {
   /** Name of the topic. */
   readonly topic: string
   /** Semantics of the topic. */

@@ -26,7 +26,7 @@ export type Leases = {
   /** Lists live leases, the oldest first. */
   list(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]>
   /** Ends a live lease as if it had expired now. Returns undefined if the topic has no such lease. */
-  release(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined>
+  release(topic: TopicRecord, token: string): Promise<ReleasedClaimRecord | undefined>
   /** Lists the messages that wait for redelivery to the group, by message id. */
   retries(topic: TopicRecord, subscription: SubscriptionRecord, query: RetryQuery): Promise<RetryRecord[]>
   /** Secret of the namespace that signs receipts. It is the same in every process and in a copy of the namespace. */
@@ -224,7 +224,7 @@ export type ClaimRecord = {
 }
 
 /** A lease that `release` ended. */
-export type ReleasedClaim = TakeOver & {
+export type ReleasedClaimRecord = TakeOver & {
   /** Name of the group. */
   readonly group: string
   /** Number of messages that had no attempts left and were dead-lettered. */

@@ -3,7 +3,7 @@ import type { RawTick } from '../../contracts/tick-codec.ts'
 import type { IndexedRun } from '../../databases/indexed-run.ts'
 import type { TickRange } from '../../databases/ledger-store.ts'
 import type { Transaction } from '../../databases/transaction.ts'
-import type { Batch } from '../../ledger/batch.ts'
+import type { Batch } from '../../ledger/batch-claim.ts'
 import { oneOf, refuseUnknown } from '../../options.ts'
 
 export type { IndexedRun } from '../../databases/indexed-run.ts'

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { TidemarkError } from 'tidemark'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
-import { BatchOrder } from '../batch.ts'
+import { BatchOrder } from '../batch-order.ts'
 import type { ContainerHeader } from '../container/format.ts'
 import { ContainerReader } from '../container/read-container.ts'
 import { CorruptFileError, FileNotFoundError, StorageError } from '../errors.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { BatchLedger, type Claim, type Gap, type IndexDatabase, StaleClaimError } from '@tidemark/pipeline'
+import { type BatchClaim, BatchLedger, type Gap, type IndexDatabase, StaleClaimError } from '@tidemark/pipeline'
 import type { Command, Scenario } from './commands.ts'
 import { CLAIM_TIMEOUT, GAP_WARNING, LedgerModel } from './model.ts'
 
@@ -43,7 +43,7 @@ function ending({ batches }: Scenario): Command[] {
 
 class Player {
   readonly name: string
-  readonly claims: Claim[] = []
+  readonly claims: BatchClaim[] = []
   readonly #database: IndexDatabase
   readonly #indexer: string
   readonly #ledger: BatchLedger
@@ -120,7 +120,7 @@ class Player {
     })
   }
 
-  async #settle(verb: 'complete' | 'fail' | 'release' | 'extend', claim: Claim): Promise<string> {
+  async #settle(verb: 'complete' | 'fail' | 'release' | 'extend', claim: BatchClaim): Promise<string> {
     try {
       await (verb === 'fail' ? this.#ledger.fail(claim, 'torn') : this.#ledger[verb](claim))
       return 'done'
@@ -131,7 +131,7 @@ class Player {
   }
 }
 
-function answer(model: LedgerModel, { batches }: Scenario, claims: readonly Claim[], command: Command): unknown {
+function answer(model: LedgerModel, { batches }: Scenario, claims: readonly BatchClaim[], command: Command): unknown {
   switch (command.do) {
     case 'tryClaim':
       return model.tryClaim(pick(batches, command.batch))

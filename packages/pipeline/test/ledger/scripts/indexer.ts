@@ -3,7 +3,7 @@
  * With `hang` it stops at its first claim, as if at work on it, and completes that when it is told to go on.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { BatchLedger, type Claim, openIndex, StaleClaimError } from '@tidemark/pipeline'
+import { type BatchClaim, BatchLedger, openIndex, StaleClaimError } from '@tidemark/pipeline'
 import { nth } from '../batches.ts'
 
 export type IndexerArguments = {
@@ -46,7 +46,7 @@ async function holdOne(): Promise<void> {
   await complete(result.claim)
 }
 
-async function complete(claim: Claim): Promise<void> {
+async function complete(claim: BatchClaim): Promise<void> {
   try {
     await ledger.complete(claim)
     console.log(`completed ${claim.key}`)

@@ -1,4 +1,4 @@
-import { findTopic } from '../../admin/scope.ts'
+import { findTopic } from '../../admin/find-records.ts'
 import { ConfigError, StaleDeliveryError } from '../../errors.ts'
 import { type Duration, parseDuration } from '../../options/duration.ts'
 import { Options } from '../../options/options.ts'

@@ -6,8 +6,8 @@ import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Database } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import type { Row } from './row.ts'
-import type { Statements, Transaction } from './statements.ts'
 import { resolvePosition } from './subscribe.ts'
+import type { Statements, Transaction } from './transaction.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** The backfills of one schema. */

@@ -1,5 +1,5 @@
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** How many bits of removed groups are still to be wiped. */
 export async function wipingBits(tx: Transaction, topic: TopicRecord): Promise<number> {

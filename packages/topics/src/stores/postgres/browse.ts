@@ -5,8 +5,8 @@ import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { decodePage } from './page.ts'
-import type { Transaction } from './statements.ts'
 import { findMessage } from './subscribe.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Messages that were stored side by side may have times and ids in different orders; no further apart than this. */
 const SIDE_BY_SIDE = 10_000

@@ -1,8 +1,8 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../leases.ts'
+import type { ClaimRecord, ClaimsQuery, ReleasedClaimRecord } from '../leases.ts'
 import { MOST_NAMED, type TakenMessage } from '../leases.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const CLAIMS = 'select tidemark_fn.claims($1, $2, $3, $4, $5, $6, $7) as claim'
 const RELEASE = 'select tidemark_fn.release_claim($1, $2, $3, $4, $5) as released'
@@ -33,8 +33,8 @@ export async function releaseClaim(
   tx: Transaction,
   topic: TopicRecord,
   token: string,
-): Promise<ReleasedClaim | undefined> {
+): Promise<ReleasedClaimRecord | undefined> {
   const { name, message } = RELEASED
   const [row] = await tx.query(tx.sql(RELEASE), [topic.id, token, name, message, MOST_NAMED])
-  return row?.released ? (JSON.parse(row.released) as ReleasedClaim) : undefined
+  return row?.released ? (JSON.parse(row.released) as ReleasedClaimRecord) : undefined
 }

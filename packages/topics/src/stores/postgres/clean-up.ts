@@ -2,7 +2,7 @@ import type { CleanUpStep } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { finishDrop } from './partition-drops.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
 

@@ -1,5 +1,5 @@
 import { DatabaseRestoredError } from '../../errors.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 const STATE = 'select tidemark_fn.cluster_state() as state'
 

@@ -1,6 +1,6 @@
 import type { TopicRecord } from '../topic-record.ts'
 import type { CompletionQuery, MessageCompletion } from '../tracking.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const ORPHANS_PER_STEP = 10_000
 

@@ -1,7 +1,7 @@
 import type { SparseHistogram } from '../../observe/metrics/histogram.ts'
 import type { ConsumerRecord, Heartbeat } from '../heartbeats.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from c.${time}) * 1000) as ${time}`
 

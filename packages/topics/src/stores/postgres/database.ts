@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { ClosedError, ConfigError, DatabaseUnreachableError } from '../../errors.ts'
+import type { Logger } from '../../observe/logger.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import type { Expected } from '../expected.ts'
 import type { PoolUse } from '../inspection.ts'
@@ -10,9 +11,7 @@ import { expectedText, findIncarnation, goneError, requireRecords } from './inca
 import type { Row } from './row.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
 import { Session, type SessionConfig } from './session.ts'
-import type { Connection, Statements, Transaction } from './statements.ts'
-
-export type Logger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+import type { SingleConnection, Statements, Transaction } from './transaction.ts'
 
 export type DatabaseOptions = {
   readonly url: string
@@ -146,7 +145,7 @@ export class Database implements Statements {
    * One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it.
    * What is expected is held by a transaction beside it, which may be idle for as long as that takes.
    */
-  session<T>(expected: Expected, work: (connection: Connection) => Promise<T>): Promise<T> {
+  session<T>(expected: Expected, work: (connection: SingleConnection) => Promise<T>): Promise<T> {
     return this.transaction(expected, async holder => {
       await holder.exec(`set local idle_in_transaction_session_timeout = ${2 * MAINTENANCE_TIMEOUT_MS}`)
       return await this.#run(async () => {
@@ -200,7 +199,7 @@ export class Database implements Statements {
     }
   }
 
-  #statementsOf(session: PooledSession): Connection {
+  #statementsOf(session: PooledSession): SingleConnection {
     return {
       schema: this.schema,
       functions: this.functions,

@@ -4,9 +4,9 @@ import type { UnsubscribedTopic } from '../inspection.ts'
 import type { SubscriptionOfTopic, SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
 import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
 import { type TopicRow, toRecord } from './topics.ts'
+import type { Transaction } from './transaction.ts'
 
 /** A subscription's columns, and its topic's under names of their own. */
 const OF_TOPIC = `

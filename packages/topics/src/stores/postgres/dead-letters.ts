@@ -6,7 +6,7 @@ import { fromHex } from './binary-array.ts'
 import type { Database } from './database.ts'
 import { discard, redrive, undeliverable } from './redrive.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** The dead letters of one schema. */
 export function postgresDeadLetters(database: Database): DeadLetters {

@@ -1,7 +1,7 @@
 import type { TopicRecord } from '../topic-record.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
 const TABLES_AT_ONCE = 100

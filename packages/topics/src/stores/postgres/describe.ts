@@ -4,7 +4,7 @@ import { ratePerSecond } from '../rate.ts'
 import type { SubscriptionStatus } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Up to here a backlog is counted, by index; beyond, it is told by the ids. */
 export const EXACT_BACKLOG = 1_000

@@ -1,6 +1,6 @@
 import type { TopicFacts } from '../inspection.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000) as ${time}`
 

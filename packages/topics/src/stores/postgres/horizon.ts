@@ -1,6 +1,6 @@
 import type { HorizonHolder } from '../inspection.ts'
 import { normalisedQuery } from './normalised-query.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 /** More of a query than is ever shown. */
 const SHORT_QUERY = 'left(a.query, 4000)'

@@ -2,7 +2,7 @@ import { NamespaceGoneError, SubscriptionGoneError, TopicNotFoundError } from '.
 import type { Expected } from '../expected.ts'
 import { codeOf } from './database-errors.ts'
 import type { Row } from './row.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 const FIND = 'select incarnation from tidemark.namespace'
 const NO_TABLE = '42P01'

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
 import type { Row } from './row.ts'
 import { bundlePrefix, lockKey, quoteIdentifier } from './schema-name.ts'
-import type { Statements, Transaction } from './statements.ts'
+import type { Statements, Transaction } from './transaction.ts'
 
 /** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
 const KEPT_UNUSED = "interval '7 days'"

@@ -1,6 +1,6 @@
 import type { JobLock, JobRecord, Jobs } from '../jobs.ts'
 import type { Database } from './database.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /**
  * The job locks of one schema. The clean-up of messages drops and makes partitions: a process whose user may not leaves the

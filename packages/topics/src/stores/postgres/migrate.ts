@@ -11,7 +11,7 @@ import {
 } from './install-functions.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
-import type { Statements, Transaction } from './statements.ts'
+import type { Statements, Transaction } from './transaction.ts'
 import { MIGRATIONS, type Present, upgradeSql } from './upgrade-sql.ts'
 
 export const OLDEST_SERVER = 140_000

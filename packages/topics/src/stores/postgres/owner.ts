@@ -1,4 +1,4 @@
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 const OWNS = `
   select pg_has_role(c.relowner, 'usage') and has_schema_privilege(c.relnamespace, 'create') as owns

@@ -1,7 +1,7 @@
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
-import type { Connection, Transaction } from './statements.ts'
+import type { SingleConnection, Transaction } from './transaction.ts'
 
 /** What another process that finishes the same drop, or somebody's lock, makes of ours. */
 const NOT_NOW = new Set(['55P03', '55000', '55006', '42P01', '42P07', '40P01', '57014'])
@@ -37,7 +37,7 @@ async function forgetPartition(tx: Transaction, topic: TopicRecord, number: numb
 
 type Part = { readonly parent: string; readonly partition: string }
 
-async function dropConcurrently(connection: Connection, parts: readonly Part[]): Promise<void> {
+async function dropConcurrently(connection: SingleConnection, parts: readonly Part[]): Promise<void> {
   // PostgreSQL flushes a drop by itself; what a crash takes of the rest is simply done again.
   await connection.exec(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set synchronous_commit = off`)
   for (const part of parts) await drop(connection, part, 'concurrently')
@@ -49,7 +49,11 @@ async function dropAtOnce(tx: Transaction, parts: readonly Part[]): Promise<void
   for (const part of parts) await drop(tx, part, '')
 }
 
-async function drop(connection: Connection, { parent, partition }: Part, how: 'concurrently' | ''): Promise<void> {
+async function drop(
+  connection: SingleConnection,
+  { parent, partition }: Part,
+  how: 'concurrently' | '',
+): Promise<void> {
   const state = await stateOf(connection, partition)
   if (state === 'gone') return
   const detach = `alter table ${parent} detach partition ${partition}`
@@ -58,7 +62,7 @@ async function drop(connection: Connection, { parent, partition }: Part, how: 'c
   await connection.exec(`drop table if exists ${partition}`)
 }
 
-async function stateOf(connection: Connection, partition: string): Promise<State> {
+async function stateOf(connection: SingleConnection, partition: string): Promise<State> {
   const [row] = await connection.query(
     `select i.inhrelid is not null as attached, coalesce(i.inhdetachpending, false) as pending
      from pg_class as c left join pg_inherits as i on i.inhrelid = c.oid

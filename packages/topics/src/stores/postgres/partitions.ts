@@ -2,7 +2,7 @@ import { ClosedError, DatabaseError, DatabaseLockedError, NamespaceGoneError } f
 import type { TopicRecord } from '../topic-record.ts'
 import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Ids to have room for ahead of a publish that can't be repeated, beside its own; fewer where partitions are tiny. */
 const TX_HEADROOM = 10_000

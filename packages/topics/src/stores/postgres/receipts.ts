@@ -1,4 +1,4 @@
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 const KEY = "select encode(receipt_key, 'hex') as key from tidemark.namespace"
 const SIZE = 'select size from tidemark.lease where token = $1'

@@ -1,6 +1,6 @@
 import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const LIVE_GROUP = `exists (
   select from tidemark.subscription as s

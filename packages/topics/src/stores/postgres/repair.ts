@@ -4,7 +4,7 @@ import { type Database, REWRITE_TIMEOUT_MS } from './database.ts'
 import { usersLock } from './listener.ts'
 import { migrate } from './migrate.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** A lock of 64 bits is listed in two halves. */
 const USERS = `

@@ -5,7 +5,7 @@ import type { Resurrection } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const RESURRECT = 'select epoch, skipped, lost, backfill, full_up from tidemark_fn.resurrect($1, $2, $3, $4)'
 

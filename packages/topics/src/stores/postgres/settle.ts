@@ -1,5 +1,5 @@
 import type { Settlement, SettleResult } from '../leases.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 const SETTLE = 'select tidemark_fn.settle($1, $2) as results'
 const EXTEND = `

@@ -1,6 +1,6 @@
 import type { StoredSize } from '../inspection.ts'
 import { quoteIdentifier } from './schema-name.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Tables with their indexes and large values. The server looks at the sizes of files, not at what is in them. */
 const SIZE = `

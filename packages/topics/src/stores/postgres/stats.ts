@@ -1,15 +1,15 @@
-import type { StatsRecord, TopicStats } from '../inspection.ts'
+import type { StatsRecord, TopicStatsRecord } from '../inspection.ts'
 import { codeOf } from './database-errors.ts'
 import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
 import { toJob } from './jobs.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const STATS = 'select * from tidemark_fn.stats($1, $2)'
 
 const ATTEMPTS = 3
 const UNDEFINED_TABLE = '42P01'
 
-type TopicRow = Pick<TopicStats, 'topic' | 'semantics' | 'removable'> & {
+type TopicRow = Pick<TopicStatsRecord, 'topic' | 'semantics' | 'removable'> & {
   readonly published: number
   readonly groups: readonly GroupRow[]
 }

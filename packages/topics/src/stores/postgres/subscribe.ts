@@ -15,7 +15,7 @@ import type { TopicRecord } from '../topic-record.ts'
 import { wipingBits } from './bits.ts'
 import { resurrect } from './resurrect.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 export const SUBSCRIPTION_COLUMNS =
   'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'

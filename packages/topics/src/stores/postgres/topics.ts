@@ -7,7 +7,7 @@ import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { deleteRows, dropLeftOver } from './delete-topic.ts'
 import { lockKey } from './schema-name.ts'
-import type { Statements, Transaction } from './statements.ts'
+import type { Statements, Transaction } from './transaction.ts'
 
 /** The topics of one schema. */
 export function postgresTopics(database: Database): Topics {

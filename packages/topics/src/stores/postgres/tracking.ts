@@ -6,8 +6,8 @@ import { clearBits } from './bits.ts'
 import { clockBefore, completeOrphans, completion, type OrphanStep } from './completion.ts'
 import type { Database } from './database.ts'
 import { LOCK_TIMEOUT_MS } from './database-errors.ts'
-import type { Transaction } from './statements.ts'
 import { findTopic } from './topics.ts'
+import type { Transaction } from './transaction.ts'
 
 /** The bitmaps of one schema's reference topics. */
 export function postgresTracking(database: Database): ReferenceTracking {

@@ -2,7 +2,7 @@ import { checksumOf } from '../migration-checksums.ts'
 import { BUNDLE_HASH, FUNCTIONS } from './function-bundle.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './transaction.ts'
 
 /** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
 type Migration = { readonly sql: string; readonly checksum: string }

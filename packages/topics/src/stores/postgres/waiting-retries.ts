@@ -2,7 +2,7 @@ import type { FailedAttempt } from '../failure-record.ts'
 import type { RetryQuery, RetryRecord } from '../leases.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './statements.ts'
+import type { Transaction } from './transaction.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
 

@@ -4,9 +4,9 @@ import type { Zombie } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { EXACT_BACKLOG } from './describe.ts'
 import type { Row } from './row.ts'
-import type { Transaction } from './statements.ts'
 import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
 import { listTopics } from './topics.ts'
+import type { Transaction } from './transaction.ts'
 
 const ZOMBIES = `
   select ${SUBSCRIPTION_COLUMNS}, z.moved_ms, z.waiting

@@ -1,5 +1,5 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaim } from '../leases.ts'
+import type { ClaimRecord, ClaimsQuery, ReleasedClaimRecord } from '../leases.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { endLease, type LiveLease, named, unsettledOf } from './end-lease.ts'
@@ -39,7 +39,7 @@ export function listClaims(
 }
 
 /** To be called inside a durable transaction. */
-export function releaseClaim(tx: Transaction, topic: TopicRecord, token: string): ReleasedClaim | undefined {
+export function releaseClaim(tx: Transaction, topic: TopicRecord, token: string): ReleasedClaimRecord | undefined {
   const lease = rowOf<LiveLease & { id: number; group_name: string }>(
     tx.prepare(`
       select ${COLUMNS}, s.id

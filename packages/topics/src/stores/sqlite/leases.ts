@@ -4,7 +4,7 @@ import type {
   ClaimResult,
   ClaimsQuery,
   Leases,
-  ReleasedClaim,
+  ReleasedClaimRecord,
   RetryQuery,
   RetryRecord,
   Settlement,
@@ -62,7 +62,7 @@ export class SqliteLeases implements Leases {
     return this.#connection.read(tx => listClaims(tx, topic, query), { topic })
   }
 
-  release(topic: TopicRecord, token: string): Promise<ReleasedClaim | undefined> {
+  release(topic: TopicRecord, token: string): Promise<ReleasedClaimRecord | undefined> {
     return this.#connection.write(true, tx => releaseClaim(tx, topic, token), { topic })
   }
 

@@ -1,4 +1,4 @@
-import type { StatsRecord, TopicStats } from '../inspection.ts'
+import type { StatsRecord, TopicStatsRecord } from '../inspection.ts'
 import { removable } from './facts.ts'
 import { describeGroups } from './group-rows.ts'
 import { listJobs } from './jobs.ts'
@@ -10,7 +10,7 @@ import type { Transaction } from './transaction.ts'
 export function readStats(tx: Transaction, most: number): StatsRecord {
   const now = tx.now()
   const groups = Map.groupBy(describeGroups(tx, { topicId: null, most }, now), ({ topicId }) => topicId)
-  const topics = readTopics(tx).map((topic): TopicStats => {
+  const topics = readTopics(tx).map((topic): TopicStatsRecord => {
     const described = (groups.get(topic.id) ?? []).map(({ description }) => description)
     return {
       topic: topic.name,

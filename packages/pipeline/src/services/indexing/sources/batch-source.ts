@@ -1,6 +1,6 @@
 import type { BatchInfo } from '../../../contracts/notifications.ts'
 import type { Transaction } from '../../../databases/transaction.ts'
-import type { Batch } from '../../../ledger/batch.ts'
+import type { Batch } from '../../../ledger/batch-claim.ts'
 import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import type { ServiceContext } from '../../service.ts'

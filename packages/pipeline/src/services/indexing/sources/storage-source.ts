@@ -4,7 +4,7 @@ import { retryDelayMs } from '../../../backoff.ts'
 import type { BatchInfo } from '../../../contracts/notifications.ts'
 import type { Transaction } from '../../../databases/transaction.ts'
 import { parseDuration } from '../../../duration.ts'
-import type { Claim } from '../../../ledger/batch.ts'
+import type { BatchClaim } from '../../../ledger/batch-claim.ts'
 import type { BatchLedger } from '../../../ledger/batch-ledger.ts'
 import { StaleClaimError } from '../../../ledger/errors.ts'
 import { refuseUnknown, wholeNumber } from '../../../options.ts'
@@ -176,7 +176,7 @@ class StorageBatches implements OpenBatchSource {
     }
   }
 
-  #take(claim: Claim): SourceBatch {
+  #take(claim: BatchClaim): SourceBatch {
     const batch = new StorageBatch(claim, this.#run.runId, this.#ledger, this.#settings, () => {
       this.#inHand.delete(batch)
     })
@@ -186,7 +186,7 @@ class StorageBatches implements OpenBatchSource {
 }
 
 class StorageBatch implements SourceBatch {
-  readonly claim: Claim
+  readonly claim: BatchClaim
   readonly info: BatchInfo
   /** Such a batch can't be claimed. */
   readonly isIndexed = false
@@ -198,7 +198,7 @@ class StorageBatch implements SourceBatch {
   readonly #forget: () => void
   #tries = 1
 
-  constructor(claim: Claim, runId: string, ledger: BatchLedger, settings: Settings, forget: () => void) {
+  constructor(claim: BatchClaim, runId: string, ledger: BatchLedger, settings: Settings, forget: () => void) {
     const { key, tickStart, tickEnd, version } = claim
     this.claim = claim
     // How many ticks, and when they were written, only the file knows.

@@ -18,10 +18,10 @@ export type Statements = {
 }
 
 /** Statements on one connection. */
-export type Connection = Statements & {
+export type SingleConnection = Statements & {
   /** Runs one or more statements without parameters, whose rows nobody reads. */
   exec(text: string): Promise<void>
 }
 
 /** Statements inside one transaction that is open already: all of them are stored, or none. */
-export type Transaction = Connection
+export type Transaction = SingleConnection

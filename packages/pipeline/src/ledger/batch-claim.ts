@@ -10,7 +10,7 @@ export type Batch = TickRange & {
 }
 
 /** Right to process a batch until another instance takes it over. */
-export type Claim = Batch & {
+export type BatchClaim = Batch & {
   /** Number of the claim, which is the fencing token. */
   readonly version: number
   /** Name of the instance. */
@@ -20,11 +20,11 @@ export type Claim = Batch & {
 }
 
 /** Result of a claim. */
-export type ClaimResult =
+export type BatchClaimResult =
   | {
       /** Whether the batch was claimed, and why not. */
       readonly outcome: 'claimed'
-      readonly claim: Claim
+      readonly claim: BatchClaim
     }
   /** It waits for the ticks before it. */
   | { readonly outcome: 'gap_pending'; readonly gap: Gap }

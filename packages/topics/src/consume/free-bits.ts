@@ -7,14 +7,14 @@ const CLEAR_PAGE = 10_000
 const GIVE_UP_AFTER = 3
 
 /** Subscribes or resurrects. Where a reference topic's bitmaps are full, those of groups that have ended are freed first. */
-export async function withRoom<T>(runtime: Runtime, subscribe: () => Promise<T>): Promise<T> {
+export async function withFreeBit<T>(runtime: Runtime, subscribe: () => Promise<T>): Promise<T> {
   for (let inVain = 0; ; ) {
     try {
       return await subscribe()
     } catch (error) {
       if (inVain === GIVE_UP_AFTER || !(error instanceof TooManyGroupsError)) throw error
       // Others may be quicker to take what was freed, so it is tried for as long as something is.
-      inVain = (await clearBits(runtime)) ? 0 : inVain + 1
+      inVain = (await freeBits(runtime)) ? 0 : inVain + 1
     }
   }
 }
@@ -22,7 +22,7 @@ export async function withRoom<T>(runtime: Runtime, subscribe: () => Promise<T>)
 const clearing = new WeakMap<Store, Promise<boolean>>()
 
 /** Whatever the dead-groups job would do about bits, once for all who wait for it. False where there was nothing to do. */
-export async function clearBits({ store }: Runtime): Promise<boolean> {
+export async function freeBits({ store }: Runtime): Promise<boolean> {
   const running = clearing.get(store) ?? clearAll(store).finally(() => clearing.delete(store))
   clearing.set(store, running)
   return await running
