@@ -16,6 +16,7 @@ import { Instrumentation } from './observe/instrumentation.ts'
 import type { Logger } from './observe/logger.ts'
 import { watchedStore } from './observe/watched-store.ts'
 import type { Codec } from './payload/codec.ts'
+import type { Schema } from './payload/schema.ts'
 import type { Runtime } from './runtime.ts'
 import type { Store } from './stores/store.ts'
 import { type AutoCreate, TopicRegistry } from './topic-registry.ts'
@@ -25,6 +26,8 @@ export type TidemarkParts = {
   /** For the log: 'sqlite' or 'postgres'. */
   readonly engine: string
   readonly codec: Codec
+  /** Schemas by topic. */
+  readonly schemas: ReadonlyMap<string, Schema>
   readonly logger: Logger
   readonly autoCreate: AutoCreate
   readonly sweepMs: number
@@ -37,7 +40,7 @@ export function createRuntime(
   parts: TidemarkParts,
   assertOpen: () => void,
 ): { readonly runtime: Runtime; readonly leaveWakeHub: () => void } {
-  const { store: database, codec, logger, autoCreate, sweepMs, namespace, maintenance } = parts
+  const { store: database, codec, schemas, logger, autoCreate, sweepMs, namespace, maintenance } = parts
   const instrumentation = new Instrumentation(logger)
   // A memory database is nobody else's.
   const { hub: wakeHub, leave: leaveWakeHub } = WakeHub.join(
@@ -52,6 +55,7 @@ export function createRuntime(
   const runtime: Runtime = {
     store,
     codec,
+    schemas,
     instrumentation,
     wakeHub,
     sweepMs,

@@ -18,21 +18,28 @@ export type { HealthAdmin, JobVerbs } from './admin/health-admin.ts'
 export type { MessageAdmin } from './admin/message-admin.ts'
 export type { RetryOptions, RetryPage, WaitingRetry } from './admin/retries.ts'
 export type { JobStats, Stats, StatsOptions, TopicStats } from './admin/stats.ts'
-export type { StoredMessage } from './admin/stored-message.ts'
+export type { StoredMessage, StoredPayload } from './admin/stored-message.ts'
 export type { TailOptions } from './admin/tail.ts'
 export type { TopicAdmin } from './admin/topic-admin.ts'
 export type { DescribedTopic, TopicSummary } from './admin/topics.ts'
 export type { Completion, CompletionOptions } from './admin/tracking.ts'
 export type { BackfillOptions, BackfillPreset } from './backfill/backfill-plan.ts'
 export type { Backoff } from './backoff.ts'
-export type { ConsumerGroup } from './consume/consumer-group.ts'
+export { ConsumerGroup } from './consume/consumer-group.ts'
 export type { Delivery, HandlerContext } from './consume/delivery.ts'
 export type { ConsumerOptions, GroupOptions, StartOptions, StopOptions } from './consume/group-options.ts'
 export type { HeartbeatOptions } from './consume/heartbeat-options.ts'
 export type { Filter, Handler } from './consume/member.ts'
-export type { Pulled, PulledMessage, PullOptions, PullReservation, ReceiptFacts } from './consume/pull/puller.ts'
+export type {
+  Pulled,
+  PulledMessage,
+  PullOptions,
+  PullReservation,
+  RawPullOptions,
+  ReceiptFacts,
+} from './consume/pull/puller.ts'
 export type { PullNack, PullSettlement } from './consume/pull/settlement.ts'
-export type { Reader, ReaderOptions, WaitOptions } from './consume/reader.ts'
+export { Reader, type ReaderOptions, type WaitOptions } from './consume/reader.ts'
 export type { From } from './consume/start-position.ts'
 export type { GroupVitals } from './consume/vitals.ts'
 export { type DiagnoseOptions, diagnose } from './diagnose.ts'
@@ -96,12 +103,20 @@ export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } fro
 export { type OpenOptions, open } from './open.ts'
 export { migrate, migrationSql, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
 export { type Duration, parseDuration } from './options/duration.ts'
-export type { Schema } from './payload/schema.ts'
+export type { Received } from './payload/received.ts'
+export type {
+  Schema,
+  SchemaInput,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+  TopicSchemas,
+} from './payload/schema.ts'
 export type { MessageOptions, PublishOptions } from './publish/outgoing.ts'
 export type { PublishedRef } from './publish/published-ref.ts'
 export type { BatchMessage } from './publish/publisher.ts'
 export type { TransactionHandle } from './publish/transaction-handle.ts'
-export type { Writer } from './publish/writer.ts'
+export { Writer } from './publish/writer.ts'
 export type { Redriven } from './stores/dead-letters.ts'
 export type { FailedAttempt, FailureRecord } from './stores/failure-record.ts'
 export type { Finding } from './stores/finding.ts'
@@ -117,6 +132,7 @@ export type { JobRecord } from './stores/jobs.ts'
 export type { SchemaVersions } from './stores/operator.ts'
 export type { RepairReport } from './stores/repair-report.ts'
 export type { Resurrected, SubscriptionStatus } from './stores/subscription-record.ts'
-export type { Tidemark } from './tidemark.ts'
-export type { Topic } from './topic.ts'
+export { Tidemark } from './tidemark.ts'
+export { Topic } from './topic.ts'
 export type { Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
+export type { AnyTopics, TopicType, TopicTypes, TypedTopics } from './topic-types.ts'

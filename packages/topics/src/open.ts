@@ -4,9 +4,11 @@ import { defaultLogger, isLogger, type Logger, safeLogger } from './observe/logg
 import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
 import { Codec } from './payload/codec.ts'
+import { readSchemas, type TopicSchemas } from './payload/schema.ts'
 import { resolveEngine } from './stores/registry.ts'
 import { Tidemark } from './tidemark.ts'
 import type { AutoCreate } from './topic-registry.ts'
+import type { AnyTopics } from './topic-types.ts'
 
 /** Options of `open`. */
 export type OpenOptions = {
@@ -17,6 +19,11 @@ export type OpenOptions = {
    * only `configureTopic()`.
    */
   autoCreate?: boolean
+  /**
+   * Schemas by topic (Zod, Valibot, ArkType, or any Standard Schema). They type the topics, and validate payloads when
+   * they are published and when they are consumed.
+   */
+  schemas?: TopicSchemas
   /** Protobuf schemas: `createRegistry(BatchInfoSchema, …)` of @bufbuild/protobuf. */
   registry?: Registry
   /** A pino logger, or any object of its shape (default: warnings and errors to standard error). */
@@ -50,7 +57,20 @@ export type OpenOptions = {
  * @example
  * await using tm = await open('sqlite:./data/app.db')
  * await using shared = await open('postgres://user@host/database', { namespace: 'run-7' })
+ *
+ * @example
+ * // Typed topics: a wrong name or payload is a compile error.
+ * await using typed = await open<{ orders: { orderId: number } }>('sqlite:./data/app.db')
+ * await typed.publish('orders', { orderId: 7 })
  */
+export async function open<Schemas extends TopicSchemas>(
+  url: string,
+  options: OpenOptions & { schemas: Schemas },
+): Promise<Tidemark<Schemas>>
+export async function open<Topics extends object = AnyTopics>(
+  url: string,
+  options?: OpenOptions,
+): Promise<Tidemark<Topics>>
 export async function open(url: string, given?: OpenOptions): Promise<Tidemark> {
   const options = new Options('open', given)
   const { engine, address } = await resolveEngine('open.url', url, options.value('namespace'))
@@ -65,13 +85,14 @@ export async function open(url: string, given?: OpenOptions): Promise<Tidemark> 
     namespace,
     logger,
     codec: new Codec(registry),
+    schemas: readSchemas(options),
     autoCreate: autoCreateOf(options.boolean('autoCreate', undefined)),
     sweepMs: options.duration('sweepInterval', 250, { min: 1 }),
     maintenance: parseMaintenance(options.value('maintenance')),
   }
   const rowCacheBytes = options.integer('rowCacheBytes', 32 * 1024 * 1024, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const store = await engine.open(address, { options, rowCacheBytes, logger })
-  return new Tidemark({ ...parts, store, engine: engine.name })
+  return Tidemark.create({ ...parts, store, engine: engine.name })
 }
 
 function autoCreateOf(given: boolean | undefined): AutoCreate {

@@ -11,6 +11,7 @@ import type { Maintenance } from './maintenance/maintenance.ts'
 import type { Instrumentation } from './observe/instrumentation.ts'
 import type { Duration } from './options/duration.ts'
 import type { Codec } from './payload/codec.ts'
+import type { Schema } from './payload/schema.ts'
 import type { Store } from './stores/store.ts'
 import type { HeartbeatSettings } from './stores/subscription-record.ts'
 import type { TopicRegistry } from './topic-registry.ts'
@@ -20,6 +21,8 @@ export type Runtime = {
   readonly store: Store
   readonly topics: TopicRegistry
   readonly codec: Codec
+  /** Schemas that `open` was given, by topic. */
+  readonly schemas: ReadonlyMap<string, Schema>
   readonly instrumentation: Instrumentation
   readonly settler: Settler
   readonly isolation: Isolation

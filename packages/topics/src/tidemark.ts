@@ -1,7 +1,8 @@
 import { type Admin, createAdmin } from './admin/admin.ts'
+import type { StoredPayload } from './admin/stored-message.ts'
 import { ConsumerGroup } from './consume/consumer-group.ts'
 import type { GroupOptions, StopOptions } from './consume/group-options.ts'
-import { type Pulled, Puller, type PullOptions, type ReceiptFacts } from './consume/pull/puller.ts'
+import { type Pulled, Puller, type PullOptions, type RawPullOptions, type ReceiptFacts } from './consume/pull/puller.ts'
 import type { PullSettlement } from './consume/pull/settlement.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { createRuntime, type TidemarkParts } from './create-runtime.ts'
@@ -10,35 +11,43 @@ import type { EventName, Events } from './observe/instrumentation.ts'
 import type { Metrics } from './observe/metrics/metrics.ts'
 import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
-import { isSchema, type Schema } from './payload/schema.ts'
+import type { Received } from './payload/received.ts'
+import { readSchema, type Schema, type SchemaInput, type SchemaOutput } from './payload/schema.ts'
 import type { PublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
 import { type BatchMessage, Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
 import type { Runtime } from './runtime.ts'
 import { shutDown } from './shutdown.ts'
-import { Topic } from './topic.ts'
+import { Topic, type TopicParts } from './topic.ts'
 import { parseTopicOptions, type TopicConfig, type TopicOptions } from './topic-config.ts'
+import type { AnyTopics, TopicTypes, TypedTopics } from './topic-types.ts'
 import { VERSION } from './version.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
 
-/** An open namespace of topics, returned by `open()`. */
-export class Tidemark implements AsyncDisposable {
+/**
+ * An open namespace of topics, returned by `open()`. The class is exported as a token for dependency injection and for
+ * `instanceof`; it has no public constructor. `Topics` maps names of topics to types of payloads or schemas.
+ */
+export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopics = TopicTypes<Topics>>
+  implements AsyncDisposable
+{
   /** Name of the namespace. */
   readonly namespace: string
   /** Operations for administrators: groups, claims, dead letters, backfills, health. */
-  readonly admin: Admin
+  readonly admin: Admin<keyof Types & string>
   /** What the log says of it: no secret is in a location. */
   readonly #where: object
   readonly #runtime: Runtime
   readonly #publisher: Publisher
   readonly #puller: Puller
+  readonly #topicParts: TopicParts
   readonly #leaveWakeHub: () => void
   #watching = false
   #closing: Promise<void> | undefined
 
-  constructor(parts: TidemarkParts) {
+  private constructor(parts: TidemarkParts) {
     const { namespace, engine, maintenance } = parts
     const { runtime, leaveWakeHub } = createRuntime(parts, () => this.#assertOpen())
     this.namespace = namespace
@@ -47,11 +56,22 @@ export class Tidemark implements AsyncDisposable {
     this.#leaveWakeHub = leaveWakeHub
     this.#publisher = new Publisher(runtime)
     this.#puller = new Puller(runtime)
+    this.#topicParts = {
+      runtime,
+      publisher: this.#publisher,
+      puller: this.#puller,
+      consuming: () => this.#consuming(),
+    }
     this.admin = createAdmin(runtime, () => this.#consuming())
     runtime.store.onGone(error => this.#namespaceGone(error))
     runtime.clock.start()
     if (maintenance.scheduled) runtime.maintenance.start()
     runtime.instrumentation.logger.info(this.#where, 'opened')
+  }
+
+  /** @internal */
+  static create<Topics extends object>(parts: TidemarkParts): Tidemark<Topics> {
+    return new Tidemark<Topics>(parts)
   }
 
   /**
@@ -60,7 +80,7 @@ export class Tidemark implements AsyncDisposable {
    * @example
    * await tm.configureTopic('orders', { semantics: 'pub-sub', retention: '7d', maxAttempts: 3 })
    */
-  async configureTopic(name: string, options?: TopicOptions): Promise<TopicConfig> {
+  async configureTopic(name: keyof Types & string, options?: TopicOptions): Promise<TopicConfig> {
     this.#assertOpen()
     const { config } = await this.#runtime.topics.configure(name, parseTopicOptions(options))
     return config
@@ -73,7 +93,11 @@ export class Tidemark implements AsyncDisposable {
    * const { messageId } = await tm.publish('orders', { orderId: 7 }, { key: 'customer-3' })
    * await tm.publish('orders', { orderId: 8 }, { messageId: 'order-8' }) // a second publish with this id is not stored
    */
-  publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef> {
+  publish<Name extends keyof Types & string>(
+    topic: Name,
+    payload: Types[Name]['input'],
+    options?: PublishOptions,
+  ): Promise<PublishedRef> {
     return this.#publisher.publish(topic, payload, options)
   }
 
@@ -84,9 +108,9 @@ export class Tidemark implements AsyncDisposable {
    * @example
    * const refs = await tm.publishBatch('orders', [{ orderId: 9 }, { orderId: 10 }])
    */
-  publishBatch(
-    topic: string,
-    payloads: readonly unknown[],
+  publishBatch<Name extends keyof Types & string>(
+    topic: Name,
+    payloads: readonly Types[Name]['input'][],
     options?: Pick<PublishOptions, 'tx'>,
   ): Promise<PublishedRef[]> {
     return this.#publisher.publishBatch(topic, payloads, options)
@@ -101,9 +125,9 @@ export class Tidemark implements AsyncDisposable {
    *   { payload: { orderId: 10 }, key: 'customer-2', messageId: 'order-10' },
    * ])
    */
-  publishMessages(
-    topic: string,
-    messages: readonly BatchMessage[],
+  publishMessages<Name extends keyof Types & string>(
+    topic: Name,
+    messages: readonly BatchMessage<Types[Name]['input']>[],
     options?: Pick<PublishOptions, 'tx'>,
   ): Promise<PublishedRef[]> {
     return this.#publisher.publishMessages(topic, messages, options)
@@ -111,17 +135,27 @@ export class Tidemark implements AsyncDisposable {
 
   /**
    * A typed handle of a topic. With a schema, payloads are validated when they are published and when they are
-   * consumed.
+   * consumed: its input type is what you publish, and its output type is what handlers receive.
    *
    * @example
    * const typed = tm.topic<{ orderId: number }>('orders')
    * await typed.publish({ orderId: 12 })
    */
-  topic<T = unknown>(name: string, given?: { schema?: Schema<T> }): Topic<T> {
+  topic<S extends Schema>(name: keyof Types & string, options: { schema: S }): Topic<SchemaInput<S>, SchemaOutput<S>>
+  topic<Name extends keyof Types & string, Input extends Types[Name]['input'], Output extends Types[Name]['output']>(
+    name: Name,
+    options?: { schema?: Schema<Input, Output> },
+  ): Topic<Input, Output>
+  topic<Input, Output = Received<Input>>(
+    name: keyof Types & string,
+    options?: { schema?: Schema<unknown, Output> },
+  ): Topic<Input, Output>
+  topic<Input, Output>(name: string, given?: { schema?: Schema<unknown, Output> }): Topic<Input, Output> {
+    this.#assertOpen()
     const options = new Options('topic', given)
-    const schema = options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)')
+    const schema = readSchema<Output>(options) as Schema<Input, Output> | undefined
     options.done()
-    return new Topic<T>(this, this.#consuming(), name, schema)
+    return Topic.create(this.#topicParts, name, schema)
   }
 
   /**
@@ -132,8 +166,14 @@ export class Tidemark implements AsyncDisposable {
    * email.addConsumer('email-1', async ({ payload }) => console.log(payload.orderId))
    * await email.start({ from: 'now' })
    */
-  consumerGroup<T = unknown>(topic: string, group?: string, options?: GroupOptions<T>): ConsumerGroup<T> {
-    return new ConsumerGroup<T>(this.#consuming(), topic, group, options)
+  consumerGroup<Name extends keyof Types & string, T extends Types[Name]['output']>(
+    topic: Name,
+    group?: string,
+    options?: GroupOptions<T>,
+  ): ConsumerGroup<T>
+  consumerGroup<T>(topic: keyof Types & string, group?: string, options?: GroupOptions<T>): ConsumerGroup<T>
+  consumerGroup<T>(topic: string, group?: string, options?: GroupOptions<T>): ConsumerGroup<T> {
+    return ConsumerGroup.create<T>(this.#consuming(), topic, group, options)
   }
 
   /**
@@ -143,9 +183,11 @@ export class Tidemark implements AsyncDisposable {
    * await using writer = tm.writer<{ orderId: number }>('orders')
    * await writer.send({ orderId: 7 })
    */
-  writer<T = unknown>(topic: string): Writer<T> {
+  writer<Name extends keyof Types & string, T extends Types[Name]['input']>(topic: Name): Writer<T>
+  writer<T>(topic: keyof Types & string): Writer<T>
+  writer<T>(topic: string): Writer<T> {
     this.#assertOpen()
-    return this.topic<T>(topic).writer()
+    return Topic.create<T, unknown>(this.#topicParts, topic, undefined).writer()
   }
 
   /**
@@ -156,21 +198,35 @@ export class Tidemark implements AsyncDisposable {
    * const delivery = await reader.receive()
    * await reader.ack(delivery)
    */
-  reader<T = unknown>(topic: string, options?: ReaderOptions<T>): Reader<T> {
-    return new Reader<T>(this.#consuming(), topic, options)
+  reader<Name extends keyof Types & string, T extends Types[Name]['output']>(
+    topic: Name,
+    options?: ReaderOptions<T>,
+  ): Reader<T>
+  reader<T>(topic: keyof Types & string, options?: ReaderOptions<T>): Reader<T>
+  reader<T>(topic: string, options?: ReaderOptions<T>): Reader<T> {
+    return Reader.create<T>(this.#consuming(), topic, options)
   }
 
   /**
    * Claim messages without a long-lived consumer, for servers and short-lived programs. Any process can settle them
    * with the receipt. Messages that are not settled before the lease expires are redelivered with the next version.
+   * A payload that can't be decoded, or that its schema refuses, is a failed attempt and is not returned.
    *
    * @example
    * const { messages, receipt } = await tm.pull('orders', 'email', { max: 10, wait: '5s', lease: '30s' })
+   * for (const { payload } of messages) console.log(payload)
    * if (receipt !== null) await tm.settle(receipt, { acks: 'all' })
    */
-  async pull(topic: string, group?: string, options?: PullOptions): Promise<Pulled> {
+  pull(topic: keyof Types & string, group: string | undefined, options: RawPullOptions): Promise<Pulled<StoredPayload>>
+  pull<Name extends keyof Types & string, T extends Types[Name]['output']>(
+    topic: Name,
+    group?: string,
+    options?: PullOptions<T>,
+  ): Promise<Pulled<T>>
+  pull<T>(topic: keyof Types & string, group?: string, options?: PullOptions<T>): Promise<Pulled<T>>
+  async pull<T>(topic: string, group?: string, options?: PullOptions<T> | RawPullOptions): Promise<Pulled<T>> {
     this.#consuming()
-    return await this.#puller.pull(topic, group, options)
+    return await this.#puller.pull<T>(topic, group, options)
   }
 
   /**

@@ -1,36 +1,48 @@
 import { ConsumerGroup } from './consume/consumer-group.ts'
 import type { GroupOptions } from './consume/group-options.ts'
+import type { Pulled, Puller, PullOptions } from './consume/pull/puller.ts'
 import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { checkName } from './options/names.ts'
-import { type Schema, validate } from './payload/schema.ts'
+import type { Received } from './payload/received.ts'
+import type { Schema } from './payload/schema.ts'
 import type { PublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
+import type { BatchMessage, Publisher } from './publish/publisher.ts'
 import { Writer } from './publish/writer.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Where messages are published: an open Tidemark. */
-type Publishing = {
-  publish(topic: string, payload: unknown, options?: PublishOptions): Promise<PublishedRef>
-  publishBatch(
-    topic: string,
-    payloads: readonly unknown[],
-    options?: Pick<PublishOptions, 'tx'>,
-  ): Promise<PublishedRef[]>
+/** The parts of a Tidemark that its topic handles share. */
+export type TopicParts = {
+  readonly publisher: Publisher
+  readonly puller: Puller
+  readonly runtime: Runtime
+  /** The same, told of what other processes publish. */
+  readonly consuming: () => Runtime
 }
 
-/** A typed handle of a topic. Payloads are validated if it has a schema. */
-export class Topic<T = unknown> {
+/**
+ * A typed handle of a topic, returned by `tm.topic()`. `Input` is what is published, and `Output` is what handlers and
+ * readers receive. With a schema, payloads are validated when they are published and when they are consumed.
+ */
+export class Topic<Input = unknown, Output = Received<Input>> {
   /** Name of the topic. */
   readonly name: string
-  readonly #tidemark: Publishing
-  readonly #runtime: Runtime
-  readonly #schema: Schema<T> | undefined
+  readonly #parts: TopicParts
+  readonly #schema: Schema<Input, Output> | undefined
 
-  constructor(tidemark: Publishing, runtime: Runtime, name: string, schema: Schema<T> | undefined) {
+  private constructor(parts: TopicParts, name: string, schema: Schema<Input, Output> | undefined) {
     this.name = checkName('topic', name)
-    this.#tidemark = tidemark
-    this.#runtime = runtime
-    this.#schema = schema
+    this.#parts = parts
+    this.#schema = schema ?? (parts.runtime.schemas.get(name) as Schema<Input, Output> | undefined)
+  }
+
+  /** @internal */
+  static create<Input, Output>(
+    parts: TopicParts,
+    name: string,
+    schema: Schema<Input, Output> | undefined,
+  ): Topic<Input, Output> {
+    return new Topic(parts, name, schema)
   }
 
   /**
@@ -39,8 +51,8 @@ export class Topic<T = unknown> {
    * @example
    * await orders.publish({ orderId: 7 }, { key: 'customer-3' })
    */
-  async publish(payload: T, options?: PublishOptions): Promise<PublishedRef> {
-    return await this.#tidemark.publish(this.name, await this.#check(payload), options)
+  publish(payload: Input, options?: PublishOptions): Promise<PublishedRef> {
+    return this.#parts.publisher.publish(this.name, payload, options, this.#schema)
   }
 
   /**
@@ -49,9 +61,21 @@ export class Topic<T = unknown> {
    * @example
    * await orders.publishBatch([{ orderId: 9 }, { orderId: 10 }])
    */
-  async publishBatch(payloads: readonly T[], options?: Pick<PublishOptions, 'tx'>): Promise<PublishedRef[]> {
-    const checked = await Promise.all(payloads.map(payload => this.#check(payload)))
-    return await this.#tidemark.publishBatch(this.name, checked, options)
+  publishBatch(payloads: readonly Input[], options?: Pick<PublishOptions, 'tx'>): Promise<PublishedRef[]> {
+    return this.#parts.publisher.publishBatch(this.name, payloads, options, this.#schema)
+  }
+
+  /**
+   * Like `publishBatch`, for messages with keys, headers and ids.
+   *
+   * @example
+   * await orders.publishMessages([{ payload: { orderId: 9 }, key: 'customer-1' }])
+   */
+  publishMessages(
+    messages: readonly BatchMessage<Input>[],
+    options?: Pick<PublishOptions, 'tx'>,
+  ): Promise<PublishedRef[]> {
+    return this.#parts.publisher.publishMessages(this.name, messages, options, this.#schema)
   }
 
   /**
@@ -60,8 +84,8 @@ export class Topic<T = unknown> {
    * @example
    * orders.group('audit').addConsumer('audit-1', ({ payload }) => console.log(payload.orderId))
    */
-  group(name?: string, options?: Omit<GroupOptions<T>, 'schema'>): ConsumerGroup<T> {
-    return new ConsumerGroup<T>(this.#runtime, this.name, name, { ...options, ...this.#withSchema() })
+  group(name?: string, options?: Omit<GroupOptions<Output>, 'schema'>): ConsumerGroup<Output> {
+    return ConsumerGroup.create<Output>(this.#parts.consuming(), this.name, name, { ...options, ...this.#withSchema() })
   }
 
   /**
@@ -70,8 +94,8 @@ export class Topic<T = unknown> {
    * @example
    * const reader = orders.reader({ group: 'billing', from: 'beginning' })
    */
-  reader(options?: Omit<ReaderOptions<T>, 'schema'>): Reader<T> {
-    return new Reader<T>(this.#runtime, this.name, { ...options, ...this.#withSchema() })
+  reader(options?: Omit<ReaderOptions<Output>, 'schema'>): Reader<Output> {
+    return Reader.create<Output>(this.#parts.consuming(), this.name, { ...options, ...this.#withSchema() })
   }
 
   /**
@@ -81,17 +105,23 @@ export class Topic<T = unknown> {
    * await using writer = orders.writer()
    * await writer.send({ orderId: 7 })
    */
-  writer(): Writer<T> {
-    return new Writer<T>(this.name, (payload, options) => this.publish(payload, options))
+  writer(): Writer<Input> {
+    return Writer.create<Input>(this.name, (payload, options) => this.publish(payload, options))
   }
 
-  #withSchema(): { schema?: Schema<T> } {
+  /**
+   * Claim messages of this topic without a long-lived consumer. Settle them with `tm.settle(receipt, …)`.
+   *
+   * @example
+   * const { messages, receipt } = await orders.pull('email', { max: 10 })
+   * for (const { payload } of messages) console.log(payload.orderId)
+   */
+  async pull(group?: string, options?: Omit<PullOptions<Output>, 'schema'>): Promise<Pulled<Output>> {
+    this.#parts.consuming()
+    return await this.#parts.puller.pull<Output>(this.name, group, { ...options, ...this.#withSchema() })
+  }
+
+  #withSchema(): { schema?: Schema<Input, Output> } {
     return this.#schema === undefined ? {} : { schema: this.#schema }
-  }
-
-  /** The payload is published as it was given: a schema's transformations are the reader's. */
-  async #check(payload: T): Promise<T> {
-    if (this.#schema !== undefined) await validate(this.#schema, this.name, payload)
-    return payload
   }
 }

@@ -1,6 +1,6 @@
 import { Turns } from '@tidemark/pipeline'
 import type { FastifyRequest } from 'fastify'
-import type { Pulled, PullNack } from 'tidemark'
+import type { Pulled, PullNack, StoredPayload } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import { sendJson } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
@@ -69,6 +69,7 @@ export const pullRoutes = (context: Context): Route[] => [
       try {
         const pulled = await topics.pull(topic, group, {
           ...given({ consumer, max, lease: mapped(lease, durationOf), from: mapped(from, fromOf) }),
+          raw: true,
           reserve: signal => {
             const pulling = { messages: max, bytes: pullBytes, waitMs: until - performance.now() }
             return largeAnswers.reserve(reply.raw, pulling, signal)
@@ -135,7 +136,7 @@ async function requireReceipt({ topics }: Context, request: FastifyRequest, rece
   requireTopic(request, 'consume', topic)
 }
 
-async function pulledJson({ receipt, leaseMs, messages }: Pulled): Promise<Buffer> {
+async function pulledJson({ receipt, leaseMs, messages }: Pulled<StoredPayload>): Promise<Buffer> {
   const turns = new Turns()
   const texts: string[] = []
   for (const message of messages) {

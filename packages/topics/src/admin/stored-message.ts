@@ -2,8 +2,11 @@ import { messageIdOf } from '../payload/message-id.ts'
 import type { RawMessage } from '../payload/raw-message.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 
+/** A payload as stored: JSON text, or bytes. */
+export type StoredPayload = string | Uint8Array
+
 /** A message as stored in the log. */
-export type StoredMessage = {
+export type StoredMessage<Payload = StoredPayload> = {
   /** Name of the topic. */
   readonly topic: string
   /** Position of the message in the log. */
@@ -16,8 +19,8 @@ export type StoredMessage = {
   readonly type: string
   /** Headers of the message. */
   readonly headers: Readonly<Record<string, string>>
-  /** Payload as stored: JSON text or bytes, so that it can be shown even if it can't be decoded. */
-  readonly payload: string | Uint8Array
+  /** Payload. In `tm.admin` as stored, so that it can be shown even if it can't be decoded. */
+  readonly payload: Payload
   /** Time of the publish. */
   readonly createdAt: Date
   /** Size of a message above `maxPayloadBytes`, whose payload (here empty) and headers were omitted. */

@@ -1,11 +1,12 @@
 import { DuplicateConsumerError, groupName, MembershipError } from '../errors.ts'
 import { checkName } from '../options/names.ts'
 import { Options } from '../options/options.ts'
-import { isSchema, type Schema } from '../payload/schema.ts'
+import { readSchema } from '../payload/schema.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StartPosition, SubscriptionStatus } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { Claimer } from './claimer.ts'
+import { decodingOf } from './decode.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { withFreeBit } from './free-bits.ts'
 import type { ConsumerOptions, GroupOptions, StartOptions, StopOptions } from './group-options.ts'
@@ -42,12 +43,10 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
 
-  constructor(runtime: Runtime, topic: string, group: string | undefined, given: GroupOptions<T> | undefined) {
+  private constructor(runtime: Runtime, topic: string, group: string | undefined, given: GroupOptions<T> | undefined) {
     const options = new Options('consumerGroup', given)
-    const decoding = {
-      schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
-      sharedPayloads: options.boolean('sharedPayloads', false),
-    }
+    const schema = readSchema<T>(options)
+    const sharedPayloads = options.boolean('sharedPayloads', false)
     this.#isCareful = given?.batchSize === undefined
     this.#batchSize = options.integer('batchSize', DEFAULT_BATCH, { min: 1, max: LARGEST_BATCH })
     this.#leaseMs = options.duration('lease', undefined)
@@ -58,7 +57,12 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#label = group === undefined ? '' : checkName('group', group)
     this.#group = this.#label
     this.#runtime = runtime
-    this.#dispatcher = new Dispatcher(runtime, decoding, filter)
+    this.#dispatcher = new Dispatcher(runtime, decodingOf(runtime, topic, schema, sharedPayloads), filter)
+  }
+
+  /** @internal */
+  static create<T>(runtime: Runtime, topic: string, group?: string, options?: GroupOptions<T>): ConsumerGroup<T> {
+    return new ConsumerGroup<T>(runtime, topic, group, options)
   }
 
   /** Name of the group. */

@@ -4,10 +4,21 @@ import type { Runtime } from '../runtime.ts'
 
 /** How a group or reader turns rows into payloads. */
 export type Decoding<T> = {
-  readonly schema: Schema<T> | undefined
+  readonly schema: Schema<unknown, T> | undefined
   /** Decode once for all groups of the process; the payloads are frozen. */
   readonly sharedPayloads: boolean
 }
+
+/** A schema that was given to the group or reader goes before the one that `open` was given for the topic. */
+export const decodingOf = <T>(
+  runtime: Runtime,
+  topic: string,
+  schema: Schema<unknown, T> | undefined,
+  sharedPayloads = false,
+): Decoding<T> => ({
+  schema: schema ?? (runtime.schemas.get(topic) as Schema<unknown, T> | undefined),
+  sharedPayloads,
+})
 
 /** The payload, or a promise of it where the schema validates asynchronously. Throws what is wrong with it. */
 export function decodePayload<T>(

@@ -7,8 +7,8 @@ import type { From } from './start-position.ts'
 
 /** Options of a consumer group. */
 export type GroupOptions<T = unknown> = {
-  /** Standard Schema validator. It validates every payload and types the handler. */
-  schema?: Schema<T>
+  /** Standard Schema validator. It validates every payload, and its output is what the handler receives. */
+  schema?: Schema<unknown, T>
   /**
    * Maximum number of messages per claim (default 200). Fewer are claimed while handlers are slow, so that other
    * processes get a share. With `maxAttempts: 1` the default is the number of concurrent handlers, and nothing is

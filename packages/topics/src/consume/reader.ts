@@ -5,13 +5,13 @@ import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
 import { type Duration, parseDuration } from '../options/duration.ts'
 import { checkName } from '../options/names.ts'
 import { Options } from '../options/options.ts'
-import { isSchema, type Schema } from '../payload/schema.ts'
+import { readSchema, type Schema } from '../payload/schema.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StartPosition } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { Claimer } from './claimer.ts'
-import { type Decoding, decodePayload } from './decode.ts'
+import { type Decoding, decodePayload, decodingOf } from './decode.ts'
 import { type Delivery, LeasedDelivery } from './delivery.ts'
 import type { HeartbeatOptions } from './heartbeat-options.ts'
 import type { Beating } from './heartbeat-sender.ts'
@@ -33,8 +33,8 @@ export type ReaderOptions<T = unknown> = {
   heartbeat?: HeartbeatOptions
   /** Limits of the earlier messages that a new group receives; `false`: none. */
   backfill?: BackfillOptions | false
-  /** Standard Schema validator. It validates every payload and types the delivery. */
-  schema?: Schema<T>
+  /** Standard Schema validator. It validates every payload, and its output is what the reader receives. */
+  schema?: Schema<unknown, T>
   /** Messages per claim. With 1 each message is claimed when it is asked for, so competing readers share evenly. */
   batchSize?: number
   /** Duration of a claim before others may take it over; 0 never expires (default: the lease of the topic). */
@@ -74,17 +74,14 @@ export class Reader<T = unknown> implements AsyncDisposable {
   #buffer: { held: HeldLease; index: number }[] = []
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(runtime: Runtime, topic: string, given: ReaderOptions<T> | undefined) {
+  private constructor(runtime: Runtime, topic: string, given: ReaderOptions<T> | undefined) {
     runtime.assertOpen()
     const options = new Options('reader', given)
     const group = options.value('group')
     const consumer = options.value('consumer')
     const from = parseFrom('reader.from', options.value('from'))
     const settings = parseSubscription('reader', options, runtime.heartbeatDefaults)
-    this.#decoding = {
-      schema: options.object<Schema<T>>('schema', isSchema, 'a Standard Schema (Zod, Valibot, ArkType, …)'),
-      sharedPayloads: false,
-    }
+    this.#decoding = decodingOf(runtime, topic, readSchema<T>(options))
     this.#batchSize = options.integer('batchSize', 1, { min: 1, max: 10_000 })
     this.#leaseMs = options.duration('lease', undefined)
     options.done()
@@ -97,6 +94,11 @@ export class Reader<T = unknown> implements AsyncDisposable {
     this.#claimer = this.#subscribe(from, settings)
     // Whoever polls hears of it.
     this.#claimer.catch(() => undefined)
+  }
+
+  /** @internal */
+  static create<T>(runtime: Runtime, topic: string, options?: ReaderOptions<T>): Reader<T> {
+    return new Reader<T>(runtime, topic, options)
   }
 
   /**

@@ -36,7 +36,7 @@ export class Codec {
     return { payload: toJson(value), type: null }
   }
 
-  decode(row: RawMessage): unknown {
+  decode(row: Pick<RawMessage, 'id' | 'payload' | 'type'>): unknown {
     const { payload, type } = row
     if (typeof payload === 'string') return parseJson(payload, row)
     if (type === BYTES) return payload
@@ -98,7 +98,7 @@ function toJson(value: unknown): string {
   return json
 }
 
-function parseJson(text: string, row: RawMessage): unknown {
+function parseJson(text: string, row: Pick<RawMessage, 'id'>): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -1,6 +1,8 @@
+import { isThenable } from '../errors/failure.ts'
 import { PayloadError, TopicNotFoundError } from '../errors.ts'
 import { Options } from '../options/options.ts'
 import { messageIdOf } from '../payload/message-id.ts'
+import { type Schema, validate } from '../payload/schema.ts'
 import type { Runtime } from '../runtime.ts'
 import type { OutgoingMessage, PublishedMessage } from '../stores/log.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
@@ -17,12 +19,15 @@ import {
 import type { PublishedRef } from './published-ref.ts'
 
 /** A message of `publishMessages`. */
-export type BatchMessage = MessageOptions & {
+export type BatchMessage<Payload = unknown> = MessageOptions & {
   /** Payload of the message. */
-  readonly payload: unknown
+  readonly payload: Payload
 }
 
-/** Stores messages: encodes and measures them, finds their topic, and leaves the transaction to the group commit. */
+/**
+ * Stores messages: encodes, validates and measures them, finds their topic, and leaves the transaction to the group
+ * commit. A schema that a topic handle was given goes before the one that `open` was given.
+ */
 export class Publisher {
   readonly #runtime: Runtime
   readonly #groupCommit: GroupCommit
@@ -33,10 +38,19 @@ export class Publisher {
     this.#groupCommit = new GroupCommit(store, instrumentation, topicId => wakeHub.wake(topicId))
   }
 
-  async publish(topic: string, payload: unknown, options: PublishOptions | undefined): Promise<PublishedRef> {
+  async publish(
+    topic: string,
+    payload: unknown,
+    options: PublishOptions | undefined,
+    schema = this.#runtime.schemas.get(topic),
+  ): Promise<PublishedRef> {
     this.#runtime.assertOpen()
     const given = options === undefined ? undefined : checkPublishOptions('publish', options)
     const outgoing = toOutgoing(this.#runtime.codec, payload, given)
+    if (schema !== undefined) {
+      const checked = this.#check(topic, schema, outgoing)
+      if (isThenable(checked)) await checked
+    }
     const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, given?.tx))
     checkSize(record, outgoing)
     const [published] = await this.#store(record, [outgoing], given?.tx)
@@ -48,24 +62,26 @@ export class Publisher {
     topic: string,
     payloads: readonly unknown[],
     given: Pick<PublishOptions, 'tx'> | undefined,
+    schema = this.#runtime.schemas.get(topic),
   ): Promise<PublishedRef[]> {
     this.#runtime.assertOpen()
     if (!Array.isArray(payloads)) throw new PayloadError('publishBatch takes an array of payloads')
     const tx = txOf('publishBatch', given)
     const batch = toBatch(topic, payloads, payload => toOutgoing(this.#runtime.codec, payload))
-    return await this.#publishAll(topic, batch, tx)
+    return await this.#publishAll(topic, batch, tx, schema)
   }
 
   async publishMessages(
     topic: string,
     messages: readonly BatchMessage[],
     given: Pick<PublishOptions, 'tx'> | undefined,
+    schema = this.#runtime.schemas.get(topic),
   ): Promise<PublishedRef[]> {
     this.#runtime.assertOpen()
     if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
     const tx = txOf('publishMessages', given)
     const batch = toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message)))
-    return await this.#publishAll(topic, batch, tx)
+    return await this.#publishAll(topic, batch, tx, schema)
   }
 
   /** Resolves when what was published so far is stored or refused. */
@@ -73,12 +89,27 @@ export class Publisher {
     await this.#groupCommit.drain()
   }
 
-  async #publishAll(topic: string, outgoing: readonly OutgoingMessage[], tx: unknown): Promise<PublishedRef[]> {
+  async #publishAll(
+    topic: string,
+    outgoing: readonly OutgoingMessage[],
+    tx: unknown,
+    schema: Schema | undefined,
+  ): Promise<PublishedRef[]> {
+    if (schema !== undefined) await Promise.all(outgoing.map(message => this.#check(topic, schema, message)))
     const record = this.#runtime.topics.cached(topic) ?? (await this.#findTopic(topic, tx))
     for (const message of outgoing) checkSize(record, message)
     if (outgoing.length === 0) return []
     const published = await this.#store(record, outgoing, tx)
     return published.map((each, index) => toRef(record, outgoing[index], each))
+  }
+
+  /**
+   * The schema sees what consumers will: the payload as it is stored, read again. A `Date` is a string by then, so a
+   * schema that would refuse it at every delivery refuses it here. What is stored is the payload as it was given; a
+   * schema's transformations and defaults are applied when it is consumed.
+   */
+  #check(topic: string, schema: Schema, { payload, type }: OutgoingMessage): unknown {
+    return validate(schema, topic, this.#runtime.codec.decode({ id: 0, payload, type }))
   }
 
   async #findTopic(name: string, tx: unknown): Promise<TopicRecord> {

@@ -10,9 +10,14 @@ export class Writer<T = unknown> implements AsyncDisposable {
   readonly #sending = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor(topic: string, publish: (payload: T, options?: PublishOptions) => Promise<PublishedRef>) {
+  private constructor(topic: string, publish: (payload: T, options?: PublishOptions) => Promise<PublishedRef>) {
     this.topic = topic
     this.#publish = publish
+  }
+
+  /** @internal */
+  static create<T>(topic: string, publish: (payload: T, options?: PublishOptions) => Promise<PublishedRef>): Writer<T> {
+    return new Writer<T>(topic, publish)
   }
 
   /**

@@ -263,7 +263,7 @@ for (const store of SHARED_STORES) {
       const pulled = await other.pull('events', 'g', { max: 10 })
       assert.deepEqual(
         pulled.messages.map(({ payload }) => payload),
-        ['1', '2', '3'],
+        [1, 2, 3],
       )
     })
 

@@ -82,7 +82,7 @@ for (const store of SHARED_STORES) {
       await tm.configureTopic('work', { maxMessageBytes: LARGEST, maxAttempts: 2, backoff })
       await tm.publish('work', new Uint8Array(LARGEST).fill(200))
       for (const attempt of [1, 2]) {
-        const pulled = await tm.pull('work', undefined, { maxBytes: 1024 ** 3, wait: '30s' })
+        const pulled = await tm.pull('work', undefined, { maxBytes: 1024 ** 3, wait: '30s', raw: true })
         const [message] = pulled.messages
         assert.deepEqual([message?.payload.length, message?.attempt], [LARGEST, attempt])
         await tm.settle(pulled.receipt ?? '', { nacks: [{ id: message?.id ?? 0 }] })

@@ -1,13 +1,18 @@
 import { type StoredMessage, toStoredMessage } from '../../admin/stored-message.ts'
+import { toFailure } from '../../errors/failure.ts'
+import { ConfigError } from '../../errors.ts'
 import type { Duration } from '../../options/duration.ts'
 import { checkName } from '../../options/names.ts'
 import { Options } from '../../options/options.ts'
 import { rawMessageBytes } from '../../payload/raw-message.ts'
+import { readSchema, type Schema } from '../../payload/schema.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { StartPosition } from '../../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../../stores/subscriptions.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import { Claimer } from '../claimer.ts'
+import { type Decoding, decodePayload, decodingOf } from '../decode.ts'
+import { LeasedDelivery } from '../delivery.ts'
 import type { HeldLease } from '../held-lease.ts'
 import { type From, parseFrom } from '../start-position.ts'
 import { type Subscribed, subscribe } from '../subscribe.ts'
@@ -18,7 +23,9 @@ import { ReceiptKey } from './receipt-key.ts'
 import { extend, type PullSettlement, settle } from './settlement.ts'
 
 /** Options of `pull`. */
-export type PullOptions = {
+export type PullOptions<T = unknown> = {
+  /** Standard Schema validator. It validates every payload, and its output is what is returned. */
+  schema?: Schema<unknown, T>
   /** Label of the consumer, shown to operators. */
   consumer?: string
   /** Maximum number of messages. */
@@ -44,6 +51,12 @@ export type PullOptions = {
   reserve?: (signal: AbortSignal) => Promise<PullReservation>
 }
 
+/** Options of a `pull` that returns payloads as they are stored. */
+export type RawPullOptions = Omit<PullOptions, 'schema'> & {
+  /** Return payloads as stored (JSON text or bytes), neither decoded nor validated. For servers that pass them on. */
+  raw: true
+}
+
 /** Memory reserved for a pull. */
 export type PullReservation = {
   /** Reserved bytes. */
@@ -57,8 +70,8 @@ export type PullReservation = {
   release(): void
 }
 
-/** A pulled message. Its payload is not decoded, because the client may use another language. */
-export type PulledMessage = StoredMessage & {
+/** A pulled message. */
+export type PulledMessage<Payload = unknown> = Omit<StoredMessage<Payload>, 'omittedBytes'> & {
   /** Number of the attempt, starting at 1. */
   readonly attempt: number
   /** Fencing token: grows with every claim of this message by this group. */
@@ -66,13 +79,13 @@ export type PulledMessage = StoredMessage & {
 }
 
 /** Result of `pull`. */
-export type Pulled = {
+export type Pulled<Payload = unknown> = {
   /** Receipt for `settle` and `extend`, in any process; null if there were no messages. */
   readonly receipt: string | null
   /** Remaining lease in milliseconds; 0 never expires. */
   readonly leaseMs: number
   /** The claimed messages. */
-  readonly messages: readonly PulledMessage[]
+  readonly messages: readonly PulledMessage<Payload>[]
 }
 
 /** What a receipt refers to. */
@@ -97,6 +110,8 @@ type Plan = {
   readonly settings: SubscriptionSettings
   readonly signal: AbortSignal
   readonly reserve: PullOptions['reserve']
+  /** undefined: payloads are returned as stored. */
+  readonly decoding: Decoding<unknown> | undefined
 }
 
 const DEFAULT_BYTES = 16 * 1024 * 1024
@@ -117,8 +132,12 @@ export class Puller {
     runtime.started.add(this)
   }
 
-  async pull(topic: string, group: string | undefined, given: PullOptions | undefined): Promise<Pulled> {
-    const plan = this.#parse(given)
+  async pull<T>(
+    topic: string,
+    group: string | undefined,
+    given: PullOptions<T> | RawPullOptions | undefined,
+  ): Promise<Pulled<T>> {
+    const plan = this.#parse(topic, given)
     checkName('topic', topic)
     const label = group === undefined ? '' : checkName('group', group)
     const joined = await this.#groups.join(topic, label, () =>
@@ -128,7 +147,7 @@ export class Puller {
     const pulling = this.#claim(joined, plan)
     this.#pulling.add(pulling)
     try {
-      return await pulling
+      return (await pulling) as Pulled<T>
     } catch (error) {
       this.#groups.forget(joined)
       throw error
@@ -189,29 +208,58 @@ export class Puller {
   }
 
   /** undefined: nothing of it is left to hand out. */
-  async #handOut(held: HeldLease, { consumer, maxBytes, signal }: Plan, key: Uint8Array): Promise<Pulled | undefined> {
+  async #handOut(held: HeldLease, plan: Plan, key: Uint8Array): Promise<Pulled | undefined> {
+    const { consumer, maxBytes, signal, decoding } = plan
     const { lease, topic, subscription } = held
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
+    const payloads = await this.#payloads(held, count, decoding)
     // The slots of messages that are gone were acked with the first look at the lease.
     if (held.open < lease.size) this.#runtime.settler.touch(held)
-    if (count === 0) return undefined
+    if (payloads.size === 0) return undefined
     const { termMs } = held
     this.#groups.busyFor(subscription.uid, termMs)
-    const handed = { ...lease, ...firstOf(held, count) }
+    const handed = { ...lease, ...partOf(held, [...payloads.keys()]) }
     return {
       receipt: encodeReceipt(receiptOf(handed, topic, subscription, consumer), key),
       leaseMs: termMs,
       messages: handed.messages.map((message, index) => ({
         ...toStoredMessage(topic, message),
-        attempt: lease.attempts?.[index] ?? 1,
-        version: lease.versions?.[index] ?? 1,
+        payload: payloads.get(handed.places[index] ?? 0),
+        attempt: handed.attempts?.[index] ?? 1,
+        version: handed.versions?.[index] ?? 1,
       })),
     }
   }
 
-  #parse(given: PullOptions | undefined): Plan {
+  /**
+   * The payloads to hand out, by their place in the lease. One that can't be decoded, or that its schema refuses, is a
+   * failed attempt, as it is in a group.
+   */
+  async #payloads(
+    held: HeldLease,
+    count: number,
+    decoding: Decoding<unknown> | undefined,
+  ): Promise<Map<number, unknown>> {
+    const messages = held.lease.messages.slice(0, count)
+    if (decoding === undefined) return new Map(messages.map(({ payload }, index) => [index, payload]))
+    const decoded = await Promise.allSettled(
+      messages.map(async raw => await decodePayload(this.#runtime, held.topic.name, raw, decoding)),
+    )
+    const payloads = new Map<number, unknown>()
+    for (const [index, raw] of messages.entries()) {
+      const each = decoded[index]
+      if (each?.status === 'fulfilled') payloads.set(index, each.value)
+      else new LeasedDelivery(this.#runtime, held, index, raw, undefined).fail(toFailure(each?.reason))
+    }
+    return payloads
+  }
+
+  #parse(topic: string, given: PullOptions | RawPullOptions | undefined): Plan {
     const options = new Options('pull', given)
+    const schema = readSchema(options)
+    const isRaw = options.boolean('raw', false)
+    if (isRaw && schema !== undefined) throw new ConfigError('pull.raw', true, 'false, or nothing, with a schema')
     const consumer = options.value('consumer')
     const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
     const plan = {
@@ -223,6 +271,7 @@ export class Puller {
       from: parseFrom('pull.from', options.value('from')),
       settings: parseSubscription('pull', new Options('pull', {}), this.#runtime.heartbeatDefaults),
       signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
+      decoding: isRaw ? undefined : decodingOf(this.#runtime, topic, schema),
       reserve: options.function<NonNullable<PullOptions['reserve']>>('reserve'),
     }
     options.done()
@@ -240,16 +289,21 @@ function fitting({ lease }: HeldLease, maxBytes: number): number {
   return beyond === -1 ? lease.messages.length : beyond
 }
 
-function firstOf(
-  { lease }: HeldLease,
-  count: number,
-): Pick<HeldLease['lease'], 'messages' | 'slots' | 'versions' | 'attempts'> {
+/** The messages at these places of a lease, with the slots they have in it. */
+function partOf({ lease }: HeldLease, places: readonly number[]): Part {
   const { messages, slots, versions, attempts } = lease
-  if (count === messages.length) return { messages, slots, versions, attempts }
+  if (places.length === messages.length) return { messages, slots, versions, attempts, places }
+  const at = <T>(values: readonly T[]): T[] => values.filter((_, index) => isPlace.has(index))
+  const isPlace = new Set(places)
   return {
-    messages: messages.slice(0, count),
-    slots: messages.slice(0, count).map((_, index) => slots?.[index] ?? index),
-    versions: versions?.slice(0, count) ?? null,
-    attempts: attempts?.slice(0, count) ?? null,
+    messages: at(messages),
+    slots: places.map(place => slots?.[place] ?? place),
+    versions: versions && at(versions),
+    attempts: attempts && at(attempts),
+    places,
   }
+}
+
+type Part = Pick<HeldLease['lease'], 'messages' | 'slots' | 'versions' | 'attempts'> & {
+  readonly places: readonly number[]
 }
