@@ -21,7 +21,7 @@ export type Answer = {
   readonly content?: TSchema | { readonly [type: string]: TSchema }
 }
 
-/** 304, to whom has the answer already. */
+/** Whether the client already has the answer, so that the response is 304. */
 export const AS_YOU_HAVE_IT: Answer = { says: 'Not modified' }
 
 /** A route: what validates it also describes it. */

@@ -68,7 +68,7 @@ describe('an indexed run', () => {
     assert.equal(asJson.status, 200)
   })
 
-  it('hands the compressed bytes on to whom can decompress them', async () => {
+  it('sends compressed bytes to clients that accept them', async () => {
     const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd' })
     assert.equal(answer.headers['content-encoding'], 'zstd')
     assert.match(String(answer.headers.vary), /accept-encoding/)

@@ -53,7 +53,7 @@ const toSigned = (value: number, sign: Sign): number => (value >>> sign) ^ -(val
 /** Of the four that HIGH_BITS leaves. */
 const bitsOf = (word: number): number => (word === 0 ? 0 : Math.imul(word >>> 7, 0x01010101) >>> 24)
 
-/** Where the number after so many others begins; `end` where there are fewer. */
+/** Offset of the number after `count` others; `end` if there are fewer. */
 function skipVarints(bytes: Uint8Array, start: number, end: number, count: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let left = count

@@ -37,7 +37,7 @@ export class IndexUnreachableError extends IndexDatabaseError {
   }
 }
 
-/** There is no server to look after: the file or its folder is not where it was. */
+/** There is no server: the file or its folder is missing. */
 export class IndexFileAwayError extends IndexUnreachableError {
   constructor(path: string, cause?: unknown) {
     super(path, cause, 'Put the file or folder back, or mount its disk again')

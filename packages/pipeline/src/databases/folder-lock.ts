@@ -37,7 +37,7 @@ export class FolderUnusableError extends TidemarkError {
   }
 }
 
-/** The folder is this caller's until it lets go; one that is killed lets go too. */
+/** Locks the folder until it is released; the lock of a killed process is released, too. */
 export async function lockFolder(given: string): Promise<Disposable> {
   const folder = resolve(given)
   try {

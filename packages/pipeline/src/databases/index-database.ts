@@ -11,7 +11,7 @@ import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
 import type { WrittenAsRows } from './written-as.ts'
 
-/** What an index holds. */
+/** Content of an index. */
 export type IndexParts = {
   /** Metadata of the run. */
   readonly metadata: MetadataStore
@@ -59,43 +59,46 @@ export type IndexDatabase = AsyncDisposable &
     close(): Promise<void>
   }
 
-/** Looks whether the indexes of an address can be reached, and no more. */
+/** Checks whether the indexes of an address are reachable. */
 export type IndexProbe = {
-  /** Rejects where they can't. One cheap question. */
+  /** Rejects if they are not reachable. One cheap query. */
   look(): Promise<void>
-  /** How often that was asked, and how long the answer took. */
+  /** Number of checks and their latency. */
   metrics(): IndexMetrics
   close(): Promise<void>
 }
 
-/** What is asked again and again what all indexes of an address take. */
+/** Measures the size of all indexes of an address, repeatedly. */
 export type MeasuredIndexes = {
-  /** Where they are, on this machine. */
+  /** Their folder, if they are on this machine. */
   readonly folder?: string
   size(): Promise<StoredSize>
   close(): Promise<void>
 }
 
-/** One engine: what `open-index.ts` needs of it. */
+/** One engine, as `open-index.ts` uses it. */
 export type IndexEngine = {
   open(address: string, runId: string, options: IndexSettings): Promise<IndexDatabase>
-  /** Oldest first. */
+  /** Lists runs, the oldest first. */
   list(address: string): Promise<string[]>
-  /** The schema's version as it is, without changing it, and the newest that this code knows. */
+  /** Version of the schema, which is not changed, and the newest version that this code knows. */
   versions(address: string, runId: string): Promise<{ readonly found: number; readonly newest: number }>
   probe(address: string): IndexProbe
-  /** What all indexes of the address take on the disk, without looking at their rows. */
+  /** Disk usage of all indexes of the address. No rows are read. */
   measure(address: string): MeasuredIndexes
-  /** Whether somebody has it open. Where the engine can't know, false. */
+  /** Whether somebody has it open; false if the engine can't know. */
   isInUse(address: string, runId: string): Promise<boolean>
-  /** False where there was none. */
+  /** Returns false if there was none. */
   drop(address: string, runId: string, options: IndexSettings): Promise<boolean>
 }
 
-/** The options, checked and with their defaults. */
+/** Checked options with their defaults. */
 export type IndexSettings = {
   readonly create: boolean
-  /** Takes no lock that a writer could wait for, and changes nothing; where there is no index, `IndexNotFoundError`. */
+  /**
+   * Opens an index without taking a lock that a writer could wait for, and without changing it. Rejects with
+   * `IndexNotFoundError` if there is none.
+   */
   readonly readOnly: boolean
   readonly busyTimeoutMs: number
   readonly durability: 'full' | 'process'

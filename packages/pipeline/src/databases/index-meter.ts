@@ -2,10 +2,10 @@ import { LatencyWindow } from '../metrics/latency-window.ts'
 
 export type IndexMetrics = { readonly [name: string]: number }
 
-/** Of latencies: in a few seconds there may be no flush at all. */
+/** Window of latencies: within a few seconds there may be no flush. */
 const WINDOW_MS = 60_000
 
-/** What one opened index was asked, how long that took, and how often it failed. */
+/** Statements of one open index, their latency and failures. */
 export class IndexMeter {
   readonly #counts = { indexReads: 0, indexReadsFailed: 0, indexTransactions: 0, indexTransactionsFailed: 0 }
   readonly #reads = new LatencyWindow({ windowMs: WINDOW_MS })

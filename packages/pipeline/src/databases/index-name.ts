@@ -3,14 +3,14 @@ import { isRunId, requireRunId } from '../run-id.ts'
 const PATTERN = /^run_(\d{8})_(\d{8})_([0-9a-f]{8})_([0-9a-f]{4})_([0-9a-f]{4})_([0-9a-f]{4})_([0-9a-f]{12})$/
 
 /**
- * The name of a run's schema, and of its file without the extension: letters, digits and '_' only, 58 of them.
- * PostgreSQL would cut a name of more than 63.
+ * Name of a run's schema, and of its file without the extension: letters, digits and '_', 58 characters. PostgreSQL
+ * truncates names of more than 63.
  */
 export function indexName(runId: string): string {
   return `run_${requireRunId(runId).replaceAll('-', '_')}`
 }
 
-/** The run whose index has this name; undefined where it is no such name. */
+/** Run whose index has this name, or undefined. */
 export function runOfIndex(name: string): string | undefined {
   const match = PATTERN.exec(name)
   const runId = match?.slice(1).join('-')

@@ -30,18 +30,18 @@ export type BatchRow = TickRange & {
   readonly error: string | null
 }
 
-/** Ticks without a hole between them that have arrived, whatever became of them, and what is known of the gap before. */
+/** A range of arrived ticks without gaps, processed or not, and the gap before it. */
 export type ArrivedRange = TickRange & {
-  /** What of it isn't processed waits for the gap. */
+  /** Whether its unprocessed batches wait for the gap. */
   readonly isHeld: boolean
-  /** null: there is no gap before it. */
+  /** Time at which the gap before it was noticed; null: there is no gap. */
   readonly gapSince: number | null
   readonly gapReportedAt: number | null
-  /** Given up: nothing waits for it any more. */
+  /** Whether the gap was given up, so that nothing waits for it. */
   readonly isGapSkipped: boolean
 }
 
-/** `previousEnd`: where the range before ends; null where there is none. */
+/** `previousEnd`: end of the range before it, or null if there is none. */
 export type GapRow = ArrivedRange & { readonly previousEnd: number | null }
 
 /** Number of batches by status. */
@@ -54,61 +54,61 @@ export type LedgerCounts = {
 
 export type LedgerStart = {
   readonly samplingInterval: number
-  /** null: whatever arrives first. */
+  /** First tick of the run; null: the first to arrive. */
   readonly firstTick: number | null
 }
 
-/** What starts after this tick, at most so many. */
+/** Ranges that start after this tick, up to a limit. */
 export type LedgerPage = { readonly after: number; readonly limit: number }
 export type KeyPage = { readonly after: string; readonly limit: number }
 
-/** The tables of the ledgers of a run, one ledger for each indexer; `ledger/batch-ledger.ts` decides, this keeps. */
+/** Tables of the ledgers of a run, one ledger per indexer. `ledger/batch-ledger.ts` makes the decisions. */
 export type LedgerStore = {
-  /** Makes the ledger where there is none; gives what it was made with. */
+  /** Creates the ledger if it does not exist, and returns the settings it was created with. */
   open(indexer: string, start: LedgerStart): Promise<LedgerStart>
-  /** One transaction, in which nobody else changes this ledger. With `tx`, it is part of that one. */
+  /** Runs a transaction in which nobody else changes this ledger. With `tx`, as part of that transaction. */
   change<T>(indexer: string, work: (rows: LedgerRows) => Promise<T>, tx?: Transaction): Promise<T>
-  /** Every indexer that has a ledger here, by name. */
+  /** Names of all indexers with a ledger, sorted. */
   list(): Promise<(LedgerStart & { readonly indexer: string })[]>
   batch(indexer: string, key: string): Promise<BatchRow | null>
   counts(indexer: string): Promise<LedgerCounts>
-  /** By key, those after this one. */
+  /** Failed batches by key, after this one. */
   failed(indexer: string, page: KeyPage): Promise<BatchRow[]>
   processed(indexer: string, page: LedgerPage): Promise<TickRange[]>
-  /** The arrived ranges that have a gap before them. */
+  /** Arrived ranges with a gap before them. */
   gaps(indexer: string, page: LedgerPage): Promise<GapRow[]>
   /** The last range that starts before this tick. */
   arrivedBefore(indexer: string, tick: number): Promise<GapRow | null>
 }
 
-/** A ledger inside of one change. */
+/** A ledger during one change. */
 export type LedgerRows = {
-  /** Unix time in milliseconds, by the database's clock. */
+  /** Current time in milliseconds since 1970, by the database's clock. */
   readonly now: number
   batch(key: string): Promise<BatchRow | null>
-  /** `before`: the row as it was, null where there was none. */
+  /** `before`: the stored row, or null if there was none. */
   saveBatch(row: BatchRow, before: BatchRow | null): Promise<void>
-  /** The lowest one claimed at or before this time. */
+  /** The lowest batch claimed at or before this time. */
   stuckBatch(claimedAt: number): Promise<BatchRow | null>
-  /** The lowest ready one. */
+  /** The lowest ready batch. */
   readyBatch(): Promise<BatchRow | null>
-  /** gap_pending becomes ready where the batch starts in the range; gives how many. */
+  /** Makes gap_pending batches that start in the range ready, and returns their number. */
   releaseWaiting(range: TickRange): Promise<number>
   countRecorded(): Promise<void>
-  /** Forgets completed batches of the range. */
+  /** Deletes completed batches of the range. */
   removeCompleted(range: TickRange): Promise<void>
-  /** Forgets a batch, whatever its state. */
+  /** Deletes a batch in any state. */
   removeBatch(row: BatchRow): Promise<void>
 
-  /** Those with a tick in the range, lowest first. */
+  /** Ranges with a tick in the given range, the lowest first. */
   arrivedIn(range: TickRange): Promise<ArrivedRange[]>
-  /** The first that starts after this tick, and the last that starts before it. */
+  /** The first range that starts after this tick, and the last that starts before it. */
   arrivedAfter(tick: number): Promise<ArrivedRange | null>
   arrivedBefore(tick: number): Promise<ArrivedRange | null>
-  /** Puts one in the place of those that it consists of. */
+  /** Replaces ranges by the one that they form together. */
   replaceArrived(parts: readonly TickRange[], whole: ArrivedRange): Promise<void>
   processedIn(range: TickRange): Promise<TickRange[]>
   replaceProcessed(parts: readonly TickRange[], whole: TickRange): Promise<void>
-  /** Gaps known since this time or before that are not reported yet; or that something waits for, `withHeld`. */
+  /** Gaps noticed at or before this time that are not reported yet or, `withHeld`, that something waits for. */
   overdueGaps(since: number, withHeld: boolean): Promise<GapRow[]>
 }

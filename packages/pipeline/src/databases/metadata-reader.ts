@@ -53,7 +53,7 @@ export class MetadataReader {
       const left = started + this.#maxMs - performance.now()
       if (left <= 0) throw new MetadataTimeoutError(this.#database.runId, this.#database.location, this.#maxMs)
       await delay(Math.min(this.#pollMs, left), undefined, signal && { signal }).catch(error => {
-        // The timer's own AbortError would hide why.
+        // The timer's own AbortError would hide the reason.
         signal?.throwIfAborted()
         throw error
       })

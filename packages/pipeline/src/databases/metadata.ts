@@ -11,7 +11,10 @@ export type MetadataStore = {
   has(): Promise<boolean>
 }
 
-/** As JSON, which both engines keep as it is: PostgreSQL's text can't hold every text, its escaped form can. */
+/**
+ * Stored as JSON, which both engines keep unchanged: PostgreSQL's text type can't hold every string, but its escaped
+ * form.
+ */
 export function metadataDocument(metadata: SimulationMetadata, runId: string): string {
   if (metadata.runId !== runId) {
     throw new IndexDatabaseError(

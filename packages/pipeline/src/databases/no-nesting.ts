@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { NestedTransactionError } from './errors.ts'
 
-/** Knows whether the caller is inside a transaction of this database. */
+/** Whether the caller is inside a transaction of this database. */
 export class NoNesting {
   readonly #current = new AsyncLocalStorage<{ isOpen: boolean }>()
   readonly #location: string
@@ -11,7 +11,7 @@ export class NoNesting {
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    // What the work leaves running, a timer for example, stays in this context after the transaction has ended.
+    // Asynchronous work that was started inside the transaction, such as a timer, keeps this context after its end.
     const context = { isOpen: true }
     try {
       return await this.#current.run(context, work)

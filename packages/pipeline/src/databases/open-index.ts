@@ -28,7 +28,7 @@ export async function openIndex(address: string, runId: string, options: IndexOp
   return await engineOf(address).open(address, requireRunId(runId), settingsOf(options))
 }
 
-/** The same for those who only read: what another process writes is seen, and never held up. */
+/** Opens an index for reading. Readers see what other processes write, and never block them. */
 export async function openIndexForReading(
   address: string,
   runId: string,
@@ -97,7 +97,7 @@ export async function dropIndex(address: string, runId: string, options: IndexOp
   return await engineOf(address).drop(address, requireRunId(runId), settingsOf(options))
 }
 
-/** Whether another process, or another part of this one, has a run's index open, as far as the engine knows. */
+/** Whether another process, or another part of this one, has the index open, as far as the engine knows. */
 export async function isIndexInUse(address: string, runId: string): Promise<boolean> {
   return await engineOf(address).isInUse(address, requireRunId(runId))
 }
@@ -107,7 +107,7 @@ function engineOf(address: string): IndexEngine {
     if (/^sqlite:(?!:memory:)./.test(address)) return sqlite
     if (/^postgres(ql)?:\/\//.test(address)) return postgres
   }
-  // An address may hold a password, so it is not shown.
+  // The address is not shown because it may contain a password.
   throw new ConfigError('address', '(hidden)', "'sqlite:<folder>' or 'postgres://user:password@host:port/database'")
 }
 

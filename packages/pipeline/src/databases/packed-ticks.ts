@@ -1,15 +1,18 @@
-/** Ticks as packed bytes, one row each. */
+/** Ticks as compressed bytes, one row each. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RawTick } from '../contracts/tick-codec.ts'
 import { type Packing, pack, unpack } from './packing.ts'
 import type { TickBlob, TickBlobs } from './tick-blobs.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Written at a time. The next are packed meanwhile, which takes about as long as PostgreSQL takes to store them. */
+/**
+ * Rows per statement. Meanwhile the next rows are compressed, which takes about as long as PostgreSQL takes to store
+ * them.
+ */
 const SLICE_TICKS = 25
 const SLICE_BYTES = 1024 ** 2
 
-/** By tick, so that two who write the same ticks do so in the same order. */
+/** Sorted by tick, so that two writers of the same ticks lock them in the same order. */
 export async function writePacked(
   blobs: TickBlobs,
   ticks: readonly RawTick[],
@@ -21,7 +24,7 @@ export async function writePacked(
   const added: number[] = []
   let writing: Promise<number[]> = Promise.resolve([])
   for (const slice of packedSlices(sorted, bytesOf, packing)) {
-    // A turn for others on this thread: SQLite's writes give them none.
+    // Yields to the event loop: writes to SQLite do not.
     const [written] = await Promise.all([writing, nextTurn()])
     added.push(...written)
     writing = blobs.write(slice, tx)

@@ -1,4 +1,4 @@
-/** Bytes of a row, compressed or not; which of the two they tell themselves, so it may change from row to row. */
+/** Bytes of a row, compressed or not. The format is detected from the bytes, so it may differ from row to row. */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { oneOf, wholeNumber } from '../options.ts'
 import type { Compression } from '../storage/keys.ts'
@@ -14,7 +14,7 @@ export type PackingOptions = {
 
 export type Packing = Required<PackingOptions>
 
-/** The first four bytes of what zstd makes. */
+/** First four bytes of a zstd frame. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const
 const CHUNK_BYTES = 64 * 1024
 const FASTEST = 1
@@ -27,13 +27,13 @@ export function packingOf({ compression = 'zstd', level = 3 }: PackingOptions): 
 }
 
 /**
- * At once, on this thread: 25 kB take 75 µs. On the thread pool the same took five times as long, because there too each
- * call sets up a compressor of its own.
+ * Synchronous: 25 kB take 75 µs. On the thread pool it took five times as long, because each call there also creates a
+ * compressor.
  */
 export function pack(bytes: Uint8Array, { compression, level }: Packing): Uint8Array {
   if (bytes.length === 0) return bytes
   if (compression === 'zstd') return compress(bytes, level)
-  // What looks compressed has to be.
+  // Bytes that look compressed must be compressed.
   return isCompressed(bytes) ? compress(bytes, FASTEST) : bytes
 }
 
@@ -45,13 +45,13 @@ export type PackedBytes = {
   readonly compression: Compression
 }
 
-/** For whoever unpacks them elsewhere. */
+/** For callers that decompress elsewhere. */
 export const packedBytes = (packed: Uint8Array): PackedBytes => ({
   bytes: plain(packed),
   compression: isCompressed(packed) ? 'zstd' : 'none',
 })
 
-/** `where`: for the error, if it is more than `maxBytes` or can't be unpacked. */
+/** `where`: for the error if it exceeds `maxBytes` or can't be decompressed. */
 export function unpack(packed: Uint8Array, maxBytes: number, where: string): Uint8Array {
   if (!isCompressed(packed)) return plain(packed)
   try {
@@ -70,5 +70,5 @@ const compress = (bytes: Uint8Array, level: number): Uint8Array =>
 
 const isCompressed = (bytes: Uint8Array): boolean => MAGIC.every((byte, at) => bytes[at] === byte)
 
-/** The same whichever engine and library it came from. */
+/** The same text for every engine and library. */
 const plain = ({ buffer, byteOffset, length }: Uint8Array): Uint8Array => new Uint8Array(buffer, byteOffset, length)

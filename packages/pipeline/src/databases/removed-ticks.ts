@@ -1,10 +1,10 @@
 import type { TickRange } from './ledger-store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Which ticks were indexed once and were removed since: what is not found there was not forgotten. */
+/** Ticks that were indexed and removed, so that a missing tick can be explained. */
 export type RemovedTicks = {
-  /** Adds a range, in the transaction that removes the first of it. */
+  /** Adds a range, in the transaction that removes its first ticks. */
   record(range: TickRange, tx: Transaction): Promise<void>
-  /** The range that a tick was removed with; null: it wasn't. */
+  /** The range that a tick was removed with, or null. */
   rangeOf(tick: number): Promise<TickRange | null>
 }

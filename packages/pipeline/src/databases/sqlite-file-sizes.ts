@@ -2,11 +2,11 @@ import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredSize } from 'tidemark'
 
-/** The header of a SQLite file: the size of a page at byte 16, the number of free pages at byte 36. */
+/** Header of a SQLite file: page size at byte 16, number of free pages at byte 36. */
 const HEADER_BYTES = 40
 const LARGEST_PAGE = 65_536
 
-/** SQLite files of a folder and their logs. Free pages are read from each header, where the last checkpoint put them. */
+/** SQLite files of a folder and their logs. Free pages are read from each header, as of the last checkpoint. */
 export async function sizeOfFiles(folder: string, isWanted = (_name: string): boolean => true): Promise<StoredSize> {
   let bytes = 0
   let reusableBytes = 0
@@ -24,7 +24,7 @@ async function sizeOf(path: string, isDatabase: boolean): Promise<StoredSize> {
     const { size } = await stat(path)
     return { bytes: size, reusableBytes: isDatabase ? Math.min(size, await freeBytesOf(path)) : 0 }
   } catch (error) {
-    // Logs come and go.
+    // A log may disappear at any time.
     if (isMissing(error)) return { bytes: 0, reusableBytes: 0 }
     throw error
   }

@@ -1,7 +1,7 @@
 import type { TickRange } from './ledger-store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The tables of this shape. */
+/** Tables of this shape. */
 export type TickTable = 'environment_tick' | 'organism_tick'
 
 export type TickBlob = { readonly tick: number; readonly data: Uint8Array }
@@ -12,28 +12,31 @@ export type IndexedRange = TickRange & {
   readonly ticks: number
 }
 
-/** Ticks are counted in blocks of so many, so that their number is known without looking at each. */
+/** Ticks per block. They are counted per block, so that their number is known without reading each. */
 const BLOCK_TICKS = 256
 
-/** One row a tick. What is read is null or empty where the table isn't there yet. */
+/** One row per tick. Results are null or empty while the table does not exist. */
 export type TickBlobs = {
-  /** Makes the tables where they are not there. */
+  /** Creates the tables if they do not exist. */
   prepare(tx: Transaction): Promise<void>
-  /** Writing a tick again replaces it. Gives those that were not there before. */
+  /** Writes ticks, replacing existing ones. Returns those that did not exist. */
   write(blobs: readonly TickBlob[], tx: Transaction): Promise<number[]>
-  /** Counts ticks that `write` said are new, in the same transaction, as late in it as can be: others then wait. */
+  /**
+   * Counts the ticks that `write` returned as new, in the same transaction. Call it as late as possible, because others
+   * then wait.
+   */
   count(newTicks: readonly number[], tx: Transaction): Promise<void>
   /** Removes at most the given number of ticks of the range, lowest first; returns the number removed. The count goes down too. */
   remove(range: TickRange, limit: number, tx: Transaction): Promise<number>
   read(tick: number): Promise<Uint8Array | null>
-  /** Those of these ticks that are there, lowest first. */
+  /** Those of these ticks that exist, the lowest first. */
   readMany(ticks: readonly number[]): Promise<TickBlob[]>
-  /** For each of these ticks the first at or after it that is there, lowest first, each once. */
+  /** For each of these ticks, the first existing one at or after it, the lowest first, each once. */
   following(ticks: readonly number[]): Promise<number[]>
   range(): Promise<IndexedRange | null>
 }
 
-/** How many of these ticks are in each block, by block: in that order, so that two who count don't wait for each other. */
+/** Number of these ticks per block, sorted by block, so that two writers lock them in the same order. */
 export function countByBlock(ticks: readonly number[]): [block: number, ticks: number][] {
   const counts = new Map<number, number>()
   for (const tick of ticks) {

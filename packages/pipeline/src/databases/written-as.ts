@@ -1,18 +1,18 @@
 import type { TickRange } from './ledger-store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** How the environment's ticks from the first to the last were written. Ranges overlap where it went back and forth. */
+/** How a range of environment ticks was written. Ranges overlap if the strategy was switched back. */
 export type WrittenAs = TickRange & {
   readonly strategy: string
-  /** As JSON: what reading depends on. */
+  /** Settings that reading depends on, as JSON. */
   readonly settings: string
 }
 
 export type WrittenAsRows = {
-  /** Makes the table where it is not there. */
+  /** Creates the table if it does not exist. */
   prepare(tx: Transaction): Promise<void>
-  /** Widens the range of that strategy and these settings; as late in a transaction as can be, since others then wait. */
+  /** Extends the range of this strategy and these settings. Call it as late as possible, because others then wait. */
   record(writtenAs: WrittenAs, tx: Transaction): Promise<void>
-  /** By strategy and settings; empty where nothing was recorded. */
+  /** Sorted by strategy and settings; empty if nothing was recorded. */
   list(): Promise<WrittenAs[]>
 }

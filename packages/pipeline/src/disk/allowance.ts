@@ -1,6 +1,6 @@
 /**
- * How many bytes may still come into the queues before the disk is looked at again. The limit is what keeps a fast source
- * from passing the disk budget between two looks; what waits for more is let in when it grows.
+ * Bytes that may still enter the queues before the next disk measurement. This keeps a fast source from exceeding the
+ * disk budget between two measurements; waiting items enter when it grows.
  */
 export class Allowance {
   #left = Number.POSITIVE_INFINITY
@@ -16,7 +16,7 @@ export class Allowance {
     if (isMore) for (const raised of this.#raised) raised()
   }
 
-  /** False where it has to wait. */
+  /** Returns false if the item must wait. */
   has(bytes: number): boolean {
     return bytes <= this.#left
   }

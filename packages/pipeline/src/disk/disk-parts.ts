@@ -8,15 +8,15 @@ import { MeasuredTree } from './tree-size.ts'
 
 export type PartSize = DiskPartStatus & { readonly files?: number }
 
-/** Something of the pipeline that takes room on a disk. */
+/** A part of the pipeline that uses disk space. */
 export type DiskPart = Pick<DiskPartStatus, 'name' | 'kind'> & {
-  /** On this machine: where it is. */
+  /** Its path, if it is on this machine. */
   readonly folder?: string
   measure(): Promise<StoredSize & { readonly files?: number }>
   close?(): Promise<void>
 }
 
-/** Storages, indexes, topics, and what simulations save of themselves. `openTopics`: undefined while they are not open. */
+/** Storages, indexes, topics and saved states. `openTopics`: undefined while they are not open. */
 export function diskPartsOf(config: CheckedConfig, openTopics: () => Tidemark | undefined): DiskPart[] {
   const { storages, indexes, topics } = config.resources
   return [
@@ -56,7 +56,7 @@ function indexPart(name: string, address: string): DiskPart {
   }
 }
 
-/** Namespaces of SQLite are files beside each other: `topics.db`, `topics.<namespace>.db`. */
+/** Namespaces on SQLite are sibling files: `topics.db`, `topics.<namespace>.db`. */
 function topicsPart(url: string, openTopics: () => Tidemark | undefined): DiskPart {
   if (!url.startsWith('sqlite:') || url === 'sqlite::memory:') {
     const nothing = { bytes: 0, reusableBytes: 0 }

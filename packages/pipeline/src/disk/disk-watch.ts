@@ -10,35 +10,35 @@ import { type DiskLimits, type DiskMeasure, isEnough, type Room, reasonOf, roomI
 export type DiskWatchOptions = {
   readonly limits: DiskLimits
   readonly parts: readonly DiskPart[]
-  /** Held by the sources' queues. */
+  /** Shared by the queues of the sources. */
   readonly allowance: Allowance
-  /** Bytes of the next item that a queue can't let in for want of allowance; 0: none waits for that. */
+  /** Size of the next item that a queue holds back because of the allowance; 0: none. */
   heldBytes(): number
-  /** Bytes of ticks that were taken from the sources and are in no batch file yet. */
+  /** Bytes of ticks that left the sources and are not in a batch file yet. */
   queuedBytes(): number
-  /** What the indexes will take for batches that they don't have yet. */
+  /** Bytes that the indexes will use for batches that they do not have yet. */
   unindexedBytes(parts: readonly PartSize[]): Promise<number>
-  /** Told at every look: what the sources wait for, or null. */
+  /** Called after every measurement with what the sources wait for, or null. */
   holdSources(reason: string | null): void
   readonly logger: Logger
-  /** Between two looks. Default 1000. */
+  /** Milliseconds between two measurements (default 1000). */
   readonly lookMs?: number | undefined
 }
 
 /**
- * A byte of a tick takes this many on the disk at most: once in its batch file, once in an index, both uncompressed, and once
- * for a moment in the index's log.
+ * Maximum disk bytes per byte of a tick: once in its batch file, once in an index, both uncompressed, and temporarily
+ * once in the index's log.
  */
 const DISK_BYTES_PER_BYTE = 3
 const LOOK_MS = 1_000
-/** Near its budget a source pauses and goes on every few seconds: that is one state, and told once. */
+/** Near its budget a source pauses and resumes every few seconds: that is one state, and reported once. */
 const TELL_AGAIN_MS = 60_000
-/** A server that does not answer must keep neither a start nor the other parts waiting. */
+/** A server that does not answer must delay neither a start nor the other parts. */
 const PATIENCE_MS = 3_000
 
 /**
- * Looks at the size of everything once a second, beside the work. Between two looks the queues let in no more than would
- * fit, so that the budget is not passed, however fast the source is.
+ * Measures the size of everything once a second, concurrently. In between, the queues accept no more than fits, so that
+ * the budget is not exceeded, however fast the source is.
  */
 export class DiskWatch {
   readonly #options: DiskWatchOptions
@@ -48,7 +48,7 @@ export class DiskWatch {
   #unindexed = 0
   #room: Room | undefined
   #pausedSince: Date | null = null
-  /** When it last was paused, on the monotonic clock; undefined: never. */
+  /** Time of the last pause, on the monotonic clock; undefined: never. */
   #lastPausedAt: number | undefined
   #looking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -58,7 +58,7 @@ export class DiskWatch {
     this.#options = options
   }
 
-  /** Looks now, and then again and again. */
+  /** Measures now and then periodically. */
   async start(): Promise<void> {
     await this.look()
     this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS)
@@ -71,7 +71,7 @@ export class DiskWatch {
     await Promise.all(this.#options.parts.map(part => part.close?.()))
   }
 
-  /** Why the sources wait; null: they don't. */
+  /** Why the sources are paused, or null. */
   get reason(): string | null {
     return this.#room === undefined || this.#pausedSince === null ? null : reasonOf(this.#room, this.#options.limits)
   }
@@ -98,13 +98,13 @@ export class DiskWatch {
     }
   }
 
-  /** Hears when sources pause (why) and go on (null); the returned function ends it. */
+  /** Calls a listener when sources pause (with the reason) and resume (with null). The returned function removes it. */
   listen(listener: (reason: string | null) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Two looks at the same time are one. */
+  /** Concurrent calls share one measurement. */
   async look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
@@ -115,12 +115,12 @@ export class DiskWatch {
   async #look(): Promise<void> {
     const { parts, limits, queuedBytes, unindexedBytes, allowance } = this.#options
     try {
-      // Before what is on the disk: what gets there meanwhile is counted twice, and not left out.
+      // Measured before the disk: what is written in between is counted twice rather than not at all.
       const queued = queuedBytes() * DISK_BYTES_PER_BYTE
       this.#parts = await Promise.all(parts.map((part, index) => this.#measure(part, this.#parts[index])))
       const { bytes, reusableBytes } = sumOf(this.#parts)
       const freeBytes = await freeOn(parts.flatMap(({ folder }) => (folder === undefined ? [] : [folder])))
-      // Topics that do not answer: as it was.
+      // Topics that do not answer keep their last size.
       const unindexed = await within(unindexedBytes(this.#parts), PATIENCE_MS).catch(() => this.#unindexed)
       this.#unindexed = unindexed
       const pendingBytes = queued + unindexed
@@ -156,7 +156,7 @@ export class DiskWatch {
     for (const listener of this.#listeners) listener(this.reason)
   }
 
-  /** One that does not answer is as large as it was. */
+  /** A part that does not answer keeps its last size. */
   async #measure(part: DiskPart, before: PartSize | undefined): Promise<PartSize> {
     const { name, kind } = part
     const last = before ?? { name, kind, bytes: 0, reusableBytes: 0 }
@@ -176,12 +176,12 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
     return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
-    // What comes when nobody waits any more is of no interest.
+    // A late answer is ignored.
     work.catch(() => undefined)
   }
 }
 
-/** Of the fullest of the disks. A folder that is made later is on the disk of the one that is there. */
+/** Free space of the fullest disk. A folder that does not exist yet will be on the disk of its existing parent. */
 async function freeOn(folders: readonly string[]): Promise<number | null> {
   const free = await Promise.all(folders.map(freeAt))
   return free.reduce<number | null>((least, each) => (each === null ? least : Math.min(least ?? each, each)), null)
@@ -192,7 +192,7 @@ async function freeAt(folder: string): Promise<number | null> {
     const { bavail, bsize } = await statfs(folder)
     return bavail * bsize
   } catch {
-    // Not there yet, or a mount that is away, which is told elsewhere.
+    // Missing, or an unmounted file system, which is reported elsewhere.
     const parent = dirname(folder)
     return parent === folder ? null : await freeAt(parent)
   }

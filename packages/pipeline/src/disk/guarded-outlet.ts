@@ -9,7 +9,7 @@ export class DiskFullError extends TidemarkError {
   }
 }
 
-/** For those who must not wait for as long as it takes: what comes while the sources wait for room is refused. */
+/** For callers that must not wait indefinitely: items are refused while sources wait for space. */
 export function guardedOutlet<T>(outlet: Outlet<T>, disk: DiskWatch): Outlet<T> {
   return {
     async put(item, { signal, ...options } = {}) {

@@ -3,19 +3,22 @@ import { isEnvironmentFault } from '../faults.ts'
 import { topicOfRun } from '../services/notification-topics.ts'
 import type { PartSize } from './disk-parts.ts'
 
-/** Who index what is announced: a consumer group of the topic of a run. */
+/** A consumer group that indexes the batches of a run. */
 export type ExpectedGroup = { readonly topic: string; readonly group: string; readonly runId: string }
 
-/** Bytes of an index for a byte of its batch files: until it is known, what a small world takes with its logs, and a bit more. */
+/**
+ * Bytes of an index per byte of its batch files: until it is known, slightly more than a small world with its logs
+ * takes.
+ */
 const FIRST_RATIO = 4
 const LEAST_RATIO = 1
 const MOST_RATIO = 20
-/** The next batches may be of a world with more in it. */
+/** The next batches may belong to a larger world. */
 const SAFETY = 1.25
-/** With less there is more log than index. */
+/** Below this, the log is larger than the index. */
 const ENOUGH_TO_LEARN = 1e6
 
-/** What the indexes will take for batches that are stored and not indexed yet: an estimate, rather too high. */
+/** Estimate, rather too high, of the bytes that indexes will use for batches that are stored but not indexed yet. */
 export class UnindexedBytes {
   readonly #expected: readonly ExpectedGroup[]
   #ratio = FIRST_RATIO
@@ -34,7 +37,7 @@ export class UnindexedBytes {
       return 0
     }
     const waiting = (stored.bytes / stored.files) * behind * this.#ratio
-    // No more than all batches together could take.
+    // No more than all batches together could use.
     return Math.max(0, Math.min(waiting, stored.bytes * this.#ratio - indexed.bytes))
   }
 
@@ -42,7 +45,10 @@ export class UnindexedBytes {
     this.#ratio = Math.min(MOST_RATIO, Math.max(LEAST_RATIO, ratio * SAFETY))
   }
 
-  /** By the group that is furthest behind. One that is not there yet, because its indexer waits for something, has all to do. */
+  /**
+   * By the group that is furthest behind. A group that does not exist yet, because its indexer waits for something, has
+   * everything to do.
+   */
   async #batchesBehind(topics: Tidemark, files: number): Promise<number> {
     const byTopic = Map.groupBy(this.#expected, ({ topic, runId }) => topicOfRun(topic, runId))
     const behind: number[] = []
@@ -57,7 +63,7 @@ export class UnindexedBytes {
   }
 }
 
-/** None while there is no topic, or no answer. */
+/** None while there is no topic or it does not answer. */
 async function groupsOf(topics: Tidemark, topic: string): Promise<readonly GroupHealth[]> {
   try {
     return await topics.admin.groups(topic)

@@ -1,24 +1,24 @@
 import { sizeText } from './bytes.ts'
 
-/** What is on the disk, and what is on its way there. */
+/** Bytes on disk, and on their way there. */
 export type DiskMeasure = {
   readonly bytes: number
-  /** Taken from the sources, and not on the disk or not in the index yet: an estimate that is rather too high. */
+  /** Bytes that left the sources and are not on disk or not in the index yet: an estimate, rather too high. */
   readonly pendingBytes: number
   readonly freeBytes: number | null
 }
 
 export type DiskLimits = { readonly maxBytes: number | null; readonly minFreeBytes: number }
 
-/** How much more may come, and by which of the two limits. */
+/** How much more fits, and which of the two limits applies. */
 export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space'; readonly measured: DiskMeasure }
 
 const MB = 1e6
-/** Kept clear below the budget: what logs and checkpoints of databases take for a moment. */
+/** Reserve below the budget for temporary growth of database logs and checkpoints. */
 const MARGIN = { share: 0.1, most: 64 * MB }
-/** With less room than this nothing is begun any more. */
+/** With less space than this, nothing is started. */
 const LEAST = { share: 0.02, most: 16 * MB }
-/** What has to come free before sources go on: a little at a time would start and stop them again and again. */
+/** Space that must become free before sources resume; less would start and stop them repeatedly. */
 const GO_ON = { share: 0.05, most: 256 * MB }
 
 type Part = { readonly share: number; readonly most: number }
@@ -38,7 +38,7 @@ export function isEnough({ bytes, by }: Room, { maxBytes, minFreeBytes }: DiskLi
   return bytes > part(LEAST, limit) + (isPaused ? part(GO_ON, limit) : 0)
 }
 
-/** Completes 'waits for …', and says what helps. */
+/** Completes 'waits for …', and suggests what helps. */
 export function reasonOf({ by, measured }: Room, { maxBytes, minFreeBytes }: DiskLimits): string {
   if (by === 'free space') {
     return (

@@ -5,24 +5,24 @@ export type TreeSize = { readonly bytes: number; readonly files: number }
 
 type Folder = {
   readonly mtimeMs: number
-  /** Too young to be trusted: something may come within the same tick of the file system's clock. */
+  /** Too recent to be trusted: something may change within the same tick of the file system's clock. */
   readonly isYoung: boolean
   readonly folders: readonly string[]
   readonly files: number
   readonly bytes: number
-  /** Sizes by name: a file that has its name does not change any more. null: nothing happens there, so none are kept. */
+  /** Sizes by name: a file does not change once it has its name. null: the folder does not change, so none are kept. */
   readonly sizes: ReadonlyMap<string, number> | null
 }
 
-/** Files are written in place there, so that the folder's time says nothing. */
+/** Files in it are written in place, so the folder's modification time is meaningless. */
 const ALWAYS_READ = '.incoming'
 const YOUNG_MS = 2_000
-/** Nothing has happened for this long: should something happen after all, all of its files are looked at again. */
+/** Nothing has changed for this long. If something does, all of its files are measured again. */
 const QUIET_MS = 60_000
 
 /**
- * The size of a folder with all that is in it. A folder is read again only when its own time has changed, and of its files
- * only new ones are looked at: the second look at a run of a million ticks costs ten calls, not ten thousand.
+ * Size of a folder with its content. A folder is read again only if its modification time has changed, and then only
+ * new files are measured: the second measurement of a run of a million ticks takes ten calls, not ten thousand.
  */
 export class MeasuredTree {
   readonly #root: string
@@ -78,7 +78,7 @@ export class MeasuredTree {
   }
 }
 
-/** What goes while it is looked at is not there. */
+/** A file that disappears while it is measured does not count. */
 async function unlessMissing<T>(look: Promise<T>): Promise<T | undefined> {
   try {
     return await look

@@ -10,7 +10,7 @@ import { diskPartsOf } from './disk-parts.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type ExpectedGroup, UnindexedBytes } from './pending.ts'
 
-/** The watch over what a pipeline writes, with the queues of its sources under its allowance. */
+/** Watches what a pipeline writes, with the queues of its sources under its allowance. */
 export function watchDisk(
   config: CheckedConfig,
   resources: Resources,
@@ -43,20 +43,20 @@ export function watchDisk(
   })
 }
 
-/** All but those of metadata: a run's few kilobytes, without which its ticks are worth nothing. */
+/** All queues except those of metadata: a few kilobytes per run, without which its ticks are useless. */
 function heldQueues({ resources }: CheckedConfig, services: readonly CheckedService[]): string[] {
   const ofMetadata = services.filter(({ type }) => type === 'metadata-persistence').flatMap(queuesOf)
   return Object.keys(resources.queues).filter(name => !ofMetadata.includes(name))
 }
 
-/** Whether it puts into one of these queues. Of a type of your own nobody knows before it is loaded, and nothing is said. */
+/** Whether it fills one of these queues. This is unknown for a custom type before it is loaded. */
 function isSource({ type, bindings }: CheckedService, queues: readonly string[]): boolean {
   const table = Object.entries(BUILT_IN_TYPES).find(([name]) => name === type)?.[1].bindings ?? {}
   const outlets = Object.entries(table).flatMap(([name, { kind }]) => (kind === 'queue-out' ? [name] : []))
   return outlets.some(name => queues.includes(bindings[name]?.name ?? ''))
 }
 
-/** An indexer that looks for its run by itself is not among them: its batches are found on the disk a moment later. */
+/** An indexer that finds its run by itself is not included: its batches show up on the disk a moment later. */
 const groupsOf = ({ bindings, options: { runId } }: CheckedService): ExpectedGroup[] =>
   Object.values(bindings).flatMap(binding =>
     binding.kind === 'topic-read' && binding.name === BATCH_TOPIC && typeof runId === 'string'

@@ -40,7 +40,7 @@ export async function loadEnvironmentStrategy(
   )
 }
 
-/** Those of the configuration, but for the packing, which what is packed tells itself. */
+/** Options of the configuration without the compression, which is detected when a tick is read. */
 function withSettings(
   strategy: EnvironmentStrategy,
   { compression: _, level: __, ...settings }: LoadStrategyOptions,

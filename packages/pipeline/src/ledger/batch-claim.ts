@@ -28,7 +28,7 @@ export type BatchClaimResult =
     }
   /** It waits for the ticks before it. */
   | { readonly outcome: 'gap_pending'; readonly gap: Gap }
-  /** Another one has it, or had it. */
+  /** Another instance claimed it. */
   | { readonly outcome: 'held' | 'completed' | 'failed' }
 
 const LONGEST_KEY = 2_000

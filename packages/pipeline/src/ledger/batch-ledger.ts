@@ -45,7 +45,7 @@ export class BatchLedger {
     const settings = ledgerSettings(options)
     const { indexer, samplingInterval, firstTick } = settings
     const stored = await ledger.open(indexer, { samplingInterval, firstTick })
-    // Where it is not said, it is as it was when the ledger was begun.
+    // If omitted, it is as when the ledger was created.
     const isSameStart = options.firstTick === undefined || stored.firstTick === firstTick
     if (stored.samplingInterval !== samplingInterval || !isSameStart) {
       throw new LedgerConflictError(
@@ -69,7 +69,8 @@ export class BatchLedger {
     storableText('claimer', claimer, LONGEST_NAME)
     const claimNext = async (change: LedgerChange): Promise<BatchClaim | null> => {
       const claim = await change.claimNext(claimer)
-      // One that finds nothing has not tried. Counted before the claim itself is: who reads in between sees no rate above 1.
+      // A claim that finds nothing does not count as an attempt. It is counted before the claim, so that the rate never
+      // exceeds 1.
       if (claim !== null) this.#meter.add('claimAttempts')
       return claim
     }
@@ -84,7 +85,7 @@ export class BatchLedger {
   /** Records a batch as failed. It is not claimed again until `retry` is called. */
   async fail(claim: BatchClaim, error: unknown): Promise<void> {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    // PostgreSQL stores no NUL, and an error may quote a file.
+    // PostgreSQL can't store NUL, and an error may quote a file.
     const storable = text.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
     await this.#settle(claim, { status: 'failed', error: storable })
   }
@@ -200,7 +201,7 @@ export class BatchLedger {
 
   #tell(note: Note): void {
     this.#meter.note(note)
-    // After the caller has its result: a listener that throws must not make a claim look lost that is held.
+    // After the caller has its result: a listener that throws must not make a held claim look lost.
     if (note.kind === 'permanentGap') queueMicrotask(() => this.events.emit('permanentGap', note.gap))
     if (note.kind === 'released') {
       const { batches, range } = note

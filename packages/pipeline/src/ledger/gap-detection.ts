@@ -21,13 +21,13 @@ export type Gap = TickRange & {
 }
 
 export type Arrival = {
-  /** The range that the new ticks are in now. */
+  /** Range that contains the new ticks now. */
   readonly range: ArrivedRange
-  /** How many batches need not wait any more. */
+  /** Number of batches that no longer wait. */
   readonly released: number
 }
 
-/** `isProcessed`: what follows these ticks needs not wait for any before them. */
+/** `isProcessed`: batches after these ticks do not have to wait for any before them. */
 export async function arrive(
   rows: LedgerRows,
   start: LedgerStart,
@@ -50,7 +50,7 @@ export const widened = ({ tickStart, tickEnd }: TickRange, samplingInterval: num
   tickEnd: tickEnd + samplingInterval,
 })
 
-/** The ticks as a range of their own. In the middle of a gap they are behind a part of it, noticed when it was. */
+/** The ticks as a new range. Inside a gap, they are behind a part of it that was noticed when the gap was. */
 async function newRange(
   rows: LedgerRows,
   { firstTick }: LedgerStart,
@@ -71,7 +71,7 @@ async function isBehindGap(rows: LedgerRows, firstTick: number | null, tick: num
   return (await rows.arrivedBefore(tick)) !== null
 }
 
-/** One range of all. The gap before it is that of its first part; it is free if one of them is. */
+/** One range of all. The gap before it is that of its first part; it is released if one of them is. */
 function joined(alone: ArrivedRange, parts: readonly ArrivedRange[]): ArrivedRange {
   const all = [...parts, alone]
   const first = parts[0] !== undefined && parts[0].tickStart <= alone.tickStart ? parts[0] : alone
@@ -82,7 +82,7 @@ function joined(alone: ArrivedRange, parts: readonly ArrivedRange[]): ArrivedRan
   }
 }
 
-/** A range that was the first has a gap before it once something lower arrives. */
+/** The first range has a gap before it once something lower arrives. */
 async function noticeGapAfter(rows: LedgerRows, { tickStart }: ArrivedRange): Promise<void> {
   const next = await rows.arrivedAfter(tickStart)
   if (next !== null && next.gapSince === null) await rows.replaceArrived([next], { ...next, gapSince: rows.now })
@@ -93,7 +93,7 @@ const NO_GAP = { gapSince: null, gapReportedAt: null, isGapSkipped: false }
 const isSame = (a: ArrivedRange, b: ArrivedRange): boolean =>
   a.tickStart === b.tickStart && a.tickEnd === b.tickEnd && a.isHeld === b.isHeld
 
-/** The gap before an arrived range. */
+/** Gap before an arrived range. */
 export function gapBefore(row: GapRow, start: LedgerStart): Gap {
   const { gapSince, gapReportedAt, isGapSkipped } = row
   const range = missingBetween(row.previousEnd, row.tickStart, start)
@@ -101,8 +101,8 @@ export function gapBefore(row: GapRow, start: LedgerStart): Gap {
 }
 
 /**
- * The ticks between where one range ends (null: none before) and the next starts: from `end + samplingInterval`, in
- * steps of it, as long as they are below the start. A batch that starts off the grid leaves the tick before it missing.
+ * Ticks between the end of a range (null: none) and the start of the next: from `end + samplingInterval` in steps of
+ * it, below the start. A batch that starts off the grid leaves the tick before it missing.
  */
 export function missingBetween(
   previousEnd: number | null,

@@ -25,7 +25,7 @@ import { LedgerConflictError, StaleClaimError } from './errors.ts'
 import { arrive, type Gap, gapBefore, widened } from './gap-detection.ts'
 import type { LedgerSettings } from './ledger-options.ts'
 
-/** What happened, to be told once it has committed. */
+/** Events, emitted after the commit. */
 export type Note =
   | { readonly kind: 'claimed'; readonly claim: BatchClaim; readonly from: string | null }
   | { readonly kind: 'gapPending' }
@@ -100,7 +100,7 @@ export class LedgerChange {
     return isNew
   }
 
-  /** Their files are gone: nothing waits for them, they are no gap, and of what was done with them nothing need be known. */
+  /** Their files were removed: nothing waits for them, they are not a gap, and their history is not needed. */
   async recordRemoved(range: TickRange): Promise<void> {
     await this.#arrive(range, true)
     await this.#rows.removeCompleted(range)
@@ -137,7 +137,7 @@ export class LedgerChange {
     return { outcome: 'gap_pending', gap: await this.#gapBefore(row) }
   }
 
-  /** `before`: the row as it is stored, null where it is not. */
+  /** `before`: the stored row, or null. */
   async #claim(row: BatchRow, before: BatchRow | null, claimer: string): Promise<BatchClaim> {
     const { key, tickStart, tickEnd } = row
     const version = row.version + 1
@@ -154,14 +154,14 @@ export class LedgerChange {
     throw new StaleClaimError(claim.key, claim.version, found)
   }
 
-  /** Whether what arrived has to wait. */
+  /** Whether the arrived ticks must wait. */
   async #arrive({ tickStart, tickEnd }: TickRange, isProcessed: boolean): Promise<boolean> {
     const { range, released } = await arrive(this.#rows, this.#settings, { tickStart, tickEnd }, { isProcessed })
     this.#noteReleased(released, range)
     return range.isHeld
   }
 
-  /** The gap that these ticks, which have arrived, are behind. */
+  /** Gap before these arrived ticks. */
   async #gapBefore({ tickStart, tickEnd }: TickRange): Promise<Gap> {
     const [range] = await this.#rows.arrivedIn({ tickStart, tickEnd })
     if (range === undefined) throw new LedgerConflictError(`Ticks ${tickStart} to ${tickEnd} have not arrived`)
@@ -169,7 +169,7 @@ export class LedgerChange {
     return gapBefore({ ...range, previousEnd: previous?.tickEnd ?? null }, this.#settings)
   }
 
-  /** False where all of it was there. */
+  /** Returns false if all of it was there. */
   async #addProcessed({ tickStart, tickEnd }: TickRange): Promise<boolean> {
     const parts = await this.#rows.processedIn(widened({ tickStart, tickEnd }, this.#settings.samplingInterval))
     if (parts.some(part => part.tickStart <= tickStart && part.tickEnd >= tickEnd)) return false

@@ -27,7 +27,7 @@ export type LedgerMetrics = {
   readonly latency: { readonly claim: WindowedLatency; readonly complete: WindowedLatency }
 }
 
-/** What one instance of a ledger has done. Recording and reading take constant time and ask no database. */
+/** Figures of one instance of a ledger, recorded and read in constant time without a query. */
 export class LedgerMeter {
   readonly #totals = Object.fromEntries(COUNTED.map(name => [name, 0])) as { [name in Counted]: number }
   readonly #latency = { claim: new LatencyWindow(), complete: new LatencyWindow() }
@@ -73,7 +73,7 @@ export class LedgerMeter {
   }
 }
 
-/** As flat figures, for a service's metrics: `ledgerClaimed`, `ledgerClaimMsP95`, … */
+/** Flat figures for a service's metrics: `ledgerClaimed`, `ledgerClaimMsP95`, … */
 export function ledgerFigures({ totals, claimSuccessRate, latency }: LedgerMetrics): Record<string, number> {
   const named = Object.entries(totals).map(([name, value]) => [
     `ledger${name[0]?.toUpperCase()}${name.slice(1)}`,

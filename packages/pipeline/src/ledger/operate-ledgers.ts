@@ -13,7 +13,7 @@ export type FailedBatch = BatchRow & {
 export type FailedQuery = {
   readonly indexer?: string
   readonly limit?: number
-  /** Those behind this batch (`failedBatchPlace`). */
+  /** Failed batches after this one (`failedBatchPlace`). */
   readonly after?: string
 }
 
@@ -27,7 +27,7 @@ export type FailedQuery = {
  */
 export const failedBatchPlace = ({ indexer, key }: Pick<FailedBatch, 'indexer' | 'key'>): string => `${indexer}/${key}`
 
-/** As pages are read. Places as texts would sort otherwise: 'a-b/…' comes before 'a/…'. */
+/** Order of the pages. Places compared as text would be sorted differently: 'a-b/…' comes before 'a/…'. */
 function byIndexerAndKey(one: FailedBatch, other: FailedBatch): number {
   if (one.indexer !== other.indexer) return one.indexer < other.indexer ? -1 : 1
   return one.key < other.key ? -1 : 1
@@ -94,7 +94,7 @@ export class RunLedgers {
     return found.includes(true)
   }
 
-  /** A run has an index at one address, or at several; at none is an error. */
+  /** A run has an index at one or several addresses; none is an error. */
   async #each<T>(work: (address: string) => Promise<T>): Promise<T[]> {
     const results: T[] = []
     let missing: unknown

@@ -8,7 +8,7 @@ import { RunGroups, waitingIn } from './run-groups.ts'
 
 type Observed = { readonly services: readonly ServiceStatus[]; readonly disk: DiskStatus }
 
-/** Makes one picture of what the services, the groups of the indexers and the disk tell. */
+/** Combines the figures of services, of the indexers' groups and of the disk. */
 export class ProgressReader {
   readonly #status: () => Observed
   readonly #roles: Roles
@@ -25,13 +25,13 @@ export class ProgressReader {
     for (const { name } of roles.indexers) this.#ofIndexer.set(name, new Rate())
   }
 
-  /** Remembers the counts of this moment, so that the first who reads finds rates. */
+  /** Records the current counts, so that the first reader gets rates. */
   sample(): void {
     this.#count(this.#status().services)
   }
 
   async read(): Promise<PipelineProgress> {
-    // The health first: it takes a moment, and the counts should be of the same one.
+    // Health first: it takes a moment, and the counts should be of the same time.
     const groups = (await this.#groups.health()) ?? this.#groups.lastKnown
     const { services, disk } = this.#status()
     const { parts: _, ...shownDisk } = disk
@@ -72,7 +72,7 @@ export class ProgressReader {
     const names = indexers.map(({ name }) => name)
     return {
       tick,
-      // Before the thread's first word it is 0, and a run that goes on would seem to leap.
+      // Before the thread's first report it is 0, and a continued run would seem to jump.
       ticksPerSecond: tick === 0 ? 0 : this.#ticks.of(tick),
       alive: most(simulations, 'alive'),
       queuedTicks: most(persistence, 'queueItems'),
@@ -95,7 +95,9 @@ export class ProgressReader {
   }
 }
 
-/** An indexer that could not open its index yet has no group, and the groups of a run that is not known here aren't seen. */
+/**
+ * An indexer that could not open its index yet has no group, and groups of a run that is unknown here are not visible.
+ */
 const lagOf = (
   group: GroupHealth | undefined,
   notIndexed: number,

@@ -2,11 +2,11 @@ type Sample = { readonly at: number; readonly value: number }
 
 const WINDOW_MS = 5_000
 
-/** How fast a number grows, over the last five seconds. */
+/** Growth of a number per second, over the last five seconds. */
 export class Rate {
   #samples: Sample[] = []
 
-  /** Per second. */
+  /** Growth per second. */
   of(value: number, now = performance.now()): number {
     this.#samples = [...this.#samples.filter(({ at }) => now - at <= WINDOW_MS), { at: now, value }]
     const [first] = this.#samples

@@ -3,11 +3,11 @@ import type { Roles } from '../config/roles.ts'
 import { isEnvironmentFault } from '../faults.ts'
 import { BATCH_TOPIC, topicOfRun } from '../services/notification-topics.ts'
 
-/** The consumer groups of the run's indexers, and what waits in them. */
+/** Consumer groups of the run's indexers, and their waiting messages. */
 export class RunGroups {
   readonly names: readonly string[]
   readonly #topics: () => Tidemark | undefined
-  /** '' where the run is not known yet. */
+  /** '' if the run is not known yet. */
   readonly #topic: string
   #lastKnown: readonly GroupHealth[] = []
 
@@ -17,12 +17,12 @@ export class RunGroups {
     this.#topic = runId === '' ? '' : topicOfRun(BATCH_TOPIC, runId)
   }
 
-  /** As they were when the topics last answered. */
+  /** As of the last answer of the topics. */
   get lastKnown(): readonly GroupHealth[] {
     return this.#lastKnown
   }
 
-  /** undefined: the topics don't answer. That they don't, the pipeline's status says. */
+  /** undefined: the topics do not answer, which the pipeline's status reports. */
   async health(): Promise<readonly GroupHealth[] | undefined> {
     const topics = this.#topics()
     if (this.#topic === '' || topics === undefined) return []
@@ -37,5 +37,5 @@ export class RunGroups {
   }
 }
 
-/** Messages that the group has yet to process, also from before this start. */
+/** Messages that the group has not processed yet, including those from before this start. */
 export const waitingIn = ({ lagMessages, inFlight, retries }: GroupHealth): number => lagMessages + inFlight + retries

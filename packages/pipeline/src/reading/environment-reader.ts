@@ -18,15 +18,15 @@ import { readRegion } from './region-read.ts'
 import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
 import { Strategies } from './strategies.ts'
 
-/** Three hundred ticks of the 100 × 100 world. */
+/** About 300 ticks of the 100 × 100 world. */
 const RECENT_BYTES = 8 * 1024 ** 2
 
 type ReadMetadata = () => Promise<SimulationMetadata | null>
 
-/** Whole ticks that were found in order are known by number, this many of them. */
+/** Number of ticks that are remembered as verified. */
 const KNOWN_GOOD = 20_000
 
-/** Cells of ticks, through the strategies that wrote them. */
+/** Cells of ticks, read with the strategies that wrote them. */
 export class IndexedEnvironment implements EnvironmentReader {
   readonly #database: IndexDatabase
   readonly #strategies: Strategies
@@ -52,7 +52,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     const tickStart = Math.min(...ranges.map(range => range.tickStart))
     const tickEnd = Math.max(...ranges.map(range => range.tickEnd))
     const ticks = ranges.reduce((sum, range) => sum + range.ticks, 0)
-    // A tick that was written in two ways is one.
+    // A tick that was written by two strategies counts once.
     return { tickStart, tickEnd, ticks: Math.min(ticks, most({ tickStart, tickEnd }, interval)) }
   }
 
@@ -76,7 +76,7 @@ export class IndexedEnvironment implements EnvironmentReader {
       return bytes && ({ bytes, compression: 'none' } as const)
     })
     if (packed === null) return await nothingOf(this.#database, wanted)
-    // Bytes that nobody can decode must not go out as if they were a tick.
+    // Bytes that can't be decoded must not be sent as a tick.
     if (!this.#good.has(wanted)) {
       this.#requireGood(wanted, unpack(packed.bytes, DEFAULT_LIMITS.maxTickBytes, `tick ${wanted}`), run.metadata)
     }
@@ -105,7 +105,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     return before && after && differenceOf(before, after)
   }
 
-  /** Ranges grow while a run is indexed: what is not found is asked for once more by what is recorded now. */
+  /** Ranges grow while a run is indexed: if a tick is not found, the recorded ranges are read again. */
   async #read<T>(tick: number, read: (strategy: EnvironmentStrategy) => Promise<T | null>): Promise<T | null> {
     for (const isFresh of [false, true]) {
       for (const strategy of await this.#strategies.of(tick, isFresh)) {
@@ -123,7 +123,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     } catch (error) {
       throw new IndexedTickError(this.#database.runId, tick, error as Error)
     }
-    // Without metadata nobody knows how large the world is.
+    // Without metadata the size of the world is unknown.
     if (metadata === null) return
     this.#good.add(tick)
     for (const oldest of this.#good) if (this.#good.size > KNOWN_GOOD) this.#good.delete(oldest)
@@ -133,7 +133,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     return indexedRun(this.#database, await this.#metadata())
   }
 
-  /** null: nobody has told yet how large the world is. */
+  /** null: the size of the world is not known yet. */
   async #properties(): Promise<EnvironmentProperties | null> {
     const metadata = await this.#metadata()
     if (metadata === null) return null

@@ -58,7 +58,7 @@ async function gapsOf(
   for (const { indexer, ...start } of ledgers) {
     if (gaps.length >= most) break
     if (after !== undefined && indexer < after.indexer) continue
-    // What follows a gap begins a step behind it at the latest.
+    // What follows a gap begins at most one step after it.
     const from = indexer === after?.indexer ? after.tickEnd + start.samplingInterval : -1
     const rows = await ledger.gaps(indexer, { after: from, limit: most - gaps.length })
     gaps.push(...rows.map(row => ({ indexer, ...gapBefore(row, start) })))

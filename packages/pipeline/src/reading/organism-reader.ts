@@ -17,11 +17,11 @@ import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_LIMIT = 1_000
 const LARGEST_LIMIT = 10_000
-/** Ticks of a life that are in memory at once. */
+/** Ticks of a life in memory at once. */
 const TICKS_AT_ONCE = 32
 const MAX_BYTES = DEFAULT_LIMITS.maxTickBytes
 
-/** Organisms that are decoded before others on this thread may have a turn. */
+/** Organisms decoded before yielding to the event loop. */
 const DECODED_AT_ONCE = 256
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
@@ -109,7 +109,7 @@ export class IndexedOrganisms implements OrganismReader {
     return bytes ?? (await nothingOf(this.#database, tick))
   }
 
-  /** What can't be decoded is the index's fault, not that of whoever asks. */
+  /** Data that can't be decoded is the index's fault, not the caller's. */
   #decoded<T>(tick: number, decode: () => T): T {
     try {
       return decode()
@@ -129,7 +129,7 @@ export class IndexedOrganisms implements OrganismReader {
   }
 }
 
-/** True where there are no more. */
+/** Whether there are no more. */
 function decodeSome(from: Generator<Uint8Array, void, undefined>, into: Organism[]): boolean {
   for (let count = 0; count < DECODED_AT_ONCE; count++) {
     const { value, done } = from.next()
@@ -139,11 +139,11 @@ function decodeSome(from: Generator<Uint8Array, void, undefined>, into: Organism
   return false
 }
 
-/** As text, about. */
+/** Approximate size as JSON. */
 const sizeOf = ({ genome, position, direction }: Organism): number =>
   genome.length * 1.4 + (position.length + direction.length) * 8 + 200
 
-/** Only the one that is asked for is decoded. */
+/** Only the requested organism is decoded. */
 function findOrganism(bytes: Uint8Array, id: number): Organism | undefined {
   for (const each of splitOrganisms(bytes)) {
     if (readVitals(each).id === id) return decodeOrganism(each)
@@ -151,7 +151,7 @@ function findOrganism(bytes: Uint8Array, id: number): Organism | undefined {
   return undefined
 }
 
-/** At most so many ticks from the first to the last, both among them. */
+/** Evenly sampled ticks, including the first and the last. */
 function evenly(from: number, to: number, limit: number): number[] {
   if (from > to) return []
   const count = Math.min(limit, to - from + 1)

@@ -1,6 +1,6 @@
 /**
- * Ticks that were read lately, at most so many bytes of them; the one used longest ago goes first. Who looks at a tick looks
- * at several regions of it, and at its neighbours again. An indexed tick never changes, so it is never too old.
+ * Recently read ticks, limited in bytes; the least recently used is removed first. A viewer reads several regions of a
+ * tick and returns to its neighbours. An indexed tick never changes, so it never becomes stale.
  */
 export class RecentTicks {
   readonly #ticks = new Map<number, Uint8Array>()
@@ -14,7 +14,7 @@ export class RecentTicks {
   get(tick: number): Uint8Array | undefined {
     const bytes = this.#ticks.get(tick)
     if (bytes === undefined) return undefined
-    // A Map keeps the order of insertion.
+    // A Map keeps insertion order.
     this.#ticks.delete(tick)
     this.#ticks.set(tick, bytes)
     return bytes

@@ -6,7 +6,7 @@ import { pickCells } from '../environment/pick-cells.ts'
 import type { EnvironmentProperties } from '../environment/properties.ts'
 import type { Region } from './run-index.ts'
 
-/** The cells of a region, from the bytes of a tick. Only what lies between its corners is decoded. */
+/** Cells of a region, from the bytes of a tick. Only the part between its corners is decoded. */
 export function readRegion(
   bytes: Uint8Array,
   region: Region,
@@ -17,14 +17,14 @@ export function readRegion(
   return cellsIn(decodeCellRange(bytes, first, last, limits), region, world)
 }
 
-/** The flat indexes of its first corner and its last: no cell of the region is before or behind. */
+/** Flat indexes of the first and last corner: no cell of the region is outside them. */
 export function boundsOf({ from, to }: Region, world: EnvironmentProperties): { first: number; last: number } {
   const [first, last] = [world.toFlat(from), world.toFlat(to)]
   if (from.every((coordinate, axis) => coordinate <= (to[axis] as number))) return { first, last }
   throw new EnvironmentError(`The region from [${from}] to [${to}] ends before it starts`)
 }
 
-/** The cells within a region that is in order, still columns: no object is made for a cell. */
+/** Cells within a valid region, as columns: no object is created per cell. */
 export function cellsIn(cells: Cells, region: Region, world: EnvironmentProperties): Cells {
   const { dimensions } = world
   const [stride, length] = [Int32Array.from(world.strides), Int32Array.from(world.shape)]

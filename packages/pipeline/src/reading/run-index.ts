@@ -75,7 +75,7 @@ export type LifeQuery = TickQuery & {
 }
 export type LifePage = {
   readonly moments: readonly { readonly tick: number; readonly state: Organism }[]
-  /** Give it as `from` for the rest, where bytes have ended the page; null: these are all. */
+  /** Pass it as `from` to continue if the page was limited by bytes; null: this is all. */
   readonly next: number | null
 }
 /** Range of ticks. */

@@ -23,7 +23,7 @@ export class IndexedSeries implements SeriesReader {
     const { series } = this.#database
     const [span, top] = await Promise.all([series.span(0), series.span(TOP_LEVEL)])
     if (span === null || top === null) return null
-    // So few rows stand for all ticks, whatever their number.
+    // Maximum number of rows that are returned as they are, without averaging.
     const rows = await series.read(TOP_LEVEL, top)
     return { tickStart: span.first, tickEnd: span.last, ticks: rows.reduce((sum, { ticks }) => sum + ticks, 0) }
   }

@@ -6,12 +6,12 @@ import { type EnvironmentStrategy, settingsText } from '../environment/strategy.
 
 export type WrittenTicks = { readonly by: WrittenAs; readonly strategy: EnvironmentStrategy | undefined }
 
-/** Which strategy has which ticks, by what the index recorded. */
+/** Which strategy has which ticks, as recorded in the index. */
 export class Strategies {
   readonly #database: IndexDatabase
-  /** What is not recorded was written by the first. */
+  /** Ticks without a record were written by the first strategy. */
   readonly #known: readonly EnvironmentStrategy[]
-  /** As it was when it was last looked at: ranges only grow. */
+  /** As last read: ranges only grow. */
   #written: readonly WrittenTicks[] | undefined
 
   constructor(database: IndexDatabase, given: readonly EnvironmentStrategy[]) {
@@ -19,7 +19,7 @@ export class Strategies {
     this.#known = [...given, singleBlob()]
   }
 
-  /** Whether a tick is indexed or not, asking these in turn tells. Throws where one is missing that may have it. */
+  /** Strategies to try in turn to find out whether a tick is indexed. Throws if one is missing that may have it. */
   async of(tick: number, isFresh: boolean): Promise<readonly EnvironmentStrategy[]> {
     if (isFresh || this.#written === undefined) await this.written()
     const written = this.#written ?? []
@@ -31,14 +31,14 @@ export class Strategies {
     })
   }
 
-  /** All that is recorded; empty where nothing is. */
+  /** Everything that is recorded; may be empty. */
   async written(): Promise<readonly WrittenTicks[]> {
     const rows = await this.#database.environmentWritten.list()
     this.#written = rows.map(by => ({ by, strategy: this.#known.find(each => isOf(each, by)) }))
     return this.#written
   }
 
-  /** For an index of which nothing is recorded. */
+  /** For an index without records. */
   get first(): EnvironmentStrategy {
     return this.#known[0] ?? singleBlob()
   }

@@ -17,7 +17,7 @@ const WRITE = ['sent', 'duplicates', 'failures'] as const
 
 export type BindingCount = (typeof READ)[number] | (typeof WRITE)[number]
 
-/** Counts for one binding to a topic. Read in constant time. */
+/** Counters of one binding to a topic. */
 export class BindingMeter {
   readonly #binding: string
   readonly #to: Binding
@@ -33,7 +33,7 @@ export class BindingMeter {
     this.#counts[name] = (this.#counts[name] ?? 0) + 1
   }
 
-  /** The work itself; what it throws counts as a failure. */
+  /** Runs the work; an error counts as a failure. */
   async measure<T>(name: BindingCount | undefined, work: () => Promise<T>): Promise<T> {
     try {
       const value = await work()

@@ -20,16 +20,16 @@ type Options<T> = {
   readonly name: string
   readonly kind: ResourceStatus['kind']
   open(): Promise<T>
-  /** Rejects where it is not there any more. Cheap: it is asked every few seconds. */
+  /** Rejects if it is no longer there. Called every few seconds, so it must be cheap. */
   look?(value: T): Promise<unknown>
   close?(value: T): Promise<void>
   metrics?(value: T): Readonly<Record<string, number>>
 }
 
-/** One that has not answered by then is not waited for any longer. */
+/** A resource that has not answered by then is not waited for. */
 const PATIENCE_MS = 4_000
 
-/** Opened once for all who ask. An opening that failed is tried again for the next who asks. */
+/** Opened once for all callers. A failed attempt is repeated for the next caller. */
 export class OpenedResource<T> {
   readonly #options: Options<T>
   readonly #health = new Health()
@@ -46,7 +46,7 @@ export class OpenedResource<T> {
     return await this.#opening
   }
 
-  /** The value, where it is open. */
+  /** The value, if it is open. */
   get opened(): T | undefined {
     return this.#value
   }
@@ -69,7 +69,7 @@ export class OpenedResource<T> {
     this.#health.clear()
   }
 
-  /** Asks it whether it is still there; the status says what it answered. Two looks at the same time are one. */
+  /** Checks whether it is still there and updates the status. Concurrent calls share one check. */
   async look(): Promise<void> {
     const value = this.#value
     const { look } = this.#options

@@ -16,17 +16,17 @@ import { SqliteFile } from './sqlite-file.ts'
 export type ResourcesOptions = {
   readonly config: CheckedResources
   readonly logger: Logger
-  /** In a thread: the near ends of the queues that lead out of it. */
+  /** In a thread: the sending ends of queues to other threads. */
   readonly outlets?: ReadonlyMap<string, Outlet<Movable>>
 }
 
-/** Everything that services share, opened when the first of them needs it. What can't be opened fails that service. */
+/** Resources that services share, each opened when the first service needs it. If that fails, so does the service. */
 export class Resources implements AsyncDisposable {
   readonly #config: CheckedResources
   readonly #outlets: ReadonlyMap<string, Outlet<Movable>>
   readonly #topics: OpenedResource<Tidemark> | undefined
   readonly #storages: ReadonlyMap<string, OpenedResource<FileSystemStorage>>
-  /** Of the indexes themselves every indexer opens its own run's; these only look whether they are there. */
+  /** Every indexer opens the index of its own run; these only check whether indexes are reachable. */
   readonly #indexes: ReadonlyMap<string, OpenedResource<IndexProbe>>
   readonly #queues: ReadonlyMap<string, BoundedQueue<Movable>>
 
@@ -66,7 +66,7 @@ export class Resources implements AsyncDisposable {
     return this.#queues.values().reduce((sum, { metrics: { items } }) => sum + items, 0)
   }
 
-  /** Where dead letters are, and where they are redriven to: the first storage, as pipelines have one. */
+  /** Where dead letters are and where they are redriven to: the first storage, since pipelines have one. */
   async redriveTargets(): Promise<RedriveTargets> {
     const [storage] = this.#storages.values()
     return {
@@ -80,7 +80,7 @@ export class Resources implements AsyncDisposable {
     return Object.values(this.#config.indexes).map(({ address }) => address)
   }
 
-  /** undefined: nobody has opened them yet, or they could not be. */
+  /** undefined: not opened yet, or failed to open. */
   get openTopics(): Tidemark | undefined {
     return this.#topics?.opened
   }
@@ -91,7 +91,7 @@ export class Resources implements AsyncDisposable {
     return queue
   }
 
-  /** Opens what a service is bound to. The bindings were checked against the table. */
+  /** Opens the resources of a service. Its bindings have been checked. */
   async bind(
     service: string,
     bindings: { readonly [name: string]: Binding },
@@ -105,7 +105,7 @@ export class Resources implements AsyncDisposable {
     return new BoundResources(service, bound)
   }
 
-  /** O(1) for each resource: as they were at the last look. */
+  /** Status of each resource as of the last check. */
   status(): readonly ResourceStatus[] {
     const queues = [...this.#queues].map(([name, queue]): ResourceStatus => {
       return {
@@ -120,7 +120,7 @@ export class Resources implements AsyncDisposable {
     return [...this.#opened().map(resource => resource.status()), ...queues]
   }
 
-  /** Asks every open one whether it is still there; one that does not answer is not waited for for long. */
+  /** Checks every open resource; one that does not answer is not waited for long. */
   async look(): Promise<void> {
     await Promise.all(this.#opened().map(resource => resource.look()))
   }
@@ -133,7 +133,7 @@ export class Resources implements AsyncDisposable {
     for (const queue of this.#queues.values()) queue.close()
   }
 
-  /** Again is fine. */
+  /** Can be called again. */
   async close(): Promise<void> {
     this.endQueues()
     await Promise.all(this.#opened().map(resource => resource.close()))
@@ -183,7 +183,7 @@ function topicsOf(config: NonNullable<CheckedResources['topics']>, logger: Logge
     name: 'topics',
     kind: 'topics',
     open: async () => await open(url, { namespace, registry: contractsRegistry, logger, ...ofEngine }),
-    // A file that was deleted can still be read by those who have it open.
+    // A deleted file can still be read by processes that have it open.
     look: async tidemark => await Promise.all([tidemark.admin.topics(), file.look()]),
     close: async tidemark => await tidemark.close(),
     metrics: tidemark => tidemark.metrics().totals,
@@ -194,7 +194,7 @@ function mapOf<T, R>(config: { readonly [name: string]: T }, make: (options: T, 
   return new Map(Object.entries(config).map(([name, options]) => [name, make(options, name)]))
 }
 
-/** The check of the configuration has seen to it. */
+/** The configuration check ensures this. */
 function required<T>(found: T | undefined, name: string): T {
   if (found === undefined) throw new Error(`There is no resource '${name}'`)
   return found

@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { TidemarkError } from 'tidemark'
 
-/** The file of a SQLite database: whether it is still the one it was at the first look. */
+/** File of a SQLite database: whether it is still the same as at the first check. */
 export class SqliteFile {
   readonly #path: string | undefined
   #identity: string | undefined
 
-  /** Of any other address there is nothing to look at. */
+  /** Nothing to check for other addresses. */
   constructor(url: string) {
     const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ':memory:'
     this.#path = path === ':memory:' ? undefined : resolve(path)

@@ -55,7 +55,7 @@ export async function removeRun(locations: RunLocations, runId: string, options:
   await using topics = await openTopics(locations, options)
   const parts = await partsOf(locations, runId, topics)
   if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
-  // First what may be refused; the topics last, so that a reconciler that still saw the files announces them to nobody.
+  // First what may be refused; topics last, so that a reconciler that still sees the files announces them to nobody.
   for (const address of parts.indexes) await dropIndex(address, runId, { busyTimeout: '2s' })
   for (const { root } of parts.files) await (await FileSystemStorage.open({ root })).removeRun(runId)
   for (const folder of parts.states) await rm(folder, { recursive: true, force: true })
@@ -80,7 +80,7 @@ async function partsOf(locations: RunLocations, runId: string, topics: Tidemark 
   }
 }
 
-/** A look must not make a database. */
+/** A query must not create a database. */
 async function openTopics({ topics }: RunLocations, { logger }: RunOptions): Promise<Tidemark | null> {
   if (topics === null) return null
   const { url, namespace } = topics

@@ -2,11 +2,11 @@ import type { Tidemark } from 'tidemark'
 import { runOfLetter } from '../dead-letters/letter.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
 
-/** More than these are removed with the next call. */
+/** Maximum per call; the next call removes more. */
 const MOST_TAKEN = 10_000
 const MOST_COUNTED = 1_000
 
-/** Takes the run's letters out of a topic; those of other runs are put back. How many they were. */
+/** Removes the run's dead letters from a topic and puts back those of other runs. Returns their number. */
 export async function removeLetters(topics: Tidemark, topic: string, runId: string): Promise<number> {
   const queue = await DeadLetterQueue.open(topics, { topic })
   await using taken = await queue.take({ limit: MOST_TAKEN })

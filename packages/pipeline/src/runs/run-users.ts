@@ -1,4 +1,7 @@
-/** Who works on a run: its consumers by their heartbeats, its simulation by a lock, the users of a SQLite index by theirs. */
+/**
+ * Who uses a run: consumers according to their heartbeats, its simulation by a lock, and users of a SQLite index by
+ * theirs.
+ */
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Tidemark } from 'tidemark'
@@ -6,12 +9,12 @@ import { FolderInUseError, lockFolder } from '../databases/folder-lock.ts'
 import { isIndexInUse } from '../databases/open-index.ts'
 import { type RunLocations, stateOfRun } from './run-locations.ts'
 
-/** Indexers send a heartbeat every 5 s (`run-reader.ts`): four of them missing, and nobody is there any more. */
+/** Indexers send a heartbeat every 5 s (`run-reader.ts`): after four missing ones nobody is there. */
 const SILENT_MS = 20_000
-/** Within this time of a group's last heartbeat a consumer may have begun that was not reported yet. */
+/** Within this time of a group's last heartbeat, a consumer may have started that was not reported yet. */
 const NEW_MS = 6_000
 
-/** Why the run can't be removed; nothing where nobody works on it. */
+/** Reasons why the run can't be removed; empty if nobody uses it. */
 export async function usersOf(
   locations: RunLocations,
   runId: string,
@@ -26,7 +29,7 @@ export async function usersOf(
   for (const address of locations.indexes) {
     if (await isIndexInUse(address, runId)) reasons.push('a process has its index open')
   }
-  // A file's lock is certain, and lets go at once.
+  // A file lock is certain, and released at once.
   const isCertain = locations.indexes.every(address => address.startsWith('sqlite:'))
   if (topics !== null) for (const name of names) reasons.push(...(await consumersOf(topics, name, isCertain)))
   return [...new Set(reasons)]
@@ -60,10 +63,10 @@ async function consumersOf({ admin }: Tidemark, topic: string, isCertain: boolea
     .map(({ group }) => `'${group}' sent a heartbeat a moment ago; if it has stopped, try again in ${NEW_MS / 1_000} s`)
 }
 
-/** By a clock that may be another machine's: 20 s are enough for those that keep time at all. */
+/** Measured with a clock that may be another machine's; 20 s are enough for clocks that are roughly right. */
 const isRecent = (at: Date, withinMs: number): boolean => Date.now() - at.getTime() < withinMs
 
-/** `<host>/<process id>/<which>`: a process of this machine that was killed can't say that it ended. */
+/** `<host>/<process id>/<number>`: a killed process of this machine can't report its end. */
 function isGone(instance: string): boolean {
   const [host, pid] = instance.split('/')
   if (host !== hostname() || !Number.isSafeInteger(Number(pid))) return false

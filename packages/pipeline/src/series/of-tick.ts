@@ -4,7 +4,7 @@ import { readVitals } from '../contracts/organism-codec.ts'
 import type { RawTick } from '../contracts/tick-codec.ts'
 import { finite, type Sums } from './sums.ts'
 
-/** Types from this one on count as one: a number on the wire can be two billion, and the list would be as long. */
+/** Types from this one on count as one: a number can be two billion, and the list would be as long. */
 const LAST_TYPE = 1_023
 
 /**

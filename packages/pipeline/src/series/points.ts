@@ -6,13 +6,16 @@ import { addUp } from './sums.ts'
 
 export type TickSpan = { readonly from: number; readonly to: number }
 
-/** Points of `width` ticks each, the first from `start` on; each consists of whole buckets of `level`, but for the ends. */
+/**
+ * Points of `width` ticks each, the first from `start` on. Each consists of whole buckets of `level`, except at the
+ * ends.
+ */
 export type PointPlan = { readonly level: number; readonly start: number; readonly width: number }
 
-/** What to read: buckets of one level. */
+/** Buckets of one level to read. */
 export type Piece = { readonly level: number; readonly buckets: Span }
 
-/** The level whose buckets are just finer than the points: about `points` to eight times as many rows are read. */
+/** Level whose buckets are just finer than the points: between `points` and eight times as many rows are read. */
 export function planPoints({ from, to }: TickSpan, points: number, samplingInterval: number): PointPlan {
   const wanted = Math.max(samplingInterval, Math.ceil((to - from + 1) / points))
   let level = 0
@@ -22,7 +25,7 @@ export function planPoints({ from, to }: TickSpan, points: number, samplingInter
   return { level, start, width: Math.ceil((to - start + 1) / points / size) * size }
 }
 
-/** The ticks of the span and no others: whole buckets of the level, and finer ones where the span cuts through one. */
+/** Exactly the ticks of the span: whole buckets of the level, and finer ones at its ends. */
 export function coverSpan({ from, to }: TickSpan, level: number, samplingInterval: number): Piece[] {
   if (from > to) return []
   if (level === 0) return [{ level, buckets: { first: from, last: to } }]
@@ -37,7 +40,7 @@ export function coverSpan({ from, to }: TickSpan, level: number, samplingInterva
   ]
 }
 
-/** `types`: how many molecule types there are at least. */
+/** `types`: minimum number of molecule types. */
 export function toPoints(rows: readonly SeriesRow[], { start, width }: PointPlan, types: number): SeriesPoint[] {
   const byPoint = Map.groupBy(rows, ({ firstTick }) => Math.floor((firstTick - start) / width))
   return [...byPoint.values()].map(each => pointOf(each, types))

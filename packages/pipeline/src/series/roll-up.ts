@@ -4,12 +4,12 @@ import type { Transaction } from '../databases/transaction.ts'
 import { bucketOf, bucketSize, FACTOR, TOP_LEVEL } from './levels.ts'
 import { addUp } from './sums.ts'
 
-/** Buckets rolled up at once: memory stays small however many ticks a flush has. */
+/** Buckets rolled up at once, to limit memory for flushes with many ticks. */
 const MOST_AT_ONCE = 500
 
 /**
- * Makes every bucket that has one of these ticks anew, from all rows below it. Nothing is ever added to a bucket, so a
- * tick that comes again, or late, counts once.
+ * Recomputes every bucket that contains one of these ticks from all rows below it. Nothing is added to a bucket, so a
+ * tick that arrives again or late counts once.
  */
 export async function rollUp(
   rows: SeriesRows,

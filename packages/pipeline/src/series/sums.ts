@@ -1,9 +1,9 @@
 import type { SeriesRow } from '../databases/series-rows.ts'
 
-/** What is summed up of one tick or of many. */
+/** Sums over one or several ticks. */
 export type Sums = Omit<SeriesRow, 'level' | 'bucket'>
 
-/** Of at least one. Always in the order of their ticks, so that the same rows give the same sum to the last bit. */
+/** At least one. Always in the order of their ticks, so that the same rows give exactly the same sum. */
 export function addUp(rows: readonly Sums[]): Sums {
   const cells: number[] = []
   const total = { firstTick: rows[0]?.firstTick ?? 0, ticks: 0, alive: 0, births: 0, deaths: 0, energy: 0 }
@@ -18,5 +18,5 @@ export function addUp(rows: readonly Sums[]): Sums {
   return { ...total, energy: finite(total.energy), cells }
 }
 
-/** A sum that no database could hold is held at what it can. */
+/** A sum that exceeds what databases can store is capped. */
 export const finite = (sum: number): number => Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum))

@@ -36,16 +36,16 @@ export type ConfigChoice = {
   readonly run?: string | undefined
 }
 
-/** The queues into which ticks from elsewhere go. */
+/** Queues for ticks from outside. */
 export type IngestQueues = { readonly ticks: string; readonly metadata: string | undefined }
 
 export type Chosen = WholeConfig & {
   readonly ingest: IngestQueues | undefined
-  /** Folders that only one process may work in: whose run it is, and up to which tick, would change meanwhile. */
+  /** Folders that only one process may use, because another one would change the run and its last tick. */
   readonly locks: readonly string[]
 }
 
-/** Checked as a whole, with what the caller leaves out left out. */
+/** Checks the whole configuration, without the services that the caller leaves out. */
 export async function chooseConfig(choice: ConfigChoice): Promise<Chosen> {
   const { configFile } = choice
   if (configFile === undefined) return chosen(await defaultWhole(choice), choice)
@@ -67,7 +67,7 @@ async function defaultWhole({ dataFolder, newRun, ingestedRun }: ConfigChoice): 
   return await withTypes(checkConfig(withOverrides(given, process.env), process.cwd()))
 }
 
-/** Ticks come from elsewhere: what else would make some is left out. */
+/** Ticks come from outside: services that would produce some are left out. */
 function withIngest(config: CheckedConfig, { ingestedRun }: ConfigChoice): CheckedConfig {
   if (ingestedRun === undefined) return config
   return changed(config, service => isSource(service), { enabled: false })
@@ -85,7 +85,7 @@ function withOnly(config: CheckedConfig, { only }: ConfigChoice): CheckedConfig 
   return { ...config, services: config.services.map(service => ({ ...service, enabled: only.includes(service.name) })) }
 }
 
-/** With the run that was asked for. Its folders are locked before: what is looked at here changes while another goes on. */
+/** Sets the requested run. Its folders are locked first, because another process could change what is read here. */
 export async function withRunChoice(config: CheckedConfig, choice: ConfigChoice): Promise<CheckedConfig> {
   const { newRun, ticks, ingestedRun, run } = choice
   if (ingestedRun !== undefined) return await giveRun(config, ingestedRun)
@@ -100,7 +100,7 @@ export async function withRunChoice(config: CheckedConfig, choice: ConfigChoice)
   return runId === undefined || runId === 'next' ? config : await giveRun(config, runId)
 }
 
-/** Where nobody makes ticks here, it is about a run that somebody makes elsewhere: that which began last. */
+/** Without a source here, it is the newest run, produced elsewhere. */
 async function newestRun(config: CheckedConfig): Promise<string | undefined> {
   const services = config.services.filter(({ enabled }) => enabled)
   if (services.some(isSource)) return undefined

@@ -7,9 +7,9 @@ import type { Source } from './sources.ts'
 const ASK_MS = 50
 
 /**
- * Over is a run that has come to its last tick, or whose sources could not start in the first place. One that was stopped, or
- * failed later, can be started again by whoever operates it: only an interrupt ends that. Ticks over HTTP, and those of
- * another machine, have no end that could be known here.
+ * A run is over when it has reached its last tick, or if its sources could not start. A run that was stopped, or failed
+ * later, can be started again by an operator, so only an interrupt ends it. Ticks over HTTP or from another machine
+ * have no known end.
  */
 export async function runOver(pipeline: Pipeline, sources: readonly Source[], interrupted: AbortSignal): Promise<void> {
   if (couldNotBegin(pipeline, sources)) return
@@ -25,7 +25,7 @@ function couldNotBegin({ report, services }: Pipeline, sources: readonly Source[
 const haveEnded = (pipeline: Pipeline, sources: readonly Source[]): boolean =>
   sources.length > 0 && sources.every(source => hasEnded(pipeline, source))
 
-/** A run that is to end with a certain tick ends with an error too: nobody has to be there to see to it. */
+/** A run with a last tick also ends with an error, because nobody may be there to handle it. */
 function hasEnded({ services }: Pipeline, { name, type, lastTick }: Source): boolean {
   const { state, metrics } = services.statusOf(name)
   if (type === 'simulation') {
@@ -35,8 +35,8 @@ function hasEnded({ services }: Pipeline, { name, type, lastTick }: Source): boo
 }
 
 /**
- * After its last tick: stored, announced and in the index. So is what a source has handed on before it failed. Someone who
- * interrupts need not wait; the next start goes on.
+ * After its last tick: stored, announced and indexed. The same applies to what a source produced before it failed. An
+ * interrupt does not wait for it; the next start continues.
  */
 export async function finish(
   pipeline: Pipeline,
@@ -50,10 +50,10 @@ export async function finish(
   // Without a source there may be no run to wait for.
   if (interrupted.aborted || sources.length === 0) return
   if (isAnyFailed(sources.map(({ name }) => name)) && !(await hasBegun(pipeline, sources, groups))) return
-  // They store what is left in the queues, however long that takes, and end. A stop would leave them one attempt.
+  // They store what is left in the queues, however long that takes, and end. A stop would give them only one attempt.
   pipeline.endQueues()
   while (!interrupted.aborted && writers.some(name => isRunning(pipeline, name))) await pauseFor(ASK_MS, interrupted)
-  // One that somebody has stopped is waited for: it can be started again. One that failed is not.
+  // A stopped service is waited for, because it can be started again. A failed one is not.
   while (!interrupted.aborted && !isAnyFailed(indexers)) {
     const isStored = pipeline.queued() === 0 || isAnyFailed(writers)
     if (isStored && (await isIndexed(pipeline, roles, groups))) return
@@ -61,7 +61,7 @@ export async function finish(
   }
 }
 
-/** Something was handed on, and its metadata is known: without that the indexers would wait for ever. */
+/** Something was produced and its metadata is known; without metadata the indexers would wait forever. */
 async function hasBegun(pipeline: Pipeline, sources: readonly Source[], groups: RunGroups): Promise<boolean> {
   const putTicks = sources.some(({ name }) => (pipeline.services.statusOf(name).metrics.ticks ?? 0) > 0)
   if (!putTicks) return false
@@ -71,15 +71,15 @@ async function hasBegun(pipeline: Pipeline, sources: readonly Source[], groups: 
 const isRunning = (pipeline: Pipeline, name: string): boolean =>
   !['STOPPED', 'ERROR'].includes(pipeline.services.statusOf(name).state)
 
-/** All that is stored is announced, and all that is announced is indexed. Of a batch that failed, the dead letters tell. */
+/** Everything stored is announced, and everything announced is indexed. Failed batches are dead letters. */
 async function isIndexed(pipeline: Pipeline, { reconcilers }: Roles, groups: RunGroups): Promise<boolean> {
-  // What was stored before a kill and not announced, only the first look finds.
+  // Files that were stored before a crash and not announced are found only by the first scan.
   for (const name of reconcilers) {
     const { state, metrics } = pipeline.services.statusOf(name)
     if (state !== 'STOPPED' && state !== 'ERROR' && !metrics.looks) return false
   }
   if (groups.names.length === 0) return true
-  // Until an indexer has the run's metadata there is no group, and nothing that could wait in it.
+  // Until an indexer has the run's metadata it has no group, and nothing can wait in it.
   const found = await groups.health()
   return found?.length === groups.names.length && found.every(group => waitingIn(group) === 0)
 }

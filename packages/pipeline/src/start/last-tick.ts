@@ -5,7 +5,7 @@ import { StoredRanges } from '../services/stored-ranges.ts'
 import { choiceOf, simulation } from '../services/types/simulation.ts'
 import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
 
-/** The tick of the run at which `more` have been made: counted from what is stored, so that a kill takes none away. */
+/** Tick at which `more` ticks have been produced, counted from what is stored, so that a crash does not reduce them. */
 export async function lastTickAfter(more: number, config: CheckedConfig): Promise<number> {
   const service = config.services.find(({ type, enabled }) => type === 'simulation' && enabled)
   const storage = service && config.resources.storages[service.bindings.storage?.name ?? '']

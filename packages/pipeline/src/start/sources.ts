@@ -2,13 +2,13 @@ import { checkOptions } from '../config/option-table.ts'
 import type { WholeConfig } from '../config/whole-config.ts'
 import { simulation } from '../services/types/simulation.ts'
 
-/** A service that puts something into a queue. */
+/** A service that fills a queue. */
 export type Source = {
   readonly name: string
   readonly type: string
-  /** Of a simulation: the tick with which it ends; undefined: it goes on until it is stopped. */
+  /** Last tick of a simulation; undefined: it runs until it is stopped. */
   readonly lastTick: number | undefined
-  /** It puts the metadata of its run before its first tick. */
+  /** Whether it sends the metadata of its run before its first tick. */
   readonly hasMetadata: boolean
 }
 

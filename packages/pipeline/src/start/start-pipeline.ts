@@ -47,7 +47,7 @@ export async function startPipeline(options: StartOptions): Promise<StartedPipel
   const { interrupted, logger } = options
   const { config: given, types, ingest, locks: folders } = await chooseConfig(options)
   using locks = new DisposableStack()
-  // Before anything is looked at: whose run it is, and up to which tick, would change while the other goes on.
+  // Before anything is read: another process would change the run and its last tick.
   for (const folder of new Set(folders)) locks.use(await lockFolder(folder))
   const withRun = async () => await withRunId(await withRunChoice(given, options), logger)
   const config = await waitedFor(withRun, interrupted)
@@ -126,7 +126,7 @@ export class StartedPipeline implements AsyncDisposable {
   /** Strategies of the environment indexers. One that can't be loaded is an error of its indexer. */
   async environmentStrategies(): Promise<EnvironmentStrategy[]> {
     const { services, folder } = this.#config
-    // Also of those that run on another machine: their ticks are read here.
+    // Including strategies of indexers on another machine: their ticks are read here.
     const indexers = services.filter(({ type }) => type === 'environment-indexer')
     const loading = indexers.map(({ name, options }) => {
       const checked = checkOptions(`services.${name}.options`, options, environmentIndexerType.options)
@@ -159,7 +159,7 @@ export class StartedPipeline implements AsyncDisposable {
   }
 }
 
-/** What is not there yet is waited for, as the services do; null where somebody interrupts first. */
+/** Waits for what is not available yet, as the services do; null if interrupted first. */
 async function waitedFor<T>(work: () => Promise<T>, interrupted: AbortSignal): Promise<T | null> {
   for (let failures = 0; !interrupted.aborted; failures++) {
     try {

@@ -24,14 +24,14 @@ export async function totalsOf(address: string, runId: string): Promise<IndexTot
     await using index = await openIndexForReading(address, runId)
     return await countIn(index)
   } catch (error) {
-    // Stopped so soon that there is no index, or while it is away: there is nothing to tell.
+    // Stopped before there was an index, or while it is unavailable: there are no totals.
     if (error instanceof IndexNotFoundError || isEnvironmentFault(error)) return NOTHING
     throw error
   }
 }
 
 async function countIn(index: IndexDatabase): Promise<IndexTotals> {
-  // Without a dummy indexer there are no tables of its own.
+  // Without a dummy indexer its tables do not exist.
   const counted = await readDummyTotals(index).catch(() => NOTHING_COUNTED)
   const ledgers = await index.ledger.list()
   const ofLedgers = await Promise.all(ledgers.map(({ indexer }) => index.ledger.counts(indexer)))
@@ -45,7 +45,7 @@ async function countIn(index: IndexDatabase): Promise<IndexTotals> {
   return { ticks, batches, cells: isCounted ? counted.cells : null, organisms: isCounted ? counted.organisms : null }
 }
 
-/** Of an indexer whose tables are its own: by the ledger's ranges, the first thousand of them. */
+/** For an indexer with its own tables: from the ranges of its ledger, the first thousand. */
 async function ticksOf(index: IndexDatabase, indexer: string, samplingInterval: number): Promise<number> {
   const ranges = await index.ledger.processed(indexer, { after: -1, limit: 1_000 })
   return ranges.reduce(

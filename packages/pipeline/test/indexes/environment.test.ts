@@ -19,7 +19,7 @@ import { metric, World } from '../indexing/world.ts'
 import { range } from '../storage/ticks.ts'
 import { cellsAt, flushRaw, metadataOf, NO_CELLS, prepareIndex, tickOf } from './ticks.ts'
 
-/** Ticks of a 100 × 100 world with so many cells each, other ones in each tick. */
+/** Ticks of a 100 × 100 world with this number of cells, different ones in each tick. */
 const ticksWith = (world: World, numbers: readonly number[], cells: number): Tick[] =>
   numbers.map(tick => tickOf(world.runId, tick, { cells: cellsAt(range(tick % 50, cells), tick) }))
 

@@ -11,7 +11,7 @@ import {
 import { SILENT } from './loggers.ts'
 
 type Behaviour = {
-  /** Rejects the start so many times. */
+  /** Number of starts to reject. */
   failStarts?: number
   hangOnStart?: boolean
   hangOnStop?: boolean

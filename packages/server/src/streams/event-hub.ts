@@ -8,7 +8,7 @@ import { Activity } from './activity.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import type { EventStream, ServerEvent } from './event-stream.ts'
 
-/** For readers that come back: so many events are kept. */
+/** Number of events kept for readers that reconnect. */
 const KEPT = 1_000
 const LOOK_MS = 1_000
 

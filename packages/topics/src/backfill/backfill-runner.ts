@@ -10,7 +10,7 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import { BackfillThrottle } from './backfill-throttle.ts'
 import { ProgressEvents } from './progress-events.ts'
 
-/** Up to so many messages whoever starts a group waits for its backfill. */
+/** Up to this many messages, start() of the group waits for its backfill. */
 const AWAITED_MESSAGES = 100_000
 /** A backfill whose process is killed is taken over after this. */
 const LEASE_MS = 30_000

@@ -4,7 +4,7 @@ const FIRST_BATCH = 1_000
 const SMALLEST_BATCH = 100
 const PROBES = 20
 const GROWTH = 1.5
-/** While the live path is too slow, a backfill rests for so many times what its last batch took. */
+/** While the live path is too slow, a backfill pauses for this multiple of its last batch's duration. */
 const REST = 2
 
 /**
@@ -27,7 +27,7 @@ export class BackfillThrottle {
     return Math.min(this.#batch, Math.max(1, this.#plan.maxPerSecond))
   }
 
-  /** After a batch of so many messages: the milliseconds to wait before the next. */
+  /** Milliseconds to wait after a batch of this many messages. */
   next({ messages, batchMs, probeMs }: { messages: number; batchMs: number; probeMs: number }): number {
     this.#probes = [...this.#probes.slice(1 - PROBES), probeMs]
     const atRateMs = (messages / this.#plan.maxPerSecond) * 1_000 - batchMs

@@ -64,7 +64,7 @@ for (const engine of SECLUDED_STORES) {
   })
 }
 
-/** How often a publish of so many messages reads the subscriptions. */
+/** Number of times that a publish of this many messages reads the subscriptions. */
 async function subSelects(database: TestDatabase, work: Work, count: number): Promise<number> {
   if (database.url.startsWith('sqlite:')) {
     const { requireBitsText } = await import('../../src/stores/sqlite/bits.ts')

@@ -106,7 +106,7 @@ export class Work {
     }
   }
 
-  /** Runs the group's backfill to its end, or so many batches of it as a process that is then killed. */
+  /** Runs the group's backfill to its end, or a number of its batches in a process that is then killed. */
   async backfill(group: string, limit = 1_000, batches = Number.POSITIVE_INFINITY): Promise<BackfillRecord | 'lost'> {
     const token = randomUUID()
     const taken = await this.store.backfills.take(token, TTL_MS, this.group(group))

@@ -17,7 +17,7 @@ import {
 import { functionsSchema } from '../postgres/functions-schema.ts'
 
 const TOPIC = 'events'
-/** A server logs 32 values of a sequence ahead: so many more messages must be lost for ids to be drawn again. */
+/** A server logs 32 sequence values ahead: more messages than that must be lost before ids are reused. */
 const MANY = 120
 /** Commits stay in memory until somebody asks for more, and go with a server that ends without notice. */
 const FORGETFUL = [

@@ -8,7 +8,7 @@ import { DatabaseError, open, StaleDeliveryError, type Tidemark } from '../../sr
 const TOPIC = 'events'
 const PUBLISHERS = 8
 const LONGEST_BACKLOG = 200
-/** A restart comes after so many more acks. */
+/** Number of acks between two restarts. */
 const ACKS_BETWEEN = 150
 const RESTARTS = Number(process.env.TIDEMARK_TEST_RUNS || 3)
 

@@ -17,7 +17,7 @@ export class Network implements AsyncDisposable {
   readonly #server: ReturnType<typeof createServer>
   readonly #ways = new Set<Way>()
   #cut = false
-  /** What becomes of every new connection after so many answers of the server. */
+  /** What happens to every new connection after this many answers of the server. */
   fate: { readonly answers: number; readonly is: 'reset' | 'silence' } | undefined
   /** Connections that met it. */
   fates = 0

@@ -14,31 +14,34 @@ import { isStatementLost, isTransient, mapError } from './engine-errors.ts'
 import { inSchema, lockKey } from './schema-name.ts'
 
 const CONNECT_TIMEOUT_MS = 30_000
-/** Beyond the time a statement may wait for a lock. A connection that went silent is then thrown away. */
+/** Longer than a statement may wait for a lock. A connection that does not answer by then is discarded. */
 const STATEMENT_TIMEOUT_MS = 60_000
 const TRANSIENT_ATTEMPTS = 5
-/** At once, it can take its first lock again before the other is awake, and they meet as before. */
+/**
+ * Retried at once, it could take its first lock again before the other transaction continues, and they would deadlock
+ * again.
+ */
 const UNDONE = { initialMs: 30, maxMs: 250, factor: 2, jitter: 0.3 }
 const INT8 = 20
 
-/** int8 arrives as text, because it may hold more than a number can; ours never do. */
+/** int8 arrives as text because it may exceed a number; our values never do. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (Number(oid) === INT8 ? Number : pg.types.getTypeParser(oid, format)),
 }
 
-/** One schema of one server: its connections, and its errors as ours. */
+/** One schema of one server: its connections and mapped errors. */
 export class PostgresConnection implements IndexConnection {
   readonly dialect = POSTGRES
   readonly schema: string
   readonly meter = new IndexMeter()
-  /** host:port/database, never a user or a password. */
+  /** host:port/database, without user and password. */
   readonly location: string
   readonly #pool: pg.Pool
   readonly #settings: IndexSettings
   readonly #nesting: NoNesting
   readonly #statements = new Map<string, string>()
   readonly #names = new Map<string, string>()
-  /** A pooler gives us now this, now that connection: what one of them knows the next does not. */
+  /** A pooler may use another connection each time, which does not know the prepared statements of the last one. */
   #isPooled = false
   readonly #tables = new Set<string>()
   readonly #running = new Set<Promise<unknown>>()
@@ -57,7 +60,7 @@ export class PostgresConnection implements IndexConnection {
     this.#settings = settings
     this.#nesting = new NoNesting(this.location)
     this.#pool = new pg.Pool({ ...config, max: settings.poolSize })
-    // An idle connection that breaks is replaced when the next one is asked for.
+    // An idle connection that breaks is replaced with the next request.
     this.#pool.on('error', () => undefined)
   }
 
@@ -83,7 +86,7 @@ export class PostgresConnection implements IndexConnection {
     return found.length > 0
   }
 
-  /** Each statement sees what was committed before it, so whoever comes next sees all of this one's. */
+  /** Each statement sees what was committed before it, so the next holder of the lock sees everything this one wrote. */
   async lock(name: string, tx: Transaction): Promise<void> {
     await tx.rows('select pg_advisory_xact_lock($1)', lockKey(`${this.schema}.${name}`))
   }
@@ -104,7 +107,10 @@ export class PostgresConnection implements IndexConnection {
     })
   }
 
-  /** Waits for what runs, or waits for a connection: the pool itself would leave those waiting for ever. */
+  /**
+   * Waits for running statements and for callers that wait for a connection; the pool itself would leave those waiting
+   * forever.
+   */
   close(): Promise<void> {
     this.#closing ??= Promise.allSettled(this.#running).then(() => this.#pool.end())
     return this.#closing
@@ -112,12 +118,12 @@ export class PostgresConnection implements IndexConnection {
 
   async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#mapped(() => this.#pool.connect())
-    // A connection that breaks says so here as well as in the query that is under way.
+    // A connection that breaks reports it here and in the running query.
     const ignore = () => {}
     client.on('error', ignore)
     let isOpen = true
     let broken: Error | undefined
-    // The work's own errors pass as they are; only those of the statements are the server's.
+    // Errors of `work` are passed on unchanged; only errors of statements are mapped.
     const send = async (query: pg.QueryConfig): Promise<pg.QueryResult> => {
       if (!isOpen) throw new ClosedError('The transaction')
       return await this.#mapped(() => client.query(query))
@@ -133,7 +139,7 @@ export class PostgresConnection implements IndexConnection {
       await send({ text: 'commit' })
       return result
     } catch (error) {
-      // One that does not answer would not answer this either.
+      // A connection that does not answer would not answer this either.
       if (error instanceof IndexUnreachableError) broken = error
       else {
         await client.query('rollback').catch(cause => {
@@ -149,16 +155,16 @@ export class PostgresConnection implements IndexConnection {
   }
 
   /**
-   * A server may be set up otherwise, but a change of the ledger is right only where each statement sees what has
-   * committed. One text, so that it costs one round trip and holds behind a pooler too.
+   * The server may have another default, but a change of the ledger is correct only if each statement sees what has
+   * committed. One text, so that it takes one round trip and works with a pooler, too.
    */
   #begin(): string {
     return `begin isolation level read committed; set local lock_timeout = ${Math.ceil(this.#settings.busyTimeoutMs)}`
   }
 
   /**
-   * A statement that the server knows is parsed and planned once: a row of 10 kB is read in half the time. Its name tells
-   * what it is, so that behind a pooler, where connections are shared, a name never stands for another statement.
+   * A named statement is parsed and planned once: a row of 10 kB is read in half the time. Its name is derived from its
+   * text, so that with a pooler, where connections are shared, a name never refers to another statement.
    */
   #named(query: pg.QueryConfig): pg.QueryConfig {
     if (this.#isPooled) return query
@@ -204,7 +210,7 @@ function locationOf(config: pg.ClientConfig): string {
     const { host, port, database } = new pg.Client(config)
     return `${host}:${port}/${database ?? ''}`
   } catch {
-    // The driver's error quotes the address, password and all.
+    // The driver's error quotes the address with its password.
     throw new ConfigError('address', '(hidden)', 'postgres://user:password@host:port/database')
   }
 }

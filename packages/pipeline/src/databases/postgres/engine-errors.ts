@@ -9,7 +9,7 @@ import {
   IndexUnreachableError,
 } from '../errors.ts'
 
-/** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
+/** SQLSTATEs of a server that can't be used now: shutting down, starting, recovering, or out of connections. */
 const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '57P04', '57P05', '53300'])
 const UNREACHABLE_SYSTEM =
   /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM)/
@@ -24,16 +24,16 @@ const REFUSED: Record<string, string> = {
 }
 /** A table or the schema is missing. */
 const GONE = new Set(['42P01', '3F000'])
-/** Beside those refused: a statement somebody cancelled, a disk that fails, files that are damaged, memory that is short. */
+/** Besides refused connections: a cancelled statement, a failing disk, damaged files, or a lack of memory. */
 const UNAVAILABLE = /^(57014|58...|53...|XX00[12])$/
 
-/** Two transactions that got in each other's way; the server undid this one. */
+/** A conflict between two transactions; the server rolled this one back. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
-/** A prepared statement that isn't there, or that somebody else has made: we share connections with others. */
+/** The prepared statement does not exist or belongs to another client of the same connection. */
 export const isStatementLost = (error: unknown): boolean => ['26000', '42P05'].includes(codeOf(error))
 
-/** Every error of the driver as one of ours. */
+/** Maps every error of the driver. */
 export function mapError(error: unknown, location: string, waitedMs = 0): TidemarkError {
   if (error instanceof TidemarkError) return error
   const code = codeOf(error)
@@ -49,7 +49,7 @@ export function mapError(error: unknown, location: string, waitedMs = 0): Tidema
   return isUnavailable ? new IndexUnavailableError(message, error) : new IndexDatabaseError(message, error)
 }
 
-/** The SQLSTATE, or the system's code, of an error; '' where it has none. */
+/** SQLSTATE or system code of an error, or ''. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   if (typeof error !== 'object' || error === null || !('code' in error)) return ''
@@ -61,6 +61,6 @@ function isUnreachable(error: unknown, code: string): boolean {
   return UNREACHABLE.has(code) || code.startsWith('08') || UNREACHABLE_SYSTEM.test(code)
 }
 
-/** `pg` gives a connection that broke or could not be made no code, only these words. */
+/** `pg` reports a broken or failed connection without a code, only with these texts. */
 const LOST_CONNECTION =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Query read timeout|The server does not support SSL|Cannot use a pool after)/

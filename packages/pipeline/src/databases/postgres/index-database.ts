@@ -15,7 +15,7 @@ export const postgres: IndexEngine = {
   versions,
   probe: probeServer,
   measure: measureServer,
-  // A pool lets go of its connections while there is nothing to do.
+  // The pool closes connections that are idle.
   isInUse: async () => false,
   drop: dropRun,
 }

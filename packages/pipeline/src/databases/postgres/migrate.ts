@@ -13,7 +13,7 @@ const APPLIED = `
   insert into run.index_migration (version, applied_at)
   values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`
 
-/** Brings the run's schema up to date. Processes that start together wait for the first, and find it done. */
+/** Brings the schema of the run up to date. Processes that start together wait for the first one. */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   await checkServer(connection)
   const migrations = readMigrations(FOLDER)
@@ -23,7 +23,7 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
   if (found === newest) return
   await connection.transaction(async tx => {
     await tx.rows('select pg_advisory_xact_lock($1)', lockKey(connection.schema))
-    // "if not exists" alone asks for the right to create even where an administrator has made the schema.
+    // "if not exists" requires the right to create even if an administrator has created the schema.
     const there = await tx.rows('select from pg_namespace where nspname = $1', connection.schema)
     if (there.length === 0) await tx.run(`create schema if not exists ${quoteIdentifier(connection.schema)}`)
     await tx.run(CREATE_MIGRATION)
@@ -44,7 +44,7 @@ export async function schemaExists(connection: PostgresConnection): Promise<bool
   return await connection.hasTable('index_migration')
 }
 
-/** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
+/** For an index that is only read: the schema is not changed, and refused only if this version can't know it. */
 export async function checkVersion(connection: PostgresConnection): Promise<void> {
   const { found, newest } = await versionsOf(connection)
   refuseNewer(`${connection.schema} at ${connection.location}`, found, newest)
@@ -63,7 +63,7 @@ export function requireVersion(version: number, location: string): void {
   )
 }
 
-/** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
+/** 0 if there is no schema. Takes no lock, so that a start on an up-to-date schema requires no right to create. */
 async function schemaVersion(connection: PostgresConnection): Promise<number> {
   if (!(await schemaExists(connection))) return 0
   const [row] = await connection.read<{ version: number }>(
@@ -72,7 +72,7 @@ async function schemaVersion(connection: PostgresConnection): Promise<number> {
   return row?.version ?? 0
 }
 
-/** Looks only. */
+/** Changes nothing. */
 export async function versionsOf(connection: PostgresConnection): Promise<{ found: number; newest: number }> {
   const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
   return { found: await schemaVersion(connection), newest }

@@ -1,6 +1,6 @@
 import type { RemovedPeak } from '../sql/removed-ticks.ts'
 
-/** How many ticks there were before any was removed. By it `size.ts` knows the room in the tables' files. */
+/** Highest number of ticks before any were removed. `size.ts` estimates the free space in the table files from it. */
 export const REMOVED_PEAK: RemovedPeak = {
   table: `
     create table if not exists run.removed_peak (

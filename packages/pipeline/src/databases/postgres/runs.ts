@@ -28,7 +28,7 @@ export async function listRuns(address: string): Promise<string[]> {
   }
 }
 
-/** One connection, kept. */
+/** One connection, kept open. */
 export function probeServer(address: string): IndexProbe {
   const connection = new PostgresConnection(address, 'public', LISTING)
   return {

@@ -3,7 +3,7 @@ import { PostgresConnection } from './connection.ts'
 import { LISTING } from './runs.ts'
 import { quoteIdentifier } from './schema-name.ts'
 
-/** The schemas of runs: tables with their indexes and large values. The server looks at the sizes of files alone. */
+/** Schemas of runs: tables with their indexes and large values. The server only looks at file sizes. */
 const SIZES = `
   select n.nspname as schema, sum(pg_total_relation_size(c.oid))::bigint as bytes,
     bool_or(c.relname = 'removed_peak') and bool_or(c.relname = 'environment_tick_block') as "isTrimmed"
@@ -13,8 +13,8 @@ const SIZES = `
   group by n.nspname`
 
 /**
- * Removed rows leave room in the files, which do not shrink. How much, the server tells only by reading them: by the ticks that
- * there are, of those there once were, it is a good guess.
+ * Removed rows leave free space in the files, which do not shrink. The server knows how much only by reading them; the
+ * ratio of current to former ticks is a good estimate.
  */
 const roomIn = (schema: string): string => `
   select (
@@ -27,7 +27,7 @@ const roomIn = (schema: string): string => `
 
 type Size = { readonly schema: string; readonly bytes: number; readonly isTrimmed: boolean }
 
-/** One connection, kept. */
+/** One connection, kept open. */
 export function measureServer(address: string): MeasuredIndexes {
   const connection = new PostgresConnection(address, 'public', LISTING)
   return {

@@ -14,7 +14,7 @@ const statements = ({ now }: Dialect) => ({
     where marked_at < ${now} - $1`,
 })
 
-/** Shared by all that share the index. */
+/** Shared by all processes that use the index. */
 export class StoredIdempotencyTracker implements IdempotencyTracker {
   readonly #connection: IndexConnection
   readonly #sql: ReturnType<typeof statements>

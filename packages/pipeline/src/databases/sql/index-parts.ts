@@ -10,7 +10,7 @@ import { StoredSeriesRows } from './series-rows.ts'
 import { StoredTickBlobs } from './tick-blobs.ts'
 import { StoredWrittenAs } from './written-as.ts'
 
-/** All that an index holds, on either engine. */
+/** Content of an index on either engine. */
 export const indexParts = (connection: IndexConnection, runId: string, peak?: RemovedPeak): IndexParts => ({
   metadata: new StoredMetadata(connection, runId),
   ledger: new StoredLedger(connection),

@@ -1,7 +1,7 @@
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { valueRows } from './dialect.ts'
 
-/** An `insert` of any number of rows, whose text is made once for each number. */
+/** An `insert` of any number of rows, whose text is created once per number. */
 export function insertOf(columns: number, text: (values: string) => string): (rows: number) => string {
   const texts = new Map<number, string>()
   return rows => {
@@ -14,7 +14,7 @@ export function insertOf(columns: number, text: (values: string) => string): (ro
   }
 }
 
-/** Inserts in as few statements as the engine likes. */
+/** Inserts in as few statements as is fast on the engine. */
 export async function insertRows<Row>(
   rows: readonly Row[],
   valuesOf: (row: Row) => SqlValue[],

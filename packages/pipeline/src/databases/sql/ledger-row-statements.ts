@@ -8,7 +8,7 @@ const ARRIVED_COLUMNS = `
   ${RANGE_COLUMNS}, is_held as "isHeld", gap_since as "gapSince", gap_reported_at as "gapReportedAt",
   is_gap_skipped as "isGapSkipped"`
 
-/** Ranges are disjoint, so the last that starts before this one is the last that ends before it. */
+/** Ranges are disjoint, so the last one that starts before this one is the last that ends before it. */
 export const GAP_COLUMNS = `
   ${ARRIVED_COLUMNS},
   (
@@ -55,7 +55,7 @@ const RELEASE = `
   set status = 'ready'
   where indexer = $1 and status = 'gap_pending' and tick_start between $2 and $3`
 
-/** Ranges are disjoint: at most one that starts before the first tick can reach it, the last of them. */
+/** Ranges are disjoint: only the last one that starts before the first tick can reach it. */
 const rangesIn = (table: string, columns: string): string => `
   select ${columns}
   from ${table}
@@ -85,7 +85,7 @@ const ARRIVED_BEFORE = `
 const REMOVE_ARRIVED = 'delete from run.batch_arrived where indexer = $1 and tick_start between $2 and $3'
 const REMOVE_PROCESSED = 'delete from run.batch_processed where indexer = $1 and tick_start between $2 and $3'
 
-/** A range that only grows at its end is one statement: the common case, where batches come in order. */
+/** A range that grows only at its end is one statement: the common case, in which batches arrive in order. */
 const SAVE_ARRIVED = `
   insert into run.batch_arrived (indexer, tick_start, tick_end, is_held, gap_since, gap_reported_at, is_gap_skipped)
   values ($1, $2, $3, $4, $5, $6, $7)
@@ -119,7 +119,7 @@ const REMOVE_COMPLETED = `
 
 const REMOVE_BATCH = 'delete from run.batch_processing where indexer = $1 and batch_key = $2'
 
-/** The indexer is always the first value. None of them depends on the engine. */
+/** The indexer is always the first value. No statement depends on the engine. */
 export const LEDGER_ROWS = {
   batch: BATCH,
   saveBatch: SAVE_BATCH,

@@ -2,7 +2,7 @@ import type { ArrivedRange, BatchRow, BatchStatus, GapRow, LedgerRows, TickRange
 import type { Transaction } from '../transaction.ts'
 import { LEDGER_ROWS } from './ledger-row-statements.ts'
 
-/** The rows of one ledger within a transaction. */
+/** Rows of one ledger within a transaction. */
 export class StoredLedgerRows implements LedgerRows {
   readonly now: number
   readonly #tx: Transaction
@@ -104,7 +104,7 @@ export class StoredLedgerRows implements LedgerRows {
     return row ?? null
   }
 
-  /** The part that starts where the whole does is overwritten, and need not be removed. */
+  /** The part that starts where the whole does is overwritten and does not have to be removed. */
   async #removeOthers(sql: string, parts: readonly TickRange[], whole: TickRange): Promise<void> {
     const others = parts.filter(({ tickStart }) => tickStart !== whole.tickStart)
     const [first, last] = [others[0], others.at(-1)]
@@ -112,7 +112,7 @@ export class StoredLedgerRows implements LedgerRows {
   }
 }
 
-/** SQLite has no booleans, and its rows have no prototype: what callers get should not depend on the engine. */
+/** SQLite has no booleans, and its rows have no prototype; callers should not see a difference between engines. */
 type Stored<T extends ArrivedRange> = Omit<T, 'isHeld' | 'isGapSkipped'> & {
   readonly isHeld: boolean | number
   readonly isGapSkipped: boolean | number

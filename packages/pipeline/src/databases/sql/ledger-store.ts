@@ -30,7 +30,7 @@ const statements = ({ now, byBytes, forUpdate }: Dialect) => ({
     select indexer, sampling_interval as "samplingInterval", first_tick as "firstTick"
     from run.batch_ledger
     order by indexer ${byBytes}`,
-  /** Whoever changes the ledger holds its row. */
+  /** Whoever changes the ledger locks its row. */
   lock: `
     select ${now} as now
     from run.batch_ledger
@@ -66,7 +66,7 @@ const statements = ({ now, byBytes, forUpdate }: Dialect) => ({
     limit 1`,
 })
 
-/** The ledgers of a run. */
+/** Ledgers of a run. */
 export class StoredLedger implements LedgerStore {
   readonly #connection: IndexConnection
   readonly #sql: ReturnType<typeof statements>
@@ -127,7 +127,7 @@ export class StoredLedger implements LedgerStore {
     return row
   }
 
-  /** SQLite's rows have no prototype; what callers get should not depend on the engine. */
+  /** SQLite's rows have no prototype; callers should not see a difference between engines. */
   async #read<T>(sql: string, ...values: SqlValue[]): Promise<T[]> {
     return (await this.#connection.read<T>(sql, ...values)).map(row => ({ ...row }))
   }

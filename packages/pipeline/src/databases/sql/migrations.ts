@@ -3,7 +3,7 @@ import { IndexVersionError } from '../errors.ts'
 
 type Migration = { readonly version: number; readonly sql: string }
 
-/** Those of an engine's folder, in order. */
+/** Migrations in the folder of an engine, in order. */
 export function readMigrations(folder: URL): Migration[] {
   return readdirSync(folder)
     .filter(name => name.endsWith('.sql'))

@@ -24,7 +24,10 @@ const tables = ({ integer }: Dialect): string[] => [
   'create index if not exists organism_parent on run.organism (parent_id, id) where parent_id is not null',
 ]
 
-/** The earliest tick tells of the birth, the earliest that shows it dead of the death, whichever came first. */
+/**
+ * The earliest tick determines the birth, and the earliest tick that shows it dead the death, in whichever order they
+ * arrive.
+ */
 const insert = ({ least, greatest }: Dialect) =>
   insertOf(
     8,
@@ -49,7 +52,7 @@ const insert = ({ least, greatest }: Dialect) =>
         or excluded.death_tick < coalesce(known.death_tick, excluded.death_tick + 1)`,
   )
 
-/** One that is in no tick after its last has died unseen, between two samples. */
+/** An organism that is in no tick after its last one died unseen between two samples. */
 const COLUMNS = `
   o.id, o.parent_id as "parentId", o.birth_tick as "birthTick", o.lineage,
   o.birth_position as "birthPosition", o.first_tick as "firstTick", o.last_tick as "lastTick",
@@ -105,7 +108,7 @@ export class StoredOrganismRows implements OrganismRows {
     for (const table of tables(this.#connection.dialect)) await tx.run(table)
   }
 
-  /** By id: two that write the same organisms in another order would wait for each other. */
+  /** Sorted by id: two writers of the same organisms in different orders would deadlock. */
   async write(rows: readonly OrganismRow[], tx: Transaction): Promise<void> {
     const sorted = rows.toSorted((a, b) => a.id - b.id)
     const atOnce = this.#connection.dialect.rowsPerInsert.small

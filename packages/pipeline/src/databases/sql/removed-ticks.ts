@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.ts'
 const TABLE = 'removed_tick'
 const COUNTED = 'environment_tick_block'
 
-/** For an engine whose files do not shrink and do not tell how much of them is free. */
+/** For an engine whose files do not shrink and do not report their free space. */
 export type RemovedPeak = { readonly table: string; readonly note: string }
 
 const table = ({ integer }: Dialect): string => `
@@ -16,7 +16,7 @@ const table = ({ integer }: Dialect): string => `
     tick_end ${integer} not null
   )`
 
-/** Ranges that the new one holds. */
+/** Ranges inside the new one. */
 const ABSORB = `
   delete from run.removed_tick
   where tick_start >= $1 and tick_end <= $2`
@@ -26,7 +26,10 @@ const RECORD = `
   values ($1, $2)
   on conflict (tick_start) do nothing`
 
-/** They may overlap where two processes have recorded them: the last that begins before the tick is not always the one. */
+/**
+ * Ranges may overlap if two processes have recorded them, so the last one that begins before the tick is not always the
+ * right one.
+ */
 const FIND = `
   select tick_start as "tickStart", tick_end as "tickEnd"
   from run.removed_tick
@@ -56,7 +59,7 @@ export class StoredRemovedTicks implements RemovedTicks {
     return row === undefined ? null : { ...row }
   }
 
-  /** On PostgreSQL two that create the same table at the same time fail, "if not exists" or not. */
+  /** On PostgreSQL, two transactions that create the same table at once fail, even with "if not exists". */
   async #prepare(tx: Transaction): Promise<void> {
     await this.#connection.lock(TABLE, tx)
     await tx.run(table(this.#connection.dialect))

@@ -24,7 +24,7 @@ const statements = ({ now }: Dialect) => ({
     where last_at < ${now} - $1`,
 })
 
-/** Shared by all that share the index. */
+/** Shared by all processes that use the index. */
 export class StoredRetryTracker implements RetryTracker {
   readonly #connection: IndexConnection
   readonly #sql: ReturnType<typeof statements>

@@ -61,12 +61,12 @@ export class StoredSeriesRows implements SeriesRows {
     await tx.run(table(this.#connection.dialect))
   }
 
-  /** Each statement sees what was committed before it, so whoever comes next sees all of this one's. */
+  /** Each statement sees what was committed before it, so the next holder of the lock sees everything this one wrote. */
   async lock(tx: Transaction): Promise<void> {
     await this.#connection.lock('series', tx)
   }
 
-  /** By level and bucket: two that write the same rows in another order would wait for each other. */
+  /** Sorted by level and bucket: two writers of the same rows in different orders would deadlock. */
   async write(rows: readonly SeriesRow[], tx: Transaction): Promise<void> {
     const sorted = rows.toSorted((a, b) => a.level - b.level || a.bucket - b.bucket)
     await insertRows(sorted, valuesOf, { insert, atOnce: this.#connection.dialect.rowsPerInsert.small, tx })

@@ -5,7 +5,7 @@ import type { Transaction } from '../transaction.ts'
 import type { Dialect } from './dialect.ts'
 import { insertOf } from './insert-rows.ts'
 
-/** Names of tables can't be values; these are constants of ours. */
+/** Names of tables can't be parameters; these are constants. */
 const statements = (table: TickTable, { integer, bytes, numbers, storeAsIs }: Dialect) => ({
   tables: [
     `create table if not exists run.${table} (
@@ -70,12 +70,12 @@ export class StoredTickBlobs implements TickBlobs {
   }
 
   async prepare(tx: Transaction): Promise<void> {
-    // An alter table that changes nothing still waits for everyone who reads.
+    // An `alter table` that changes nothing still waits for all readers.
     if (await this.#connection.hasTable(`${this.#table}_block`, tx)) return
     for (const table of this.#sql.tables) await tx.run(table)
   }
 
-  /** By tick: two that write the same ticks in another order would wait for each other. */
+  /** Sorted by tick: two writers of the same ticks in different orders would deadlock. */
   async write(blobs: readonly TickBlob[], tx: Transaction): Promise<number[]> {
     const atOnce = this.#connection.dialect.rowsPerInsert.large
     const sorted = blobs.toSorted((a, b) => a.tick - b.tick)

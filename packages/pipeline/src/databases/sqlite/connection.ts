@@ -14,27 +14,27 @@ import type { SqlValue, Transaction } from '../transaction.ts'
 import { inSqlite, SQLITE } from './dialect.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
-/** Short at first: another process's transaction takes about a millisecond. */
+/** Short at first: a transaction of another process takes about a millisecond. */
 const BUSY = { initialMs: 0.5, maxMs: 20, factor: 2, jitter: 0.5 }
 
-/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
+/** Older versions can corrupt a WAL database when a write and a checkpoint coincide. */
 const OLDEST_SQLITE = [3, 51, 3] as const
 
 /**
- * One file, with a connection to write and one to read. Writers of this process queue up here; a file that another
- * process writes to is tried again later. The event loop is never blocked on either.
+ * One file with a connection for writing and one for reading. Writers of this process queue up; a file locked by
+ * another process is retried later. The event loop is never blocked.
  */
 export class SqliteConnection implements IndexConnection {
   readonly dialect = SQLITE
   readonly path: string
   readonly meter = new IndexMeter()
   readonly #settings: IndexSettings
-  /** null: opened for reading. */
+  /** null if opened for reading. */
   readonly #writer: Statements | null
   readonly #reader: Statements
   readonly #nesting: NoNesting
   readonly #identity: string | undefined
-  /** Settles when the last writer that queued up is done. */
+  /** Settles when the last queued writer is done. */
   #queue: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
   #waiting = 0
@@ -57,7 +57,7 @@ export class SqliteConnection implements IndexConnection {
     }
   }
 
-  /** How many wait for another process's transaction. */
+  /** Number of writers that wait for another process. */
   get waiting(): number {
     return this.#waiting
   }
@@ -95,10 +95,10 @@ export class SqliteConnection implements IndexConnection {
     return await turn
   }
 
-  /** A transaction that writes has the file for itself from its start. */
+  /** A writing transaction locks the file from its start. */
   async lock(): Promise<void> {}
 
-  /** As far as readers allow, and no further; one that is busy is done by the next. */
+  /** As far as readers allow; the next checkpoint does the rest. */
   async checkpoint(): Promise<void> {
     this.#requireOpen()
     const writer = this.#requireWriter()
@@ -107,7 +107,7 @@ export class SqliteConnection implements IndexConnection {
     await turn
   }
 
-  /** Several statements at once, for migrations; to be called in a transaction. */
+  /** Runs several statements, for migrations; call it in a transaction. */
   exec(sql: string): void {
     this.#requireWriter().db.exec(sql)
   }
@@ -125,7 +125,7 @@ export class SqliteConnection implements IndexConnection {
     this.#requireInPlace()
     await this.#retryWhileBusy(() => writer.run('begin immediate'))
     let isOpen = true
-    // The work's own errors pass as they are; only those of the statements are SQLite's.
+    // Errors of `work` are passed on unchanged; only errors of statements are mapped.
     const run = async <R>(step: () => R): Promise<R> => {
       if (!isOpen) throw new ClosedError('The transaction')
       return this.#mapped(step)
@@ -174,7 +174,7 @@ export class SqliteConnection implements IndexConnection {
     return this.#writer
   }
 
-  /** What is written to a file that was moved or deleted would be lost, and nobody would know. */
+  /** What is written to a file that was moved or deleted would be lost unnoticed. */
   #requireInPlace(): void {
     const identity = this.#mapped(() => identityOf(this.path))
     if (identity === undefined) throw new IndexFileAwayError(this.path)
@@ -186,13 +186,13 @@ export class SqliteConnection implements IndexConnection {
   }
 }
 
-/** A connection and the statements it has prepared. */
+/** A connection and its prepared statements. */
 class Statements {
   readonly db: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
 
   constructor(path: string) {
-    // No waiting inside SQLite: that would hold up the event loop.
+    // SQLite itself must not wait, because that would block the event loop.
     this.db = new DatabaseSync(path, { timeout: 0 })
   }
 
@@ -219,7 +219,7 @@ class Statements {
   }
 }
 
-/** Which file it is; undefined where there is none. */
+/** Identity of the file, or undefined if it does not exist. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`

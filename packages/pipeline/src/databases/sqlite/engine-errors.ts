@@ -28,7 +28,7 @@ export const isBusy = (error: unknown): boolean => {
   return code === BUSY || code === LOCKED
 }
 
-/** SQLite's and the file system's errors as ours; errors of the caller's own work pass unchanged. */
+/** Maps errors of SQLite and the file system; errors of the caller's own work are passed on unchanged. */
 export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
   if (error instanceof TidemarkError) return error
   switch (primaryCode(error)) {

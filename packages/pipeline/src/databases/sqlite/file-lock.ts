@@ -3,8 +3,8 @@ import { createPrivateFile } from '../../private-files.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 
 /**
- * Takes a file for this process alone; null where another has it. Node has no locks on files, SQLite has: an exclusive
- * transaction that is never committed. The operating system lets go of it when the process ends, in whatever way.
+ * Locks a file for this process; null if another process holds it. Node has no file locks, but SQLite has: an exclusive
+ * transaction that is never committed. The operating system releases it when the process ends, however it ends.
  */
 export function lockFile(path: string): Disposable | null {
   let db: DatabaseSync | undefined

@@ -4,8 +4,8 @@ import { IndexOutsideError } from '../errors.ts'
 import { mapError } from './engine-errors.ts'
 
 /**
- * Whoever can make a link in the folder of the indexes must not have files elsewhere read, written or removed through
- * it. The folder itself may be a link: that is its owner's choice.
+ * Somebody who can create a link in the folder of the indexes must not be able to have files elsewhere read, written or
+ * removed. The folder itself may be a link: that is its owner's choice.
  */
 export function requireInside(path: string): void {
   for (const each of [path, `${path}-wal`, `${path}-shm`]) {
@@ -19,7 +19,7 @@ function isLink(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   } catch (error) {
-    // A folder that is not there, or is a file for now, is waited for like a database that is away.
+    // A folder that is missing, or is a file for now, is waited for like an unavailable database.
     throw mapError(error, path)
   }
 }
@@ -28,7 +28,7 @@ function targetOf(link: string): string {
   try {
     return realpathSync(link)
   } catch {
-    // It leads nowhere yet; what is made through it would be wherever it says.
+    // A dangling link: a new file would be created wherever it points.
     return readlinkSync(link)
   }
 }

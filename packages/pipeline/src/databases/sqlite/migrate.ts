@@ -12,7 +12,7 @@ const READ_TIMEOUT_MS = 5_000
 const CREATE_MIGRATION = `
   create table if not exists index_migration (version integer primary key, applied_at integer not null)`
 
-/** Brings the file to this version's schema. Processes that start together queue up behind the write lock. */
+/** Brings the file up to date. Processes that start together wait for the write lock. */
 export async function migrate(connection: SqliteConnection): Promise<void> {
   const migrations = readMigrations(FOLDER)
   const newest = migrations.at(-1)?.version ?? 0
@@ -29,7 +29,7 @@ export async function migrate(connection: SqliteConnection): Promise<void> {
   })
 }
 
-/** 0 where there is none. Reads only. */
+/** 0 if there is none. Changes nothing. */
 export function versionsOf(path: string): { found: number; newest: number } {
   const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
   if (!existsSync(path)) return { found: 0, newest }
@@ -43,9 +43,9 @@ export function versionsOf(path: string): { found: number; newest: number } {
   }
 }
 
-/** Of an index that is only read: its schema is left as it is, unless this version can't know it. */
+/** For an index that is only read: the schema is not changed, and refused only if this version can't know it. */
 export async function checkVersion(connection: SqliteConnection, runId: string): Promise<void> {
-  // A file that is being made at this moment.
+  // A file that is being created.
   if (!(await connection.hasTable('index_migration'))) throw new IndexNotFoundError(runId, connection.path)
   const [row] = await connection.read<{ version: number }>(
     'select coalesce(max(version), 0) as version from index_migration',

@@ -1,6 +1,6 @@
 import type { SqliteConnection } from './connection.ts'
 
-/** What is free is written into the file's header, where whoever measures the file finds it. Nobody has to wait for it. */
+/** Writes the number of free pages into the header, where the size measurement reads it. Waits for nobody. */
 export async function reclaim(connection: SqliteConnection): Promise<void> {
   await connection.checkpoint()
 }

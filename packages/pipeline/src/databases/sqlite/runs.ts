@@ -29,7 +29,7 @@ export async function listRuns(address: string): Promise<string[]> {
   }
 }
 
-/** The folder is made with the first index in it; from then on it has to stay. */
+/** The folder is created with its first index; from then on it must exist. */
 export function probeFolder(address: string): IndexProbe {
   const folder = folderOf(address)
   const meter = new IndexMeter()
@@ -58,15 +58,15 @@ export async function dropRun(address: string, runId: string, { busyTimeoutMs }:
   return true
 }
 
-/** One that nobody has open is left as it is, but for its write-ahead log, which is written into it. */
+/** A file that is not open is not changed, except that its write-ahead log is merged into it. */
 export async function isInUse(address: string, runId: string): Promise<boolean> {
   const path = pathOf(address, runId)
   return existsSync(path) && !isLastUser(path, 0, 1)
 }
 
 /**
- * Leaving WAL mode needs the file for itself alone, and takes the -wal and -shm files away. A file deleted under a
- * process that has it open would let that process write on into nothing.
+ * Leaving WAL mode requires exclusive access and removes the -wal and -shm files. If the file were deleted while a
+ * process has it open, that process would continue to write to a deleted file.
  */
 function isLastUser(path: string, waitedMs: number, busyTimeoutMs: number): boolean {
   try {

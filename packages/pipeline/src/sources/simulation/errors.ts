@@ -24,7 +24,7 @@ export class SimulationStateError extends Error {
   }
 }
 
-/** A call the simulation or its source can't follow in the state it is in. */
+/** The call is not possible in the current state of the simulation or its source. */
 export class SimulationError extends Error {
   readonly code = 'TIDEMARK_SIMULATION'
 

@@ -9,11 +9,11 @@ const BARREN = 68
 const SPROUT = 2
 const GROWTH_STEP = 6
 const SPREADS_FROM = 10
-/** Of 65 536 visits to ripe food, so many spread to a neighbour. */
+/** Out of 65 536 visits to ripe food, the number that spread to a neighbour. */
 const SPREAD_CHANCE = 24_000
-/** Of 2^24 visits to an empty fertile cell, so many make a sprout. */
+/** Out of 2^24 visits to an empty fertile cell, the number that create a sprout. */
 const SPROUT_CHANCE = 12_000
-/** Of 65 536 cells, so many have food at the start. */
+/** Out of 65 536 cells, the number with food at the start. */
 const SOWN_CHANCE = 20_000
 
 /** What happens without organisms: food grows from the reserve and spreads; trails and poison crumble back into it. */

@@ -19,16 +19,19 @@ const MOST_ENERGY = 2_000
 const BITE = 24
 /** Plus the gene. At 40, where selection went at once, there were five births a tick and a third of the cells occupied. */
 const LEAST_TO_DIVIDE = 120
-/** Poison takes so many times its value from a stranger who steps on it. */
+/** Poison takes this multiple of its value from a stranger who steps on it. */
 const TOXIN_BURNS = 4
 const TOXIN_VALUE = 5
 /** Plus up to 3 by gene. Trails cost, so selection shortens them; from 1 on, little was left of them to see. */
 const LEAST_TRAIL = 3
 /** From its lifespan on, an organism dies in one tick of this many. */
 const OLD_AGE_ODDS = 64
-/** A newborn so many mutations from its lineage's founder founds its own. At 12, four to six lineages shared the world. */
+/**
+ * A newborn with this many mutations from its lineage's founder founds its own. At 12, four to six lineages shared the
+ * world.
+ */
 const NEW_LINEAGE_AT = 7
-/** Spores hatch while fewer than one organism in so many cells is alive. */
+/** Spores hatch while fewer than one organism per this many cells is alive. */
 const CELLS_PER_SURVIVOR = 400
 /** In 65 536, a tick. */
 const HATCH_CHANCE = 4_000

@@ -23,7 +23,7 @@ export class Population {
   dead = new Uint8Array(FIRST_CAPACITY)
   genome = new Uint8Array(FIRST_CAPACITY * GENOME_BYTES)
 
-  /** A slot for one more; its columns are the caller's to fill. */
+  /** Adds a slot; the caller fills its columns. */
   add(): number {
     if (this.count === this.id.length) this.#grow(2 * this.count)
     this.dead[this.count] = 0
@@ -53,7 +53,7 @@ export class Population {
     return low
   }
 
-  /** Room for at least so many, as a saved state needs it. */
+  /** Makes room for at least this many, for a saved state. */
   reserveCapacity(count: number): void {
     if (count > this.id.length) this.#grow(count)
   }

@@ -3,37 +3,37 @@ import { EnvironmentProperties } from '../../environment/properties.ts'
 import { SimulationOptionError } from './errors.ts'
 
 export type SimulationOptions = {
-  /** Any text. The same seed and options give the same ticks, byte for byte. */
+  /** Seed. The same seed and options produce the same ticks, byte for byte. */
   readonly seed: string
-  /** Cells along each dimension. Default [100, 100]. */
+  /** Cells along each dimension (default [100, 100]). */
   readonly shape?: readonly number[]
-  /** Default 'torus'. */
+  /** Topology (default 'torus'). */
   readonly topology?: EnvironmentConfig['topology']
-  /** Founders, each of a lineage of its own. Default: one for every 250 cells, at least 4 where there is room. */
+  /** Number of founders, each with its own lineage (default: one per 250 cells, at least 4 if there is space). */
   readonly organisms?: number
-  /** Energy in the whole world, per cell; it never changes. Default 16. */
+  /** Total energy of the world per cell; it never changes (default 16). */
   readonly energyPerCell?: number
-  /** How readily food grows, 0 to 1. Default 0.8. */
+  /** Growth rate of food, 0 to 1 (default 0.8). */
   readonly growth?: number
-  /** The chance that a gene of a newborn differs from its parent's, 0 to 1. Default 0.05. */
+  /** Probability that a gene of a newborn mutates, 0 to 1 (default 0.05). */
   readonly mutationRate?: number
-  /** The age in ticks from which an organism may die of age. Default 500. */
+  /** Age in ticks from which an organism may die (default 500). */
   readonly lifespan?: number
-  /** Ticks in which the fertile land moves by one cell; 0: it stays. Default 48. */
+  /** Ticks in which fertile land drifts by one cell; 0 disables the drift (default 48). */
   readonly driftInterval?: number
-  /** Milliseconds since 1970 at tick 0; every tick is one later. Default 0. */
+  /** Milliseconds since 1970 of tick 0; each tick is one millisecond later (default 0). */
   readonly startedAt?: number
 }
 
 export type SimulationSettings = Required<SimulationOptions>
 
-/** 15 bytes a cell: a world of this size takes 250 MB. */
+/** 15 bytes per cell: a world of this size takes 250 MB. */
 const MOST_CELLS = 2 ** 24
 const CELLS_PER_FOUNDER = 250
 const FEWEST_FOUNDERS = 4
 const LATEST_DATE = 8.64e15
 
-/** The options with their defaults, every one checked. */
+/** Checks the options and fills in defaults. */
 export function toSettings(options: SimulationOptions): SimulationSettings {
   if (typeof options !== 'object' || options === null) {
     throw new SimulationOptionError('simulation', options, 'an object of options')

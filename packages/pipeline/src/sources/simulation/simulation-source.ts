@@ -3,7 +3,7 @@ import type { Tick } from '../../contracts/tick.ts'
 import { SimulationError, SimulationOptionError } from './errors.ts'
 import type { Simulation } from './simulation.ts'
 
-/** Where the ticks go. The source waits for each `put`; one that waits for room should give up when the signal fires. */
+/** Where the ticks go. The source waits for each `put`, which should give up when the signal aborts. */
 export type TickSink = { put(tick: Tick, signal: AbortSignal): Promise<void> }
 
 export type SimulationSourceOptions = {
@@ -20,9 +20,9 @@ export type SimulationSourceOptions = {
 
 export type SourceState = 'STOPPED' | 'RUNNING' | 'PAUSED'
 
-/** Other work of the process, such as a web page's request, waits at most about this long. */
+/** Maximum time that other work of the process has to wait, approximately. */
 const SLICE_MS = 8
-/** Behind by more than this (the sink was slow, the process slept), a limited source does not rush to catch up. */
+/** Maximum delay that a limited source makes up for, after a slow sink or a suspended process. */
 const MOST_BEHIND_MS = 250
 
 /**
@@ -39,7 +39,7 @@ export class SimulationSource {
   readonly #options: Required<SimulationSourceOptions>
   #state: SourceState = 'STOPPED'
   #lastTick: number | null = null
-  /** Set while a pause is wanted. */
+  /** Set while a pause is requested. */
   #pause: Pause | undefined
 
   constructor(options: SimulationSourceOptions) {
@@ -55,12 +55,12 @@ export class SimulationSource {
     return this.#state
   }
 
-  /** The last tick that the sink has taken. */
+  /** Last tick that the sink accepted. */
   get lastTick(): number | null {
     return this.#lastTick
   }
 
-  /** Resolves at the end of the run: `maxTicks` reached, or the signal fired. Rejects with the sink's error. */
+  /** Resolves at the end of the run: at `maxTicks`, or when the signal aborts. Rejects with the sink's error. */
   async run({ signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     if (this.#state !== 'STOPPED') throw new SimulationError('The source runs already. Wait for run() to end')
     this.#state = 'RUNNING'
@@ -74,7 +74,10 @@ export class SimulationSource {
     }
   }
 
-  /** Resolves once the source stands still between two ticks, with all it handed over taken; at once if it is stopped. */
+  /**
+   * Resolves when the source has stopped between two ticks and the sink has accepted all of them; at once if it is
+   * stopped.
+   */
   async pause(): Promise<void> {
     this.#pause ??= { reached: Promise.withResolvers<void>(), over: Promise.withResolvers<void>() }
     if (this.#state === 'RUNNING') await this.#pause.reached.promise
@@ -92,7 +95,7 @@ export class SimulationSource {
     let sliceEnd = performance.now() + SLICE_MS
     if (simulation.tick === 0) await this.#handOver(signal)
     while (!signal.aborted) {
-      // Asked again after a pause: a signal may have ended it.
+      // Checked again after a pause, because a signal may have ended it.
       if (this.#pause !== undefined) await this.#standStill(this.#pause, pace, signal)
       else if (simulation.tick >= maxTicks) return
       else {
@@ -128,7 +131,7 @@ export class SimulationSource {
 
 type Pause = { readonly reached: PromiseWithResolvers<void>; readonly over: PromiseWithResolvers<void> }
 
-/** Spreads ticks over time by the monotonic clock. */
+/** Distributes ticks over time, by the monotonic clock. */
 class Pace {
   readonly #interval: number
   #due = performance.now()
@@ -137,7 +140,7 @@ class Pace {
     this.#interval = 1_000 / perSecond
   }
 
-  /** Timers are whole milliseconds; what one comes too late is made up for by the next ticks. */
+  /** Timers have whole milliseconds; the next ticks compensate for the delay. */
   async wait(signal: AbortSignal): Promise<void> {
     const left = this.#due - performance.now()
     if (left >= 1) await delay(left, undefined, { signal })
@@ -152,7 +155,7 @@ class Pace {
   }
 }
 
-/** The promise, or a rejection as soon as the signal fires: a sink that is full must not keep a run from ending. */
+/** The promise, or a rejection as soon as the signal aborts: a full sink must not keep a run from ending. */
 async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>()
   const abort = (): void => aborted.reject(signal.reason)

@@ -17,7 +17,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
   return new Simulation(toSettings(options))
 }
 
-/** The simulation that `saveState()` was called on, as it was then. */
+/** Creates the simulation that `saveState()` was called on. */
 export function resumeSimulation(state: Uint8Array): Simulation {
   const simulation = new Simulation(toSettings(readSettings(state)))
   simulation.restoreState(state)
@@ -50,7 +50,7 @@ export class Simulation {
     return this.#life.totals.alive
   }
 
-  /** Since tick 0, the founders not counted. */
+  /** Since tick 0, without the founders. */
   get births(): number {
     return this.#life.totals.births
   }
@@ -65,7 +65,10 @@ export class Simulation {
     this.#land.tend(this.#tick)
   }
 
-  /** The tick as it is: occupied cells, the living, and who died in it. The world's own clock gives `capturedAt`. */
+  /**
+   * Current tick: occupied cells, living organisms, and those that died in it. `capturedAt` follows the world's own
+   * clock.
+   */
   snapshot(runId: string): Tick {
     const capturedAt = this.settings.startedAt + this.#tick
     return takeSnapshot(this.#world, this.#population, { runId, tick: this.#tick, capturedAt })
@@ -84,17 +87,17 @@ export class Simulation {
     }
   }
 
-  /** Where the energy is; the sum is the same in every tick. */
+  /** Energy by place; the sum is the same in every tick. */
   energy(): { readonly reserve: number; readonly cells: number } {
     return { reserve: this.#world.reserve, cells: this.#world.value.reduce((sum, value) => sum + value, 0) }
   }
 
-  /** All that the future depends on. `restoreState` of a simulation with the same options takes it. */
+  /** Everything that the future depends on, for `restoreState` of a simulation with the same options. */
   saveState(): Uint8Array {
     return writeState(this.#parts())
   }
 
-  /** Goes on exactly where the saved simulation was. Bytes that can't be used change nothing. */
+  /** Continues exactly where the saved simulation was. Unusable bytes change nothing. */
   restoreState(state: Uint8Array): void {
     this.#tick = readState(this.#parts(), state)
   }

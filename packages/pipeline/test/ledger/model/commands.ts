@@ -11,7 +11,7 @@ export type Command =
   | { readonly do: 'complete' | 'fail' | 'release' | 'extend'; readonly claim: number }
   | { readonly do: 'retry' | 'record'; readonly batch: number }
   | { readonly do: 'report' }
-  /** Nobody does anything for so many minutes; what was claimed by one that crashed stays. */
+  /** Nothing happens for this many minutes; claims of a crashed instance stay. */
   | { readonly do: 'wait'; readonly minutes: number }
 
 export type Scenario = {

@@ -1,4 +1,4 @@
-/** Loaded before the program itself: kills it when so many batches are stored and the last of them is not announced. */
+/** Loaded before the program itself: kills it when a given number of batches are stored and the last is not announced yet. */
 import { BATCH_TOPIC } from '../../../src/index.ts'
 // Inside: dies between storing and announcing, a moment that nobody can hit from outside.
 import { Announcer } from '../../../src/services/persistence/announcer.ts'

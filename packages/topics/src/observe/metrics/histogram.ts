@@ -35,7 +35,7 @@ export class Histogram {
   /** What `snapshot` gave last, until something is recorded. */
   #snapshot: Percentiles | undefined = EMPTY
 
-  /** `times`: so many of the same, of which only one was measured. */
+  /** `times`: number of durations that the measured one stands for. */
   record(ms: number, times = 1): void {
     const index = Math.floor(Math.log2(Math.max(ms * 1_000, 1)) * PER_DOUBLING)
     this.#add(Math.min(BUCKETS - 1, index), times)

@@ -37,7 +37,7 @@ export function idOf(tx: Transaction, topic: TopicRecord, messageId: string): nu
   )?.id
 }
 
-/** The id just before the newest so many messages after `first`. */
+/** Id just before the newest `maxMessages` messages after `first`. */
 export function newestAfter(tx: Transaction, topic: TopicRecord, first: number, maxMessages: number | null): number {
   if (maxMessages === null) return first
   return Math.max(first, cursorAt(tx, topic, 'now') - maxMessages)

@@ -6,7 +6,7 @@ import { rowsOf } from './rows.ts'
 import { logTable, trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Of what a backfill has yet to bring, so many ids are looked at one by one; the rest is told by the ids. */
+/** Ids of a backfill that are counted one by one; the rest is estimated from ids. */
 const EXACT_BACKFILL = 1_000
 
 export type WaitingGroup = {

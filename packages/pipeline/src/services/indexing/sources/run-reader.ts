@@ -19,7 +19,7 @@ export type RunReaderOptions = {
 export type RunReader = {
   readonly reader: Reader<TopicEnvelope> | MonitoredReader<TopicEnvelope>
   readonly extendEveryMs: number
-  /** After so many the topic makes a dead letter of a message. */
+  /** Attempts after which the topic dead-letters a message. */
   readonly maxAttempts: number
 }
 
