@@ -1,14 +1,6 @@
-import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { buildPackage } from '../../build/build-package.ts'
 
-/** Compiles src to dist for publishing, and takes the SQL files along. */
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-
-rmSync(at('dist'), { recursive: true, force: true })
-const compiled = spawnSync('tsc', ['--project', at('tsconfig.build.json')], { stdio: 'inherit' })
-if (compiled.status !== 0) process.exit(compiled.status ?? 1)
-cpSync(at('src'), at('dist'), {
-  recursive: true,
-  filter: path => !path.endsWith('.ts'),
+await buildPackage({
+  folder: import.meta.dirname,
+  entries: { index: 'src/index.ts', store: 'src/store.ts', conformance: 'src/conformance.ts' },
 })

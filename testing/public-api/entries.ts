@@ -25,6 +25,7 @@ declare const writer: Writer<Order>
 declare const delivery: Delivery<Order>
 declare const reservation: PullReservation
 declare const logger: Logger
+declare const registry: ProtobufRegistry
 declare const receipt: string
 declare const signal: AbortSignal
 `,

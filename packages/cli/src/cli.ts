@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { TidemarkError } from 'tidemark'
 import type { Command, Surroundings } from './command.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
@@ -7,6 +6,7 @@ import { UnconfirmedError, UnexpectedError, UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { parseFor } from './parse.ts'
+import { VERSION } from './version.ts'
 
 /** From the words of the command line to an exit code. `onCommand` hears which command it is, before it begins. */
 export async function run(
@@ -17,8 +17,7 @@ export async function run(
   const { output } = surroundings
   try {
     if (words[0] === '--version') {
-      const { version } = manifest()
-      output.result({ version }, () => [version])
+      output.result({ version: VERSION }, () => [VERSION])
       return EXIT.done
     }
     const found = find(commandFirst(words))
@@ -45,9 +44,6 @@ export async function run(
 
 /** Of what was interrupted; what fails while it ends is told like any failure. */
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
-
-const manifest = (): { readonly version: string } =>
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /** `tidemark --json topics list` means what `tidemark topics list --json` does. */
 function commandFirst(words: readonly string[]): readonly string[] {

@@ -243,6 +243,7 @@ export {
   type SimulationServiceOptions,
 } from './services/simulation/simulation-service.ts'
 export { defineIndexerType } from './services/types/indexer-type.ts'
+export { WorkerEntryError } from './services/worker-entry.ts'
 export type { ConfigChoice } from './start/choose-config.ts'
 export { type StartedPipeline, type StartOptions, startPipeline } from './start/start-pipeline.ts'
 export type { IndexTotals } from './start/totals.ts'

@@ -51,4 +51,5 @@ export {
   SubscriptionGoneError,
   TooManyGroupsError,
 } from './errors/groups.ts'
+export { PackageRequiredError } from './errors/packages.ts'
 export { TidemarkError } from './errors/tidemark-error.ts'

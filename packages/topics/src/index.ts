@@ -77,6 +77,7 @@ export {
   NamespaceGoneError,
   NoSubscriptionsError,
   OutcomeUnknownError,
+  PackageRequiredError,
   PayloadError,
   PayloadTooLargeError,
   PositionGoneError,
@@ -103,6 +104,7 @@ export type { FailureCounts, FailureKind, Outage, OutageBegan, OutageEnded } fro
 export { type OpenOptions, open } from './open.ts'
 export { migrate, migrationSql, type NamespaceOptions, repair, schemaVersions } from './operate.ts'
 export { type Duration, parseDuration } from './options/duration.ts'
+export type { ProtobufRegistry } from './payload/protobuf.ts'
 export type { Received } from './payload/received.ts'
 export type {
   Schema,

@@ -1,9 +1,10 @@
-import type { Registry } from '@bufbuild/protobuf'
 import { type MaintenanceOptions, type MaintenancePreset, parseMaintenance } from './maintenance/presets.ts'
-import { defaultLogger, isLogger, type Logger, safeLogger } from './observe/logger.ts'
+import { defaultLogger } from './observe/default-logger.ts'
+import { isLogger, type Logger, safeLogger } from './observe/logger.ts'
 import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
 import { Codec } from './payload/codec.ts'
+import { loadProtobuf, type ProtobufRegistry } from './payload/protobuf.ts'
 import { readSchemas, type TopicSchemas } from './payload/schema.ts'
 import { resolveEngine } from './stores/registry.ts'
 import { Tidemark } from './tidemark.ts'
@@ -25,8 +26,8 @@ export type OpenOptions = {
    */
   schemas?: TopicSchemas
   /** Protobuf schemas: `createRegistry(BatchInfoSchema, …)` of @bufbuild/protobuf. */
-  registry?: Registry
-  /** A pino logger, or any object of its shape (default: warnings and errors to standard error). */
+  registry?: ProtobufRegistry
+  /** A pino logger, or any object of its shape (default: warnings and errors to standard error, as JSON lines). */
   logger?: Logger
   /** Interval at which consumers poll in addition to notifications (default 250 ms). */
   sweepInterval?: Duration
@@ -75,17 +76,17 @@ export async function open(url: string, given?: OpenOptions): Promise<Tidemark> 
   const options = new Options('open', given)
   const { engine, address } = await resolveEngine('open.url', url, options.value('namespace'))
   const { namespace } = address
-  const registry = options.object<Registry>(
+  const registry = options.object<ProtobufRegistry>(
     'registry',
-    value => typeof (value as Partial<Registry>).getMessage === 'function',
+    value => typeof (value as Partial<ProtobufRegistry>).getMessage === 'function',
     'a registry of @bufbuild/protobuf: createRegistry(…)',
   )
   const logger = safeLogger(options.object<Logger>('logger', isLogger, 'a pino logger') ?? defaultLogger())
   const parts = {
     namespace,
     logger,
-    codec: new Codec(registry),
     schemas: readSchemas(options),
+    codec: new Codec(registry && (await loadProtobuf(registry))),
     autoCreate: autoCreateOf(options.boolean('autoCreate', undefined)),
     sweepMs: options.duration('sweepInterval', 250, { min: 1 }),
     maintenance: parseMaintenance(options.value('maintenance')),

@@ -1,4 +1,4 @@
-import { registerHooks } from 'node:module'
+import module from 'node:module'
 
 const OWN = ['@tidemark/pipeline', 'tidemark']
 let areLent = false
@@ -10,7 +10,8 @@ let areLent = false
 export function lendPackages(): void {
   if (areLent) return
   areLent = true
-  registerHooks({
+  // Other runtimes than Node may not have it, and a configuration then needs the packages beside it.
+  module.registerHooks?.({
     resolve(specifier, context, next) {
       try {
         return next(specifier, context)
@@ -18,9 +19,19 @@ export function lendPackages(): void {
         const { code } = error as NodeJS.ErrnoException
         // The second is what require() says.
         const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
-        if (!isMissing || !OWN.includes(specifier)) throw error
-        return { url: import.meta.resolve(specifier), shortCircuit: true }
+        const url = isMissing && OWN.includes(specifier) ? lent(specifier) : undefined
+        if (url === undefined) throw error
+        return { url, shortCircuit: true }
       }
     },
   })
+}
+
+/** Undefined where this code is part of a bundle, and there is no package to lend. */
+function lent(specifier: string): string | undefined {
+  try {
+    return import.meta.resolve(specifier)
+  } catch {
+    return undefined
+  }
 }

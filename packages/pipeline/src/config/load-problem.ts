@@ -15,9 +15,12 @@ function lineOf(cause: unknown): string {
   const [, parsed, parsedLine] = /^(?:file:\/\/)?(\/.*):(\d+)\n/.exec(stack) ?? []
   if (parsed !== undefined) return ` (${basename(parsed)}, line ${parsedLine})`
   const frames = [...stack.matchAll(/^ +at .*?(?:file:\/\/)?(\/[^()\n]*):(\d+):\d+\)?$/gm)]
-  const own = frames.find(([, file = '']) => !file.includes('/node_modules/') && !file.startsWith(OURS))
+  const own = frames.find(([, file = '']) => !file.includes('/node_modules/') && !isOurs(file))
   return own === undefined ? '' : ` (${basename(own[1] ?? '')}, line ${own[2]})`
 }
 
-/** The folder of this package's code. */
-const OURS = new URL('..', import.meta.url).pathname
+/** Whether it is in the folder of this package's code, which is unknown in a bundle of CommonJS. */
+function isOurs(file: string): boolean {
+  const { url } = import.meta
+  return url !== undefined && file.startsWith(new URL('..', url).pathname)
+}

@@ -2,7 +2,6 @@ import { access, constants, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { TidemarkError } from 'tidemark'
 import { PRIVATE_FOLDER } from '../private-files.ts'
-import { lockFile } from './sqlite/file-lock.ts'
 
 const NAME = 'in-use.lock'
 
@@ -46,6 +45,7 @@ export async function lockFolder(given: string): Promise<Disposable> {
   } catch (error) {
     throw new FolderUnusableError(folder, error)
   }
+  const { lockFile } = await import('./sqlite/file-lock.ts')
   const lock = lockFile(join(folder, NAME))
   if (lock === null) throw new FolderInUseError(folder)
   return lock

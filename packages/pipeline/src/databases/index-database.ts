@@ -70,8 +70,6 @@ export type IndexProbe = {
 
 /** Measures the size of all indexes of an address, repeatedly. */
 export type MeasuredIndexes = {
-  /** Their folder, if they are on this machine. */
-  readonly folder?: string
   size(): Promise<StoredSize>
   close(): Promise<void>
 }

@@ -3,8 +3,6 @@ import { parseDuration } from '../duration.ts'
 import { oneOf, refuseUnknown, wholeNumber } from '../options.ts'
 import { requireRunId } from '../run-id.ts'
 import type { IndexDatabase, IndexEngine, IndexProbe, IndexSettings, MeasuredIndexes } from './index-database.ts'
-import { postgres } from './postgres/index-database.ts'
-import { sqlite } from './sqlite/index-database.ts'
 
 /** Options of opening an index. */
 export type IndexOptions = {
@@ -25,7 +23,7 @@ export type IndexOptions = {
  * await using index = await openIndex('sqlite:./data/index', run)
  */
 export async function openIndex(address: string, runId: string, options: IndexOptions = {}): Promise<IndexDatabase> {
-  return await engineOf(address).open(address, requireRunId(runId), settingsOf(options))
+  return await (await engineOf(address)).open(address, requireRunId(runId), settingsOf(options))
 }
 
 /** Opens an index for reading. Readers see what other processes write, and never block them. */
@@ -35,7 +33,7 @@ export async function openIndexForReading(
   { busyTimeout = '30s', poolSize = 4 }: Pick<IndexOptions, 'busyTimeout' | 'poolSize'> = {},
 ): Promise<IndexDatabase> {
   const settings = settingsOf({ create: false, busyTimeout, poolSize })
-  return await engineOf(address).open(address, requireRunId(runId), { ...settings, readOnly: true })
+  return await (await engineOf(address)).open(address, requireRunId(runId), { ...settings, readOnly: true })
 }
 
 /**
@@ -45,12 +43,13 @@ export async function openIndexForReading(
  * const [oldest] = await listIndexedRuns('sqlite:./data/index')
  */
 export async function listIndexedRuns(address: string): Promise<string[]> {
-  return await engineOf(address).list(address)
+  return await (await engineOf(address)).list(address)
 }
 
-export const probeIndexes = (address: string): IndexProbe => engineOf(address).probe(address)
+export const probeIndexes = async (address: string): Promise<IndexProbe> => (await engineOf(address)).probe(address)
 
-export const measureIndexes = (address: string): MeasuredIndexes => engineOf(address).measure(address)
+export const measureIndexes = async (address: string): Promise<MeasuredIndexes> =>
+  (await engineOf(address)).measure(address)
 
 /** Schema versions of an index. */
 export type IndexVersions = {
@@ -69,7 +68,7 @@ export type IndexVersions = {
  * for (const { runId, found, newest } of await indexVersions('sqlite:./data/index')) console.log(run, found, newest)
  */
 export async function indexVersions(address: string): Promise<IndexVersions[]> {
-  const engine = engineOf(address)
+  const engine = await engineOf(address)
   const found: IndexVersions[] = []
   for (const runId of await engine.list(address)) found.push({ runId, ...(await engine.versions(address, runId)) })
   return found
@@ -94,21 +93,28 @@ export async function migrateIndexes(address: string): Promise<IndexVersions[]> 
  * await dropIndex('sqlite:./data/index', run)
  */
 export async function dropIndex(address: string, runId: string, options: IndexOptions = {}): Promise<boolean> {
-  return await engineOf(address).drop(address, requireRunId(runId), settingsOf(options))
+  return await (await engineOf(address)).drop(address, requireRunId(runId), settingsOf(options))
 }
 
 /** Whether another process, or another part of this one, has the index open, as far as the engine knows. */
 export async function isIndexInUse(address: string, runId: string): Promise<boolean> {
-  return await engineOf(address).isInUse(address, requireRunId(runId))
+  return await (await engineOf(address)).isInUse(address, requireRunId(runId))
 }
 
-function engineOf(address: string): IndexEngine {
+/** Loaded on first use: where all indexes are on one engine, the other's client is never loaded. */
+async function engineOf(address: string): Promise<IndexEngine> {
   if (typeof address === 'string') {
-    if (/^sqlite:(?!:memory:)./.test(address)) return sqlite
-    if (/^postgres(ql)?:\/\//.test(address)) return postgres
+    if (/^sqlite:(?!:memory:)./.test(address)) return (await import('./sqlite/index-database.ts')).sqlite
+    if (/^postgres(ql)?:\/\//.test(address)) return await loadPostgres()
   }
   // The address is not shown because it may contain a password.
   throw new ConfigError('address', '(hidden)', "'sqlite:<folder>' or 'postgres://user:password@host:port/database'")
+}
+
+async function loadPostgres(): Promise<IndexEngine> {
+  const { loadDriver, postgres } = await import('./postgres/index-database.ts')
+  await loadDriver()
+  return postgres
 }
 
 function settingsOf(options: IndexOptions): IndexSettings {

@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { StoredSize, Tidemark } from 'tidemark'
 import type { CheckedConfig } from '../config/config.ts'
+import type { MeasuredIndexes } from '../databases/index-database.ts'
 import { measureIndexes } from '../databases/open-index.ts'
 import { sizeOfFiles } from '../databases/sqlite-file-sizes.ts'
 import type { DiskPartStatus } from './disk-status.ts'
@@ -46,13 +47,18 @@ function tree(name: string, kind: 'storage' | 'states', path: string): DiskPart 
 }
 
 function indexPart(name: string, address: string): DiskPart {
-  const indexes = measureIndexes(address)
+  // Its engine is loaded at the first look.
+  let opened: Promise<MeasuredIndexes> | undefined
+  const indexes = (): Promise<MeasuredIndexes> => {
+    opened ??= measureIndexes(address)
+    return opened
+  }
   return {
     name,
     kind: 'index',
-    ...(indexes.folder !== undefined && { folder: indexes.folder }),
-    measure: () => indexes.size(),
-    close: () => indexes.close(),
+    ...(address.startsWith('sqlite:') && { folder: resolve(address.slice('sqlite:'.length)) }),
+    measure: async () => await (await indexes()).size(),
+    close: async () => await (await opened)?.close(),
   }
 }
 

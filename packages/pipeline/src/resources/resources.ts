@@ -46,7 +46,7 @@ export class Resources implements AsyncDisposable {
       return new OpenedResource({
         name,
         kind: 'index',
-        open: async () => probeIndexes(address),
+        open: async () => await probeIndexes(address),
         metrics: probe => probe.metrics(),
         look: async probe => await probe.look(),
         close: async probe => await probe.close(),

@@ -17,24 +17,29 @@ const toldOf = new Map<string, string>()
 /** Of the failure that ended the service. */
 let lastError: Error | undefined
 
-try {
-  const service = await buildService(config, folder, resources, logger)
-  service.listen(event => heard(event))
-  parentPort?.on('message', (message: ToWorker) => obey(service, message))
-  await service.start()
-  tell({ type: 'started' })
-  const timer = setInterval(() => tellStatus(service), STATUS_MS)
-  await service.ended()
-  clearInterval(timer)
-  tellStatus(service)
-  // Before the word of the end: what was put arrives first.
-  for (const sender of senders.values()) sender.close()
-  tell({ type: 'ended', error: service.state === 'ERROR' && lastError ? toSent(lastError) : null })
-} catch (error) {
-  tell({ type: 'failed', error: toSent(error instanceof Error ? error : new Error(String(error))) })
-} finally {
-  await resources.close()
-  parentPort?.close()
+// Not awaited at the top, which a bundle of CommonJS can't hold.
+void work()
+
+async function work(): Promise<void> {
+  try {
+    const service = await buildService(config, folder, resources, logger)
+    service.listen(event => heard(event))
+    parentPort?.on('message', (message: ToWorker) => obey(service, message))
+    await service.start()
+    tell({ type: 'started' })
+    const timer = setInterval(() => tellStatus(service), STATUS_MS)
+    await service.ended()
+    clearInterval(timer)
+    tellStatus(service)
+    // Before the word of the end: what was put arrives first.
+    for (const sender of senders.values()) sender.close()
+    tell({ type: 'ended', error: service.state === 'ERROR' && lastError ? toSent(lastError) : null })
+  } catch (error) {
+    tell({ type: 'failed', error: toSent(error instanceof Error ? error : new Error(String(error))) })
+  } finally {
+    await resources.close()
+    parentPort?.close()
+  }
 }
 
 function obey(service: Service, { type }: ToWorker): void {

@@ -8,6 +8,7 @@ import type { Resources } from '../resources/resources.ts'
 import { WorkerDiedError, WorkerSilentError } from './errors.ts'
 import type { ServiceError } from './health.ts'
 import { Service, type ServiceContext, type ServiceStatus } from './service.ts'
+import { workerEntry } from './worker-entry.ts'
 import { type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
 
 export type WorkerServiceOptions = {
@@ -157,7 +158,7 @@ export class WorkerService extends Service {
       return { queue, receiver: new WorkerQueueReceiver<Movable>(port2, limits) }
     })
     const outlets = Object.fromEntries(channels.map(({ name, port1 }) => [name, port1]))
-    this.#thread = new Worker(workerFile(), {
+    this.#thread = new Worker(workerEntry(), {
       name: service.name,
       workerData: { service, resources: config, folder, outlets } satisfies WorkerSetup,
       transferList: Object.values(outlets),
@@ -210,9 +211,4 @@ export class WorkerService extends Service {
     this.#thread = undefined
     this.#toldAt = undefined
   }
-}
-
-/** Beside this file, as TypeScript or compiled. */
-function workerFile(): URL {
-  return new URL(import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', import.meta.url)
 }

@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { describeFailure, ignoreRejection, isThenable, reasonOf } from '../errors/failure.ts'
 
 /** Interface of a logger. A pino logger fits as it is. */
@@ -34,10 +33,6 @@ export type Logger = {
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
-
-/** Warnings and errors to standard error, one JSON line each; `logger` in open() replaces it. */
-export const defaultLogger = (): Logger =>
-  pino({ name: 'tidemark', level: 'warn' }, pino.destination({ dest: 2, sync: true }))
 
 export const isLogger = (value: object): boolean =>
   LEVELS.every(level => typeof (value as Record<string, unknown>)[level] === 'function')

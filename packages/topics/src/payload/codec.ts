@@ -1,8 +1,9 @@
-import { type DescMessage, fromBinary, type Message, type Registry, toBinary } from '@bufbuild/protobuf'
+import type { Message } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
 import { reasonOf, toError } from '../errors/failure.ts'
 import { DecodeError, PayloadError, TidemarkError, UnknownTypeError } from '../errors.ts'
 import { isStorable } from '../options/storable.ts'
+import type { Protobuf } from './protobuf.ts'
 import type { RawMessage } from './raw-message.ts'
 
 /** `type` of a payload of plain bytes; null is JSON, anything else a protobuf type URL. */
@@ -13,10 +14,10 @@ export type EncodedPayload = { readonly payload: string | Uint8Array; readonly t
 
 /** Between the values of a program and what is stored: JSON text, bytes, or protobuf bytes under their type URL. */
 export class Codec {
-  readonly #registry: Registry | undefined
+  readonly #protobuf: Protobuf | undefined
 
-  constructor(registry: Registry | undefined) {
-    this.#registry = registry
+  constructor(protobuf: Protobuf | undefined) {
+    this.#protobuf = protobuf
   }
 
   /** Throws a PayloadError, or why its type is not known: the payload's own code may throw anything. */
@@ -41,10 +42,10 @@ export class Codec {
     if (typeof payload === 'string') return parseJson(payload, row)
     if (type === BYTES) return payload
     if (type === null) throw new DecodeError(`Message ${row.id} is marked as JSON but contains bytes`)
-    const schema = this.#schemaOf(type.slice(type.lastIndexOf('/') + 1))
-    if (schema === undefined) throw new UnknownTypeError(type)
+    const schema = this.#protobuf?.schemaOf(type.slice(type.lastIndexOf('/') + 1))
+    if (this.#protobuf === undefined || schema === undefined) throw new UnknownTypeError(type)
     try {
-      return fromBinary(schema, payload)
+      return this.#protobuf.fromBinary(schema, payload)
     } catch (error) {
       throw new DecodeError(`Message ${row.id} is not a valid '${type}'`, error)
     }
@@ -62,20 +63,18 @@ export class Codec {
       }
       return { payload: Uint8Array.from(any.value), type: any.typeUrl }
     }
-    const schema = this.#schemaOf(value.$typeName)
-    if (schema === undefined) throw new UnknownTypeError(TYPE_URL_PREFIX + value.$typeName)
+    const schema = this.#protobuf?.schemaOf(value.$typeName)
+    if (this.#protobuf === undefined || schema === undefined) {
+      throw new UnknownTypeError(TYPE_URL_PREFIX + value.$typeName)
+    }
     try {
-      return { payload: toBinary(schema, value), type: TYPE_URL_PREFIX + value.$typeName }
+      return { payload: this.#protobuf.toBinary(schema, value), type: TYPE_URL_PREFIX + value.$typeName }
     } catch (error) {
       throw new PayloadError(
         `The message of type '${value.$typeName}' can't be encoded: ${reasonOf(error)}`,
         toError(error),
       )
     }
-  }
-
-  #schemaOf(typeName: string): DescMessage | undefined {
-    return this.#registry?.getMessage(typeName)
   }
 }
 

@@ -8,7 +8,11 @@ type Load = () => Promise<StoreEngine>
 
 const SCHEME = /^[a-z][a-z0-9+.-]*$/
 
-const loadPostgres: Load = async () => (await import('./postgres/engine.ts')).postgresEngine
+const loadPostgres: Load = async () => {
+  // First, so that a driver that is missing is told as such.
+  await (await import('./postgres/load-pg.ts')).loadPg()
+  return (await import('./postgres/engine.ts')).postgresEngine
+}
 
 // Loaded on first use: a program on SQLite never loads the client of PostgreSQL.
 const loads = new Map<string, Load>([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { ClosedError, ConfigError } from 'tidemark'
 import { retryDelayMs } from '../../backoff.ts'
 import { IndexReadingError, IndexUnreachableError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { IndexMeter } from '../index-meter.ts'
 import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { POSTGRES } from './dialect.ts'
+import { driver } from './driver.ts'
 import { isStatementLost, isTransient, mapError } from './engine-errors.ts'
 import { inSchema, lockKey } from './schema-name.ts'
 
@@ -26,7 +27,7 @@ const INT8 = 20
 
 /** int8 arrives as text because it may exceed a number; our values never do. */
 const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) => (Number(oid) === INT8 ? Number : pg.types.getTypeParser(oid, format)),
+  getTypeParser: (oid, format) => (Number(oid) === INT8 ? Number : driver().types.getTypeParser(oid, format)),
 }
 
 /** One schema of one server: its connections and mapped errors. */
@@ -59,7 +60,7 @@ export class PostgresConnection implements IndexConnection {
     this.location = locationOf(config)
     this.#settings = settings
     this.#nesting = new NoNesting(this.location)
-    this.#pool = new pg.Pool({ ...config, max: settings.poolSize })
+    this.#pool = new (driver().Pool)({ ...config, max: settings.poolSize })
     // An idle connection that breaks is replaced with the next request.
     this.#pool.on('error', () => undefined)
   }
@@ -207,7 +208,7 @@ export class PostgresConnection implements IndexConnection {
 
 function locationOf(config: pg.ClientConfig): string {
   try {
-    const { host, port, database } = new pg.Client(config)
+    const { host, port, database } = new (driver().Client)(config)
     return `${host}:${port}/${database ?? ''}`
   } catch {
     // The driver's error quotes the address with its password.

@@ -3,11 +3,14 @@ import type { IndexDatabase, IndexEngine, IndexSettings } from '../index-databas
 import { indexName } from '../index-name.ts'
 import { indexParts } from '../sql/index-parts.ts'
 import { PostgresConnection } from './connection.ts'
+import { loadDriver } from './driver.ts'
 import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { reclaim } from './reclaim.ts'
 import { REMOVED_PEAK } from './removed-peak.ts'
 import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
 import { measureServer } from './size.ts'
+
+export { loadDriver }
 
 export const postgres: IndexEngine = {
   open,

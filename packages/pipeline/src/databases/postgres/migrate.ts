@@ -1,9 +1,9 @@
 import { IndexVersionError } from '../errors.ts'
-import { readMigrations, refuseNewer } from '../sql/migrations.ts'
+import { migrationsOf, readSqlFiles, refuseNewer } from '../sql/migrations.ts'
 import type { PostgresConnection } from './connection.ts'
 import { lockKey, quoteIdentifier } from './schema-name.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const MIGRATIONS = migrationsOf(readSqlFiles(new URL('.', import.meta.url)))
 const OLDEST_SERVER = 140_000
 
 const CREATE_MIGRATION = `
@@ -16,8 +16,7 @@ const APPLIED = `
 /** Brings the schema of the run up to date. Processes that start together wait for the first one. */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   await checkServer(connection)
-  const migrations = readMigrations(FOLDER)
-  const newest = migrations.at(-1)?.version ?? 0
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
   const found = await schemaVersion(connection)
   refuseNewer(`${connection.schema} at ${connection.location}`, found, newest)
   if (found === newest) return
@@ -32,7 +31,7 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
     )
     const current = row?.current ?? 0
     refuseNewer(`${connection.schema} at ${connection.location}`, current, newest)
-    for (const { version, sql } of migrations) {
+    for (const { version, sql } of MIGRATIONS) {
       if (version <= current) continue
       await tx.run(sql)
       await tx.run(APPLIED, version)
@@ -74,6 +73,6 @@ async function schemaVersion(connection: PostgresConnection): Promise<number> {
 
 /** Changes nothing. */
 export async function versionsOf(connection: PostgresConnection): Promise<{ found: number; newest: number }> {
-  const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
   return { found: await schemaVersion(connection), newest }
 }

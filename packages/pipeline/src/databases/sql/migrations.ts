@@ -1,14 +1,22 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { IndexVersionError } from '../errors.ts'
 
 type Migration = { readonly version: number; readonly sql: string }
 
-/** Migrations in the folder of an engine, in order. */
-export function readMigrations(folder: URL): Migration[] {
-  return readdirSync(folder)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
-    .map(name => ({ version: Number.parseInt(name, 10), sql: readFileSync(new URL(name, folder), 'utf8') }))
+type SqlFiles = Readonly<Record<string, string>>
+
+/** For the sources only: in what is published, the files' text stands in the place of the call (build/inline-files.ts). */
+export const readSqlFiles = (folder: URL): SqlFiles =>
+  Object.fromEntries(
+    Array.from(globSync('migrations/*.sql', { cwd: folder }).sort(), name => [name, textOf(new URL(name, folder))]),
+  )
+
+const textOf = (file: URL): string => readFileSync(file, 'utf8')
+
+/** An engine's `migrations/001_tables.sql` and so on, in order. */
+export function migrationsOf(files: SqlFiles): Migration[] {
+  const versionOf = (path: string): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10)
+  return Object.entries(files).map(([path, sql]) => ({ version: versionOf(path), sql }))
 }
 
 export function refuseNewer(index: string, version: number, newest: number): void {

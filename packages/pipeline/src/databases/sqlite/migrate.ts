@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { IndexNotFoundError } from '../errors.ts'
-import { readMigrations, refuseNewer } from '../sql/migrations.ts'
+import { migrationsOf, readSqlFiles, refuseNewer } from '../sql/migrations.ts'
 import type { SqliteConnection } from './connection.ts'
 import { mapError } from './engine-errors.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const MIGRATIONS = migrationsOf(readSqlFiles(new URL('.', import.meta.url)))
 
 const READ_TIMEOUT_MS = 5_000
 
@@ -14,14 +14,13 @@ const CREATE_MIGRATION = `
 
 /** Brings the file up to date. Processes that start together wait for the write lock. */
 export async function migrate(connection: SqliteConnection): Promise<void> {
-  const migrations = readMigrations(FOLDER)
-  const newest = migrations.at(-1)?.version ?? 0
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
   await connection.transaction(async tx => {
     await tx.run(CREATE_MIGRATION)
     const [row] = await tx.rows<{ current: number }>('select coalesce(max(version), 0) as current from index_migration')
     const current = row?.current ?? 0
     refuseNewer(`at ${connection.path}`, current, newest)
-    for (const { version, sql } of migrations) {
+    for (const { version, sql } of MIGRATIONS) {
       if (version <= current) continue
       connection.exec(sql)
       await tx.run('insert into index_migration (version, applied_at) values (?1, ?2)', version, Date.now())
@@ -31,7 +30,7 @@ export async function migrate(connection: SqliteConnection): Promise<void> {
 
 /** 0 if there is none. Changes nothing. */
 export function versionsOf(path: string): { found: number; newest: number } {
-  const newest = readMigrations(FOLDER).at(-1)?.version ?? 0
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
   if (!existsSync(path)) return { found: 0, newest }
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: READ_TIMEOUT_MS })
@@ -50,5 +49,5 @@ export async function checkVersion(connection: SqliteConnection, runId: string):
   const [row] = await connection.read<{ version: number }>(
     'select coalesce(max(version), 0) as version from index_migration',
   )
-  refuseNewer(`at ${connection.path}`, row?.version ?? 0, readMigrations(FOLDER).at(-1)?.version ?? 0)
+  refuseNewer(`at ${connection.path}`, row?.version ?? 0, MIGRATIONS.at(-1)?.version ?? 0)
 }

@@ -4,5 +4,5 @@ import { folderOf } from './runs.ts'
 
 export function measureFolder(address: string): MeasuredIndexes {
   const folder = folderOf(address)
-  return { folder, size: () => sizeOfFiles(folder), close: async () => undefined }
+  return { size: () => sizeOfFiles(folder), close: async () => undefined }
 }

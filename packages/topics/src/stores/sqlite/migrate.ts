@@ -1,13 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
+import { readSqlFiles, type SqlFiles } from '../read-sql-files.ts'
 import { createLogText } from './configure-topic.ts'
 import type { Connection } from './connection.ts'
 import { rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
-const FOLDER = new URL('./schema/', import.meta.url)
+const FILES: SqlFiles = readSqlFiles(new URL('.', import.meta.url))
 
 const CREATE_MIGRATION = `
   create table if not exists tidemark_migration (
@@ -92,16 +92,15 @@ type Migration = { readonly version: number; readonly checksum: string; readonly
 let read: Migration[] | undefined
 
 function readMigrations(): Migration[] {
-  read ??= readdirSync(FOLDER)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
-    .map(name => {
-      const sql = readFileSync(new URL(name, FOLDER), 'utf8')
-      // The tables that are made with each topic are part of the layout too.
-      return { version: Number.parseInt(name, 10), checksum: checksumOf(sql + createLogText(0)), sql }
-    })
+  read ??= Object.entries(FILES).map(([path, sql]) => {
+    // The tables that are made with each topic are part of the layout too.
+    return { version: versionOf(path), checksum: checksumOf(sql + createLogText(0)), sql }
+  })
   return read
 }
+
+/** `schema/001_initial.sql` */
+const versionOf = (path: string): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10)
 
 /** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */
 export function dropTables(tx: Transaction): void {
