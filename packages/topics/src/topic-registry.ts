@@ -16,6 +16,8 @@ export class TopicRegistry {
   readonly #autoCreate: AutoCreate
   readonly #known = new Map<string, { record: TopicRecord; readAt: number }>()
   readonly #reading = new Map<string, Promise<TopicRecord>>()
+  /** Looks that have not begun: whoever asks now is answered by them as it would be by one of its own. */
+  readonly #asked = new Map<string, Promise<TopicRecord>>()
 
   constructor(store: Store, autoCreate: AutoCreate) {
     this.#store = store
@@ -48,7 +50,16 @@ export class TopicRegistry {
    * would be a queue, whatever its program is about to configure.
    */
   async toConsume(name: string): Promise<TopicRecord> {
-    return await this.#read(checkName('topic', name), this.#autoCreate === 'always')
+    const asked = this.#asked.get(name) ?? this.#readSoon(checkName('topic', name))
+    this.#asked.set(name, asked)
+    return await asked
+  }
+
+  async #readSoon(name: string): Promise<TopicRecord> {
+    // Groups that are started together have all asked by then.
+    await Promise.resolve()
+    this.#asked.delete(name)
+    return await this.#read(name, this.#autoCreate === 'always')
   }
 
   /**

@@ -1,8 +1,8 @@
 import type { TopicRecord } from '../topic-record.ts'
-import type { Transaction } from './transaction.ts'
+import type { Statements, Transaction } from './transaction.ts'
 
 /** How many bits of removed groups are still to be wiped. */
-export async function wipingBits(tx: Transaction, topic: TopicRecord): Promise<number> {
+export async function wipingBits(tx: Statements, topic: TopicRecord): Promise<number> {
   const text = tx.sql('select count(*) as wiping from tidemark.bit_wipe where topic_id = $1')
   const [row] = await tx.query(text, [topic.id])
   return Number(row?.wiping)

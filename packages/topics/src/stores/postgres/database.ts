@@ -11,6 +11,7 @@ import { expectedText, findIncarnation, goneError, requireRecords } from './inca
 import type { Row } from './row.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
 import { Session, type SessionConfig } from './session.ts'
+import { applySettings } from './session-settings.ts'
 import type { SingleConnection, Statements, Transaction } from './transaction.ts'
 
 export type DatabaseOptions = {
@@ -32,10 +33,6 @@ export const MAINTENANCE_TIMEOUT_MS = 600_000
 /** Migrations and repairs rewrite everything there is, in one transaction. */
 export const REWRITE_TIMEOUT_MS = 86_400_000
 
-/** The server gives up first, so that a lock that is held too long is told as such, and as undone. */
-const SERVER_SHARE = 0.9
-/** A process that is gone in the middle of a transaction holds its locks no longer than this. */
-const LEFT_OPEN_MS = 60_000
 /** The kernel asks a silent peer whether it is there; a proxy that goes silent is found by the deadlines alone. */
 const KEEP_ALIVE_MS = 10_000
 const ATTEMPTS = 5
@@ -168,7 +165,13 @@ export class Database implements Statements {
     const found = await findIncarnation(this, look).catch(error => {
       throw mapError(error, this.location, this.statementTimeoutMs)
     })
-    if (found !== this.incarnation) throw this.guard.gone(goneError(this, found))
+    this.assertIncarnation(found)
+  }
+
+  /** For a statement that reads the namespace's incarnation besides: throws where it is not the one that was opened. */
+  assertIncarnation(found: string | null | undefined): void {
+    if (this.incarnation === undefined || found === this.incarnation) return
+    throw this.guard.gone(goneError(this, found ?? null))
   }
 
   /** An error of the driver as one of ours: what a statement misses may be missing with the whole namespace. */
@@ -225,7 +228,7 @@ export class Database implements Statements {
     const text = `begin; ${this.sql(expectedText(expected))}`
     const results = (await session.query({ text, types: AS_TEXT })) as unknown as pg.QueryResult<Row>[]
     const row = results.at(-1)?.rows[0]
-    if (row?.incarnation !== this.incarnation) throw this.guard.gone(goneError(this, row?.incarnation ?? null))
+    this.assertIncarnation(row?.incarnation)
     requireRecords(expected, row)
   }
 
@@ -287,33 +290,14 @@ export class Database implements Statements {
         continue
       }
       session.limitMs = Math.max(limitMs, this.statementTimeoutMs)
-      const settings = this.#settings(session.limitMs)
-      if (session.settings === settings) return session
       try {
-        await session.query(settings)
-        session.settings = settings
+        await applySettings(session, this.keepsSessions, this.statementTimeoutMs)
         return session
       } catch (error) {
         session.release(true)
         throw error
       }
     }
-  }
-
-  /**
-   * A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. Limits
-   * are set where they stay with this connection; behind a pooler they would become other programs' too. A lower one that an
-   * administrator gave the user or the database stays.
-   */
-  #settings(limitMs: number): string {
-    const isolation = "set default_transaction_isolation = 'read committed'"
-    if (!this.keepsSessions) return isolation
-    const limit = serverLimit(limitMs)
-    return `${isolation};
-      set idle_in_transaction_session_timeout = ${Math.max(LEFT_OPEN_MS, 2 * this.statementTimeoutMs)};
-      set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
-      select set_config('statement_timeout', least(nullif(reset_val::bigint, 0), ${limit})::text, false)
-      from pg_settings where name = 'statement_timeout'`
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
@@ -344,9 +328,6 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
     }
   }
 }
-
-/** PostgreSQL takes no more than an int. */
-const serverLimit = (limitMs: number): number => Math.min(0x7fff_ffff, Math.ceil(limitMs * SERVER_SHARE))
 
 function locationOf(config: pg.ClientConfig): string {
   try {

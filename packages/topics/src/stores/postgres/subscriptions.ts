@@ -4,17 +4,13 @@ import type { Database } from './database.ts'
 import { acknowledgeLoss, endedSubscriptions, removeSubscription } from './dead-groups.ts'
 import { resetCursor } from './reset-cursor.ts'
 import { resurrectDead } from './resurrect.ts'
-import { findSubscription, recordFirstBeat, setStatus, subscribe } from './subscribe.ts'
+import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
 /** The subscriptions of one schema. */
 export function postgresSubscriptions(database: Database): Subscriptions {
   return {
-    subscribe: async (topic, group, from, settings) => {
-      const subscription = await database.transaction({ topic }, tx => subscribe(tx, topic, group, from, settings))
-      await database.transaction({ topic }, tx => recordFirstBeat(tx, subscription))
-      return subscription
-    },
+    subscribe: (topic, group, from, settings) => subscribe(database, topic, group, from, settings),
     find: (topic, group) => database.transaction({ topic }, tx => findSubscription(tx, topic, group)),
     setStatus: (topic, subscription, status) =>
       database.transaction({ topic, subscription }, tx => setStatus(tx, topic, subscription, status)),

@@ -12,7 +12,7 @@ import type { Statements, Transaction } from './transaction.ts'
 /** The topics of one schema. */
 export function postgresTopics(database: Database): Topics {
   const topics: Topics = {
-    find: name => database.transaction({}, tx => findTopic(tx, name)),
+    find: name => find(database, name),
     // On a connection of our own: nobody waits for the caller's transaction. What is refused as none makes no topic.
     findIn: async (tx, name, create) => {
       const found = await topics.find(name)
@@ -39,6 +39,18 @@ export type TopicRow = {
   uid: string
   config: string | StoredTopicConfig
   config_version: number | string
+}
+
+/** In one round trip, with the look at the namespace in the statement itself: programs that start ask for all their topics. */
+const FIND = `
+  select n.incarnation, t.id, t.name, t.uid::text as uid, t.config, t.config_version
+  from tidemark.namespace as n
+  left join tidemark.topic as t on t.name = $1`
+
+async function find(database: Database, name: string): Promise<TopicRecord | undefined> {
+  const [row] = await database.query(database.sql(FIND), [name], 'tidemark_find_topic')
+  database.assertIncarnation(row?.incarnation)
+  return row?.id ? toRecord(row as TopicRow) : undefined
 }
 
 export async function findTopic(statements: Statements, name: string): Promise<TopicRecord | undefined> {

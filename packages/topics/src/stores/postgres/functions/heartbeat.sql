@@ -25,6 +25,30 @@ begin
 end
 $$;
 
+-- A group that is there already starts again: it takes the settings given, and is seen to be alive. null: it is gone.
+create function tidemark_fn.go_on(
+  p_id int, p_uid bigint, p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_is_limited boolean, p_backfill_limit bigint,
+  out subscription tidemark.subscription
+)
+language plpgsql volatile as $$
+begin
+  perform from tidemark.subscription as s where s.id = p_id and s.uid = p_uid for no key update;
+  if not found then
+    return;
+  end if;
+  if p_is_limited or num_nonnulls(p_interval_ms, p_timeout_ms, p_misses) > 0 then
+    update tidemark.subscription as s
+    set heartbeat_interval_ms = coalesce(p_interval_ms, s.heartbeat_interval_ms),
+      heartbeat_timeout_ms = coalesce(p_timeout_ms, s.heartbeat_timeout_ms),
+      dead_after_misses = coalesce(p_misses, s.dead_after_misses),
+      backfill_limit = case when p_is_limited then p_backfill_limit else s.backfill_limit end
+    where s.id = p_id;
+  end if;
+  perform tidemark_fn.record_beat(p_id, 0, 0, 0);
+  select s.* into subscription from tidemark.subscription as s where s.id = p_id;
+end
+$$;
+
 -- What this instance's consumers have done. Of its own rows, those that are not reported any more go; of others', those that
 -- were not heard of for a timeout. The caller holds the subscriptions.
 create function tidemark_fn.report_consumers(p_ids int[], p_instance text, p_reports jsonb) returns void

@@ -5,44 +5,47 @@
 --   beginning  from = a snapshot that sees nothing
 --   since      from the beginning, less the messages created before; the first id of interest spares the old partitions
 --   message    from the beginning, placed just before that message
--- In a topic with reference tracking the live stream begins now, and a backfill of what lies between is begun; `full_up` says
--- that the bitmaps have no place for the group. No subscription: the topic is a queue and the group has a name, or the other
--- way round. Of what lies between, the newest p_limit; `skipped` counts the others.
+-- In a topic with reference tracking the live stream begins now, and a backfill of what lies between is begun. Of what lies
+-- between, the newest p_limit; `skipped` counts the others. No subscription, by `refusal`:
+--   GONE  there is no such topic, or it was made anew
+--   KIND  the topic is a queue and the group has a name, or the other way round
+--   FULL  the bitmaps have no place for the group
 create function tidemark_fn.subscribe(
-  p_topic int, p_group text, p_from text, p_since timestamptz, p_id bigint,
+  p_topic int, p_topic_uid bigint, p_group text, p_from text, p_since timestamptz, p_id bigint,
   p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
-  out subscription tidemark.subscription, out created boolean, out full_up boolean, out skipped bigint
+  out subscription tidemark.subscription, out created boolean, out refusal text, out skipped bigint
 )
 language plpgsql volatile as $$
 declare
   floor bigint;
   place tidemark.subscription;
   by_reference boolean;
-  is_queue boolean;
   group_bit int;
 begin
   created := false;
-  full_up := false;
   skipped := 0;
-  select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
+  select s.* into subscription
+  from tidemark.subscription as s
+  join tidemark.topic as t on t.id = s.topic_id
+  where s.topic_id = p_topic and s.group_name = p_group and t.uid = p_topic_uid;
   if found then
     return;
   end if;
   -- A partition whose drop is being decided is not to be begun on: claims find out by the topic's gone_id.
   perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
-  floor := tidemark_fn.last_id(p_topic);
+  select tidemark_fn.last_id(t.id) into floor from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid;
   -- Two that subscribe at once, or one and a switch of the tracking, come one after the other.
-  select t.config ->> 'tracking' = 'reference', t.semantics = 'queue' into by_reference, is_queue
-  from tidemark.topic as t where t.id = p_topic for no key update;
-  if is_queue <> (p_group = '') then
-    return;
-  end if;
-  if by_reference then
+  select t.config ->> 'tracking' = 'reference', case when (t.semantics = 'queue') <> (p_group = '') then 'KIND' end
+  into by_reference, refusal
+  from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid for no key update;
+  if not found then
+    refusal := 'GONE';
+  elsif refusal is null and by_reference then
     group_bit := tidemark_fn.free_bit(p_topic);
-    full_up := group_bit is null;
-    if full_up then
-      return;
-    end if;
+    refusal := case when group_bit is null then 'FULL' end;
+  end if;
+  if refusal is not null then
+    return;
   end if;
   place := tidemark_fn.start_place(p_topic, p_from, p_since, p_id, floor);
   insert into tidemark.subscription as s (topic_id, group_name, bit, window_from, window_to, late_ids, open_ids, from_id, next_id,

@@ -1,0 +1,50 @@
+import type pg from 'pg'
+import type { Session } from './session.ts'
+
+/** The server gives up first, so that a lock that is held too long is told as such, and as undone. */
+const SERVER_SHARE = 0.9
+/** A process that is gone in the middle of a transaction holds its locks no longer than this. */
+const LEFT_OPEN_MS = 60_000
+
+const ISOLATION = "set default_transaction_isolation = 'read committed'"
+
+/**
+ * A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. Limits
+ * are set where they stay with this connection; behind a pooler they would become other programs' too. Does nothing where
+ * the connection has them already.
+ */
+export async function applySettings(
+  session: Session,
+  keepsSessions: boolean,
+  statementTimeoutMs: number,
+): Promise<void> {
+  const settings = keepsSessions ? limitsOf(session.limitMs, statementTimeoutMs) : ISOLATION
+  if (session.settings === settings) return
+  const answer = (await session.query(settings)) as unknown as pg.QueryResult | pg.QueryResult[]
+  // A lower limit that an administrator gave the user or the database stays.
+  if (keepsSessions && isLower(shownIn(answer), serverLimit(session.limitMs)))
+    await session.query('reset statement_timeout')
+  session.settings = settings
+}
+
+/** `show` and not pg_settings, which costs the server a millisecond for each connection that a program starts with. */
+const limitsOf = (limitMs: number, statementTimeoutMs: number): string => `${ISOLATION};
+  set idle_in_transaction_session_timeout = ${Math.max(LEFT_OPEN_MS, 2 * statementTimeoutMs)};
+  set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
+  reset statement_timeout; show statement_timeout; set statement_timeout = ${serverLimit(limitMs)}`
+
+/** PostgreSQL takes no more than an int. */
+const serverLimit = (limitMs: number): number => Math.min(0x7fff_ffff, Math.ceil(limitMs * SERVER_SHARE))
+
+function shownIn(answer: pg.QueryResult | pg.QueryResult[]): string {
+  const shown = [answer].flat().find(({ command }) => command === 'SHOW')
+  return shown?.rows[0]?.statement_timeout ?? ''
+}
+
+const UNITS_MS = new Map(Object.entries({ ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 }))
+
+/** As the server shows it: '0' for none, else in the largest unit that leaves a whole number. */
+function isLower(shown: string, limitMs: number): boolean {
+  const [, count, unit] = /^(\d+)(ms|s|min|h|d)$/.exec(shown) ?? []
+  return count !== undefined && Number(count) * (UNITS_MS.get(unit ?? '') ?? 1) < limitMs
+}
