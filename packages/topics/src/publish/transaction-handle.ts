@@ -13,5 +13,5 @@ export type TransactionHandle =
   | { readonly execute: Method }
   | { readonly raw: Method }
   | { readonly $queryRawUnsafe: Method }
-  | { readonly sequelize: object; readonly rollback: Method }
+  | { readonly commit: Method; readonly rollback: Method }
   | { readonly prepare: Method }
