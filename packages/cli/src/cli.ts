@@ -1,4 +1,4 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import type { Command, Surroundings } from './command.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import { didYouMean } from './did-you-mean.ts'
@@ -36,7 +36,7 @@ export async function run(
     return await command.run(given, surroundings)
   } catch (error) {
     if (surroundings.interrupted.aborted && isAbort(error)) return EXIT.interrupted
-    const told = error instanceof TidemarkError ? error : new UnexpectedError(error)
+    const told = error instanceof CodedError ? error : new UnexpectedError(error)
     output.complain(told)
     return exitCodeOf(told)
   }
@@ -82,7 +82,7 @@ const verbsOf = (members: readonly Command[]): string[] => members.map(({ name }
 /** What was typed is wrong, as others say it. */
 const USAGE_CODES = ['TIDEMARK_CONFIG', 'TIDEMARK_INVALID_NAME', 'TIDEMARK_UNKNOWN_SERVICE']
 
-function exitCodeOf(error: TidemarkError): ExitCode {
+function exitCodeOf(error: CodedError): ExitCode {
   if (error instanceof UsageError || USAGE_CODES.includes(error.code)) return EXIT.usage
   if (error instanceof UnconfirmedError) return EXIT.unconfirmed
   return error.code === 'TIDEMARK_CORRUPT_FILE' ? EXIT.found : EXIT.failed

@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** The value is not a run id. */
-export class InvalidRunIdError extends TidemarkError {
+export class InvalidRunIdError extends CodedError {
   /** The value. */
   readonly value: unknown
 
@@ -17,7 +17,7 @@ export class InvalidRunIdError extends TidemarkError {
 }
 
 /** The bytes are not the expected message, or the message can't contain the value. */
-export class ContractError extends TidemarkError {
+export class ContractError extends CodedError {
   /** Name of the message in the .proto files. */
   readonly messageType: string
 
@@ -28,7 +28,7 @@ export class ContractError extends TidemarkError {
 }
 
 /** The message is valid but exceeds a limit. */
-export class LimitError extends TidemarkError {
+export class LimitError extends CodedError {
   /** Name of the limit. */
   readonly limit: string
   /** The value. */

@@ -3,7 +3,7 @@
  * missing permission, a full disk) says nothing about the batch that met it: it is waited for, however long it takes. Any
  * other fault belongs to the batch (corrupt, refused, of another run) and counts as one of its attempts.
  */
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** What is away, by code, for people. Longer prefixes first. */
 const AWAY: readonly (readonly [prefix: string, what: string])[] = [
@@ -71,7 +71,7 @@ function awayBy(error: unknown, depth = 0): string | undefined {
     if (away !== undefined) return away[1]
   }
   // One of our own errors says itself what it is; what caused it no longer matters.
-  if (error instanceof TidemarkError) return undefined
+  if (error instanceof CodedError) return undefined
   const isSystem = typeof code === 'string' && (SYSTEM.has(code) || SQLSTATE.test(code))
   const isSqlite = typeof errcode === 'number' && SQLITE.has(errcode & 0xff)
   return isSystem || isSqlite ? String(message) : awayBy(cause, depth + 1)

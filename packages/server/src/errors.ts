@@ -1,18 +1,18 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
-export class BadRequestError extends TidemarkError {
+export class BadRequestError extends CodedError {
   constructor(message: string) {
     super('TIDEMARK_BAD_REQUEST', message)
   }
 }
 
-export class UnauthorizedError extends TidemarkError {
+export class UnauthorizedError extends CodedError {
   constructor() {
     super('TIDEMARK_UNAUTHORIZED', 'A token is required: send it as "Authorization: Bearer <token>"')
   }
 }
 
-export class ForbiddenError extends TidemarkError {
+export class ForbiddenError extends CodedError {
   constructor(name: string, role: string, topic?: string) {
     const where = topic === undefined ? ' for all topics' : ` for topic '${topic.slice(0, 128)}'`
     super(
@@ -23,7 +23,7 @@ export class ForbiddenError extends TidemarkError {
 }
 
 /** A server without tokens trusts whoever is on its machine; a proxy's clients are not. */
-export class ForwardedError extends TidemarkError {
+export class ForwardedError extends CodedError {
   constructor(header: string) {
     super(
       'TIDEMARK_FORWARDED',
@@ -33,7 +33,7 @@ export class ForwardedError extends TidemarkError {
   }
 }
 
-export class RateLimitError extends TidemarkError {
+export class RateLimitError extends CodedError {
   readonly retrySeconds: number
 
   constructor(what: string, retrySeconds: number) {
@@ -42,7 +42,7 @@ export class RateLimitError extends TidemarkError {
   }
 }
 
-export class HostNotAllowedError extends TidemarkError {
+export class HostNotAllowedError extends CodedError {
   constructor(host: string | undefined) {
     super(
       'TIDEMARK_HOST_NOT_ALLOWED',
@@ -53,7 +53,7 @@ export class HostNotAllowedError extends TidemarkError {
   }
 }
 
-export class CrossSiteError extends TidemarkError {
+export class CrossSiteError extends CodedError {
   constructor(from: string) {
     super(
       'TIDEMARK_CROSS_SITE',
@@ -62,20 +62,20 @@ export class CrossSiteError extends TidemarkError {
   }
 }
 
-export class UnsupportedMediaTypeError extends TidemarkError {
+export class UnsupportedMediaTypeError extends CodedError {
   constructor(message: string) {
     super('TIDEMARK_UNSUPPORTED_MEDIA_TYPE', message)
   }
 }
 
-export class NotAcceptableError extends TidemarkError {
+export class NotAcceptableError extends CodedError {
   constructor(offered: readonly string[]) {
     super('TIDEMARK_NOT_ACCEPTABLE', `The Accept header allows none of the available types: ${offered.join(', ')}`)
   }
 }
 
 /** The request's JSON has more levels than this server takes. */
-export class NestingError extends TidemarkError {
+export class NestingError extends CodedError {
   constructor(most: number) {
     super(
       'TIDEMARK_NESTING',
@@ -84,20 +84,20 @@ export class NestingError extends TidemarkError {
   }
 }
 
-export class BodyTimeoutError extends TidemarkError {
+export class BodyTimeoutError extends CodedError {
   constructor(ms: number) {
     super('TIDEMARK_BODY_TIMEOUT', `The request body did not arrive within ${ms} ms. Send it again`)
   }
 }
 
-export class BodyTooLargeError extends TidemarkError {
+export class BodyTooLargeError extends CodedError {
   constructor(most: number) {
     super('TIDEMARK_BODY_TOO_LARGE', `The body exceeds the limit of ${most} bytes. Send it in parts`)
   }
 }
 
 /** The pipeline waits for room on its disk, and takes nothing until there is some. */
-export class IngestPausedError extends TidemarkError {
+export class IngestPausedError extends CodedError {
   constructor(ticks: number, lastTick: number | null, cause: Error) {
     const taken =
       lastTick === null ? 'None of these ticks were taken' : `${ticks} ticks were taken, up to tick ${lastTick}`
@@ -106,7 +106,7 @@ export class IngestPausedError extends TidemarkError {
 }
 
 /** The server was started without what this route shows. */
-export class NotServedError extends TidemarkError {
+export class NotServedError extends CodedError {
   constructor(what: string, option: string) {
     super(
       'TIDEMARK_NOT_SERVED',
@@ -115,21 +115,21 @@ export class NotServedError extends TidemarkError {
   }
 }
 
-export class NotFoundError extends TidemarkError {
+export class NotFoundError extends CodedError {
   constructor(message: string) {
     super('TIDEMARK_NOT_FOUND', message)
   }
 }
 
 /** So many at the same time are taken, and no more. */
-export class TooManyError extends TidemarkError {
+export class TooManyError extends CodedError {
   constructor(what: string, most: number, limit: string) {
     super('TIDEMARK_TOO_MANY', `${most} ${what} are open, which is the limit. Close one, or raise limits.${limit}`)
   }
 }
 
 /** Readers have not taken what was sent before. */
-export class UnsentAnswersError extends TidemarkError {
+export class UnsentAnswersError extends CodedError {
   constructor(most: number) {
     super(
       'TIDEMARK_UNSENT_ANSWERS',
@@ -138,14 +138,14 @@ export class UnsentAnswersError extends TidemarkError {
   }
 }
 
-export class ServiceStartError extends TidemarkError {
+export class ServiceStartError extends CodedError {
   constructor(service: string, cause: Error) {
     super('TIDEMARK_SERVICE_START', `Service '${service}' could not start: ${cause.message}`, cause)
   }
 }
 
 /** Another program listens on the port. */
-export class AddressInUseError extends TidemarkError {
+export class AddressInUseError extends CodedError {
   /** The port. */
   readonly port: number
 

@@ -15,6 +15,7 @@ export {
   TopicNotFoundError,
   UnknownTypeError,
 } from './errors/calls.ts'
+export type { DatabaseErrorCode, TidemarkErrorCode } from './errors/codes.ts'
 export {
   ClockError,
   DatabaseError,
@@ -48,8 +49,9 @@ export {
   NoSubscriptionsError,
   PositionGoneError,
   StaleDeliveryError,
+  StoppedError,
   SubscriptionGoneError,
   TooManyGroupsError,
 } from './errors/groups.ts'
 export { PackageRequiredError } from './errors/packages.ts'
-export { TidemarkError } from './errors/tidemark-error.ts'
+export { CodedError, TidemarkError } from './errors/tidemark-error.ts'

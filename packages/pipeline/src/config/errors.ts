@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** A configuration file can't be used: it is missing, throws, or exports the wrong value. */
-export class ConfigFileError extends TidemarkError {
+export class ConfigFileError extends CodedError {
   /** Path of the file. */
   readonly file: string
   /** The message without the path. */
@@ -15,7 +15,7 @@ export class ConfigFileError extends TidemarkError {
 }
 
 /** A module does not export a service type. */
-export class ServiceTypeError extends TidemarkError {
+export class ServiceTypeError extends CodedError {
   /** Path of the module. */
   readonly module: string
 
@@ -26,7 +26,7 @@ export class ServiceTypeError extends TidemarkError {
 }
 
 /** A module does not export an environment strategy. */
-export class StrategyError extends TidemarkError {
+export class StrategyError extends CodedError {
   /** Path of the module. */
   readonly module: string
 

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { TidemarkError } from 'tidemark'
+import type { CodedError } from 'tidemark'
 import { lendPackages } from './lend-packages.ts'
 import { loadProblem } from './load-problem.ts'
 
@@ -11,7 +11,7 @@ export const isModulePath = (text: string): boolean => /^\.{0,2}\//.test(text)
 export async function importModule(
   path: string,
   folder: string,
-  problem: (file: string, text: string, cause: unknown) => TidemarkError,
+  problem: (file: string, text: string, cause: unknown) => CodedError,
 ): Promise<{ readonly file: string; readonly exported: unknown }> {
   lendPackages()
   const file = isAbsolute(path) ? path : resolve(folder, path)

@@ -1,9 +1,9 @@
-import { DatabaseError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
-/** A problem of an index database. It is a `DatabaseError` of `tidemark` with advice for indexes. */
-export class IndexDatabaseError extends DatabaseError {
+/** A problem of an index database. */
+export class IndexDatabaseError extends CodedError {
   constructor(message: string, cause?: unknown, code = 'TIDEMARK_INDEX_DATABASE') {
-    super(message, cause, code)
+    super(code, message, cause)
   }
 }
 

@@ -1,12 +1,12 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { PRIVATE_FOLDER } from '../private-files.ts'
 
 const NAME = 'in-use.lock'
 
 /** Another process uses the folder. */
-export class FolderInUseError extends TidemarkError {
+export class FolderInUseError extends CodedError {
   /** Path of the folder. */
   readonly folder: string
 
@@ -21,7 +21,7 @@ export class FolderInUseError extends TidemarkError {
 }
 
 /** The folder can't be created or written to. */
-export class FolderUnusableError extends TidemarkError {
+export class FolderUnusableError extends CodedError {
   /** Path of the folder. */
   readonly folder: string
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Duration, TidemarkError } from 'tidemark'
+import { CodedError, type Duration } from 'tidemark'
 import type { SimulationMetadata } from '../contracts/tick.ts'
 import { parseDuration } from '../duration.ts'
 import { refuseUnknown } from '../options.ts'
@@ -71,7 +71,7 @@ export function metadataReaderSettings(options: MetadataReaderOptions): { pollMs
 }
 
 /** The metadata of a run did not arrive in time. */
-export class MetadataTimeoutError extends TidemarkError {
+export class MetadataTimeoutError extends CodedError {
   /** Id of the run. */
   readonly runId: string
 

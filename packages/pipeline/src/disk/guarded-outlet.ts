@@ -1,9 +1,9 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import type { Outlet } from '../resources/bound-resources.ts'
 import type { DiskWatch } from './disk-watch.ts'
 
 /** The item was not accepted because there is no disk space. */
-export class DiskFullError extends TidemarkError {
+export class DiskFullError extends CodedError {
   constructor(reason: string) {
     super('TIDEMARK_DISK_FULL', `The pipeline waits for ${reason}. Send this again later`)
   }

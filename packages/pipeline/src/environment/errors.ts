@@ -1,4 +1,4 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import type { WrittenAs } from '../databases/written-as.ts'
 
 /** A shape or topology that is not one, or a cell outside the world. */
@@ -13,7 +13,7 @@ export class EnvironmentError extends Error {
 }
 
 /** Ticks that were written in a way that this reader was not given. */
-export class StrategyMissingError extends TidemarkError {
+export class StrategyMissingError extends CodedError {
   /** Name of the strategy. */
   readonly strategy: string
   /** Settings of the strategy. */

@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** Another instance holds the batch, or it was settled otherwise. The call changed nothing. */
-export class StaleClaimError extends TidemarkError {
+export class StaleClaimError extends CodedError {
   /** Storage key of the batch. */
   readonly key: string
   /** Number of the claim. */
@@ -19,7 +19,7 @@ export class StaleClaimError extends TidemarkError {
 }
 
 /** The given batch or ledger contradicts what is stored. */
-export class LedgerConflictError extends TidemarkError {
+export class LedgerConflictError extends CodedError {
   constructor(message: string) {
     super('TIDEMARK_LEDGER_CONFLICT', message)
   }

@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** The item is larger than the whole queue. */
-export class ItemTooLargeError extends TidemarkError {
+export class ItemTooLargeError extends CodedError {
   /** Size of the item. */
   readonly bytes: number
   /** Limit of the queue. */
@@ -18,7 +18,7 @@ export class ItemTooLargeError extends TidemarkError {
 }
 
 /** The thread at the other end ended without closing the queue. Items that had arrived were delivered. */
-export class QueueBrokenError extends TidemarkError {
+export class QueueBrokenError extends CodedError {
   constructor(problem: string) {
     super('TIDEMARK_QUEUE_BROKEN', `The queue between threads failed: ${problem}. Restart the other side`)
   }

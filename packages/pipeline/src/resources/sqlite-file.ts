@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** File of a SQLite database: whether it is still the same as at the first check. */
 export class SqliteFile {
@@ -23,7 +23,7 @@ export class SqliteFile {
 }
 
 /** The database file was replaced while it was open, so what this process writes is invisible to others. */
-export class FileReplacedError extends TidemarkError {
+export class FileReplacedError extends CodedError {
   constructor(path: string) {
     super(
       'TIDEMARK_DATABASE_REPLACED',

@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** The run can't be removed because it is in use. */
-export class RunInUseError extends TidemarkError {
+export class RunInUseError extends CodedError {
   /** Id of the run. */
   readonly runId: string
   /** Who uses it. */

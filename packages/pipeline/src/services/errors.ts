@@ -1,8 +1,8 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { didYouMean } from '../config/did-you-mean.ts'
 
 /** The pipeline has no service with this name. */
-export class UnknownServiceError extends TidemarkError {
+export class UnknownServiceError extends CodedError {
   /** The name. */
   readonly service: string
 
@@ -17,7 +17,7 @@ export class UnknownServiceError extends TidemarkError {
 }
 
 /** A service did not start or stop in time. It is abandoned; the other services continue. */
-export class ServiceTimeoutError extends TidemarkError {
+export class ServiceTimeoutError extends CodedError {
   /** Name of the service. */
   readonly service: string
   /** What took too long. */
@@ -35,7 +35,7 @@ export class ServiceTimeoutError extends TidemarkError {
 }
 
 /** The thread of a service ended unexpectedly, or could not start. */
-export class WorkerDiedError extends TidemarkError {
+export class WorkerDiedError extends CodedError {
   /** Name of the service. */
   readonly service: string
 
@@ -46,7 +46,7 @@ export class WorkerDiedError extends TidemarkError {
 }
 
 /** The thread of a service no longer responds. */
-export class WorkerSilentError extends TidemarkError {
+export class WorkerSilentError extends CodedError {
   /** Name of the service. */
   readonly service: string
 
@@ -61,7 +61,7 @@ export class WorkerSilentError extends TidemarkError {
 }
 
 /** An error that a service reported from its thread. */
-export class WorkerReportedError extends TidemarkError {
+export class WorkerReportedError extends CodedError {
   /** Class name of the error in the thread. */
   readonly kind: string
 

@@ -1,4 +1,4 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** An operation that failed and has not succeeded since. */
 export type ServiceError = {
@@ -82,7 +82,7 @@ export class Health {
 }
 
 /** An operation takes longer than it should. */
-export class NoAnswerError extends TidemarkError {
+export class NoAnswerError extends CodedError {
   constructor(operation: string, ms: number) {
     super(
       'TIDEMARK_NO_ANSWER',

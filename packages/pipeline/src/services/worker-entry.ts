@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** As TypeScript, as published, and as a bundler may have named it. */
 const NAMES = ['worker-main.ts', 'worker-main.js', 'worker-main.mjs', 'worker-main.cjs']
 
 /** The file that a thread runs is not there: a bundler takes along only what it sees imported. */
-export class WorkerEntryError extends TidemarkError {
+export class WorkerEntryError extends CodedError {
   /** Where it was looked for. */
   readonly folder: string
 

@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** The value is not a storage key. */
-export class InvalidKeyError extends TidemarkError {
+export class InvalidKeyError extends CodedError {
   /** The value. */
   readonly key: unknown
 
@@ -13,7 +13,7 @@ export class InvalidKeyError extends TidemarkError {
 }
 
 /** The path leads outside the storage's root through a symbolic link. Nothing there is read or written. */
-export class OutsideRootError extends TidemarkError {
+export class OutsideRootError extends CodedError {
   /** The path. */
   readonly path: string
 
@@ -27,7 +27,7 @@ export class OutsideRootError extends TidemarkError {
 }
 
 /** The file is incomplete, was changed, or is not a file of a storage. */
-export class CorruptFileError extends TidemarkError {
+export class CorruptFileError extends CodedError {
   /** Path of the file. */
   readonly file: string
 
@@ -38,7 +38,7 @@ export class CorruptFileError extends TidemarkError {
 }
 
 /** The file does not exist. */
-export class FileNotFoundError extends TidemarkError {
+export class FileNotFoundError extends CodedError {
   /** Path of the file. */
   readonly file: string
 
@@ -60,14 +60,14 @@ export class BatchRemovedError extends FileNotFoundError {
 }
 
 /** The ticks can't be one batch. Nothing was written. */
-export class InvalidBatchError extends TidemarkError {
+export class InvalidBatchError extends CodedError {
   constructor(problem: string) {
     super('TIDEMARK_INVALID_BATCH', `These ticks are not a batch: ${problem}. Nothing was written`)
   }
 }
 
 /** A different file is already stored under this key. It was not changed. */
-export class ConflictError extends TidemarkError {
+export class ConflictError extends CodedError {
   /** Path of the file. */
   readonly file: string
 
@@ -81,7 +81,7 @@ export class ConflictError extends TidemarkError {
 }
 
 /** The disk is full. */
-export class StorageFullError extends TidemarkError {
+export class StorageFullError extends CodedError {
   /** Path of the file. */
   readonly file: string
 
@@ -96,7 +96,7 @@ export class StorageFullError extends TidemarkError {
 }
 
 /** The folder of the storage is missing or was replaced, so a missing file means nothing. */
-export class StorageAwayError extends TidemarkError {
+export class StorageAwayError extends CodedError {
   /** Path of the folder. */
   readonly root: string
 
@@ -112,7 +112,7 @@ export class StorageAwayError extends TidemarkError {
 }
 
 /** The file system failed. */
-export class StorageError extends TidemarkError {
+export class StorageError extends CodedError {
   /** Path of the file. */
   readonly file: string
 

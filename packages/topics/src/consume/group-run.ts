@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backoff, backoffMs, spread } from '../backoff.ts'
-import { NamespaceGoneError, SubscriptionGoneError, TidemarkError } from '../errors.ts'
+import { NamespaceGoneError, StoppedError, SubscriptionGoneError } from '../errors.ts'
 import type { Runtime } from '../runtime.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { Claimer } from './claimer.ts'
@@ -73,9 +73,7 @@ export class GroupRun<T> {
     await withTimeout(this.#loop, timeoutMs)
     this.#dispatcher.releaseQueued()
     await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
-    this.#dispatcher.abortRunning(
-      new TidemarkError('TIDEMARK_STOPPED', 'The group was stopped before the handler finished'),
-    )
+    this.#dispatcher.abortRunning(new StoppedError('The group was stopped before the handler finished'))
     await withTimeout(this.#runtime.settler.drain(), Math.max(1_000, deadline - performance.now()))
     await this.#runtime.heartbeats.leave(this.#beating, Math.max(1_000, deadline - performance.now()))
     this.#keeper.stop()

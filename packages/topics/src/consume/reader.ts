@@ -1,6 +1,6 @@
 import type { BackfillOptions } from '../backfill/backfill-plan.ts'
 import { toFailure } from '../errors/failure.ts'
-import { ClosedError, ConfigError, TidemarkError } from '../errors.ts'
+import { ClosedError, ConfigError, StoppedError } from '../errors.ts'
 import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
 import { type Duration, parseDuration } from '../options/duration.ts'
 import { checkName } from '../options/names.ts'
@@ -330,7 +330,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
 
   #release(): void {
     this.#releaseBuffer()
-    const reason = new TidemarkError('TIDEMARK_STOPPED', 'The reader was closed before the message was settled')
+    const reason = new StoppedError('The reader was closed before the message was settled')
     for (const delivery of this.#held) if (!delivery.held.expired) delivery.giveBack(reason)
     this.#held.clear()
   }

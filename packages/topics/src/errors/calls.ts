@@ -2,6 +2,8 @@ import { TidemarkError } from './tidemark-error.ts'
 
 /** An option is unknown or has an invalid value. */
 export class ConfigError extends TidemarkError {
+  /** Always `'TIDEMARK_CONFIG'`. */
+  declare readonly code: 'TIDEMARK_CONFIG'
   /** Name of the option. */
   readonly option: string
   /** The invalid value. */
@@ -19,6 +21,8 @@ export class ConfigError extends TidemarkError {
 
 /** The name of a topic, group, consumer or namespace is invalid. */
 export class InvalidNameError extends TidemarkError {
+  /** Always `'TIDEMARK_INVALID_NAME'`. */
+  declare readonly code: 'TIDEMARK_INVALID_NAME'
   /** What the name is for. */
   readonly kind: string
   /** The invalid name. */
@@ -33,6 +37,9 @@ export class InvalidNameError extends TidemarkError {
 
 /** The payload, key or headers can't be stored. Nothing was stored. */
 export class PayloadError extends TidemarkError {
+  /** Always `'TIDEMARK_PAYLOAD'`. */
+  declare readonly code: 'TIDEMARK_PAYLOAD'
+
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_PAYLOAD', message, cause)
   }
@@ -40,6 +47,8 @@ export class PayloadError extends TidemarkError {
 
 /** The message exceeds the `maxMessageBytes` of the topic. Nothing was stored. */
 export class PayloadTooLargeError extends TidemarkError {
+  /** Always `'TIDEMARK_PAYLOAD_TOO_LARGE'`. */
+  declare readonly code: 'TIDEMARK_PAYLOAD_TOO_LARGE'
   /** Name of the topic. */
   readonly topic: string
   /** Size of the message in bytes. */
@@ -61,6 +70,8 @@ export class PayloadTooLargeError extends TidemarkError {
 
 /** The messages of one call exceed the limit of a transaction. Nothing was stored. */
 export class BatchTooLargeError extends TidemarkError {
+  /** Always `'TIDEMARK_BATCH_TOO_LARGE'`. */
+  declare readonly code: 'TIDEMARK_BATCH_TOO_LARGE'
   /** Name of the topic. */
   readonly topic: string
   /** Number of messages. */
@@ -81,6 +92,9 @@ export class BatchTooLargeError extends TidemarkError {
 
 /** A stored payload could not be decoded. It counts as a failed attempt; the message is kept. */
 export class DecodeError extends TidemarkError {
+  /** Always `'TIDEMARK_DECODE'`. */
+  declare readonly code: 'TIDEMARK_DECODE'
+
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_DECODE', message, cause)
   }
@@ -88,6 +102,8 @@ export class DecodeError extends TidemarkError {
 
 /** The protobuf type of a payload is not in the `registry`. */
 export class UnknownTypeError extends TidemarkError {
+  /** Always `'TIDEMARK_UNKNOWN_TYPE'`. */
+  declare readonly code: 'TIDEMARK_UNKNOWN_TYPE'
   /** The unknown type URL. */
   readonly typeUrl: string
 
@@ -102,6 +118,8 @@ export class UnknownTypeError extends TidemarkError {
 
 /** A payload was rejected by its schema. */
 export class SchemaError extends TidemarkError {
+  /** Always `'TIDEMARK_SCHEMA'`. */
+  declare readonly code: 'TIDEMARK_SCHEMA'
   /** Problems that the schema reported. */
   readonly issues: readonly { readonly message: string; readonly path: string }[]
 
@@ -114,6 +132,9 @@ export class SchemaError extends TidemarkError {
 
 /** The object is closed. */
 export class ClosedError extends TidemarkError {
+  /** Always `'TIDEMARK_CLOSED'`. */
+  declare readonly code: 'TIDEMARK_CLOSED'
+
   constructor(what: string) {
     super('TIDEMARK_CLOSED', `${what} is closed. Open a new one to continue`)
   }
@@ -121,6 +142,8 @@ export class ClosedError extends TidemarkError {
 
 /** The topic does not exist. */
 export class TopicNotFoundError extends TidemarkError {
+  /** Always `'TIDEMARK_TOPIC_NOT_FOUND'`. */
+  declare readonly code: 'TIDEMARK_TOPIC_NOT_FOUND'
   /** Name of the topic. */
   readonly topic: string
 
@@ -135,6 +158,8 @@ export class TopicNotFoundError extends TidemarkError {
 
 /** The stored messages do not allow this change of the topic. */
 export class TopicConflictError extends TidemarkError {
+  /** Always `'TIDEMARK_TOPIC_CONFLICT'`. */
+  declare readonly code: 'TIDEMARK_TOPIC_CONFLICT'
   /** Name of the topic. */
   readonly topic: string
 
@@ -154,6 +179,8 @@ export class TopicConflictError extends TidemarkError {
 
 /** The topic has no message with this id. */
 export class MessageNotFoundError extends TidemarkError {
+  /** Always `'TIDEMARK_MESSAGE_NOT_FOUND'`. */
+  declare readonly code: 'TIDEMARK_MESSAGE_NOT_FOUND'
   /** Name of the topic. */
   readonly topic: string
   /** Id of the message. */
@@ -171,6 +198,8 @@ export class MessageNotFoundError extends TidemarkError {
 
 /** An open transaction has published the same `messageId`. Whether this is a duplicate is known when it ends. */
 export class MessageIdPendingError extends TidemarkError {
+  /** Always `'TIDEMARK_MESSAGE_ID_PENDING'`. */
+  declare readonly code: 'TIDEMARK_MESSAGE_ID_PENDING'
   /** Name of the topic. */
   readonly topic: string
 
@@ -187,6 +216,8 @@ export class MessageIdPendingError extends TidemarkError {
 
 /** Another process is running this job. */
 export class JobBusyError extends TidemarkError {
+  /** Always `'TIDEMARK_JOB_BUSY'`. */
+  declare readonly code: 'TIDEMARK_JOB_BUSY'
   /** Name of the job. */
   readonly job: string
 

@@ -1,16 +1,28 @@
+import type { DatabaseErrorCode } from './codes.ts'
 import { groupName } from './groups.ts'
 import { TidemarkError } from './tidemark-error.ts'
 
 /** The database returned an error or is unavailable. Subclasses give the reason. */
 export class DatabaseError extends TidemarkError {
-  constructor(message: string, cause?: unknown, code = 'TIDEMARK_DATABASE') {
+  /** `'TIDEMARK_DATABASE'`, or the code of the subclass. */
+  declare readonly code: DatabaseErrorCode
+
+  constructor(message: string, cause?: unknown, code: DatabaseErrorCode = 'TIDEMARK_DATABASE') {
     super(code, message, cause)
   }
 }
 
 /** No connection to the database could be made. */
 export class DatabaseUnreachableError extends DatabaseError {
-  constructor(where: string, cause?: unknown, message = unreachable(where), code = 'TIDEMARK_DATABASE_UNREACHABLE') {
+  /** `'TIDEMARK_DATABASE_UNREACHABLE'`, or the code of the subclass. */
+  declare readonly code: 'TIDEMARK_DATABASE_UNREACHABLE' | 'TIDEMARK_DATABASE_MOVED'
+
+  constructor(
+    where: string,
+    cause?: unknown,
+    message = unreachable(where),
+    code: 'TIDEMARK_DATABASE_UNREACHABLE' | 'TIDEMARK_DATABASE_MOVED' = 'TIDEMARK_DATABASE_UNREACHABLE',
+  ) {
     super(message, cause, code)
   }
 }
@@ -21,6 +33,9 @@ const unreachable = (where: string): string =>
 
 /** SQLite only: the file was moved. Processing continues when it is moved back. */
 export class DatabaseMovedError extends DatabaseUnreachableError {
+  /** Always `'TIDEMARK_DATABASE_MOVED'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_MOVED'
+
   constructor(path: string) {
     super(
       path,
@@ -37,6 +52,8 @@ export class DatabaseMovedError extends DatabaseUnreachableError {
  * idempotent.
  */
 export class OutcomeUnknownError extends DatabaseError {
+  /** Always `'TIDEMARK_OUTCOME_UNKNOWN'`. */
+  declare readonly code: 'TIDEMARK_OUTCOME_UNKNOWN'
   /** Whether the connection was lost or the file moved; otherwise the sync to disk failed. */
   readonly isConnectionLost: boolean
 
@@ -67,6 +84,9 @@ export class OutcomeUnknownError extends DatabaseError {
 
 /** SQLite only: the log can't be synced to disk, so calls are refused before they write. */
 export class SyncError extends DatabaseError {
+  /** Always `'TIDEMARK_SYNC'`. */
+  declare readonly code: 'TIDEMARK_SYNC'
+
   constructor(message: string, cause?: unknown) {
     super(message, cause, 'TIDEMARK_SYNC')
   }
@@ -74,6 +94,9 @@ export class SyncError extends DatabaseError {
 
 /** The database can't be written to. */
 export class DatabaseReadOnlyError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_READ_ONLY'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_READ_ONLY'
+
   constructor(where: string, cause?: unknown) {
     super(
       `The database at ${where} is read-only. Give this process write access to the file and its folder, ` +
@@ -86,6 +109,9 @@ export class DatabaseReadOnlyError extends DatabaseError {
 
 /** Another process held the write lock for too long. */
 export class DatabaseLockedError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_LOCKED'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_LOCKED'
+
   constructor(where: string, waitedMs: number, cause?: unknown) {
     super(
       `The database at ${where} was locked by another writer for ${waitedMs} ms. ` +
@@ -98,6 +124,9 @@ export class DatabaseLockedError extends DatabaseError {
 
 /** A statement exceeded its timeout and was rolled back by the server. */
 export class DatabaseTimeoutError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_TIMEOUT'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_TIMEOUT'
+
   constructor(where: string, limitMs: number, cause?: unknown) {
     super(
       `The database at ${where} cancelled a statement that exceeded the statementTimeout of ${limitMs} ms. Nothing ` +
@@ -110,6 +139,9 @@ export class DatabaseTimeoutError extends DatabaseError {
 
 /** The disk or the database is full. */
 export class DatabaseFullError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_FULL'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_FULL'
+
   constructor(where: string, cause?: unknown) {
     super(
       `The database at ${where} is full. Nothing was stored by this call. Free disk space, or raise its size limit`,
@@ -121,6 +153,9 @@ export class DatabaseFullError extends DatabaseError {
 
 /** The version of the engine or of the schema is not supported. */
 export class DatabaseVersionError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_VERSION'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_VERSION'
+
   constructor(message: string, cause?: unknown) {
     super(message, cause, 'TIDEMARK_DATABASE_VERSION')
   }
@@ -128,6 +163,9 @@ export class DatabaseVersionError extends DatabaseError {
 
 /** The namespace was loaded from a logical dump of another cluster, so its cursors are invalid. Run `repair`. */
 export class DatabaseRestoredError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_RESTORED'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_RESTORED'
+
   constructor(where: string) {
     super(
       `The namespace at ${where} was restored from another server: its cursors refer to that server's transaction ` +
@@ -141,6 +179,9 @@ export class DatabaseRestoredError extends DatabaseError {
 
 /** The database has lost commits that this process knows of, or was restored from a copy. */
 export class DatabaseRewoundError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_REWOUND'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_REWOUND'
+
   constructor(message: string) {
     super(message, undefined, 'TIDEMARK_DATABASE_REWOUND')
   }
@@ -170,6 +211,9 @@ export class DatabaseRewoundError extends DatabaseError {
 
 /** The namespace no longer exists: it was dropped or created again, or its file was removed or replaced. */
 export class NamespaceGoneError extends DatabaseError {
+  /** Always `'TIDEMARK_NAMESPACE_GONE'`. */
+  declare readonly code: 'TIDEMARK_NAMESPACE_GONE'
+
   /** `what` completes "The namespace at … was". */
   constructor(where: string, what: string) {
     super(
@@ -183,6 +227,8 @@ export class NamespaceGoneError extends DatabaseError {
 
 /** A repair requires that no program has the namespace open. */
 export class DatabaseInUseError extends DatabaseError {
+  /** Always `'TIDEMARK_DATABASE_IN_USE'`. */
+  declare readonly code: 'TIDEMARK_DATABASE_IN_USE'
   /** Programs that have it open. */
   readonly users: readonly string[]
 
@@ -198,6 +244,8 @@ export class DatabaseInUseError extends DatabaseError {
 
 /** The clocks of this process and the database differ, so nothing is removed by age. */
 export class ClockError extends DatabaseError {
+  /** Always `'TIDEMARK_CLOCK'`. */
+  declare readonly code: 'TIDEMARK_CLOCK'
   /** Difference in milliseconds. Positive: this process is ahead. */
   readonly offsetMs: number
 
@@ -230,6 +278,9 @@ function inWords(ms: number): string {
 
 /** The given `tx` can't be used: it is not open, or belongs to another database. */
 export class TransactionError extends TidemarkError {
+  /** Always `'TIDEMARK_TRANSACTION'`. */
+  declare readonly code: 'TIDEMARK_TRANSACTION'
+
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_TRANSACTION', message, cause)
   }

@@ -2,6 +2,8 @@ import { TidemarkError } from './tidemark-error.ts'
 
 /** The group already has a consumer with this id. */
 export class DuplicateConsumerError extends TidemarkError {
+  /** Always `'TIDEMARK_DUPLICATE_CONSUMER'`. */
+  declare readonly code: 'TIDEMARK_DUPLICATE_CONSUMER'
   /** Id of the consumer. */
   readonly consumer: string
 
@@ -17,6 +19,9 @@ export class DuplicateConsumerError extends TidemarkError {
 
 /** The group does not have the consumers it needs. */
 export class MembershipError extends TidemarkError {
+  /** Always `'TIDEMARK_MEMBERSHIP'`. */
+  declare readonly code: 'TIDEMARK_MEMBERSHIP'
+
   constructor(message: string) {
     super('TIDEMARK_MEMBERSHIP', message)
   }
@@ -24,6 +29,8 @@ export class MembershipError extends TidemarkError {
 
 /** The lease was taken over, so the ack, nack or extend changed nothing. */
 export class StaleDeliveryError extends TidemarkError {
+  /** Always `'TIDEMARK_STALE_DELIVERY'`. */
+  declare readonly code: 'TIDEMARK_STALE_DELIVERY'
   /** Name of the topic. */
   readonly topic: string
   /** Name of the group. */
@@ -49,6 +56,9 @@ export class StaleDeliveryError extends TidemarkError {
 
 /** The receipt of a pull is invalid or damaged. */
 export class InvalidReceiptError extends TidemarkError {
+  /** Always `'TIDEMARK_INVALID_RECEIPT'`. */
+  declare readonly code: 'TIDEMARK_INVALID_RECEIPT'
+
   constructor(problem: string) {
     super('TIDEMARK_INVALID_RECEIPT', `The receipt can't be used: ${problem}. Pass it exactly as pull() returned it`)
   }
@@ -56,6 +66,8 @@ export class InvalidReceiptError extends TidemarkError {
 
 /** The status of the subscription does not allow the operation. */
 export class InvalidTransitionError extends TidemarkError {
+  /** Always `'TIDEMARK_INVALID_TRANSITION'`. */
+  declare readonly code: 'TIDEMARK_INVALID_TRANSITION'
   /** Current status. */
   readonly from: string
   /** Requested status. */
@@ -74,6 +86,8 @@ export class InvalidTransitionError extends TidemarkError {
 
 /** The subscription was cancelled or removed, or never existed. */
 export class SubscriptionGoneError extends TidemarkError {
+  /** Always `'TIDEMARK_SUBSCRIPTION_GONE'`. */
+  declare readonly code: 'TIDEMARK_SUBSCRIPTION_GONE'
   /** Name of the topic. */
   readonly topic: string
   /** Name of the group. */
@@ -88,6 +102,8 @@ export class SubscriptionGoneError extends TidemarkError {
 
 /** The topic has no subscription and blocks publishing without one. Nothing was stored. */
 export class NoSubscriptionsError extends TidemarkError {
+  /** Always `'TIDEMARK_NO_SUBSCRIPTIONS'`. */
+  declare readonly code: 'TIDEMARK_NO_SUBSCRIPTIONS'
   /** Name of the topic. */
   readonly topic: string
 
@@ -103,6 +119,8 @@ export class NoSubscriptionsError extends TidemarkError {
 
 /** The topic has no such group. */
 export class GroupNotFoundError extends TidemarkError {
+  /** Always `'TIDEMARK_GROUP_NOT_FOUND'`. */
+  declare readonly code: 'TIDEMARK_GROUP_NOT_FOUND'
   /** Name of the topic. */
   readonly topic: string
   /** Name of the group. */
@@ -126,6 +144,8 @@ export class GroupNotFoundError extends TidemarkError {
 
 /** A reference topic can't have more groups. */
 export class TooManyGroupsError extends TidemarkError {
+  /** Always `'TIDEMARK_TOO_MANY_GROUPS'`. */
+  declare readonly code: 'TIDEMARK_TOO_MANY_GROUPS'
   /** Name of the topic. */
   readonly topic: string
 
@@ -144,6 +164,8 @@ export class TooManyGroupsError extends TidemarkError {
 
 /** A backfill is not possible now. */
 export class BackfillError extends TidemarkError {
+  /** Always `'TIDEMARK_BACKFILL'`. */
+  declare readonly code: 'TIDEMARK_BACKFILL'
   /** Name of the topic. */
   readonly topic: string
   /** Name of the group. */
@@ -183,6 +205,8 @@ export class BackfillError extends TidemarkError {
 
 /** The position is before the oldest retained message. */
 export class PositionGoneError extends TidemarkError {
+  /** Always `'TIDEMARK_POSITION_GONE'`. */
+  declare readonly code: 'TIDEMARK_POSITION_GONE'
   /** Name of the topic. */
   readonly topic: string
   /** Id of the oldest retained message, or null. */
@@ -207,6 +231,8 @@ export class PositionGoneError extends TidemarkError {
 
 /** The heartbeats of a group failed so often that it stops claiming until one succeeds. */
 export class HeartbeatError extends TidemarkError {
+  /** Always `'TIDEMARK_HEARTBEAT'`. */
+  declare readonly code: 'TIDEMARK_HEARTBEAT'
   /** Number of failed heartbeats in a row. */
   readonly failures: number
 
@@ -223,6 +249,9 @@ export class HeartbeatError extends TidemarkError {
 
 /** Recorded for an attempt whose lease expired: the handler crashed, hung, or took too long. */
 export class LeaseExpiredError extends TidemarkError {
+  /** Always `'TIDEMARK_LEASE_EXPIRED'`. */
+  declare readonly code: 'TIDEMARK_LEASE_EXPIRED'
+
   constructor(consumer: string) {
     super(
       'TIDEMARK_LEASE_EXPIRED',
@@ -233,6 +262,9 @@ export class LeaseExpiredError extends TidemarkError {
 
 /** Recorded for an attempt whose claim was released by an operator. */
 export class ClaimReleasedError extends TidemarkError {
+  /** Always `'TIDEMARK_CLAIM_RELEASED'`. */
+  declare readonly code: 'TIDEMARK_CLAIM_RELEASED'
+
   constructor(consumer: string) {
     super(
       'TIDEMARK_CLAIM_RELEASED',
@@ -243,6 +275,8 @@ export class ClaimReleasedError extends TidemarkError {
 
 /** The topic has no such claim: it was settled, expired or released. */
 export class ClaimNotFoundError extends TidemarkError {
+  /** Always `'TIDEMARK_CLAIM_NOT_FOUND'`. */
+  declare readonly code: 'TIDEMARK_CLAIM_NOT_FOUND'
   /** Name of the topic. */
   readonly topic: string
   /** Id of the claim. */
@@ -260,3 +294,13 @@ export class ClaimNotFoundError extends TidemarkError {
 }
 
 export const groupName = (group: string): string => (group === '' ? 'the queue' : `group '${group}'`)
+
+/** Reason of a failed attempt whose group or reader was stopped before its handler finished. */
+export class StoppedError extends TidemarkError {
+  /** Always `'TIDEMARK_STOPPED'`. */
+  declare readonly code: 'TIDEMARK_STOPPED'
+
+  constructor(message: string) {
+    super('TIDEMARK_STOPPED', message)
+  }
+}

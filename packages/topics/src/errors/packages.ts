@@ -3,6 +3,8 @@ import { TidemarkError } from './tidemark-error.ts'
 
 /** A package that only some programs need is missing, too old or can't be loaded. */
 export class PackageRequiredError extends TidemarkError {
+  /** Always `'TIDEMARK_PACKAGE_REQUIRED'`. */
+  declare readonly code: 'TIDEMARK_PACKAGE_REQUIRED'
   /** Name of the package. */
   readonly package: string
   /** Versions of it that can be used, as npm writes a range. */

@@ -1,8 +1,10 @@
+import type { TidemarkErrorCode } from './codes.ts'
+
 /**
- * Base class of all errors. It has a stable `code`, the relevant fields, and a message that says what happened, to
- * what, and what to do.
+ * Base class of the errors of all packages of Tidemark. It has a stable `code`, the relevant fields, and a message that
+ * says what happened, to what, and what to do.
  */
-export class TidemarkError extends Error {
+export class CodedError extends Error {
   /** Stable code of the error, for programs. */
   readonly code: string
 
@@ -10,5 +12,18 @@ export class TidemarkError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = new.target.name
     this.code = code
+  }
+}
+
+/**
+ * Base class of the errors of `tidemark`. Each subclass has one code, so that a `switch` over `error.code` can be checked
+ * for completeness by the compiler.
+ */
+export class TidemarkError extends CodedError {
+  /** Stable code of the error, for programs. */
+  declare readonly code: TidemarkErrorCode
+
+  constructor(code: TidemarkErrorCode, message: string, cause?: unknown) {
+    super(code, message, cause)
   }
 }

@@ -61,7 +61,7 @@ for (const store of STORES) {
         await tm.admin.pauseGroup('work', '')
         await reader.close()
         const [given, back] = await tm.admin.retries('work')
-        assert.deepEqual([given?.error?.name, given?.attempts], ['TidemarkError', 1])
+        assert.deepEqual([given?.error?.name, given?.attempts], ['StoppedError', 1])
         assert.deepEqual([back?.error, back?.history, back?.attempts], [null, [], 0])
       })
 

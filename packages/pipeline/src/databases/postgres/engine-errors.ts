@@ -1,4 +1,4 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import {
   IndexDatabaseError,
   IndexFullError,
@@ -34,8 +34,8 @@ export const isTransient = (error: unknown): boolean => ['40P01', '40001'].inclu
 export const isStatementLost = (error: unknown): boolean => ['26000', '42P05'].includes(codeOf(error))
 
 /** Maps every error of the driver. */
-export function mapError(error: unknown, location: string, waitedMs = 0): TidemarkError {
-  if (error instanceof TidemarkError) return error
+export function mapError(error: unknown, location: string, waitedMs = 0): CodedError {
+  if (error instanceof CodedError) return error
   const code = codeOf(error)
   if (isUnreachable(error, code)) return new IndexUnreachableError(location, error)
   if (code === READ_ONLY) return new IndexReadOnlyError(location, error)

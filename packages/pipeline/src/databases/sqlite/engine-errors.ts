@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import {
   IndexDatabaseError,
   IndexFileAwayError,
@@ -30,7 +30,7 @@ export const isBusy = (error: unknown): boolean => {
 
 /** Maps errors of SQLite and the file system; errors of the caller's own work are passed on unchanged. */
 export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
-  if (error instanceof TidemarkError) return error
+  if (error instanceof CodedError) return error
   switch (primaryCode(error)) {
     case BUSY:
     case LOCKED:

@@ -1,4 +1,4 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { verifyCells } from '../../contracts/cell-codec.ts'
 import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
@@ -36,7 +36,7 @@ export function refusing<T>(batch: string, tick: number, look: () => T): T {
 }
 
 /** The file is complete, but a tick in it does not belong to the world of this run. A retry would fail again. */
-export class BatchRefusedError extends TidemarkError {
+export class BatchRefusedError extends CodedError {
   /** Storage key of the batch. */
   readonly batch: string
   /** Number of the tick. */

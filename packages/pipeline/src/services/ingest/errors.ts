@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** The input is invalid. Ticks before the error were accepted. */
-export class IngestError extends TidemarkError {
+export class IngestError extends CodedError {
   /** Name of the input. */
   readonly input: string
   /** Index of the invalid message, from 0. */
@@ -19,7 +19,7 @@ export class IngestError extends TidemarkError {
 }
 
 /** The tick is valid but does not belong to this run. */
-export class TickRefusedError extends TidemarkError {
+export class TickRefusedError extends CodedError {
   constructor(problem: string) {
     super('TIDEMARK_TICK_REFUSED', problem)
   }

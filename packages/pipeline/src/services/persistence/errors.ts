@@ -1,7 +1,7 @@
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 
 /** A batch contains ticks of several runs. All of them are dead-lettered. */
-export class MixedRunsError extends TidemarkError {
+export class MixedRunsError extends CodedError {
   /** Ids of the runs. */
   readonly runIds: readonly string[]
 
@@ -16,7 +16,7 @@ export class MixedRunsError extends TidemarkError {
 }
 
 /** Neither the storage nor the dead-letter topic accepted the data, so the service stopped. */
-export class NotStoredError extends TidemarkError {
+export class NotStoredError extends CodedError {
   constructor(what: string, cause: unknown) {
     super(
       'TIDEMARK_NOT_STORED',

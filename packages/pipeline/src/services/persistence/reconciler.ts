@@ -1,4 +1,4 @@
-import type { Duration, Logger, Tidemark, TidemarkError } from 'tidemark'
+import type { CodedError, Duration, Logger, Tidemark } from 'tidemark'
 import { batchEnvelope, metadataEnvelope } from '../../contracts/notifications.ts'
 import { parseDuration } from '../../duration.ts'
 import { isEnvironmentFault } from '../../faults.ts'
@@ -181,7 +181,7 @@ export class Reconciler extends Service {
   }
 
   /** The first of the keys that is there: metadata have one of two. */
-  async #quarantine(keys: readonly string[], error: TidemarkError, context: ServiceContext): Promise<void> {
+  async #quarantine(keys: readonly string[], error: CodedError, context: ServiceContext): Promise<void> {
     for (const key of keys) {
       try {
         await this.#storage.quarantine(key, `Found before the announcement: ${error.message}`)

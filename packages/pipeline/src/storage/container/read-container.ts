@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { constants, createZstdDecompress } from 'node:zlib'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { LimitError } from '../../errors.ts'
 import { CorruptFileError, isSystemError, StorageError } from '../errors.ts'
 import { ByteSource, EndOfContent, TooMuchContent } from './byte-source.ts'
@@ -173,7 +173,7 @@ function named(file: OpenFile, error: unknown, { maxFileBytes }: ReadLimits): Er
     return new LimitError(`Bytes of ${file.name}, decompressed`, 'maxFileBytes', error.bytes, maxFileBytes)
   }
   if (error instanceof EndOfContent) return new CorruptFileError(file.name, 'is truncated')
-  if (error instanceof TidemarkError) return error
+  if (error instanceof CodedError) return error
   if (isSystemError(error)) return new StorageError('Reading', file.name, error)
   return new CorruptFileError(file.name, "can't be read", error)
 }

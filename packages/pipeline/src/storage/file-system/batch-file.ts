@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
 import { BatchOrder } from '../batch-order.ts'
 import type { ContainerHeader } from '../container/format.ts'
@@ -37,7 +37,7 @@ export class BatchFile implements AsyncDisposable {
       return new BatchFile(path, size, handle, reader, reader.header)
     } catch (error) {
       await handle.close()
-      throw error instanceof TidemarkError ? error : new StorageError('Reading', path, error)
+      throw error instanceof CodedError ? error : new StorageError('Reading', path, error)
     }
   }
 

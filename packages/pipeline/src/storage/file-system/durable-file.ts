@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { PRIVATE_FILE } from '../../private-files.ts'
 import { StorageError, StorageFullError } from '../errors.ts'
 import { isMissing } from './missing.ts'
@@ -102,7 +102,7 @@ export async function removeStaleFiles(folder: string, now = Date.now()): Promis
 }
 
 export function writeError(target: string, error: unknown): Error {
-  if (error instanceof TidemarkError) return error
+  if (error instanceof CodedError) return error
   const isFull = FULL.has((error as NodeJS.ErrnoException).code ?? '')
   return isFull ? new StorageFullError(target, error) : new StorageError('Writing', target, error)
 }

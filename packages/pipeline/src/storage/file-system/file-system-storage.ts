@@ -1,6 +1,6 @@
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { MAX_METADATA_BYTES } from '../../contracts/limits.ts'
 import { decodeMetadata, encodeMetadata } from '../../contracts/metadata-codec.ts'
 import type { BatchInfo, MetadataInfo } from '../../contracts/notifications.ts'
@@ -201,7 +201,7 @@ export class FileSystemStorage implements Storage {
       await recordRemoved(this.#paths, runId, range)
       return await removeBatchFiles(this.#paths, runId, range)
     } catch (error) {
-      throw error instanceof TidemarkError ? error : new StorageError('Removing batches of', runId, error)
+      throw error instanceof CodedError ? error : new StorageError('Removing batches of', runId, error)
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { FileNotFoundError, StorageError } from '../errors.ts'
 import { runIdOfKey } from '../keys.ts'
 import type { QuarantinedFile } from '../storage.ts'
@@ -31,7 +31,7 @@ export async function quarantineFile(paths: SafePaths, key: string, reason: stri
     await syncFolder(dirname(source))
     return { ...record, path: join(folder, name) }
   } catch (error) {
-    throw error instanceof TidemarkError ? error : new StorageError('Moving to quarantine', key, error)
+    throw error instanceof CodedError ? error : new StorageError('Moving to quarantine', key, error)
   }
 }
 

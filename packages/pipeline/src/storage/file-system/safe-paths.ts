@@ -1,6 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { TidemarkError } from 'tidemark'
+import { CodedError } from 'tidemark'
 import { PRIVATE_FOLDER } from '../../private-files.ts'
 import { OutsideRootError, StorageAwayError, StorageError } from '../errors.ts'
 import { syncFolder } from './durable-file.ts'
@@ -64,7 +64,7 @@ export class SafePaths {
       return this.#inside(full, await realpath(full))
     } catch (error) {
       if (isMissing(error)) return undefined
-      throw error instanceof TidemarkError ? error : new StorageError('Looking for', path, error)
+      throw error instanceof CodedError ? error : new StorageError('Looking for', path, error)
     }
   }
 
