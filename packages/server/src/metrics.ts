@@ -7,13 +7,13 @@ import type { Context } from './context.ts'
 
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60]
 
-/** A database that does not answer is not waited for longer than this: what this process has counted is told all the same. */
+/** Maximum wait for the database. The counters of this process are exported even if it does not answer. */
 const STATS_MS = 2_000
 
-/** What one scrape tells of the topics: this process's counters, and what the database knows of all. */
+/** Data of one scrape: counters of this process, and figures of all groups from the database. */
 type Scrape = { readonly metrics: Metrics | undefined; readonly stats: Stats | undefined }
 
-/** What Prometheus is told. Everything is kept up to date elsewhere; a scrape only copies it. */
+/** Metrics for Prometheus. A scrape only copies figures that are kept up to date elsewhere. */
 export class ServerMetrics {
   readonly #registry = new Registry()
   readonly #topics: Tidemark | undefined
@@ -58,7 +58,7 @@ export class ServerMetrics {
     this.#seconds.observe({ method, route }, reply.elapsedTime / 1_000)
   }
 
-  /** Scrapes at the same time are one. */
+  /** Concurrent scrapes share one result. */
   async text(): Promise<string> {
     this.#making ??= this.#make().finally(() => {
       this.#making = undefined
@@ -67,10 +67,10 @@ export class ServerMetrics {
   }
 
   async #make(): Promise<string> {
-    // First the database's: what it no longer has, this process then forgets too.
+    // The database first: this process then forgets topics and groups that no longer exist.
     const stats = this.#topics && (await statsOf(this.#topics))
     this.#scrape = { stats, metrics: this.#topics?.metrics() }
-    // One by one: with 500 topics of three groups it is 1.7 MB, and made at once others would wait for 100 ms.
+    // One by one: 500 topics with three groups are 1.7 MB, and building them at once would block the event loop for 100 ms.
     const turns = new Turns()
     const texts: string[] = []
     for (const { name } of this.#registry.getMetricsAsArray()) {
@@ -81,7 +81,7 @@ export class ServerMetrics {
   }
 }
 
-/** From the cache that all who ask share; undefined where the database does not answer. */
+/** From the cache that all callers share; undefined if the database does not answer. */
 async function statsOf(topics: Tidemark): Promise<Stats | undefined> {
   const timeout = new AbortController()
   const late = delay(STATS_MS, undefined, { signal: timeout.signal, ref: false }).catch(() => undefined)
@@ -93,11 +93,11 @@ async function statsOf(topics: Tidemark): Promise<Stats | undefined> {
 }
 
 function addServer({ streams, pulls }: Context, registers: Registry[]): void {
-  gauge(registers, 'tidemark_http_open', 'Streams and waiting pulls that are open.', ['kind'], set => {
+  gauge(registers, 'tidemark_http_open', 'Open event streams and waiting pulls.', ['kind'], set => {
     set({ kind: 'streams' }, streams.taken)
     set({ kind: 'pulls' }, pulls.taken)
   })
-  gauge(registers, 'process_resident_memory_bytes', 'Memory of the process.', [], set => {
+  gauge(registers, 'process_resident_memory_bytes', 'Resident memory of the process, in bytes.', [], set => {
     set({}, process.memoryUsage.rss())
   })
   gauge(registers, 'process_uptime_seconds', 'Time since the process started, in seconds.', [], set =>
@@ -106,7 +106,7 @@ function addServer({ streams, pulls }: Context, registers: Registry[]): void {
 }
 
 function addTopics(read: () => Metrics | undefined, registers: Registry[]): void {
-  // A counter that is set, not increased: the library has counted.
+  // The counter is set, not increased: the library counts.
   const counted = new Counter({
     name: 'tidemark_topic_events_total',
     help: 'Messages handled by this process, by topic, group and event.',
@@ -122,7 +122,7 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   })
   const add = (scope: ScopeMetrics, below: readonly ScopeMetrics[], labels: { topic: string; group: string }): void => {
     for (const [event, total] of Object.entries(scope.totals)) {
-      // What was counted for a named group is told there, so that the sum over all labels is right.
+      // Counts of a named group are exported with its label, so that the sum over all labels is right.
       const named = labels.group === '' ? namedTotal(below, event as keyof Counts) : 0
       if (total - named > 0) counted.inc({ event, ...labels }, total - named)
     }
@@ -169,23 +169,23 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   })
 }
 
-/** What is told of every group, by the name of its series. */
+/** Gauges of every group by name. */
 const GROUP_GAUGES: readonly [name: string, help: string, value: (group: GroupHealth) => number][] = [
   ['lag_messages', 'Messages not yet claimed.', group => group.lagMessages],
-  ['lag_seconds', 'Age of the oldest message not yet claimed.', group => group.lagMs / 1_000],
+  ['lag_seconds', 'Age of the oldest message not yet claimed, in seconds.', group => group.lagMs / 1_000],
   ['in_flight', 'Messages claimed and not settled.', group => group.inFlight],
   ['retries', 'Messages that wait for redelivery.', group => group.retries],
   ['dead_letters', 'Number of dead letters.', group => group.deadLetters],
-  ['lost', 'Messages lost to the group.', group => group.lost],
-  ['unacknowledged_loss', 'Lost messages that nobody has acknowledged.', group => group.unacknowledgedLoss],
+  ['lost', 'Messages that the group has lost.', group => group.lost],
+  ['unacknowledged_loss', 'Lost messages that no operator has acknowledged.', group => group.unacknowledgedLoss],
   ['rate', 'Messages processed per second, by all processes.', group => group.ratePerSecond],
-  ['heartbeat_age_seconds', 'Time since its last heartbeat.', group => group.sinceHeartbeatMs / 1_000],
+  ['heartbeat_age_seconds', 'Time since the last heartbeat, in seconds.', group => group.sinceHeartbeatMs / 1_000],
   ['consumers', 'Number of consumers in all processes.', group => group.consumers],
 ]
 
-/** From the database, for all processes: every one of them tells the same. */
+/** From the database: every process exports the same values. */
 function addGroups(read: () => Stats | undefined, registers: Registry[]): void {
-  gauge(registers, 'tidemark_database_up', '1 where the database has answered.', [], set =>
+  gauge(registers, 'tidemark_database_up', '1 if the database answers, otherwise 0.', [], set =>
     set({}, read() === undefined ? 0 : 1),
   )
   for (const [name, help, value] of GROUP_GAUGES) {
@@ -193,9 +193,15 @@ function addGroups(read: () => Stats | undefined, registers: Registry[]): void {
       for (const each of groupsOf(read())) set({ topic: each.topic, group: each.group }, value(each))
     })
   }
-  gauge(registers, 'tidemark_group_status', '1 for the status it has.', ['topic', 'group', 'status'], set => {
-    for (const { topic, group, status } of groupsOf(read())) set({ topic, group, status }, 1)
-  })
+  gauge(
+    registers,
+    'tidemark_group_status',
+    '1 for the current status of the group.',
+    ['topic', 'group', 'status'],
+    set => {
+      for (const { topic, group, status } of groupsOf(read())) set({ topic, group, status }, 1)
+    },
+  )
   gauge(
     registers,
     'tidemark_group_backfill_progress',
@@ -237,37 +243,55 @@ function namedTotal(below: readonly ScopeMetrics[], event: keyof Counts): number
   return below.reduce((sum, { totals }) => sum + totals[event], 0)
 }
 
-/** What is not known or not bounded has no series. */
-/** What indexers have in common, under names of their own: alerts must not depend on a service's own figures. */
+/** Figures that all indexers have, with names that alerts can rely on. */
 const INDEXER_GAUGES: readonly [name: string, help: string, metric: string][] = [
   ['open_gaps', 'Gaps that may still be filled.', 'openGaps'],
-  ['permanent_gaps', 'Gaps that were given up.', 'permanentGaps'],
+  ['permanent_gaps', 'Permanent gaps.', 'permanentGaps'],
   ['batches_held', 'Batches read and not yet acknowledged.', 'batchesHeld'],
-  ['batches_dead_lettered', 'Batches that went to the dead letters.', 'batchesDeadLettered'],
+  ['batches_dead_lettered', 'Batches that were dead-lettered.', 'batchesDeadLettered'],
 ]
 
+/** Unknown and unlimited values have no series. */
 const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatus) => number | null][] = [
-  ['budget_bytes', 'The budget at which sources pause.', disk => disk.maxBytes],
+  ['budget_bytes', 'Disk budget at which sources pause, in bytes.', disk => disk.maxBytes],
   ['free_bytes', 'Free bytes on the disk with the least free space.', disk => disk.freeBytes],
   ['growth_bytes_per_second', 'Growth in bytes per second over the last minute.', disk => disk.bytesPerSecond],
-  ['seconds_left', 'Time until the sources pause at this growth rate.', disk => disk.secondsLeft],
+  ['seconds_left', 'Time until the sources pause at this growth rate, in seconds.', disk => disk.secondsLeft],
   ['paused', '1 while the sources wait for disk space.', disk => Number(disk.paused)],
 ]
 
 function addPipeline({ settings: { pipeline } }: Context, registers: Registry[]): void {
   if (pipeline === undefined) return
-  gauge(registers, 'tidemark_service_healthy', '1 where the service is well.', ['service', 'state'], set => {
-    for (const { name, state, healthy } of pipeline.status().services) set({ service: name, state }, healthy ? 1 : 0)
-  })
-  gauge(registers, 'tidemark_service_state', '1 for the state it has.', ['service', 'state'], set => {
+  gauge(
+    registers,
+    'tidemark_service_healthy',
+    '1 if the service is healthy, otherwise 0.',
+    ['service', 'state'],
+    set => {
+      for (const { name, state, healthy } of pipeline.status().services) set({ service: name, state }, healthy ? 1 : 0)
+    },
+  )
+  gauge(registers, 'tidemark_service_state', '1 for the current state of the service.', ['service', 'state'], set => {
     for (const { name, state } of pipeline.status().services) set({ service: name, state }, 1)
   })
-  gauge(registers, 'tidemark_service_errors', 'Failures that no success has followed.', ['service'], set => {
-    for (const { name, errors } of pipeline.status().services) set({ service: name }, errors.length)
-  })
-  gauge(registers, 'tidemark_resource_healthy', '1 where it answers.', ['resource', 'kind'], set => {
-    for (const { name, kind, healthy } of pipeline.status().resources) set({ resource: name, kind }, healthy ? 1 : 0)
-  })
+  gauge(
+    registers,
+    'tidemark_service_errors',
+    'Number of failed operations that have not succeeded since.',
+    ['service'],
+    set => {
+      for (const { name, errors } of pipeline.status().services) set({ service: name }, errors.length)
+    },
+  )
+  gauge(
+    registers,
+    'tidemark_resource_healthy',
+    '1 if the resource answers, otherwise 0.',
+    ['resource', 'kind'],
+    set => {
+      for (const { name, kind, healthy } of pipeline.status().resources) set({ resource: name, kind }, healthy ? 1 : 0)
+    },
+  )
   for (const [name, help, metric] of INDEXER_GAUGES) {
     gauge(registers, `tidemark_indexer_${name}`, help, ['service'], set => {
       for (const { name: service, metrics } of pipeline.status().services) {
@@ -276,7 +300,7 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
       }
     })
   }
-  gauge(registers, 'tidemark_disk_bytes', 'Used by a part of the pipeline.', ['part', 'kind'], set => {
+  gauge(registers, 'tidemark_disk_bytes', 'Bytes used by each part of the pipeline.', ['part', 'kind'], set => {
     for (const { name, kind, bytes, reusableBytes } of pipeline.status().disk.parts)
       set({ part: name, kind }, bytes - reusableBytes)
   })
@@ -286,16 +310,22 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
       if (found !== null) set({}, found)
     })
   }
-  gauge(registers, 'tidemark_service_metric', "A service's own figures.", ['service', 'metric'], set => {
+  gauge(registers, 'tidemark_service_metric', 'Figures of a service by name.', ['service', 'metric'], set => {
     for (const { name, metrics } of pipeline.status().services) {
       for (const [metric, value] of Object.entries(metrics)) set({ service: name, metric }, value)
     }
   })
-  gauge(registers, 'tidemark_resource_metric', "A resource's own figures.", ['resource', 'kind', 'metric'], set => {
-    for (const { name, kind, metrics } of pipeline.status().resources) {
-      for (const [metric, value] of Object.entries(metrics)) set({ resource: name, kind, metric }, value)
-    }
-  })
+  gauge(
+    registers,
+    'tidemark_resource_metric',
+    'Figures of a resource by name.',
+    ['resource', 'kind', 'metric'],
+    set => {
+      for (const { name, kind, metrics } of pipeline.status().resources) {
+        for (const [metric, value] of Object.entries(metrics)) set({ resource: name, kind, metric }, value)
+      }
+    },
+  )
 }
 
 function gauge<Label extends string>(

@@ -10,6 +10,18 @@ const deployed = (path: string): string => fileURLToPath(new URL(`../../../deplo
 const ALERTS = readFileSync(deployed('prometheus/alerts.yml'), 'utf8')
 const DASHBOARD = JSON.parse(readFileSync(deployed('grafana/tidemark.json'), 'utf8'))
 
+const METRICS_PAGE = readFileSync(fileURLToPath(new URL('../../../docs/reference/metrics.md', import.meta.url)), 'utf8')
+
+/** Names and descriptions, as /metrics has them. */
+const exported = (text: string): string[] =>
+  [...text.matchAll(/^# HELP (\w+) (.+)$/gm)].map(([, name, help]) => `${name}: ${help}`).sort()
+
+/** The same of the tables of the page. */
+const documented = (): string[] =>
+  [...METRICS_PAGE.matchAll(/^\| `((?:tidemark|process)_\w+)` \|.*\| (.+) \|$/gm)]
+    .map(([, name, help]) => `${name}: ${help}`)
+    .sort()
+
 /** Exported only while there is something to tell, such as an outage or a budget. */
 const AT_TIMES = ['tidemark_group_failing_seconds', 'tidemark_disk_seconds_left', 'tidemark_disk_budget_bytes']
 
@@ -55,6 +67,14 @@ describe('what the alerts and the dashboard ask for', () => {
     assert.match(text, /tidemark_service_state\{service="persistence",state="RUNNING"\} 1/)
     assert.match(text, /tidemark_indexer_batches_held\{service="environment-indexer"\} \d/)
     assert.match(text, /tidemark_job_last_success_timestamp_seconds\{name="dead-groups"\} \d/)
+
+    assert.deepEqual(documented(), exported(text), 'docs/reference/metrics.md must list what /metrics exports')
+    const counters = Object.keys(world.tm.metrics().totals)
+    assert.deepEqual(
+      counters.filter(name => !METRICS_PAGE.includes(`| \`${name}\` |`)),
+      [],
+      'docs/reference/metrics.md must list every counter of tm.metrics()',
+    )
 
     await world.tm.admin.deleteTopic('orders')
     await world.tm.admin.stats({ maxAge: 0 })
