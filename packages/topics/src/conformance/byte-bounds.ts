@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { StoredMessage, Tidemark } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 const KIB = 1024

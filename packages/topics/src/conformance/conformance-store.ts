@@ -1,4 +1,5 @@
 import type { OpenOptions, Tidemark } from '../index.ts'
+import type { ConformanceHooks } from './hooks.ts'
 
 /** A store under test. */
 export type ConformanceStore = {
@@ -6,18 +7,53 @@ export type ConformanceStore = {
   readonly name: string
   /** An empty database of its own for each test. */
   fresh(): Promise<ConformanceDatabase>
+  /** What the store can't do, each with the reason. Tests that need it are skipped, and say the reason. */
+  readonly lacks?: Readonly<Partial<Record<Ability, string>>>
+  /** Flags of node for the processes that tests start, such as `--import` with the module that registers the engine. */
+  readonly nodeFlags?: readonly string[]
 }
 
+/**
+ * What some stores do and others don't:
+ *
+ * - `tracking`: topics with reference tracking, and backfills
+ * - `operator`: `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`
+ * - `concurrent transactions`: several transactions publish at once, and commit in any order
+ * - `exact counts`: ids without gaps, so that the number of messages is exact at any time
+ */
+export type Ability = 'tracking' | 'operator' | 'concurrent transactions' | 'exact counts'
+
 /** A database under test. Disposing of it closes what the test has opened, and removes it. */
-export type ConformanceDatabase = AsyncDisposable & {
-  /** Opens it with `open()`. Most tests want a queue that is there: pass `autoCreate: true` unless told otherwise. */
-  open(options?: OpenOptions): Promise<Tidemark>
-  /** Ends the term of every live lease, as if that time had passed; leases without a term stay. */
-  expireLeases(): Promise<void>
-}
+export type ConformanceDatabase = AsyncDisposable &
+  ConformanceHooks & {
+    /** Its address, for another process or another handle. */
+    readonly url: string
+    /** Opens it with `open()`. Most tests want a queue that is there: passes `autoCreate: true` unless told otherwise. */
+    open(options?: OpenOptions): Promise<Tidemark>
+    /** Whether clean-up has more to do than it could do by now, because it waits for transactions of others. */
+    cleanUpWaits(): Promise<boolean>
+    /** Whether bitmaps of reference tracking are still to be filled or cleared, because that waits for others. */
+    trackingWaits(what: 'to be filled' | 'to be cleared'): Promise<boolean>
+    /** Whether everything that others have begun has ended: until then a watermark may stay behind. */
+    settlesDown(): Promise<boolean>
+  }
 
 export type ConformanceStores = {
   readonly stores: readonly ConformanceStore[]
   /** Those that several instances and processes share, and that outlive them. */
   readonly shared: readonly ConformanceStore[]
+  /** Those shared ones in which nobody else has open transactions. */
+  readonly secluded: readonly ConformanceStore[]
 }
+
+/** Options of a test or a suite: skipped, with the reason, where the store lacks what it needs. */
+export function needs({ lacks = {} }: ConformanceStore, ...abilities: readonly Ability[]): { readonly skip?: string } {
+  const lacked = abilities.find(ability => lacks[ability] !== undefined)
+  return lacked === undefined ? {} : { skip: `no ${lacked}: ${lacks[lacked]}` }
+}
+
+/** As `needs`, for a test that is run with each kind of tracking. */
+export const needsTracking = (store: ConformanceStore, tracking: 'offset' | 'reference'): { readonly skip?: string } =>
+  tracking === 'offset' ? {} : needs(store, 'tracking')
+
+export const has = (store: ConformanceStore, ability: Ability): boolean => store.lacks?.[ability] === undefined

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { MembershipError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, groupOf, isDone, pubSub } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 export function groupMembers({ stores }: ConformanceStores): void {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { NoSubscriptionsError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { consume, pubSub } from './consuming.ts'
+import { it } from './it.ts'
 
 export function lateGroups({ stores }: ConformanceStores): void {
   for (const store of stores) {

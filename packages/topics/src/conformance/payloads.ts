@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { create, createRegistry, equals, isMessage } from '@bufbuild/protobuf'
 import {
   AnySchema,
@@ -14,6 +14,7 @@ import {
 import { PayloadError, PayloadTooLargeError, UnknownTypeError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, consume, happened, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 const registry = createRegistry(TimestampSchema, StringValueSchema, ValueSchema)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { MembershipError, MessageNotFoundError, TopicConflictError, TopicNotFoundError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, consume, eventsOf, groupOf, happened, payloadsOf, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 export function positions({ stores, shared }: ConformanceStores): void {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { type Delivery, StaleDeliveryError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { consume, eventsOf, Gate, groupOf, happened, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 export function settling({ stores, shared }: ConformanceStores): void {

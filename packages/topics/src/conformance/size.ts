@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { ConformanceStores } from './conformance-store.ts'
+import { it } from './it.ts'
 
 export function size({ stores }: ConformanceStores): void {
   for (const store of stores) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { ConformanceStore, ConformanceStores } from './conformance-store.ts'
 import { eventsOf, groupOf, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 export function suspects({ shared }: ConformanceStores): void {

@@ -1,16 +1,44 @@
-import { type OpenOptions, open, type Tidemark } from '../index.ts'
+import { type Logger, type OpenOptions, open, type Tidemark } from '../index.ts'
 import type { ConformanceDatabase } from './conformance-store.ts'
+import type { ConformanceHooks } from './hooks.ts'
+import { MissingHookError } from './it.ts'
 
 /** Tests provoke warnings on purpose. */
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** How a test reaches into a database of its own. */
-export type TestDatabaseParts = {
-  /** Ends the term of every live lease, as if that time had passed; leases without a term stay. */
-  expireLeases(): Promise<void>
+export type TestDatabaseParts = Partial<ConformanceHooks> & {
   /** Removes the database. Nothing is open any more. */
   remove(): Promise<void>
+  /** Whether clean-up waits for transactions of others; without it, it never does. */
+  cleanUpWaits?(): Promise<boolean>
+  /** Whether bitmaps wait for transactions of others; without it, they never do. */
+  trackingWaits?(what: 'to be filled' | 'to be cleared'): Promise<boolean>
+  /** Waits for the transactions that others have open now; without it, there are none. */
+  settlesDown?(): Promise<boolean>
 }
+
+const HOOKS = [
+  'expireLeases',
+  'makeRetriesDue',
+  'ageGroups',
+  'ageMessages',
+  'ageTopics',
+  'ageJobs',
+  'ageMessageIds',
+  'orphanBackfills',
+  'setStatus',
+  'removeGroups',
+  'forgetLeases',
+  'removeMessagesBelow',
+  'loseMessagesAfter',
+  'moveCursors',
+  'replaceIdentity',
+  'contents',
+  'lock',
+  'breakDown',
+  'begin',
+] as const satisfies (keyof ConformanceHooks)[]
 
 /**
  * A database for `conformance()`, made of its address. What a test leaves open is closed with it.
@@ -18,18 +46,34 @@ export type TestDatabaseParts = {
  * @example
  * const database = testDatabase('toy:memory', { expireLeases: async () => {}, remove: async () => {} })
  */
-export function testDatabase(url: string, { expireLeases, remove }: TestDatabaseParts): ConformanceDatabase {
+export function testDatabase(url: string, { remove, ...hooks }: TestDatabaseParts): ConformanceDatabase {
   const opened = new Set<Tidemark>()
   return {
+    cleanUpWaits: async () => false,
+    trackingWaits: async () => false,
+    settlesDown: async () => true,
+    ...missingHooks(),
+    ...hooks,
+    url,
     async open(options?: OpenOptions) {
       const tm = await open(url, { logger: SILENT, autoCreate: true, ...options })
       opened.add(tm)
       return tm
     },
-    expireLeases,
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...opened].map(tm => tm.close()))
       await remove()
     },
   }
+}
+
+/** A test that needs a hook which is not there is skipped, and names it. */
+function missingHooks(): ConformanceHooks {
+  const missing = HOOKS.map(hook => [
+    hook,
+    async () => {
+      throw new MissingHookError(hook)
+    },
+  ])
+  return Object.fromEntries(missing) as ConformanceHooks
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import { inspect } from 'node:util'
 import type { Reader } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, consume, eventsOf, happened, payloadsOf, range, receive, soon } from './consuming.ts'
+import { it } from './it.ts'
 
 export function writeAndRead({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {

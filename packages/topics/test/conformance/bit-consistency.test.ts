@@ -1,9 +1,10 @@
+/** Bitmaps that were damaged: no call can do that, so these tests change the tables, and `health()` finds it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Tidemark } from 'tidemark'
 import { consume, range } from '../../src/conformance/consuming.ts'
-import { letDie } from './dying.ts'
-import { SHARED_STORES, type TestDatabase } from './stores.ts'
+import { letDie } from '../../src/conformance/dying.ts'
+import { SHARED_STORES, subscriptionOf, type TestDatabase } from './stores.ts'
 
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference', partitionRows: 1_000 } as const
 
@@ -35,7 +36,7 @@ for (const store of SHARED_STORES) {
           }
         }
         const id = refs[at - 1]?.id
-        const group = await database.subscription('b')
+        const group = await subscriptionOf(database, 'b')
         await change(database, `set required = required & ~(1 << ${group.bit}) where id = ${id}`)
         assert.deepEqual(await whatIsWrong(tm), [
           `message ${id} is not required of group 'b', which was live when it was published`,
@@ -46,7 +47,7 @@ for (const store of SHARED_STORES) {
     test('as is one of a message that was processed, and one of a group that does not exist', async (database, tm) => {
       const refs = await tm.publishBatch('events', range(1, 3))
       await consume(tm.reader('events', { group: 'a' }), 3)
-      const { bit } = await database.subscription('a')
+      const { bit } = await subscriptionOf(database, 'a')
       await change(database, `set required = required & ~(1 << ${bit}) where id = ${refs[1]?.id}`)
       await change(database, `set required = required | (1 << 40) where id = ${refs[2]?.id}`)
       assert.deepEqual(await whatIsWrong(tm), [

@@ -1,7 +1,9 @@
+/** What a bitmap costs, in statements and rows: these tests read plans and row versions, which only an engine's own SQL shows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { range } from '../../src/conformance/consuming.ts'
-import { openStore, three, unfinished, Work } from './reference.ts'
+import { openStore } from '../../src/conformance/open-store.ts'
+import { three, unfinished, Work } from '../../src/conformance/reference.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 for (const engine of SECLUDED_STORES) {

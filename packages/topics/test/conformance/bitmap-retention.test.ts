@@ -1,7 +1,8 @@
+/** Clean-up by bitmaps in every state: these tests write the bitmaps themselves, since groups would take long to get there. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type Cleaner, cleanerOf, DAY, HOUR } from '../../src/conformance/cleaning.ts'
 import { consume, range } from '../../src/conformance/consuming.ts'
-import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
 import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 /** The sign bit: the one that arithmetic gets wrong. */

@@ -1,10 +1,11 @@
+/** Which bit a group has, and when it is taken away: only the rows of the groups say that, so these tests read them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Tidemark, TooManyGroupsError } from 'tidemark'
 import { isLong } from '../../../../testing/long.ts'
 import { consume, eventsOf, groupOf, range, receive } from '../../src/conformance/consuming.ts'
-import { letDie } from './dying.ts'
-import { SECLUDED_STORES } from './stores.ts'
+import { letDie } from '../../src/conformance/dying.ts'
+import { SECLUDED_STORES, subscriptionOf, type TestDatabase } from './stores.ts'
 
 /** More than there are places. */
 const DEPLOYMENTS = isLong ? 200 : 80
@@ -185,7 +186,7 @@ for (const store of SECLUDED_STORES) {
 
 const byNumber = (one: number, other: number): number => one - other
 
-type Database = Parameters<typeof letDie>[1]
+type Database = TestDatabase
 
 /** So many groups come and die that the bits of the first to die are taken away. */
 async function makeRoomFor(tm: Tidemark, database: Database, groups: number): Promise<void> {
@@ -196,5 +197,5 @@ async function makeRoomFor(tm: Tidemark, database: Database, groups: number): Pr
 }
 
 async function hasBit(database: Database, group: string): Promise<boolean> {
-  return (await database.subscription(group)).bit !== null
+  return (await subscriptionOf(database, group)).bit !== null
 }

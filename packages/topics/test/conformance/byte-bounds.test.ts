@@ -1,4 +1,4 @@
 import { byteBounds } from '../../src/conformance/byte-bounds.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-byteBounds({ stores: STORES, shared: SHARED_STORES })
+byteBounds(BUILT_IN)

@@ -1,4 +1,4 @@
 import { claims } from '../../src/conformance/claims.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-claims({ stores: STORES, shared: SHARED_STORES })
+claims(BUILT_IN)

@@ -1,4 +1,4 @@
 import { consumerGroups } from '../../src/conformance/consumer-groups.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-consumerGroups({ stores: STORES, shared: SHARED_STORES })
+consumerGroups(BUILT_IN)

@@ -1,4 +1,4 @@
 import { groupLease } from '../../src/conformance/group-lease.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-groupLease({ stores: STORES, shared: SHARED_STORES })
+groupLease(BUILT_IN)

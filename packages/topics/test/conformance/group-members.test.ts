@@ -1,4 +1,4 @@
 import { groupMembers } from '../../src/conformance/group-members.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-groupMembers({ stores: STORES, shared: SHARED_STORES })
+groupMembers(BUILT_IN)

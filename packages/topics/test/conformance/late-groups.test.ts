@@ -1,4 +1,4 @@
 import { lateGroups } from '../../src/conformance/late-groups.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-lateGroups({ stores: STORES, shared: SHARED_STORES })
+lateGroups(BUILT_IN)

@@ -1,34 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import type { Logger } from 'tidemark'
-import { SILENT, STORES } from './stores.ts'
+import { lifeCycleLog } from '../../src/conformance/life-cycle-log.ts'
+import { BUILT_IN } from './stores.ts'
 
-type Line = { readonly fields: Record<string, unknown>; readonly text: string }
-
-for (const store of STORES) {
-  describe(store.name, () => {
-    it('logs open and close at INFO, with where and what, and no secret', async () => {
-      await using database = await store.fresh()
-      const lines: Line[] = []
-      const info = (fields: object, text: string) => lines.push({ fields: { ...fields }, text })
-      const logger: Logger = { ...SILENT, info }
-      const tm = await database.open({ logger, namespace: 'run-7' })
-      await tm.close()
-      await tm.close()
-      const told = lines.filter(({ text }) => text === 'opened' || text === 'closed')
-      assert.deepEqual(
-        told.map(({ text }) => text),
-        ['opened', 'closed'],
-      )
-      for (const { fields } of told) {
-        assert.equal(fields.namespace, 'run-7')
-        assert.equal(fields.engine, store.name === 'PostgreSQL' ? 'postgres' : 'sqlite')
-        assert.match(String(fields.version), /^\d+\.\d+\.\d+/)
-        assert.ok(String(fields.location).length > 0)
-        const { password } = store.name === 'PostgreSQL' ? new URL(database.url) : { password: '' }
-        if (password !== '') assert.ok(!JSON.stringify(fields).includes(password))
-        assert.ok(!JSON.stringify(fields).includes('postgres://'))
-      }
-    })
-  })
-}
+lifeCycleLog(BUILT_IN)

@@ -1,4 +1,4 @@
 import { payloads } from '../../src/conformance/payloads.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-payloads({ stores: STORES, shared: SHARED_STORES })
+payloads(BUILT_IN)

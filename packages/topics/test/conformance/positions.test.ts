@@ -1,4 +1,4 @@
 import { positions } from '../../src/conformance/positions.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-positions({ stores: STORES, shared: SHARED_STORES })
+positions(BUILT_IN)

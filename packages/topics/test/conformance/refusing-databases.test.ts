@@ -1,3 +1,4 @@
+/** Databases that can't be used: how each engine's own database refuses, so these tests make its files, servers and schemas so. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -26,7 +27,7 @@ import { until } from '../../../../testing/until.ts'
 import { consume } from '../../src/conformance/consuming.ts'
 import { executePostgres, SHARED_STORES, SILENT, type Statement } from './stores.ts'
 
-const script = new URL('scripts/open-and-publish.ts', import.meta.url)
+const script = new URL('../../src/conformance/scripts/open-and-publish.ts', import.meta.url)
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 const [sqlite, postgres] = SHARED_STORES

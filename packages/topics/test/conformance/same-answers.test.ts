@@ -1,4 +1,7 @@
-/** Odd values, given to every verb that takes them: every store answers the same, and none with an error of its engine. */
+/**
+ * Odd values, given to every verb that takes them: every store answers the same, and none with an error of its engine. It compares
+ * the built-in engines with each other, so it is no suite for one.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError, DatabaseError, InvalidNameError, open, type Tidemark, type Tracking } from 'tidemark'

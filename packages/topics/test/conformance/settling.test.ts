@@ -1,4 +1,4 @@
 import { settling } from '../../src/conformance/settling.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-settling({ stores: STORES, shared: SHARED_STORES })
+settling(BUILT_IN)

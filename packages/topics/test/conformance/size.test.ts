@@ -1,4 +1,4 @@
 import { size } from '../../src/conformance/size.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-size({ stores: STORES, shared: SHARED_STORES })
+size(BUILT_IN)

@@ -1,86 +1,62 @@
-/** The stores under test. One suite for all: what holds on one holds on every other. */
+/** The built-in stores under test. One suite for all: what holds on one holds on every other. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
-import { type Logger, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
+import { until } from '../../../../testing/until.ts'
+import type {
+  ConformanceDatabase,
+  ConformanceStore,
+  ConformanceStores,
+} from '../../src/conformance/conformance-store.ts'
+import type { ConformanceLock, ConformanceTransaction } from '../../src/conformance/hooks.ts'
+import { testDatabase } from '../../src/conformance/test-database.ts'
+import { engineHooks, type Statement } from './engine-hooks.ts'
 
-export type TestDatabase = AsyncDisposable & {
-  readonly url: string
-  /** Closed with the database, where the test has not done so before. */
-  open(options?: OpenOptions): Promise<Tidemark>
-  /** As if the term of every live lease had passed; those without a term stay. */
-  expireLeases(): Promise<void>
-  /** As if this much time had passed in silence for every subscription: heartbeats, misses and ends lie so much further back. */
-  passTime(ms: number): Promise<void>
-  /** The row of a pub-sub topic's group, as it is stored. */
-  subscription(group: string): Promise<Record<string, unknown>>
-  /** Holds what every claim needs, as another process's long transaction would. */
-  lock(): Promise<Lock>
-  /** What nobody can do through the API: each store's own statement for it. */
+export { SILENT } from '../../src/conformance/test-database.ts'
+export type { Statement } from './engine-hooks.ts'
+
+export type TestDatabase = ConformanceDatabase & {
+  /** For tests of an engine's own tables: each store's own statement for it. */
   execute(statement: Statement): Promise<Record<string, unknown>[]>
 }
 
-type Lock = AsyncDisposable & {
-  /** Whether somebody is known to wait for it; SQLite does not tell, the waiting instance's metrics do. */
-  isWaitedFor(): Promise<boolean>
-}
-
-export type Statement = { readonly sqlite: string; readonly postgres: string }
-
-export type TestStore = {
+type TestStore = Omit<ConformanceStore, 'fresh'> & {
   readonly name: 'SQLite' | 'SQLite in memory' | 'PostgreSQL'
   fresh(): Promise<TestDatabase>
 }
 
-const EXPIRE: Statement = {
-  sqlite: `
-    update tidemark_lease set deadline = 1
-    where deadline is not null and done_at is null and expired_at is null`,
-  postgres: `
-    update tidemark.lease set deadline = clock_timestamp() - interval '1 second'
-    where deadline is not null and done_at is null and expired_at is null`,
-}
-
-const passTime = (ms: number): Statement => ({
-  sqlite: `
-    update tidemark_subscription
-    set last_heartbeat_at = last_heartbeat_at - ${ms}, missed_at = missed_at - ${ms}, status_at = status_at - ${ms}`,
-  postgres: `
-    update tidemark.subscription
-    set last_heartbeat_at = last_heartbeat_at - ${ms} * interval '1 millisecond',
-      missed_at = missed_at - ${ms} * interval '1 millisecond', status_at = status_at - ${ms} * interval '1 millisecond'`,
-})
-
-const subscriptionOf = (group: string): Statement => ({
-  sqlite: `select * from tidemark_subscription where group_name = '${group}'`,
-  postgres: `select * from tidemark.subscription where group_name = '${group}'`,
-})
-
 const sqliteFile: TestStore = {
   name: 'SQLite',
+  lacks: { 'concurrent transactions': 'SQLite has one writer at a time' },
   async fresh() {
     const folder = temporaryFolder()
     const path = join(folder.path, 'app.db')
-    return database(`sqlite:${path}`, {
-      execute: async ({ sqlite }) => executeSqlite(path, sqlite),
+    const execute = async ({ sqlite }: Statement) => executeSqlite(path, sqlite)
+    const database = testDatabase(`sqlite:${path}`, {
+      ...engineHooks(execute),
       lock: async () => lockSqlite(path),
+      begin: async () => beginSqlite(path),
       remove: async () => folder[Symbol.dispose](),
     })
+    return { ...database, execute }
   },
 }
 
 const sqliteMemory: TestStore = {
   name: 'SQLite in memory',
   async fresh() {
-    const refuse = () => Promise.reject(new Error('Nobody else can reach a database in memory'))
-    return database('sqlite::memory:', { execute: refuse, lock: refuse, remove: async () => {} })
+    const execute = () => Promise.reject(new Error('Nobody else can reach a database in memory'))
+    return { ...testDatabase('sqlite::memory:', { remove: async () => {} }), execute }
   },
 }
 
+const WITH_GAPS = { 'exact counts': 'an id that was drawn may come to nothing' }
+
 const postgres: TestStore = {
   name: 'PostgreSQL',
+  lacks: WITH_GAPS,
   async fresh() {
     const { url, drop } = await migratedDatabase()
     return postgresDatabase(url, drop)
@@ -95,6 +71,7 @@ let ownServer: Promise<string> | undefined
  */
 const secludedPostgres: TestStore = {
   name: 'PostgreSQL',
+  lacks: WITH_GAPS,
   async fresh() {
     ownServer ??= startPostgres().then(server => server.url)
     const { url, drop } = await migratedDatabase(await ownServer)
@@ -103,11 +80,21 @@ const secludedPostgres: TestStore = {
 }
 
 function postgresDatabase(url: string, remove: () => Promise<void>): TestDatabase {
-  return database(url, {
-    execute: statement => executePostgres(url, statement.postgres),
+  const session = new Session(url)
+  const execute = ({ postgres }: Statement) => session.execute(postgres)
+  const database = testDatabase(url, {
+    ...engineHooks(execute),
     lock: () => lockPostgres(url),
-    remove,
+    begin: () => beginPostgres(url),
+    cleanUpWaits: async () => (await session.execute(UNFINISHED)).length > 0,
+    trackingWaits: async what => (await session.execute(what === 'to be filled' ? UNFILLED : UNCLEARED)).length > 0,
+    settlesDown: () => settlesDown(session),
+    async remove() {
+      await session.end()
+      await remove()
+    },
   })
+  return { ...database, execute }
 }
 
 /** Those that several instances and processes share, and that outlive them. */
@@ -116,8 +103,18 @@ export const SHARED_STORES = [sqliteFile, postgres]
 export const SECLUDED_STORES = [sqliteFile, secludedPostgres]
 export const STORES = [...SHARED_STORES, sqliteMemory]
 
-/** Tests provoke warnings on purpose. */
-export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+/** What the conformance suites run on. */
+export const BUILT_IN: ConformanceStores = { stores: STORES, shared: SHARED_STORES, secluded: SECLUDED_STORES }
+
+/** The row of a group, as it is stored: for tests of an engine's own columns. */
+export async function subscriptionOf(database: TestDatabase, group: string): Promise<Record<string, unknown>> {
+  const [row] = await database.execute({
+    sqlite: `select * from tidemark_subscription where group_name = '${group}'`,
+    postgres: `select * from tidemark.subscription where group_name = '${group}'`,
+  })
+  if (row === undefined) throw new Error(`There is no group '${group}'`)
+  return row
+}
 
 export async function executePostgres(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })
@@ -126,6 +123,36 @@ export async function executePostgres(url: string, sql: string): Promise<Record<
     return (await client.query(sql)).rows
   } finally {
     await client.end()
+  }
+}
+
+/** One connection for all statements of a test: connecting costs more than any of them. */
+class Session {
+  readonly #url: string
+  #client: Promise<Client> | undefined
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  async execute(sql: string): Promise<Record<string, unknown>[]> {
+    this.#client ??= this.#connect()
+    const result = await (await this.#client).query(sql)
+    return (Array.isArray(result) ? result.at(-1) : result).rows
+  }
+
+  async end(): Promise<void> {
+    await this.#client?.then(client => client.end())
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({ connectionString: this.#url })
+    // The server was stopped; the next statement connects again.
+    client.on('error', () => {
+      this.#client = undefined
+    })
+    await client.connect()
+    return client
   }
 }
 
@@ -138,13 +165,14 @@ function executeSqlite(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
-function lockSqlite(path: string): Lock {
+function lockSqlite(path: string): ConformanceLock {
   const db = new DatabaseSync(path, { timeout: 5_000 })
   db.exec('begin immediate')
+  // SQLite does not tell who waits; the waiting instance's metrics do.
   return { isWaitedFor: async () => false, [Symbol.asyncDispose]: async () => db.close() }
 }
 
-async function lockPostgres(url: string): Promise<Lock> {
+async function lockPostgres(url: string): Promise<ConformanceLock> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query('begin')
@@ -156,34 +184,53 @@ async function lockPostgres(url: string): Promise<Lock> {
   }
 }
 
-type Parts = Pick<TestDatabase, 'execute' | 'lock'> & { remove: () => Promise<void> }
-
-function database(url: string, { execute, lock, remove }: Parts): TestDatabase {
-  const opened = new Set<Tidemark>()
-  return {
-    url,
-    execute,
-    lock,
-    async open(options) {
-      // Most tests want a queue that is there; what happens where none was made has tests of its own.
-      const tm = await open(url, { logger: SILENT, autoCreate: true, ...options })
-      opened.add(tm)
-      return tm
-    },
-    async expireLeases() {
-      await execute(EXPIRE)
-    },
-    async passTime(ms) {
-      await execute(passTime(ms))
-    },
-    async subscription(group) {
-      const [row] = await execute(subscriptionOf(group))
-      if (row === undefined) throw new Error(`There is no group '${group}'`)
-      return row
-    },
-    async [Symbol.asyncDispose]() {
-      await Promise.allSettled([...opened].map(tm => tm.close()))
-      await remove()
-    },
+function beginSqlite(path: string): ConformanceTransaction {
+  const db = new DatabaseSync(path, { timeout: 5_000 })
+  db.exec('begin immediate')
+  const end = async (how: string): Promise<void> => {
+    db.exec(how)
+    db.close()
   }
+  return { tx: db, commit: () => end('commit'), rollBack: () => end('rollback') }
+}
+
+async function beginPostgres(url: string): Promise<ConformanceTransaction> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  const end = async (how: string): Promise<void> => {
+    await client.query(how)
+    await client.end()
+  }
+  return { tx: client, commit: () => end('commit'), rollBack: () => end('rollback') }
+}
+
+const UNFINISHED = 'select from tidemark.partition where sealed_at is null or dropping_since is not null limit 1'
+
+const UNFILLED = 'select from tidemark.topic where fill_next_id is not null limit 1'
+
+const UNCLEARED = `
+  select from tidemark.bit_wipe
+  union all
+  select from tidemark.subscription
+  where bit is not null and status in ('DEAD', 'CANCELLED') and cleared_epoch < epoch
+  limit 1`
+
+const HORIZON = `
+  select pg_snapshot_xmin(pg_current_snapshot())::text as oldest, pg_snapshot_xmax(pg_current_snapshot())::text as next`
+
+/** Whether all transactions that are open now end soon; a watermark may stay behind one that doesn't. */
+async function settlesDown(session: Session): Promise<boolean> {
+  const look = async (): Promise<{ oldest: bigint; next: bigint }> => {
+    const [row] = await session.execute(HORIZON)
+    return { oldest: BigInt(String(row?.oldest)), next: BigInt(String(row?.next)) }
+  }
+  const { next } = await look()
+  return await until(async () => (await look()).oldest >= next, {
+    what: 'open transactions to end',
+    timeout: 5_000,
+  }).then(
+    () => true,
+    () => false,
+  )
 }

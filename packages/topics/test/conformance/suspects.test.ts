@@ -1,4 +1,4 @@
 import { suspects } from '../../src/conformance/suspects.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-suspects({ stores: STORES, shared: SHARED_STORES })
+suspects(BUILT_IN)

@@ -1,3 +1,4 @@
+/** Transactions of other libraries: those are no dependencies of the package, so its conformance suites can't have them. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
 import { writeAndRead } from '../../src/conformance/write-and-read.ts'
-import { SHARED_STORES, STORES } from './stores.ts'
+import { BUILT_IN } from './stores.ts'
 
-writeAndRead({ stores: STORES, shared: SHARED_STORES })
+writeAndRead(BUILT_IN)

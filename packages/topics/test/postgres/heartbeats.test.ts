@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { until } from '../../../../testing/until.ts'
 import { collect, eventsOf, groupOf, happened, payloadsOf, range } from '../../src/conformance/consuming.ts'
+import { letDie } from '../../src/conformance/dying.ts'
 import { open } from '../../src/index.ts'
-import { letDie } from '../conformance/dying.ts'
 import { SHARED_STORES, SILENT } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 
@@ -35,7 +35,7 @@ describe('Pitfall 3: a network partition, the consumer alive but unreachable', (
     assert.deepEqual(payloadsOf(deliveries), range(1, 20))
     assert.equal(group.running, true)
     assert.ok(errors.length > 0)
-    assert.equal(Number((await database.subscription('g')).epoch), 2)
+    assert.equal((await groupOf(there, 'events', 'g')).epoch, 2)
   })
 
   it('ends a heartbeat that is never answered, and the next one has a connection of its own', async () => {

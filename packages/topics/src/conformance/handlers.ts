@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import { type Delivery, type Handler, StaleDeliveryError } from '../index.ts'
+import type { ConformanceStores } from './conformance-store.ts'
+import { Gate, happened, payloadsOf, range, receive } from './consuming.ts'
+import { it } from './it.ts'
+import { until } from './until.ts'
+
+const failing: Record<string, [Handler<unknown>, { name: string; message: string }]> = {
+  'that throws': [
+    () => {
+      throw new TypeError('thrown')
+    },
+    { name: 'TypeError', message: 'thrown' },
+  ],
+  'that rejects': [
+    async () => {
+      throw new RangeError('rejected')
+    },
+    { name: 'RangeError', message: 'rejected' },
+  ],
+  'that throws no error but a text': [
+    () => {
+      throw 'plain text'
+    },
+    { name: 'Error', message: 'plain text' },
+  ],
+  'that rejects with nothing': [() => Promise.reject(), { name: 'Error', message: 'undefined' }],
+}
+
+export function handlers({ stores, shared }: ConformanceStores): void {
+  for (const store of stores) {
+    describe(store.name, () => {
+      describe('a handler', () => {
+        for (const [kind, handler] of Object.entries<Handler<unknown>>({
+          'that returns': () => 'anything',
+          'that resolves': async () => 'anything',
+          // biome-ignore lint/suspicious/noThenProperty: a promise of another library.
+          'that returns a thenable': () => ({ then: (resolve: (value: unknown) => void) => resolve(1) }),
+        })) {
+          it(`${kind} acknowledges its message`, async () => {
+            await using database = await store.fresh()
+            const tm = await database.open()
+            const group = tm.consumerGroup('work').addConsumer('a', handler)
+            await group.start()
+            await tm.publishBatch('work', range(1, 3))
+            await until(() => tm.metrics().totals.acked === 3, { what: 'three acks' })
+            await group.stop()
+            assert.equal(await tm.reader('work').poll(0), null)
+            assert.equal(tm.metrics().totals.nacked, 0)
+          })
+        }
+
+        for (const [kind, [handler, error]] of Object.entries(failing)) {
+          it(`${kind} is a failed attempt, and the group goes on`, async () => {
+            await using database = await store.fresh()
+            const tm = await database.open()
+            await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
+            const done: unknown[] = []
+            const group = tm.consumerGroup('work')
+            group.addConsumer('a', (message, context) => {
+              return message.payload === 2 ? handler(message, context) : done.push(message.payload)
+            })
+            await group.start()
+            await tm.publishBatch('work', range(1, 3))
+            await until(async () => (await tm.admin.deadLetters('work')).length > 0, { what: 'the dead letter' })
+            const [letter] = await tm.admin.deadLetters('work')
+            assert.deepEqual([letter?.payload, letter?.attempts, letter?.error], ['2', 2, error])
+            assert.deepEqual(done, [1, 3])
+            assert.equal(group.running, true)
+          })
+        }
+
+        it('may settle its message itself', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const attempts: number[] = []
+          const group = tm.consumerGroup('work').addConsumer('a', async message => {
+            attempts.push(message.attempt)
+            if (message.attempt === 1) await message.nack('once more', { delay: 0 })
+            else await message.ack()
+          })
+          await group.start()
+          await tm.publish('work', 1)
+          await until(() => tm.metrics().totals.acked === 1, { what: 'the ack' })
+          assert.deepEqual(attempts, [1, 2])
+          assert.equal(tm.metrics().totals.nacked, 1)
+        })
+
+        it('hears through its signal that its lease has run out', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          // A slow machine may let the lease run out before the handler begins: then there is another attempt.
+          await tm.configureTopic('work', { lease: '100ms', maxAttempts: 100 })
+          const reasons: unknown[] = []
+          const group = tm.consumerGroup('work').addConsumer('a', async (_, { signal }) => {
+            await new Promise(resolve => signal.addEventListener('abort', resolve))
+            reasons.push(signal.reason)
+          })
+          await group.start()
+          await tm.publish('work', 1)
+          await happened(reasons, 1, 'the signal')
+          assert.ok(reasons[0] instanceof StaleDeliveryError)
+        })
+      })
+
+      describe('sharedPayloads', () => {
+        it('gives two groups the same object, frozen to its depths', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', { semantics: 'pub-sub' })
+          const seen: Delivery<{ list: { n: number }[] }>[] = []
+          const groups = ['a', 'b'].map(name =>
+            tm
+              .consumerGroup<{ list: { n: number }[] }>('events', name, { sharedPayloads: true })
+              .addConsumer('c', message => void seen.push(message)),
+          )
+          const [first, second] = groups
+          assert.ok(first && second)
+          await first.start()
+          await second.start()
+          await second.pause()
+          await tm.publish('events', { list: [{ n: 1 }] })
+          await happened(seen, 1, 'the first group')
+          await second.resume()
+          await happened(seen, 2, 'the second group')
+          const [one, two] = seen.map(({ payload }) => payload)
+          assert.ok(one && one === two)
+          assert.ok(Object.isFrozen(one) && Object.isFrozen(one.list) && Object.isFrozen(one.list[0]))
+        })
+
+        it('keeps them while two groups read the topic, and no longer', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', { semantics: 'pub-sub' })
+          const seen: unknown[] = []
+          const start = async (name: string) => {
+            const group = tm.consumerGroup('events', name, { sharedPayloads: true })
+            group.addConsumer('c', ({ payload }) => void seen.push(payload))
+            await group.start({ from: 'beginning' })
+            return group
+          }
+          const [first, second] = [await start('a'), await start('b')]
+          await tm.publish('events', { n: 1 })
+          await happened(seen, 2, 'both groups')
+          const third = await start('late')
+          await happened(seen, 3, 'the late group')
+          assert.ok(seen[2] === seen[0], 'from the cache')
+          await first.stop()
+          await third.stop()
+          await start('later')
+          await happened(seen, 4, 'the one that came when only one was left')
+          assert.ok(seen[3] !== seen[0], 'read anew')
+          assert.deepEqual(seen[3], seen[0])
+          await second.stop()
+        })
+
+        it('is not the default: each group has an object of its own', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', { semantics: 'pub-sub' })
+          const seen: unknown[] = []
+          for (const name of ['a', 'b']) {
+            const group = tm.consumerGroup<{ n: number }>('events', name)
+            group.addConsumer('c', ({ payload }) => {
+              payload.n++
+              seen.push(payload)
+            })
+            await group.start()
+          }
+          await tm.publish('events', { n: 1 })
+          await happened(seen, 2, 'both groups')
+          assert.deepEqual(seen, [{ n: 2 }, { n: 2 }])
+        })
+      })
+    })
+  }
+
+  for (const store of shared) {
+    describe(store.name, () => {
+      describe('autoExtend', () => {
+        it('keeps the lease while the handler runs, and its cap lets it go', async () => {
+          await using database = await store.fresh()
+          const [here, there] = [await database.open(), await database.open()]
+          await here.configureTopic('work', { lease: '200ms', maxAttempts: 100 })
+          const group = here.consumerGroup('work', 'g', { autoExtend: '1s' })
+          const gate = new Gate()
+          group.addConsumer('slow', () => gate.passed)
+          await group.start()
+          await here.publish('work', 1)
+          // A busy machine may be too late for one extension: the message is then claimed anew, and that claim is extended.
+          await until(
+            async () => {
+              const [claim] = (await there.admin.claims('work')).claims
+              return claim?.expiresAt && claim.expiresAt.getTime() - claim.claimedAt.getTime() >= 500
+            },
+            { what: 'a claim that was extended' },
+          )
+          const taken = await receive(there.reader('work'))
+          assert.ok(taken.version >= 2)
+          gate.open()
+          await taken.ack()
+        })
+
+        it('works for a topic that got a lease while the group ran', async () => {
+          await using database = await store.fresh()
+          const [here, there] = [await database.open(), await database.open()]
+          await here.configureTopic('work', { lease: 0 })
+          const group = here.consumerGroup('work', 'g', { autoExtend: '1h' })
+          const gate = new Gate()
+          const begun: Delivery[] = []
+          group.addConsumer('slow', async message => {
+            begun.push(message)
+            if (message.payload === 'slow') await gate.passed
+          })
+          await group.start()
+          await here.configureTopic('work', { lease: '300ms' })
+          await here.publish('work', 'quick')
+          await happened(begun, 1, 'the first handler')
+          await here.publish('work', 'slow')
+          await happened(begun, 2, 'the slow handler')
+          const takenOver = () => here.metrics().totals.takenOver + there.metrics().totals.takenOver
+          const threeTerms = performance.now() + 900
+          const other = there.reader('work')
+          await until(
+            async () => {
+              await other.poll(0)
+              return takenOver() > 0 || performance.now() > threeTerms
+            },
+            { what: 'three terms to pass' },
+          )
+          assert.equal(takenOver(), 0)
+          gate.open()
+        })
+      })
+
+      describe('extend of the handler’s context', () => {
+        it('keeps the lease', async () => {
+          await using database = await store.fresh()
+          const [here, there] = [await database.open(), await database.open()]
+          const gate = new Gate()
+          const extended: unknown[] = []
+          const group = here.consumerGroup('work').addConsumer('a', async (message, { extend }) => {
+            await database.expireLeases()
+            await extend('1h')
+            extended.push(message)
+            await gate.passed
+          })
+          await group.start()
+          await here.publish('work', 1)
+          await happened(extended, 1, 'the extension')
+          assert.equal(await there.reader('work').poll(0), null)
+          gate.open()
+        })
+      })
+
+      describe('a delivery whose lease ran out while it waited', () => {
+        it('is never started by a group', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { lease: '1s', maxAttempts: 100 })
+          await tm.publishBatch('work', range(1, 40))
+          const begun: string[] = []
+          const group = tm.consumerGroup('work').addConsumer('slow', ({ payload, version }) => {
+            begun.push(`${payload} at version ${version}`)
+            if (begun.length !== 30) return
+            // The whole process stands still past the term: no timer can give anything back.
+            const term = performance.now() + 1_100
+            while (performance.now() < term);
+          })
+          await group.start()
+          for (const payload of range(31, 40)) {
+            await until(() => begun.some(each => each.startsWith(`${payload} at`)), { what: `message ${payload}` })
+            assert.ok(!begun.includes(`${payload} at version 1`), begun.join(', '))
+          }
+        })
+
+        it('is never handed out by a reader', async () => {
+          await using database = await store.fresh()
+          const [here, there] = [await database.open(), await database.open()]
+          await here.configureTopic('work', { lease: '200ms' })
+          await here.publishBatch('work', [1, 2])
+          const first = here.reader('work', { batchSize: 2 })
+          await receive(first)
+          const [second, third] = [there.reader('work'), there.reader('work')]
+          const taken = [await receive(second), await receive(third)]
+          assert.deepEqual(payloadsOf(taken).toSorted(), [1, 2])
+          await Promise.all(taken.map(delivery => delivery.extend('1h')))
+          assert.equal(await first.poll(0), null)
+        })
+      })
+
+      describe('a handler that hangs', () => {
+        it('loses its message, and leaves those behind it to others', async () => {
+          await using database = await store.fresh()
+          const [here, there] = [await database.open(), await database.open()]
+          await here.configureTopic('work', { lease: '200ms', maxAttempts: 100 })
+          await here.publishBatch('work', [1, 2, 3])
+          const gate = new Gate()
+          const begun: unknown[] = []
+          const group = here.consumerGroup('work').addConsumer('hung', async ({ payload }) => {
+            begun.push(payload)
+            await gate.passed
+          })
+          await group.start()
+          await happened(begun, 1, 'the handler to hang')
+          const reader = there.reader('work')
+          const taken = new Set<unknown>()
+          await until(
+            async () => {
+              const delivery = await reader.poll('10ms')
+              await delivery?.ack()
+              if (delivery) taken.add(delivery.payload)
+              return taken.size === 3
+            },
+            { timeout: 10_000, what: 'another instance to do all three' },
+          )
+          gate.open()
+          assert.deepEqual(begun, [1])
+        })
+      })
+    })
+  }
+}

@@ -1,0 +1,36 @@
+import { AssertionError } from 'node:assert'
+import { it as register, type TestContext, type TestOptions } from 'node:test'
+
+type Body = (t: TestContext) => void | Promise<void>
+
+/** A hook that a test needs and the database does not have. */
+export class MissingHookError extends Error {
+  constructor(hook: string) {
+    super(`the database has no hook '${hook}'`)
+    this.name = 'MissingHookError'
+  }
+}
+
+/** A test that is skipped, and says why, as soon as it needs a hook that the database does not have. */
+export function it(name: string, ...given: [Body] | [TestOptions, Body]): void {
+  const [options, body] = given.length === 1 ? [{}, given[0]] : given
+  void register(name, options, async t => {
+    try {
+      await body(t)
+    } catch (error) {
+      const missing = missingHook(error)
+      if (missing === undefined) throw error
+      t.skip(missing.message)
+    }
+  })
+}
+
+/** Disposal wraps an error that is under way; so do fast-check and an assertion that waited for another one. */
+function missingHook(error: unknown): MissingHookError | undefined {
+  if (error instanceof MissingHookError) return error
+  if (!(error instanceof Error)) return undefined
+  const inner = [error.cause]
+  if (error instanceof SuppressedError) inner.push(error.error, error.suppressed)
+  if (error instanceof AssertionError) inner.push(error.actual)
+  return inner.map(missingHook).find(each => each !== undefined)
+}

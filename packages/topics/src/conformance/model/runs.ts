@@ -1,0 +1,11 @@
+const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED } = process.env
+
+type RunOptions = { readonly runs: number; readonly longestSeconds: number }
+
+/** How often fast-check runs a property: as the environment says, or so many times by default. */
+export const runsOf = ({ runs, longestSeconds }: RunOptions) => ({
+  numRuns: Number(TIDEMARK_TEST_RUNS || (TIDEMARK_TEST_SECONDS ? Number.MAX_SAFE_INTEGER : runs)),
+  // Bounds the search for a smaller counterexample too.
+  interruptAfterTimeLimit: Number(TIDEMARK_TEST_SECONDS || longestSeconds) * 1_000,
+  ...(TIDEMARK_TEST_SEED && { seed: Number(TIDEMARK_TEST_SEED) }),
+})

@@ -1,0 +1,378 @@
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import {
+  ConfigError,
+  InvalidReceiptError,
+  MembershipError,
+  type Pulled,
+  StaleDeliveryError,
+  TopicNotFoundError,
+} from '../index.ts'
+import type { ConformanceDatabase, ConformanceStores } from './conformance-store.ts'
+import { eventsOf, groupOf, range, receive, soon } from './consuming.ts'
+import { it } from './it.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { until } from './until.ts'
+
+const idsOf = ({ messages }: Pulled): number[] => messages.map(({ id }) => id)
+const valuesOf = ({ messages }: Pulled): unknown[] => messages.map(({ payload }) => payload)
+
+/** The receipt of a pull that has to have brought something. */
+function receiptOf({ receipt }: Pulled): string {
+  assert.ok(receipt !== null)
+  return receipt
+}
+
+export function pulling({ stores, shared }: ConformanceStores): void {
+  for (const store of stores) {
+    describe(store.name, () => {
+      describe('a pull', () => {
+        it('hands out a page as it is stored, with attempts and versions', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishMessages('work', [
+            { payload: { n: 1 }, key: 'k', headers: { h: 'x' }, messageId: 'mine' },
+            { payload: Uint8Array.of(1, 2) },
+          ])
+          const pulled = await tm.pull('work', undefined, { max: 10, raw: true })
+          const [first, second] = pulled.messages
+          assert.equal(pulled.messages.length, 2)
+          assert.equal(first?.payload, '{"n":1}')
+          assert.deepEqual([first?.key, first?.headers, first?.messageId], ['k', { h: 'x' }, 'mine'])
+          assert.deepEqual([first?.attempt, first?.version, first?.type], [1, 1, 'json'])
+          assert.deepEqual([[...(second?.payload ?? [])], second?.type], [[1, 2], 'bytes'])
+          assert.equal(pulled.leaseMs, 300_000)
+          assert.equal((await groupOf(tm, 'work')).inFlight, 2)
+        })
+
+        it('gives nothing and no receipt where there is nothing', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          assert.deepEqual(await tm.pull('work'), { receipt: null, leaseMs: 300_000, messages: [] })
+        })
+
+        it('waits for what is published meanwhile, and ends with its signal', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const waiting = tm.pull('work', undefined, { wait: '1h' })
+          await tm.publish('work', 'late')
+          assert.deepEqual(valuesOf(await soon(waiting, 'the message')), ['late'])
+          const ended = new AbortController()
+          const empty = tm.pull('work', undefined, { wait: '1h', signal: ended.signal })
+          ended.abort()
+          assert.equal((await soon(empty, 'the end of the wait')).receipt, null)
+        })
+
+        it('gives back, uncounted, what its maxBytes leaves no room for', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishBatch('work', ['a'.repeat(5_000), 'b', 'c'])
+          const released = eventsOf(tm, 'released')
+          const pulled = await tm.pull('work', undefined, { max: 10, maxBytes: 1_000 })
+          assert.equal(pulled.messages.length, 1)
+          await tm.settle(receiptOf(pulled), { acks: 'all' })
+          await until(() => released.length > 0, { what: 'the rest to be given back' })
+          const rest = await tm.pull('work', undefined, { max: 10 })
+          assert.deepEqual(released, [{ topic: 'work', group: '', count: 2 }])
+          assert.deepEqual(
+            [valuesOf(rest), rest.messages.map(({ attempt }) => attempt)],
+            [
+              ['b', 'c'],
+              [1, 1],
+            ],
+          )
+        })
+
+        it('claims once there is room, and no more than that', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishBatch('work', ['a'.repeat(2_000), 'b'.repeat(2_000), 'c'.repeat(2_000)])
+          const room = { bytes: 4_500, released: 0, release: () => void room.released++ }
+          const full = tm.pull('work', undefined, { max: 10, reserve: () => Promise.reject(new RangeError('full')) })
+          await assert.rejects(full, RangeError)
+          assert.equal((await groupOf(tm, 'work')).inFlight, 0)
+          const granted = Promise.withResolvers<typeof room>()
+          const waiting = tm.pull('work', undefined, { max: 10, reserve: () => granted.promise })
+          granted.resolve(room)
+          const { messages } = await waiting
+          assert.deepEqual([messages.length, messages[0]?.attempt, room.released], [2, 1, 0])
+          await until(async () => (await groupOf(tm, 'work')).inFlight === 2, { what: 'the third to be given back' })
+          await tm.pull('work', undefined, { max: 1 })
+          await tm.pull('work', undefined, { max: 1, reserve: async () => room })
+          assert.ok(room.released > 0, 'what is not needed is released')
+        })
+
+        it('wants a group in a pub-sub topic, begins where it is told, and each group gets all', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('news', { semantics: 'pub-sub' })
+          await tm.publish('news', 1)
+          await assert.rejects(tm.pull('news'), MembershipError)
+          assert.deepEqual(valuesOf(await tm.pull('news', 'a', { from: 'beginning' })), [1])
+          assert.deepEqual(valuesOf(await tm.pull('news', 'b', { from: 'beginning' })), [1])
+          assert.deepEqual(valuesOf(await tm.pull('news', 'c')), [])
+        })
+
+        it('refuses options that are wrong', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          for (const options of [
+            { max: 0 },
+            { max: 1_001 },
+            { wait: 'x' },
+            { lease: 0 },
+            { unknown: 1 },
+            { from: 'x' },
+          ]) {
+            await assert.rejects(tm.pull('work', undefined, options as never), ConfigError)
+          }
+        })
+      })
+
+      describe('settling a receipt', () => {
+        it('acks some and nacks others, whose next version comes', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishBatch('work', range(1, 4))
+          const pulled = await tm.pull('work', undefined, { max: 4 })
+          const [one = 0, two = 0, three = 0] = idsOf(pulled)
+          await tm.settle(receiptOf(pulled), {
+            acks: [one],
+            nacks: [{ id: two, error: new TypeError('no'), delay: 0 }],
+          })
+          assert.equal((await groupOf(tm, 'work')).inFlight, 2)
+          await tm.settle(receiptOf(pulled), { acks: 'all', nacks: [{ id: three, error: 'later', delay: '1h' }] })
+          const again = await tm.pull('work', undefined, { max: 4 })
+          assert.deepEqual(idsOf(again), [two])
+          assert.deepEqual([again.messages[0]?.version, again.messages[0]?.attempt], [2, 2])
+          await tm.settle(receiptOf(again), { acks: 'all' })
+          const { inFlight, retries, backlog } = await groupOf(tm, 'work')
+          assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 1, backlog: 0 })
+        })
+
+        it('releases what nobody was given: it comes again at once, and the attempt does not count', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { maxAttempts: 1 })
+          await tm.publishBatch('work', ['a', 'b', 'c'])
+          const first = await tm.pull('work', undefined, { max: 10 })
+          const [a = 0] = idsOf(first)
+          await tm.settle(receiptOf(first), { acks: [a], releases: idsOf(first).slice(1) })
+          const again = await tm.pull('work', undefined, { max: 10, wait: '20s' })
+          const attempts = again.messages.map(({ attempt }) => attempt)
+          assert.deepEqual(
+            [valuesOf(again), attempts],
+            [
+              ['b', 'c'],
+              [1, 1],
+            ],
+          )
+          await tm.settle(receiptOf(again), { releases: 'all' })
+          assert.equal((await tm.pull('work', undefined, { max: 10, wait: '20s' })).messages.length, 2)
+          assert.equal((await groupOf(tm, 'work')).deadLetters, 0)
+        })
+
+        it('may be done again, and changes nothing then', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const pulled = await tm.pull('work')
+          await tm.settle(receiptOf(pulled), { acks: 'all' })
+          await tm.settle(receiptOf(pulled), { acks: 'all' })
+          await tm.settle(receiptOf(pulled), { nacks: [{ id: idsOf(pulled)[0] ?? 0, delay: 0 }] })
+          assert.equal((await tm.pull('work')).receipt, null)
+        })
+
+        it('ends in the dead letters after maxAttempts, with the error that was told', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { maxAttempts: 2 })
+          await tm.publish('work', 'poison')
+          for (const message of ['first', 'second']) {
+            const pulled = await tm.pull('work')
+            const [id = 0] = idsOf(pulled)
+            await tm.settle(receiptOf(pulled), { nacks: [{ id, error: message, delay: 0 }] })
+          }
+          const [letter] = await tm.admin.deadLetters('work')
+          assert.deepEqual([letter?.attempts, letter?.error.message], [2, 'second'])
+          assert.equal((await tm.pull('work')).receipt, null)
+        })
+
+        it('refuses ids that are not of the receipt, and an id twice', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const pulled = await tm.pull('work')
+          const [id = 0] = idsOf(pulled)
+          for (const wrong of [
+            { acks: [id + 1] },
+            { acks: [id, id] },
+            { acks: [id], nacks: [{ id }] },
+            { nacks: [{}] },
+          ]) {
+            await assert.rejects(tm.settle(receiptOf(pulled), wrong as never), ConfigError)
+          }
+          assert.equal((await groupOf(tm, 'work')).inFlight, 1)
+        })
+
+        it('refuses whatever is no receipt, or was altered by a single character', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const receipt = receiptOf(await tm.pull('work'))
+          for (const wrong of ['', 'x', 'tmr1..', `${receipt}.`, receipt.slice(0, -1), null, 7]) {
+            await assert.rejects(tm.settle(wrong as never, { acks: 'all' }), InvalidReceiptError)
+          }
+          const random = new SeededRandom()
+          await random.named(async () => {
+            for (let run = 0; run < 50; run++) {
+              const at = random.below(receipt.length)
+              const letter = random.pick(['A', 'z', '0', '.', '-'].filter(each => each !== receipt[at]))
+              const altered = receipt.slice(0, at) + letter + receipt.slice(at + 1)
+              await assert.rejects(tm.settle(altered, { acks: 'all' }), InvalidReceiptError, altered)
+            }
+          })
+          assert.equal((await groupOf(tm, 'work')).inFlight, 1)
+        })
+
+        it('is counted as any other settlement', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const acked = eventsOf(tm, 'acked')
+          await tm.publish('work', 1)
+          await tm.settle(receiptOf(await tm.pull('work')), { acks: 'all' })
+          assert.deepEqual(acked, [{ topic: 'work', group: '', count: 1 }])
+          assert.equal(tm.metrics().totals.acked, 1)
+        })
+      })
+    })
+  }
+
+  for (const store of shared) {
+    describe(store.name, () => {
+      describe('a receipt', () => {
+        it('is good in any process, and outlives the one that gave it', async () => {
+          await using database = await store.fresh()
+          const here = await database.open()
+          await here.publishBatch('work', range(1, 3))
+          const pulled = await here.pull('work', undefined, { max: 3 })
+          await here.close()
+          const there = await database.open()
+          await there.extend(receiptOf(pulled))
+          await there.settle(receiptOf(pulled), { acks: 'all' })
+          assert.equal((await groupOf(there, 'work')).inFlight, 0)
+          assert.equal((await there.pull('work')).receipt, null)
+        })
+
+        it('settles only what it stands for, though the process that gave it has not given the rest back yet', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const other = await database.open()
+          await tm.publishBatch(
+            'work',
+            range(1, 6).map(() => 'x'.repeat(1_000)),
+          )
+          await other.admin.topics()
+          const handed: number[] = []
+          while (handed.length < 6) {
+            const pulled = await tm.pull('work', undefined, { max: 6, maxBytes: 2_500, wait: '20s' })
+            assert.ok(pulled.messages.length > 0, `only ${handed.length} of 6 messages were ever handed out`)
+            handed.push(...idsOf(pulled))
+            await other.settle(receiptOf(pulled), { acks: 'all' })
+          }
+          assert.equal(new Set(handed).size, 6)
+        })
+
+        it('is stale once the lease was taken over: nothing is changed', async () => {
+          await using test = await takenOver(await store.fresh())
+          const { tm, old, current } = test
+          const stale = eventsOf(tm, 'stale')
+          for (const act of [
+            () => tm.settle(receiptOf(old), { acks: 'all' }),
+            () => tm.settle(receiptOf(old), { nacks: [{ id: idsOf(old)[0] ?? 0, delay: 0 }] }),
+            () => tm.extend(receiptOf(old)),
+          ]) {
+            await assert.rejects(act(), (error: unknown) => {
+              assert.ok(error instanceof StaleDeliveryError)
+              assert.deepEqual([error.messageId, error.version], ['mine', 1])
+              return true
+            })
+          }
+          assert.equal(stale.length, 3)
+          assert.equal((await groupOf(tm, 'work')).inFlight, 1)
+          await tm.settle(receiptOf(current), { acks: 'all' })
+          assert.equal((await groupOf(tm, 'work')).inFlight, 0)
+        })
+
+        it('is stale when its topic was deleted and made again', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const pulled = await tm.pull('work')
+          await tm.admin.deleteTopic('work')
+          await assert.rejects(tm.settle(receiptOf(pulled), { acks: 'all' }), TopicNotFoundError)
+          await tm.publish('work', 2)
+          await assert.rejects(tm.settle(receiptOf(pulled), { acks: 'all' }), StaleDeliveryError)
+        })
+      })
+
+      it('holds messages for the lease that is asked for, and for as long as it is extended', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', 1)
+        const pulled = await tm.pull('work', undefined, { lease: '100ms' })
+        assert.equal(pulled.leaseMs, 100)
+        const again = await tm.pull('work', undefined, { wait: '20s' })
+        assert.equal(again.messages[0]?.version, 2)
+        assert.deepEqual(await tm.extend(receiptOf(again), '1h'), { leaseMs: 3_600_000 })
+        assert.equal((await tm.pull('work')).receipt, null)
+        await tm.settle(receiptOf(again), { acks: 'all' })
+      })
+
+      it('shares a group with readers', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publishBatch('work', range(1, 2))
+        const pulled = await tm.pull('work')
+        const delivery = await receive(tm.reader<number>('work'))
+        assert.deepEqual([valuesOf(pulled), delivery.payload], [[1], 2])
+      })
+
+      it('keeps a group alive by pulling, and brings it back from the dead', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open({ maintenance: false })
+        await tm.configureTopic('news', { semantics: 'pub-sub' })
+        await tm.pull('news', 'g')
+        await tm.publish('news', 1)
+        for (let misses = 0; misses < 3; misses++) {
+          await database.ageGroups(400_000)
+          await tm.admin.jobs['dead-groups'].runOnce()
+        }
+        assert.equal((await groupOf(tm, 'news', 'g')).status, 'DEAD')
+        const pulled = await tm.pull('news', 'g', { wait: '20s' })
+        assert.deepEqual(valuesOf(pulled), [1])
+        assert.equal((await groupOf(tm, 'news', 'g')).status, 'ACTIVE')
+      })
+
+      it('tells what it processed when it is closed', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publish('work', 1)
+        await tm.settle(receiptOf(await tm.pull('work')), { acks: 'all' })
+        await tm.close()
+        assert.equal((await groupOf(await database.open(), 'work')).processed, 1)
+      })
+    })
+  }
+}
+
+/** A message that was pulled twice, because the first lease ran out. */
+async function takenOver(database: ConformanceDatabase) {
+  const tm = await database.open()
+  await tm.publish('work', 1, { messageId: 'mine' })
+  const old = await tm.pull('work')
+  await database.expireLeases()
+  const current = await tm.pull('work', undefined, { wait: '20s' })
+  assert.equal(current.messages[0]?.version, 2)
+  return { tm, old, current, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import { type ConformanceStores, has } from './conformance-store.ts'
+import { consume, range, receive } from './consuming.ts'
+import { it } from './it.ts'
+import { openStore } from './open-store.ts'
+import { until } from './until.ts'
+
+export function stats({ stores, shared }: ConformanceStores): void {
+  for (const store of stores) {
+    describe(store.name, () => {
+      describe('the stats', () => {
+        it('have every group of every topic as groups() tells it, and the jobs', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.configureTopic('events', { semantics: 'pub-sub', maxAttempts: 1 })
+          await tm.configureTopic('tracked', {
+            semantics: 'pub-sub',
+            tracking: has(store, 'tracking') ? 'reference' : 'offset',
+          })
+          await tm.configureTopic('empty')
+          const readers = ['a', 'b'].map(group => tm.reader('events', { group }))
+          await Promise.all(readers.map(reader => reader.ready()))
+          const [a, b] = readers
+          assert.ok(a && b)
+          await tm.publishBatch('events', range(1, 5))
+          await consume(a, 3)
+          await (await receive(a)).nack('dead')
+          await receive(b)
+          await tm.publishBatch('tracked', range(1, 4))
+          const late = await tm.reader('tracked', { group: 'late', from: 'beginning' }).ready()
+          await tm.admin.jobs['dead-groups'].runOnce()
+          const stats = await tm.admin.stats()
+          assert.deepEqual(Object.keys(stats.topics), ['empty', 'events', 'tracked'])
+          assert.deepEqual(stats.topics.empty, { messagesPublished: 0, removable: 0, groups: {} })
+          for (const topic of ['events', 'tracked']) {
+            const groups = await tm.admin.groups(topic)
+            const told = Object.values(stats.topics[topic]?.groups ?? {})
+            assert.deepEqual(told.map(steady), groups.map(steady))
+          }
+          const { events, tracked } = stats.topics
+          assert.deepEqual([events?.messagesPublished, tracked?.groups.late?.lagMessages], [5, 4])
+          assert.deepEqual([events?.groups.a?.lagMessages, events?.groups.a?.deadLetters], [1, 1])
+          assert.deepEqual([events?.groups.b?.lagMessages, events?.groups.b?.inFlight], [4, 1])
+          const job = stats.jobs['dead-groups']
+          assert.ok(job?.succeededAt && job.startedAt && job.tookMs !== null && job.tookMs >= 0)
+          assert.deepEqual([job.runs, job.running], [1, false])
+          await late.close()
+        })
+
+        it('are read once for all who ask within their age', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.configureTopic('work')
+          const [one, other] = await Promise.all([tm.admin.stats(), tm.admin.stats({ maxAge: 0 })])
+          assert.equal(one, other)
+          await tm.publish('work', 1)
+          assert.equal(await tm.admin.stats(), one)
+          assert.equal(await tm.admin.stats({ maxAge: '1h' }), one)
+          const fresh = await tm.admin.stats({ maxAge: 0 })
+          assert.equal(fresh.topics.work?.messagesPublished, 1)
+          assert.equal(await tm.admin.stats(), fresh)
+          await assert.rejects(tm.admin.stats({ maxAge: -1 }), { code: 'TIDEMARK_CONFIG' })
+          await tm.close()
+          await assert.rejects(tm.admin.stats(), { code: 'TIDEMARK_CLOSED' })
+        })
+
+        it('keep the last success of a job that failed since', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.configureTopic('events', { semantics: 'pub-sub' })
+          await tm.admin.jobs.messages.runOnce()
+          const before = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+          assert.ok(before?.succeededAt)
+          const { succeededAt } = before
+          await tm.admin.jobs.messages.runOnce()
+          const after = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+          assert.ok(after?.succeededAt && after.succeededAt >= succeededAt)
+          assert.equal(after.runs, 2)
+        })
+      })
+    })
+  }
+
+  for (const store of shared) {
+    describe(store.name, () => {
+      it('lets the metrics forget what another process has deleted', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('events', { semantics: 'pub-sub' })
+        for (const group of ['a', 'b']) {
+          const reader = await here.reader('events', { group }).ready()
+          await here.publish('events', 1)
+          await consume(reader, 1)
+          await reader.close()
+        }
+        await here.publish('gone', 1)
+        await here.publish('kept', 1)
+        await there.admin.removeGroup('events', 'a')
+        await there.admin.deleteTopic('gone')
+        assert.deepEqual(Object.keys(here.metrics().topics).sort(), ['events', 'gone', 'kept'])
+        await here.admin.stats({ maxAge: 0 })
+        assert.deepEqual(Object.keys(here.metrics().topics).sort(), ['events', 'kept'])
+        assert.deepEqual(Object.keys(here.metrics().topics.events?.groups ?? {}), ['b'])
+        assert.equal((await here.admin.stats()).topics.gone, undefined)
+      })
+
+      const FAILURES = { 'a job': { error: 'Error: broken' }, 'one topic in a job': { removed: 9, failed: 1 } }
+      for (const [what, failure] of Object.entries(FAILURES))
+        it(`tells the failure of ${what} beside its last success`, async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.admin.jobs.messages.runOnce()
+          const before = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+          await using direct = await openStore(database)
+          const token = '00000000-0000-4000-8000-000000000000'
+          assert.ok(await direct.jobs.lock('messages', { token, ttlMs: 60_000 }))
+          assert.equal((await tm.admin.stats({ maxAge: 0 })).jobs.messages?.running, true)
+          await direct.jobs.unlock('messages', token, failure)
+          await until(async () => (await tm.admin.stats({ maxAge: 0 })).jobs.messages?.runs === 2, {
+            what: 'the failed run',
+          })
+          const after = (await tm.admin.stats({ maxAge: 0 })).jobs.messages
+          assert.deepEqual([after?.succeededAt, after?.running], [before?.succeededAt, false])
+          assert.ok(after?.finishedAt && before?.finishedAt && after.finishedAt >= before.finishedAt)
+        })
+    })
+  }
+}
+
+/** But for what the clock has changed between the two looks. */
+function steady(group: object): object {
+  const { sinceHeartbeatMs: _, lagMs: __, ratePerSecond: ___, ...rest } = group as Record<string, unknown>
+  return rest
+}
