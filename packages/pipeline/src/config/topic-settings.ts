@@ -29,7 +29,7 @@ export const TOPIC_SETTINGS = {
   semantics: choice(['pub-sub', 'queue'], {
     says: '`queue`: consumers compete for messages. `pub-sub`: every group receives every message.',
   }),
-  tracking: choice(['offset', 'reference'], { says: 'How completion is tracked (docs/internals/tracking.md).' }),
+  tracking: choice(['offset', 'reference'], { says: 'How completion is tracked (docs/guides/fan-out.md).' }),
   retention: endless('forever', 'Retention of messages that every group has processed.'),
   maxRetention: endless('none', 'Maximum age of a message, processed or not.'),
   zeroSubscriptionRetention: endless('forever', 'Retention while the topic has no subscription.'),
