@@ -31,13 +31,28 @@ describe('the functions of a version', () => {
     assert.ok(checked.length > 100)
   })
 
-  it('are short: a reader sees each of them at once', () => {
+  describe('in their files', () => {
     const folder = new URL('../../src/stores/postgres/functions/', import.meta.url)
-    const long = readdirSync(folder).flatMap(file => {
-      const bodies = readFileSync(new URL(file, folder), 'utf8').match(/^create function [\s\S]*?\$\$;$/gm) ?? []
-      return bodies.filter(body => body.split('\n').length > 70).map(body => body.split('(', 1)[0])
+    const files = readdirSync(folder).map(name => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
+    const functions = files.flatMap(({ name, text }) =>
+      (text.match(/^create function [\s\S]*?\$\$;$/gm) ?? []).map(body => ({ file: name, body })),
+    )
+    const nameOf = ({ body }: { body: string }) => body.split('(', 1)[0]
+
+    it('are short: a reader sees each of them at once', () => {
+      assert.ok(functions.length > 100)
+      assert.deepEqual(functions.filter(({ body }) => body.split('\n').length > 60).map(nameOf), [])
+      assert.deepEqual(
+        files.filter(({ text }) => text.split('\n').length > 400).map(({ name }) => name),
+        [],
+      )
     })
-    assert.deepEqual(long, [])
+
+    it('run dynamic SQL through the helpers alone', () => {
+      const outside = functions.filter(({ file }) => file !== 'dynamic-sql.sql')
+      const running = outside.filter(({ body }) => /^[^-]*\bexecute\b/m.test(body)).map(nameOf)
+      assert.deepEqual(running, ['create function tidemark_fn.read_rows'])
+    })
   })
 
   it('are noted to be in use when a program starts, so that nobody drops them', async () => {

@@ -24,11 +24,14 @@ begin
   if ids is null then
     return;
   end if;
-  return query execute format(
-    'select r.id, r.attempts, r.due_at, r.suspect, r.history, m.salt, m.key, m.type, m.message_id, m.created_at '
-    'from tidemark.retry as r left join (%s) as m on m.id = r.id '
-    'where r.subscription_id = %s and r.id = any($1) order by r.id',
-    tidemark_fn.rows_query(p_topic, xids, ids), p_subscription) using ids;
+  return query
+  select r.id, r.attempts, r.due_at, r.suspect, r.history, m.salt, m.key, m.type, m.message_id, m.created_at
+  from tidemark.retry as r
+  left join tidemark_fn.records_of(
+    format('select id, salt, key, type, message_id, created_at from (%s) as m', tidemark_fn.rows_query(p_topic, xids, ids))
+  ) as m (id bigint, salt bigint, key text, type text, message_id text, created_at timestamptz) on m.id = r.id
+  where r.subscription_id = p_subscription and r.id = any(ids)
+  order by r.id;
 end
 $$;
 
@@ -92,8 +95,10 @@ declare
   taken bigint[];
 begin
   select coalesce(array_agg(distinct d.message_id), '{}') into kept_ids from tidemark.dead_letter as d where d.id = any(p_ids);
-  execute format('select coalesce(array_agg(id), ''{}''), coalesce(array_agg(xid), ''{}''), coalesce(array_agg(salt), ''{}'') '
-    'from tidemark.log_%s where id = any(%L::bigint[])', p_topic, kept_ids) into kept_ids, kept_xids, kept_salts;
+  select coalesce(array_agg(k.id), '{}'), coalesce(array_agg(k.xid), '{}'), coalesce(array_agg(k.salt), '{}')
+  into kept_ids, kept_xids, kept_salts
+  from tidemark_fn.records_of(format('select id, xid, salt from tidemark.log_%s where id = any($1)', p_topic), kept_ids)
+    as k (id bigint, xid xid8, salt bigint);
   select coalesce(array_agg(x.id), '{}') into taken from (
     select d.id from tidemark.dead_letter as d
     join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name
@@ -111,12 +116,12 @@ begin
   where d.id = any(taken)
   on conflict do nothing;
   if to_regclass(format('tidemark.track_%s', p_topic)) is not null then
-    execute format(
+    perform tidemark_fn.run(format(
       'update tidemark.track_%s as t set completed = t.completed & ~w.bits from ('
       'select d.message_id as id, bit_or(1::bigint << s.bit) as bits from tidemark.dead_letter as d '
       'join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name '
-      'where d.id = any(%L::bigint[]) and s.bit is not null group by d.message_id) as w where t.id = w.id',
-      p_topic, taken);
+      'where d.id = any($1) and s.bit is not null group by d.message_id) as w where t.id = w.id',
+      p_topic), taken);
   end if;
   delete from tidemark.dead_letter as d where d.id = any(taken);
   redriven := cardinality(taken);
@@ -203,7 +208,7 @@ begin
   )), 0) into lowest
   from tidemark.subscription as s
   where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
-  return query execute format($q$
+  return query select f.finding from tidemark_fn.records_of(format($q$
     with looked_at as materialized (
       select * from (select * from tidemark.track_%1$s order by id limit 1000) as oldest
       union
@@ -230,7 +235,7 @@ begin
       and t.xid > s.live_xid and t.required & (1::bigint << s.bit) = 0
     order by t.id
     limit 10)
-  $q$, p_topic, known, lowest);
+  $q$, p_topic, known, lowest)) as f (finding text);
 end
 $$;
 
@@ -241,9 +246,12 @@ language plpgsql volatile as $$
 begin
   if l.kind = 'page' then
     -- each slot's own bit: comparing each slot with all open ones, a page of 10 000 took 250 ms
-    return query execute format(
-      'select p.id, p.xid, 1, 1 from (select id, xid, (row_number() over ())::int - 1 as slot from (%s) as q) as p '
-      'where $1 is null or get_bit($1, p.slot) = 0 order by p.slot', tidemark_fn.lease_query('xid, id', s, l)) using l.settled;
+    return query
+    select p.id, p.xid, 1, 1
+    from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k
+    cross join lateral unnest(k.ids, k.xids) with ordinality as p (id, xid, place)
+    where l.settled is null or get_bit(l.settled, p.place::int - 1) = 0
+    order by p.place;
   else
     return query select r.id, r.xid, r.attempts, r.version from tidemark.retry as r where r.token = l.token order by r.slot;
   end if;

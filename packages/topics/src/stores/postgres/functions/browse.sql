@@ -18,8 +18,8 @@ declare
 begin
   while low < high loop
     middle := low + (high - low) / 2;
-    execute format('select created_at from tidemark.log_%s where id between %s and %s order by id limit 1',
-      p_topic, middle, least(middle + step, high) - 1) into found_at;
+    found_at := tidemark_fn.time_of(format('select created_at from tidemark.log_%s where id between %s and %s order by id limit 1',
+      p_topic, middle, least(middle + step, high) - 1));
     if found_at >= at then
       high := middle;
     else
@@ -54,15 +54,12 @@ $$;
 -- How many rows of a query (of counted columns) there is room for; null: for all. For the first always, where p_first.
 create function tidemark_fn.row_room(p_rows text, p_newest boolean, p_bytes bigint, p_first boolean) returns int
 language plpgsql volatile as $$
-declare
-  room int;
 begin
-  execute format(
-    'select case when count(*) filter (where fits) < count(*) then count(*) filter (where fits) end::int from ('
+  return tidemark_fn.number_of(format(
+    'select case when count(*) filter (where fits) < count(*) then count(*) filter (where fits) end from ('
     'select sum(bytes) over w <= %s or (%L and row_number() over w = 1) as fits from (%s) as p '
     'window w as (order by id %s rows unbounded preceding)) as q',
-    p_bytes, p_first, p_rows, case when p_newest then 'desc' else 'asc' end) into room;
-  return room;
+    p_bytes, p_first, p_rows, case when p_newest then 'desc' else 'asc' end));
 end
 $$;
 
@@ -103,10 +100,8 @@ begin
       p_newest, p_bytes, p_first);
   end if;
   is_cut := room is not null;
-  execute format(
-    'select size, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (select %s %s%s) as p) as q',
-    tidemark_fn.pack(false, true), tidemark_fn.bounded_columns(p_largest), place, coalesce(room, p_limit)
-  ) into page.size, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
+  page := tidemark_fn.read_rows(page,
+    format('select %s %s%s', tidemark_fn.bounded_columns(p_largest), place, coalesce(room, p_limit)), tidemark_fn.pack(false, true));
 end
 $$;
 
@@ -162,10 +157,8 @@ begin
     room := coalesce(
       tidemark_fn.row_room(tidemark_fn.window_query(tidemark_fn.counted_columns(p_largest), s, p_limit), false, p_bytes, true), p_limit);
   end if;
-  execute format('select size, last_id, ids, salt, salts, created_ms, created, extras, payloads from (select %s from (%s) as p) as q',
-    tidemark_fn.pack(false, true), tidemark_fn.window_query(columns, s, room))
-    into page.size, page.at_id, page.ids, page.salt, page.salts, page.created_ms, page.created, page.extras, page.payloads;
-  s.at_id := case when page.size < room then s.to_id else page.at_id end;
+  page := tidemark_fn.read_rows(page, tidemark_fn.window_query(columns, s, room), tidemark_fn.pack(false, true));
+  s.at_id := case when page.size < room then s.to_id else page.last_id end;
   place := server || ' ' || s::text;
 end
 $$;

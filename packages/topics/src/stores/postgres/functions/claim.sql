@@ -3,6 +3,9 @@
 
 -- One claim. plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a
 -- statement that is there anyway is said in it, and what few claims need is a function of its own.
+-- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
+-- redelivery; waiting for the disk under the lock would cost every claim. A topic that is not found was deleted, and its log
+-- is gone too; or it was made anew with its namespace, and the log is another topic's.
 create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
 language plpgsql volatile
 -- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
@@ -18,15 +21,12 @@ declare
   r tidemark_fn.claim_result;
   setting text;
 begin
-  -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
-  -- redelivery; waiting for the disk under the lock would cost every claim.
   select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
     (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
     set_config('synchronous_commit', 'off', true), false, 0
   into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, setting, r.conflict, r.size
   from tidemark.topic as t
   where t.id = q.topic and t.uid = q.topic_uid;
-  -- Deleted: its log is gone too. Or made anew, with its namespace: the log is another topic's.
   if not found then
     r.status := 'GONE';
     return r;
@@ -46,12 +46,9 @@ begin
     where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
   end if;
   r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
+  r.status := case when s.status = 'ACTIVE' and tidemark_fn.is_ahead(s, terms.last_id) then 'AHEAD'
+    else coalesce(s.status, 'GONE') end;
   if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
     return r;
   end if;
   if terms.gone_id > 0 then
@@ -63,9 +60,6 @@ begin
   r := tidemark_fn.take_work(q, s, terms, r);
   if r.size = 0 then
     r.next_due_ms := coalesce(r.next_due_ms, tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep));
-  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
-  elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
-    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;
   return r;
 end
@@ -82,12 +76,9 @@ declare
 begin
   select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
   r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
+  r.status := case when s.status = 'ACTIVE' and tidemark_fn.is_ahead(s, terms.last_id) then 'AHEAD'
+    else coalesce(s.status, 'GONE') end;
   if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
     return r;
   end if;
   if terms.gone_id > 0 then
@@ -111,66 +102,6 @@ begin
     r.next_due_ms := tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep);
   end if;
   return r;
-end
-$$;
-
--- One look-up says for nearly every claim that there are none.
-create function tidemark_fn.has_due_retries(subscription int) returns boolean
-language plpgsql volatile as $$
-declare
-  -- a variable, because no index can be searched for what changes as it is read
-  now timestamptz := clock_timestamp();
-begin
-  return exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
-  );
-end
-$$;
-
--- Which of the retries that are due a claim takes; lease_retries leases them. "Suspects" in docs/internals/architecture.md says why:
---   'alone'   one suspect on its last attempt, if the claimer allows that (p_suspects = 'alone'), before all others
---   'none'    otherwise the messages that failed by themselves, together
---   'shared'  otherwise one piece of an expired lease, unless p_suspects = 'none'
---   null      nothing that this claim may take
--- `waiting`: the suspects that are due and that this claim may not take.
-create function tidemark_fn.choose_retries(
-  subscription int, p_suspects text, max_attempts int, out suspects text, out piece uuid, out waiting text
-)
-language plpgsql volatile as $$
-declare
-  -- a variable, because no index can be searched for what changes as it is read
-  now timestamptz := clock_timestamp();
-  head record;
-  is_last boolean;
-  is_alone boolean;
-begin
-  select r.piece, r.attempts into head
-  from tidemark.retry as r
-  where r.subscription_id = subscription and r.token is null and r.piece is not null and r.due_at <= now
-  order by r.due_at, r.id
-  limit 1;
-  -- Its piece is from a time when it had more attempts.
-  is_last := coalesce(head.attempts + 1 >= max_attempts, false);
-  is_alone := is_last or exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect and r.piece is null and r.due_at <= now
-  );
-  if is_alone and p_suspects = 'alone' then
-    suspects := 'alone';
-    piece := case when is_last then head.piece end;
-    return;
-  end if;
-  waiting := case when is_alone then 'alone' when head.piece is not null and p_suspects = 'none' then 'shared' else 'none' end;
-  if exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect = false and r.due_at <= now
-  ) then
-    suspects := 'none';
-  elsif head.piece is not null and not is_last and p_suspects <> 'none' then
-    suspects := 'shared';
-    piece := head.piece;
-  end if;
 end
 $$;
 
@@ -266,141 +197,10 @@ begin
     r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
       else tidemark_fn.claim_next_page(q, s, terms, r) end;
   end if;
-  return r;
-end
-$$;
-
--- Retries that are due, of those that this claim may take.
-create function tidemark_fn.claim_retries(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-declare
-  chosen record;
-  retries record;
-begin
-  select * into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts);
-  if chosen.suspects is not null then
-    select * into retries from tidemark_fn.lease_retries(s, q.token, q.page_limit, chosen.suspects, chosen.piece);
-    r := tidemark_fn.read_held(q, s, terms, r, retries.xids, retries.ids);
+  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
+  if r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
+    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;
-  if r.size > 0 then
-    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting,
-      'suspects', chosen.suspects, 'attempts', retries.attempts, 'versions', retries.versions);
-  elsif chosen.waiting <> 'none' then
-    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('waiting', chosen.waiting);
-  end if;
-  return r;
-end
-$$;
-
--- Leases what choose_retries has chosen.
-create function tidemark_fn.lease_retries(
-  s tidemark.subscription, p_token uuid, p_limit int, p_suspects text, p_piece uuid,
-  out ids bigint[], out xids xid8[], out attempts int[], out versions int[]
-)
-language plpgsql volatile as $$
-declare
-  now timestamptz := clock_timestamp();
-  chosen bigint[];
-begin
-  if p_piece is not null then
-    chosen := array(
-      select r.id from tidemark.retry as r
-      where r.piece = p_piece and r.token is null and r.due_at <= now
-      order by r.id
-      limit case when p_suspects = 'alone' then 1 else p_limit end
-    );
-  elsif p_suspects = 'alone' then
-    chosen := array(
-      select r.id from tidemark.retry as r
-      where r.subscription_id = s.id and r.token is null and r.suspect and r.piece is null and r.due_at <= now
-      order by r.due_at, r.id
-      limit 1
-    );
-  else
-    chosen := array(
-      select r.id from tidemark.retry as r
-      where r.subscription_id = s.id and r.token is null and r.suspect = false and r.due_at <= now
-      order by r.due_at, r.id
-      limit p_limit
-    );
-  end if;
-  with leased as (
-    update tidemark.retry as r
-    set attempts = r.attempts + 1, version = r.version + 1, token = p_token, slot = due.place - 1
-    -- By all of the key, and with no constant: a planner that believes that a group has few retries compared each of them
-    -- with each that is due (a page of 10 000 took minutes).
-    from unnest(chosen, array_fill(s.id, array[cardinality(chosen)])) with ordinality as due (id, subscription_id, place)
-    where r.subscription_id = due.subscription_id and r.id = due.id
-    returning r.id, r.xid, r.slot, r.attempts, r.version
-  )
-  select array_agg(l.id order by l.slot), array_agg(l.xid order by l.slot),
-    array_agg(l.attempts order by l.slot), array_agg(l.version order by l.slot)
-  into ids, xids, attempts, versions
-  from leased as l;
-end
-$$;
-
--- The next page of what a backfill brings. It is due again at once where there is more behind what it has looked at in vain.
-create function tidemark_fn.claim_backfilled(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-declare
-  taken record;
-begin
-  select * into taken from tidemark_fn.take_backfilled(s, q.token, q.page_limit);
-  if cardinality(taken.ids) > 0 then
-    return tidemark_fn.read_held(q, s, terms, r, taken.xids, taken.ids);
-  end if;
-  if taken.more then
-    r.next_due_ms := 0;
-  end if;
-  return r;
-end
-$$;
-
--- The messages of retry rows that were just leased, and their lease. Those that are gone from the log are settled; `size` stays
--- 0 where all of them are.
-create function tidemark_fn.read_held(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result,
-  xids xid8[], ids bigint[]
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-declare
-  rows text := tidemark_fn.rows_query(s.topic_id, xids, ids);
-  present bigint[];
-  slots int[];
-begin
-  r := tidemark_fn.read_rows(r, rows, tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared));
-  if r.size < cardinality(ids) then
-    present := (tidemark_fn.keys_of(rows)).ids;
-    -- Sets, and look-ups by the whole key: `= any(array)` compared each message of the page with each other one, which for
-    -- 10 000 took two seconds.
-    slots := array(
-      select w.place - 1
-      from unnest(ids) with ordinality as w (id, place)
-      where w.id in (select unnest(present))
-      order by 1
-    );
-    delete from tidemark.retry as x
-    using (
-      select q.token as token, place - 1 as slot
-      from generate_series(1, cardinality(ids)) as place
-      where place - 1 not in (select unnest(slots))
-      offset 0
-    ) as missing
-    where x.token = missing.token and x.slot = missing.slot;
-    if cardinality(slots) = 0 then
-      r.size := 0;
-      return r;
-    end if;
-    r.exceptions := coalesce(r.exceptions, '{}') || jsonb_build_object('slots', slots);
-    r.size := cardinality(ids);
-  end if;
-  insert into tidemark.lease (token, subscription_id, consumer, kind, size, deadline)
-  values (q.token, s.id, q.consumer, 'retry', r.size, clock_timestamp() + terms.lease);
   return r;
 end
 $$;
@@ -462,16 +262,6 @@ begin
 end
 $$;
 
--- The rows of a query, packed into the result by a list of `pack`.
-create function tidemark_fn.read_rows(r tidemark_fn.claim_result, rows text, list text) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-begin
-  execute format('select %s from (%s) as p', list, rows)
-  into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
-  return r;
-end
-$$;
-
 -- The rows of a lease once more: for a claim of keys whose rows are not all cached, or, as bytes, for one whose texts
 -- could not be told apart. `server` is null where the lease is not known.
 create function tidemark_fn.read_lease(p_token uuid, p_as_bytes boolean) returns tidemark_fn.claim_result
@@ -503,10 +293,7 @@ begin
     rows := tidemark_fn.rows_query(s.topic_id, xids, ids);
   end if;
   r.server := tidemark_fn.incarnation() || '/' || (select t.xmin from tidemark.topic as t where t.id = s.topic_id);
-  execute format(
-    'select ids, xids, salt, salts, created_ms, created, extras, texts, payloads from (select %s from (%s) as p) as q',
-    tidemark_fn.pack(false, p_as_bytes, true), rows
-  ) into r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+  r := tidemark_fn.read_rows(r, rows, tidemark_fn.pack(false, p_as_bytes, true));
   if l.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
     raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;

@@ -37,7 +37,8 @@ begin
     return false;
   end if;
   name := format('tidemark.log_%s_p%s', p_topic, p.number);
-  execute format('select count(*), max(created_at) from %s', name) into p.rows, p.newest;
+  select r.rows, r.newest into p.rows, p.newest
+  from tidemark_fn.records_of(format('select count(*), max(created_at) from %s', name)) as r (rows bigint, newest timestamptz);
   update tidemark.partition as x
   set sealed_at = clock_timestamp(), rows = p.rows, newest = p.newest
   where x.topic_id = p_topic and x.number = p.number and x.sealed_at is null;
@@ -70,8 +71,8 @@ begin
   if keep_ms is null or last = 0 or last = first + size - 1 then
     return false;
   end if;
-  execute format('select created_at from tidemark.log_%s where id >= %s and id < %s order by id limit 1',
-    p_topic, first, first + size) into oldest;
+  oldest := tidemark_fn.time_of(format('select created_at from tidemark.log_%s where id >= %s and id < %s order by id limit 1',
+    p_topic, first, first + size));
   -- not in a hurry, however short the retention
   if oldest is null or oldest > clock_timestamp() - greatest(keep_ms / 4, 60000) * interval '1 millisecond' then
     return false;
@@ -82,7 +83,7 @@ begin
   if skipped <= 0 then
     return true;
   end if;
-  execute format('select count(nextval(''tidemark.log_%s_id'')) from generate_series(1, %s)', p_topic, skipped);
+  perform tidemark_fn.run(format('select count(nextval(''tidemark.log_%s_id'')) from generate_series(1, %s)', p_topic, skipped));
   update tidemark.topic as t set skipped_ids = t.skipped_ids + skipped where t.id = p_topic;
   return true;
 end
@@ -140,14 +141,12 @@ create function tidemark_fn.has_open_bits(p_topic int, p_number bigint, live_bit
 language plpgsql stable as $$
 declare
   track regclass := to_regclass(format('tidemark.track_%s_p%s', p_topic, p_number));
-  is_there boolean;
 begin
   if track is null then
     return false;
   end if;
-  execute format('select exists (select from %s where required & ~completed & %L::bigint <> 0%s)', track, live_bits,
-    case when is_young then ' or required = 0' else '' end) into is_there;
-  return is_there;
+  return tidemark_fn.has_rows(format('select from %s where required & ~completed & %L::bigint <> 0%s', track, live_bits,
+    case when is_young then ' or required = 0' else '' end));
 end
 $$;
 
@@ -194,7 +193,6 @@ create function tidemark_fn.count_unclaimed(s tidemark.subscription, p tidemark.
 language plpgsql volatile as $$
 declare
   size bigint := tidemark_fn.partition_rows(s.topic_id);
-  counted bigint;
 begin
   if p.rows = 0 or tidemark_fn.cursor_id(s) >= (p.number + 1) * size - 1 then
     return 0;
@@ -202,10 +200,9 @@ begin
   if s.since is null and greatest(s.seen_id, s.at_id) < p.number * size then
     return p.rows;
   end if;
-  execute format(
-    'select count(*) from tidemark.log_%s_p%s where not tidemark_fn.has_passed(%L, %L, %s, xid, id) and created_at >= %L',
-    s.topic_id, p.number, s.window_from, s.window_to, s.at_id, coalesce(s.since, '-infinity')) into counted;
-  return counted;
+  return tidemark_fn.count_of(format(
+    'select from tidemark.log_%s_p%s where not tidemark_fn.has_passed(%L, %L, %s, xid, id) and created_at >= %L',
+    s.topic_id, p.number, s.window_from, s.window_to, s.at_id, coalesce(s.since, '-infinity')));
 end
 $$;
 
@@ -315,10 +312,10 @@ begin
     skipped := tidemark_fn.count_of(tidemark_fn.undone_query(s, b, upto));
   elsif s.bit is not null and tidemark_fn.is_tracked(s.topic_id) then
     upto := least(high, b.checkpoint_id);
-    execute format(
-      'select count(*) from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0 '
+    skipped := tidemark_fn.count_of(format(
+      'select from tidemark.track_%s where id > %s and id <= %s and required & ~completed & (1::bigint << %s) <> 0 '
       'and not id = any(%L::bigint[])',
-      s.topic_id, b.cursor_id, upto, s.bit, tidemark_fn.held_ids(s, b.cursor_id + 1, upto)) into skipped;
+      s.topic_id, b.cursor_id, upto, s.bit, tidemark_fn.held_ids(s, b.cursor_id + 1, upto)));
   end if;
   update tidemark.backfill as x
   set cursor_id = least(high, x.upper_id), checkpoint_id = greatest(x.checkpoint_id, least(high, x.upper_id))

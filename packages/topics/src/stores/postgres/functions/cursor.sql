@@ -231,8 +231,8 @@ language plpgsql volatile as $$
 declare
   first bigint;
 begin
-  execute format('select min(id) from (select id from tidemark.log_%s where created_at >= %L offset 0) as m', p_topic, at)
-    into first;
+  first := tidemark_fn.number_of(
+    format('select min(id) from (select id from tidemark.log_%s where created_at >= %L offset 0) as m', p_topic, at));
   return coalesce(first - 1, otherwise);
 end
 $$;
@@ -282,34 +282,4 @@ create function tidemark_fn.incarnation() returns text
 language sql volatile as $$
   select extract(epoch from pg_postmaster_start_time()) || '/'
     || coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0)
-$$;
-
--- ── running a query that names a topic's tables ─────────────────────────────────────────────────────────────────────
-
-create function tidemark_fn.count_of(query text) returns bigint
-language plpgsql volatile as $$
-declare
-  counted bigint;
-begin
-  execute format('select count(*) from (%s) as q', query) into counted;
-  return counted;
-end
-$$;
-
-create function tidemark_fn.has_rows(query text) returns boolean
-language plpgsql volatile as $$
-declare
-  is_there boolean;
-begin
-  execute format('select exists (%s)', query) into is_there;
-  return is_there;
-end
-$$;
-
--- The keys that a query brings, in its order.
-create function tidemark_fn.keys_of(query text, out xids xid8[], out ids bigint[])
-language plpgsql volatile as $$
-begin
-  execute format('select array_agg(xid), array_agg(id) from (%s) as q', query) into xids, ids;
-end
 $$;

@@ -137,7 +137,9 @@ begin
     )
     order by x.name
   loop
-    execute format('select id, created_at from tidemark.log_%s order by id limit 1', t.id) into oldest;
+    select * into oldest
+    from tidemark_fn.records_of(format('select id, created_at from tidemark.log_%s order by id limit 1', t.id))
+      as m (id bigint, created_at timestamptz);
     continue when oldest.id is null;
     topic := t.name;
     messages := greatest(1, tidemark_fn.last_id(t.id) - oldest.id + 1);

@@ -24,7 +24,8 @@ begin
   if waiting = 0 then
     return;
   end if;
-  execute format('select created_at from (%s) as w', tidemark_fn.window_query('xid, id, created_at', s, 1)) into oldest_at;
+  oldest_at := tidemark_fn.time_of(
+    format('select created_at from (%s) as w', tidemark_fn.window_query('xid, id, created_at', s, 1)));
   if waiting >= p_limit then
     waiting := greatest(p_limit,
       tidemark_fn.ids_after(s.topic_id, greatest(s.from_id, s.at_id, first_kept - 1), tidemark_fn.last_id(s.topic_id)));
@@ -46,7 +47,7 @@ returns table (subscription_id int, waiting bigint, oldest_at timestamptz)
 language plpgsql volatile as $$
 begin
   -- It is planned for every topic, so it names the log once, and no other table: the first message's time comes with the rest.
-  return query execute format($q$
+  return query select w.* from tidemark_fn.records_of(format($q$
     select g.id, case when w.size < %4$s then w.size else greatest(w.size, tidemark_fn.ids_after(%5$s, w.first_id - 1, %3$s)) end,
       w.oldest_at
     from unnest($1) as g
@@ -61,7 +62,7 @@ begin
       ) as m
     ) as w
     where w.size > 0
-  $q$, log, lowest, last, share, p_topic) using groups;
+  $q$, log, lowest, last, share, p_topic), groups) as w (subscription_id int, waiting bigint, oldest_at timestamptz);
 end
 $$;
 
@@ -131,8 +132,8 @@ declare
   watermark bigint;
 begin
   select t.created_at into made_at from tidemark.topic as t where t.id = p_topic;
-  execute format('select created_at from tidemark.log_%s order by id limit 1', p_topic) into oldest_at;
-  execute format('select created_at from tidemark.log_%s order by id desc limit 1', p_topic) into newest_at;
+  oldest_at := tidemark_fn.time_of(format('select created_at from tidemark.log_%s order by id limit 1', p_topic));
+  newest_at := tidemark_fn.time_of(format('select created_at from tidemark.log_%s order by id desc limit 1', p_topic));
   retained := case when oldest_at is null then 0 else tidemark_fn.last_id(p_topic) - greatest(first_kept - 1, 0) end;
 
   -- A group for which nothing waits stands at its last message only until the clean-up moves it on.
@@ -152,8 +153,8 @@ begin
   ) as held
   where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
   if ids is not null then
-    execute format('select min(created_at) from (select created_at from tidemark.log_%s where id = any($1) offset 0) as m', p_topic)
-      using ids into unprocessed_at;
+    unprocessed_at := tidemark_fn.time_of(format(
+      'select min(created_at) from (select created_at from tidemark.log_%s where id = any($1) offset 0) as m', p_topic), ids);
   end if;
   unprocessed_at := least(unprocessed_at, waiting_at);
 

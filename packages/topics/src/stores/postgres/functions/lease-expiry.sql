@@ -47,16 +47,18 @@ $$;
 -- For people: the first of these messages, with what their messageIds are made of.
 create function tidemark_fn.named_messages(s tidemark.subscription, ids bigint[], xids xid8[], versions int[]) returns jsonb
 language plpgsql stable as $$
-declare
-  named jsonb;
 begin
-  if cardinality(ids) > 0 then
-    execute format(
-      'select jsonb_agg(jsonb_build_object(''id'', w.id, ''salt'', m.salt, ''messageId'', m.message_id, ''version'', w.version) order by w.place) '
-      'from unnest(%L::bigint[], %L::int[]) with ordinality as w (id, version, place) left join (%s) as m on m.id = w.id',
-      ids, versions, tidemark_fn.rows_query(s.topic_id, xids, ids)) into named;
+  if coalesce(cardinality(ids), 0) = 0 then
+    return '[]';
   end if;
-  return coalesce(named, '[]');
+  return (
+    select jsonb_agg(
+      jsonb_build_object('id', w.id, 'salt', m.salt, 'messageId', m.message_id, 'version', w.version) order by w.place)
+    from unnest(ids, versions) with ordinality as w (id, version, place)
+    left join tidemark_fn.records_of(
+      format('select id, salt, message_id from (%s) as m', tidemark_fn.rows_query(s.topic_id, xids, ids))
+    ) as m (id bigint, salt bigint, message_id text) on m.id = w.id
+  );
 end
 $$;
 

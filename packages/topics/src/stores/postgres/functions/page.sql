@@ -34,3 +34,13 @@ create function tidemark_fn.log_columns(keys_only boolean) returns text
 language sql immutable as $$
   select case when keys_only then 'xid, id' else 'xid, id, created_at, salt, key, type, headers, message_id, payload' end
 $$;
+
+-- The rows of a query, packed into the result by a list of `pack`.
+create function tidemark_fn.read_rows(r tidemark_fn.claim_result, rows text, list text) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+begin
+  execute format('select %s from (%s) as p', list, rows)
+  into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+  return r;
+end
+$$;

@@ -3,10 +3,10 @@
 create function tidemark_fn.create_log(topic_id int, partition_rows bigint) returns void
 language plpgsql volatile as $$
 begin
-  execute format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id);
+  perform tidemark_fn.run(format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id));
   -- No unique index: ids come from the sequence and rows are never updated. Claims read by id and tell windows apart by xid,
   -- in the index alone; ids rise, so a publish writes at its right end. The BRIN finds a point in time at almost no cost.
-  execute format($ddl$
+  perform tidemark_fn.run(format($ddl$
     create table tidemark.log_%1$s (
       xid xid8 not null default pg_current_xact_id(),
       id bigint not null default nextval('tidemark.log_%1$s_id'),
@@ -19,16 +19,16 @@ begin
       message_id text,
       payload bytea not null
     ) partition by range (id)
-  $ddl$, topic_id);
-  execute format('alter sequence tidemark.log_%1$s_id owned by tidemark.log_%1$s.id', topic_id);
-  execute format('create index on tidemark.log_%s (id, xid)', topic_id);
-  execute format('create index on tidemark.log_%s using brin (created_at) with (pages_per_range = 16)', topic_id);
-  execute format($ddl$
+  $ddl$, topic_id));
+  perform tidemark_fn.run(format('alter sequence tidemark.log_%1$s_id owned by tidemark.log_%1$s.id', topic_id));
+  perform tidemark_fn.run(format('create index on tidemark.log_%s (id, xid)', topic_id));
+  perform tidemark_fn.run(format('create index on tidemark.log_%s using brin (created_at) with (pages_per_range = 16)', topic_id));
+  perform tidemark_fn.run(format($ddl$
     create view tidemark.messages_%1$s as
     select id, created_at, key, type, headers::jsonb as headers, message_id,
       case when type is null then convert_from(payload, 'UTF8')::jsonb end as json, payload, xid
     from tidemark.log_%1$s
-  $ddl$, topic_id);
+  $ddl$, topic_id));
   perform tidemark_fn.add_partitions(topic_id, partition_rows, 0);
 end
 $$;
@@ -58,9 +58,11 @@ begin
 
   while last < up_to / partition_rows + 1 loop
     last := last + 1;
-    execute format('create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last);
-    execute format('alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
-      topic_id, last, last * partition_rows, (last + 1) * partition_rows);
+    perform tidemark_fn.run(format(
+      'create table tidemark.log_%1$s_p%2$s (like tidemark.log_%1$s including defaults including storage)', topic_id, last));
+    perform tidemark_fn.run(format(
+      'alter table tidemark.log_%1$s attach partition tidemark.log_%1$s_p%2$s for values from (%3$s) to (%4$s)',
+      topic_id, last, last * partition_rows, (last + 1) * partition_rows));
     if is_tracked then
       perform tidemark_fn.add_track_partition(topic_id, partition_rows, last);
     end if;

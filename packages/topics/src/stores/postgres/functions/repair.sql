@@ -49,8 +49,9 @@ begin
     select tidemark_fn.xid_number(t.fill_xid) + 1 from tidemark.topic as t
   ) as x (number);
   for each_topic in select t.id from tidemark.topic as t loop
-    execute format('select xid from (select xid from tidemark.log_%s order by id desc limit %L) as n order by xid desc limit 1',
-      each_topic, newest) into top;
+    select r.xid into top from tidemark_fn.records_of(format(
+      'select xid from (select xid from tidemark.log_%s order by id desc limit %L) as n order by xid desc limit 1', each_topic, newest
+    )) as r (xid xid8);
     highest := greatest(highest, tidemark_fn.xid_number(top) + 1);
   end loop;
   return highest;
@@ -156,18 +157,17 @@ declare
   bounds bigint[];
   made bigint;
 begin
-  execute format('select max(id) from %s where id > %s and %s', log, low, passed) into place;
+  place := tidemark_fn.number_of(format('select max(id) from %s where id > %s and %s', log, low, passed));
   -- A backfill that is resumed leaves out what the group holds: all the live stream has yet to bring of its range is held.
   place := greatest(place, low, (select b.upper_id from tidemark.backfill as b where b.subscription_id = s.id));
-  execute format(
+  made := tidemark_fn.run(format(
     'insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history) '
     'select %s, id, xid, 0, 0, clock_timestamp(), false, ''[]'' from %s where id > %s and id <= %s and not (%s) and created_at >= %L '
-    'on conflict do nothing', s.id, log, low, place, passed, coalesce(s.since, '-infinity'));
-  get diagnostics made = row_count;
-  execute format('select exists (select from %s where id > %s)', log, place) into is_there;
+    'on conflict do nothing', s.id, log, low, place, passed, coalesce(s.since, '-infinity')));
+  is_there := tidemark_fn.has_rows(format('select from %s where id > %s', log, place));
   if s.start_from::text <> '1:1:' or s.start_id > 0 then
-    execute format('select min(id) from %s where not tidemark_fn.has_passed(%L, %L, %s, xid, id)',
-      log, s.start_from, s.start_to, s.start_id) into first_id;
+    first_id := tidemark_fn.number_of(format('select min(id) from %s where not tidemark_fn.has_passed(%L, %L, %s, xid, id)',
+      log, s.start_from, s.start_to, s.start_id));
     s.start_id := coalesce(first_id - 1, last);
   end if;
   -- Whoever is in progress now was kept out: its ids are yet to be drawn.
@@ -189,8 +189,8 @@ language plpgsql volatile as $$
 declare
   first_id bigint;
 begin
-  execute format('select min(id) from tidemark.log_%s where id > %s and id <= %s and %s',
-    b.topic_id, b.checkpoint_id, b.upper_id, tidemark_fn.backfill_filter(b)) into first_id;
+  first_id := tidemark_fn.number_of(format('select min(id) from tidemark.log_%s where id > %s and id <= %s and %s',
+    b.topic_id, b.checkpoint_id, b.upper_id, tidemark_fn.backfill_filter(b)));
   update tidemark.backfill as x
   set lower_from = '1:1:', lower_to = p_now, upper = p_now, lower_place = coalesce(first_id - 1, b.upper_id)
   where x.subscription_id = b.subscription_id;
@@ -206,14 +206,13 @@ declare
   l tidemark.lease;
   b tidemark.backfill;
   last bigint;
-  changed bigint;
   at_number bigint;
 begin
   messages := 0;
   groups := 0;
   retries := 0;
   -- A restore that left the sequence behind would give ids out twice: not only those that the log still has.
-  execute format('select max(id) from tidemark.log_%s', t.id) into last;
+  last := tidemark_fn.number_of(format('select max(id) from tidemark.log_%s', t.id));
   last := greatest(last, t.gone_id,
     (select max(greatest(x.to_id, x.next_id, x.at_id)) from tidemark.subscription as x where x.topic_id = t.id),
     (select max(d.id) from tidemark.dedupe as d where d.topic_id = t.id),
@@ -240,11 +239,10 @@ begin
   set xid = '1'
   where r.subscription_id in (select x.id from tidemark.subscription as x where x.topic_id = t.id);
   for at_number in select p.number from tidemark_fn.log_partitions(t.id) as p loop
-    execute format('update tidemark.log_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
-    get diagnostics changed = row_count;
-    messages := messages + changed;
+    messages := messages
+      + tidemark_fn.run(format('update tidemark.log_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number));
     if tidemark_fn.is_tracked(t.id) then
-      execute format('update tidemark.track_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number);
+      perform tidemark_fn.run(format('update tidemark.track_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number));
     end if;
   end loop;
   -- Whoever could have written to them has ended with the old cluster.
@@ -271,7 +269,7 @@ begin
   state := tidemark_fn.cluster_state();
   if state = 'restored' then
     for t in select * from tidemark.topic as x order by x.id loop
-      execute format('lock table tidemark.log_%s in access exclusive mode', t.id);
+      perform tidemark_fn.run(format('lock table tidemark.log_%s in access exclusive mode', t.id));
     end loop;
     now := tidemark_fn.take_snapshot(own);
     for t in select * from tidemark.topic as x order by x.id loop

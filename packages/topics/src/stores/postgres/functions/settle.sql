@@ -19,14 +19,14 @@ begin
   end if;
 
   -- One that is gone from the log leaves no letter.
-  execute format(
+  perform tidemark_fn.run(format(
     'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, salt, created_at, key, type, headers, '
     'given_message_id, payload, attempts, version, error, history) '
     'select %s, %s, %L, m.id, m.salt, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, r.version, '
     'jsonb_build_object(''name'', r.history -> -1 -> ''name'', ''message'', r.history -> -1 -> ''message''), r.history '
     -- the limit makes the planner look each one up, whatever it believes about the table
     'from (%s) as m cross join lateral (select * from tidemark.retry as x where x.subscription_id = (select %s) and x.id = m.id limit 1) as r',
-    s.topic_id, s.id, s.group_name, tidemark_fn.rows_query(s.topic_id, found_xids, found_ids), s.id);
+    s.topic_id, s.id, s.group_name, tidemark_fn.rows_query(s.topic_id, found_xids, found_ids), s.id));
 
   delete from tidemark.retry as r
   where r.subscription_id = (select s.id) and r.id = any(ids);
@@ -128,7 +128,7 @@ begin
     return '{}';
   end if;
   if l.kind = 'page' then
-    execute format('select array_agg(id) from (%s) as p', tidemark_fn.lease_query('xid, id', s, l)) into ids;
+    ids := (tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l))).ids;
     return array(select ids[slot + 1] from unnest(slots) with ordinality as u (slot, place) order by place);
   end if;
   return array(

@@ -68,7 +68,7 @@ begin
 
   upto := least(t.fill_next_id + p_limit - 1, t.fill_last_id);
   select * into held from tidemark_fn.hold_all(p_topic, t.fill_next_id, upto);
-  execute format($q$
+  perform tidemark_fn.run(format($q$
     insert into tidemark.track_%1$s as t (id, xid, required, completed)
     select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
       where h.id is null and tidemark_fn.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id)), 0)
@@ -86,7 +86,7 @@ begin
     order by l.id
     on conflict (id) do update
     set required = t.required | excluded.required, completed = t.completed | excluded.completed
-  $q$, p_topic, t.fill_next_id, upto) using held.groups, held.ids;
+  $q$, p_topic, t.fill_next_id, upto), held.groups, held.ids);
   update tidemark.topic as x
   set fill_next_id = case when upto < t.fill_last_id then upto + 1 end,
     fill_last_id = case when upto < t.fill_last_id then t.fill_last_id end, fill_xid = null
@@ -152,7 +152,7 @@ $$;
 create function tidemark_fn.hold_tracking(p_topic int) returns boolean
 language plpgsql volatile as $$
 begin
-  execute format('lock table only tidemark.track_%s in row exclusive mode', p_topic);
+  perform tidemark_fn.run(format('lock table only tidemark.track_%s in row exclusive mode', p_topic));
   return true;
 exception when undefined_table then
   return false;

@@ -19,37 +19,37 @@ declare
   number bigint;
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
-  execute format($ddl$
+  perform tidemark_fn.run(format($ddl$
     create table tidemark.track_%1$s (
       id bigint primary key,
       xid xid8 not null,
       required bigint not null default 0,
       completed bigint not null default 0
     ) partition by range (id)
-  $ddl$, topic_id);
+  $ddl$, topic_id));
   for number in select * from tidemark_fn.partition_numbers(topic_id) loop
     perform tidemark_fn.add_track_partition(topic_id, partition_rows, number);
   end loop;
-  execute format($ddl$
+  perform tidemark_fn.run(format($ddl$
     create view tidemark.completion_%1$s as
     select t.id, s.group_name, (t.required >> s.bit) & 1 = 1 as required, (t.completed >> s.bit) & 1 = 1 as completed
     from tidemark.track_%1$s as t
     join tidemark.subscription as s on s.topic_id = %1$s and ((t.required | t.completed) >> s.bit) & 1 = 1
-  $ddl$, topic_id);
-  execute format($ddl$
+  $ddl$, topic_id));
+  perform tidemark_fn.run(format($ddl$
     create view tidemark.completion_counts_%1$s as
     select t.id, bit_count(t.required::bit(64)) as required, bit_count((t.required & t.completed)::bit(64)) as completed,
       t.required & ~t.completed = 0 as done
     from tidemark.track_%1$s as t
-  $ddl$, topic_id);
+  $ddl$, topic_id));
 end
 $$;
 
 create function tidemark_fn.drop_track(topic_id int) returns void
 language plpgsql volatile as $$
 begin
-  execute format('drop view if exists tidemark.completion_%1$s, tidemark.completion_counts_%1$s', topic_id);
-  execute format('drop table if exists tidemark.track_%s', topic_id);
+  perform tidemark_fn.run(format('drop view if exists tidemark.completion_%1$s, tidemark.completion_counts_%1$s', topic_id));
+  perform tidemark_fn.run(format('drop table if exists tidemark.track_%s', topic_id));
 end
 $$;
 
@@ -57,10 +57,11 @@ $$;
 create function tidemark_fn.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
 language plpgsql volatile as $$
 begin
-  execute format(
-    'create table tidemark.track_%1$s_p%2$s (like tidemark.track_%1$s including all) with (fillfactor = 50)', topic_id, number);
-  execute format('alter table tidemark.track_%1$s attach partition tidemark.track_%1$s_p%2$s for values from (%3$s) to (%4$s)',
-    topic_id, number, number * partition_rows, (number + 1) * partition_rows);
+  perform tidemark_fn.run(format(
+    'create table tidemark.track_%1$s_p%2$s (like tidemark.track_%1$s including all) with (fillfactor = 50)', topic_id, number));
+  perform tidemark_fn.run(format(
+    'alter table tidemark.track_%1$s attach partition tidemark.track_%1$s_p%2$s for values from (%3$s) to (%4$s)',
+    topic_id, number, number * partition_rows, (number + 1) * partition_rows));
 end
 $$;
 
@@ -95,12 +96,12 @@ begin
   -- Two statements, each one look-up a row by the key: joined with what was locked, the planner, which believes that an
   -- array is short, compared each row with each (the benchmark of 8 groups took 77 s, and takes 10).
   bounds := format('t.id between %s and %s', wanted[1], wanted[cardinality(wanted)]);
-  execute format('select from tidemark.track_%s as t where %s and t.id = any($1) order by t.id for no key update', p_topic, bounds)
-    using wanted;
-  execute format(
+  perform tidemark_fn.run(format(
+    'select from tidemark.track_%s as t where %s and t.id = any($1) order by t.id for no key update', p_topic, bounds), wanted);
+  perform tidemark_fn.run(format(
     'update tidemark.track_%s as t set required = t.required | d.mask, completed = t.completed | d.mask '
     'from unnest($1, $2) as d (id, mask) where %s and t.id = d.id and t.required & t.completed & d.mask <> d.mask',
-    p_topic, bounds) using wanted, masks;
+    p_topic, bounds), wanted, masks);
 exception
   when undefined_table then
     -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
@@ -185,7 +186,7 @@ begin
     on conflict do nothing;
   end if;
   -- Everything below is known by now: whoever published it has ended (see clear_bits).
-  execute format($q$
+  perform tidemark_fn.run(format($q$
     insert into tidemark.done_range (subscription_id, first_id, last_id)
     select %1$s, min(t.id), max(t.id)
     from (
@@ -197,7 +198,7 @@ begin
     where t.done
     group by t.island
     on conflict do nothing
-  $q$, s.id, s.bit, s.topic_id, greatest(s.cleared_id, b.cursor_id), coalesce(upto, 0));
+  $q$, s.id, s.bit, s.topic_id, greatest(s.cleared_id, b.cursor_id), coalesce(upto, 0)));
 end
 $$;
 
@@ -297,20 +298,18 @@ begin
   if not tidemark_fn.is_tracked(p_topic) then
     return;
   end if;
-  execute format(
-    'select max(id) from (select id from tidemark.track_%s where id > %s order by id limit %s) as p', p_topic, after, p_limit)
-    into upto;
+  upto := tidemark_fn.number_of(format(
+    'select max(id) from (select id from tidemark.track_%s where id > %s order by id limit %s) as p', p_topic, after, p_limit));
   if upto is null then
     return;
   end if;
-  execute format($q$
+  cleared := tidemark_fn.run(format($q$
     with locked as materialized (
       select id from tidemark.track_%1$s where id > %2$s and id <= %3$s and %5$s order by id for no key update
     )
     update tidemark.track_%1$s set %4$s
     where id > %2$s and id <= %3$s and id in (select id from locked) and %5$s
-  $q$, p_topic, after, upto, change, condition);
-  get diagnostics cleared = row_count;
+  $q$, p_topic, after, upto, change, condition));
 end
 $$;
 
@@ -340,8 +339,9 @@ declare
   group_bit bigint := 1::bigint << s.bit;
 begin
   if s.bit is not null then
-    execute format('update tidemark.track_%s set required = required & ~%L::bigint where id <= %s and required & ~completed & %L::bigint <> 0',
-      s.topic_id, group_bit, p_last, group_bit);
+    perform tidemark_fn.run(format(
+      'update tidemark.track_%1$s set required = required & ~%2$L::bigint where id <= %3$s and required & ~completed & %2$L::bigint <> 0',
+      s.topic_id, group_bit, p_last));
   end if;
 end
 $$;

@@ -57,7 +57,8 @@ begin
       or watermark < least(last, (partition_number + 1) * size - 1);
     select * into p from tidemark.partition as x where x.topic_id = p_topic and x.number = partition_number and x.sealed_at is not null;
     if not found then
-      execute format('select created_at from tidemark.log_%s_p%s order by id desc limit 1', p_topic, partition_number) into p.newest;
+      p.newest := tidemark_fn.time_of(
+        format('select created_at from tidemark.log_%s_p%s order by id desc limit 1', p_topic, partition_number));
       p.rows := case when p.newest is null then 0
         else least(last, (partition_number + 1) * size - 1) - greatest(partition_number * size, 1) + 1 end;
     end if;

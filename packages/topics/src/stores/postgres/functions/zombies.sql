@@ -26,8 +26,8 @@ begin
     select clock_timestamp() - (t.config ->> 'zombieTtlMs')::float8 * interval '1 millisecond' into since
     from tidemark.topic as t where t.id = s.topic_id;
     later := tidemark_fn.next_window(s, pg_current_snapshot(), 0, tidemark_fn.last_id(s.topic_id));
-    execute format('select min(created_at) from ((%s) union all (%s)) as w',
-      tidemark_fn.window_query('xid, id, created_at', s, 1), tidemark_fn.window_query('xid, id, created_at', later, 1)) into oldest;
+    oldest := tidemark_fn.time_of(format('select min(created_at) from ((%s) union all (%s)) as w',
+      tidemark_fn.window_query('xid, id, created_at', s, 1), tidemark_fn.window_query('xid, id, created_at', later, 1)));
     if oldest < since or exists (
       select from tidemark.retry as r where r.subscription_id = s.id and r.token is null and r.due_at < since
     ) then
