@@ -46,16 +46,13 @@ begin
     where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
   end if;
   r.moves := s.moves;
-  r.status := case when s.status = 'ACTIVE' and tidemark_fn.is_ahead(s, terms.last_id) then 'AHEAD'
-    else coalesce(s.status, 'GONE') end;
+  r.status := coalesce(s.status, 'GONE');
   if r.status <> 'ACTIVE' then
     return r;
   end if;
-  if terms.gone_id > 0 then
-    s := tidemark_fn.past_gone(s, terms.gone_id);
-  end if;
-  if q.sweep or cardinality(q.forget) > 0 then
-    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
+  if tidemark_fn.is_ahead(s, terms.last_id) then
+    r.status := 'AHEAD';
+    return r;
   end if;
   r := tidemark_fn.take_work(q, s, terms, r);
   if r.size = 0 then
@@ -76,9 +73,12 @@ declare
 begin
   select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
   r.moves := s.moves;
-  r.status := case when s.status = 'ACTIVE' and tidemark_fn.is_ahead(s, terms.last_id) then 'AHEAD'
-    else coalesce(s.status, 'GONE') end;
+  r.status := coalesce(s.status, 'GONE');
   if r.status <> 'ACTIVE' then
+    return r;
+  end if;
+  if tidemark_fn.is_ahead(s, terms.last_id) then
+    r.status := 'AHEAD';
     return r;
   end if;
   if terms.gone_id > 0 then
@@ -181,12 +181,19 @@ begin
 end
 $$;
 
--- What a claim takes: retries that are due, else what a backfill brings, else the next page of the log.
+-- What a claim takes, once leases that have run out are ended: retries that are due, else what a backfill brings, else the next
+-- page of the log.
 create function tidemark_fn.take_work(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
 language plpgsql volatile as $$
 begin
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
+  end if;
+  if q.sweep or cardinality(q.forget) > 0 then
+    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
+  end if;
   if tidemark_fn.has_due_retries(s.id) then
     r := tidemark_fn.claim_retries(q, s, terms, r);
   end if;

@@ -25,9 +25,8 @@ begin
   created := false;
   skipped := 0;
   select s.* into subscription
-  from tidemark.subscription as s
-  join tidemark.topic as t on t.id = s.topic_id
-  where s.topic_id = p_topic and s.group_name = p_group and t.uid = p_topic_uid;
+  from tidemark.subscription as s join tidemark.topic as t on t.id = s.topic_id and t.uid = p_topic_uid
+  where s.topic_id = p_topic and s.group_name = p_group;
   if found then
     return;
   end if;
@@ -64,12 +63,21 @@ begin
       case when p_id is null then place.window_from else place.window_to end, place.at_id, p_since, place.from_id, p_scope, p_limit,
       p_settings, false);
   elsif p_limit is not null then
-    skipped := tidemark_fn.keep_newest(subscription, p_limit);
-    -- What it was placed after was never for this group.
-    update tidemark.subscription as s
-    set start_from = s.window_from, start_to = s.window_to, start_id = s.at_id
-    where s.id = (subscription).id;
+    skipped := tidemark_fn.start_with_newest(subscription, p_limit);
   end if;
+end
+$$;
+
+-- A new group begins with the newest p_limit messages. What it was placed after was never for it.
+create function tidemark_fn.start_with_newest(s tidemark.subscription, p_limit bigint) returns bigint
+language plpgsql volatile as $$
+declare
+  skipped bigint := tidemark_fn.keep_newest(s, p_limit);
+begin
+  update tidemark.subscription as x
+  set start_from = x.window_from, start_to = x.window_to, start_id = x.at_id
+  where x.id = s.id;
+  return skipped;
 end
 $$;
 
@@ -129,8 +137,8 @@ begin
     rest := rest - here;
   end if;
   if rest > 0 then
-    execute format('select id from (%s) as w offset %s limit 1', tidemark_fn.window_query('xid, id', s, everything), rest - 1)
-      into s.at_id;
+    s.at_id := tidemark_fn.number_of(
+      format('select id from (%s) as w offset %s limit 1', tidemark_fn.window_query('xid, id', s, everything), rest - 1));
   end if;
 end
 $$;
