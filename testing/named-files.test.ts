@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
-const FOLDERS = '{packages,testing,examples,bench}/**/*'
+const FOLDERS = '{packages,testing,examples,bench,build}/**/*'
 const isOurs = (path: string): boolean => !/(^|\/)(node_modules|dist)\//.test(path)
 const find = (pattern: string): string[] => globSync(pattern, { cwd: ROOT }).filter(isOurs)
 
@@ -13,8 +13,13 @@ const files = find(`${FOLDERS}.{ts,sql}`).map(path => path.replaceAll('\\', '/')
 const names = new Set(files.map(path => basename(path)))
 
 const NAMED = /`([\w./-]+\.(?:ts|sql))`/g
-/** Of a user's own. */
-const THEIRS = ['tidemark.config.ts', 'run.sql']
+/** Files that a reader creates. */
+const GETTING_STARTED = readFileSync(join(ROOT, 'docs/getting-started.md'), 'utf8')
+const THEIRS = [
+  'tidemark.config.ts',
+  'run.sql',
+  ...[...GETTING_STARTED.matchAll(/^```ts (\S+)$/gm)].map(([, name = '']) => name),
+]
 
 const exists = (named: string): boolean =>
   THEIRS.includes(named) ||
