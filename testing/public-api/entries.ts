@@ -16,6 +16,7 @@ export const ENTRIES: readonly Entry[] = [
     file: 'packages/topics/src/index.ts',
     examples: ['function', 'method'],
     given: `
+import pg from 'pg'
 type Order = { orderId: number }
 declare const tm: Tidemark
 declare const orders: Topic<Order>
@@ -26,6 +27,7 @@ declare const delivery: Delivery<Order>
 declare const reservation: PullReservation
 declare const logger: Logger
 declare const registry: ProtobufRegistry
+declare function freshToken(): Promise<string>
 declare const receipt: string
 declare const signal: AbortSignal
 `,
@@ -46,6 +48,17 @@ declare const stored: StoredTopicConfig
       'nats-engine.ts':
         "import type { StoreEngine } from 'tidemark/store'\nexport declare const natsEngine: StoreEngine\n",
     },
+  },
+  {
+    specifier: 'tidemark/drivers',
+    file: 'packages/topics/src/drivers.ts',
+    examples: ['function'],
+    given: `
+import { PGlite } from '@electric-sql/pglite'
+import Database from 'better-sqlite3'
+import postgres from 'postgres'
+import { open } from 'tidemark'
+`,
   },
   {
     specifier: 'tidemark/conformance',

@@ -3,6 +3,7 @@ import { type Health, type HealthOptions, parseLimits } from './admin/health.ts'
 import { TidemarkError } from './errors.ts'
 import { open } from './open.ts'
 import { type NamespaceOptions, operatorOf } from './operate.ts'
+import type { DatabaseAddress } from './stores/driver.ts'
 import { bad, type Finding, ok, warn } from './stores/finding.ts'
 
 /** Options of `diagnose`. */
@@ -21,22 +22,22 @@ const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
  *   console.log(state, check, found, advice ?? '')
  * }
  */
-export async function diagnose(url: string, given?: DiagnoseOptions): Promise<Finding[]> {
+export async function diagnose(database: DatabaseAddress, given?: DiagnoseOptions): Promise<Finding[]> {
   const { health, ...options } = given ?? {}
-  const operator = await operatorOf('diagnose', url, options)
+  const operator = await operatorOf('diagnose', database, options)
   parseLimits(health)
   const { findings, usable } = await operator.diagnose()
   if (!usable) return [...findings]
-  return [...findings, ...(await topicFindings(url, options, health))]
+  return [...findings, ...(await topicFindings(database, options, health))]
 }
 
 async function topicFindings(
-  url: string,
+  database: DatabaseAddress,
   options: NamespaceOptions,
   limits: HealthOptions | undefined,
 ): Promise<Finding[]> {
   try {
-    await using tm = await open(url, { ...options, maintenance: false, autoCreate: false, logger: QUIET })
+    await using tm = await open(database, { ...options, maintenance: false, autoCreate: false, logger: QUIET })
     const topics = await tm.admin.topics()
     const groups: GroupHealth[] = []
     for (const { topic } of topics) groups.push(...(await tm.admin.groups(topic)))

@@ -124,6 +124,7 @@ export type { BatchMessage } from './publish/publisher.ts'
 export type { TransactionHandle } from './publish/transaction-handle.ts'
 export { Writer } from './publish/writer.ts'
 export type { Redriven } from './stores/dead-letters.ts'
+export type { ClientFactory, DatabaseAddress, Driver, PgClient, PgPool } from './stores/driver.ts'
 export type { FailedAttempt, FailureRecord } from './stores/failure-record.ts'
 export type { Finding } from './stores/finding.ts'
 export type {

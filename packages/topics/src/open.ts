@@ -6,6 +6,7 @@ import { Options } from './options/options.ts'
 import { Codec } from './payload/codec.ts'
 import { loadProtobuf, type ProtobufRegistry } from './payload/protobuf.ts'
 import { readSchemas, type TopicSchemas } from './payload/schema.ts'
+import type { ClientFactory, DatabaseAddress } from './stores/driver.ts'
 import { resolveEngine } from './stores/registry.ts'
 import { Tidemark } from './tidemark.ts'
 import type { AutoCreate } from './topic-registry.ts'
@@ -47,17 +48,28 @@ export type OpenOptions = {
    * is replaced. Maintenance has longer timeouts.
    */
   statementTimeout?: Duration
+  /**
+   * PostgreSQL by URL only: function that returns a new `pg` Client, not yet connected, for each new connection. It may
+   * be async, to fetch a token that expires. The URL is then used for messages only.
+   */
+  client?: ClientFactory
+  /**
+   * PostgreSQL by URL only: TLS, as `pg` takes it: `true`, `false`, or options of Node's `tls.connect` such as `ca`.
+   * Default: what the URL's `sslmode` says.
+   */
+  ssl?: boolean | object
   /** Maintenance jobs, run by one process at a time: a preset, options, or `false` to run them on demand only. */
   maintenance?: MaintenancePreset | MaintenanceOptions | false
 }
 
 /**
- * Open a namespace of topics, and create or upgrade its tables. Supported addresses are `sqlite:<file>`,
- * `sqlite::memory:` and `postgres://…`.
+ * Open a namespace of topics, and create or upgrade its tables. The database is a URL (`sqlite:<file>`,
+ * `sqlite::memory:` or `postgres://…`), the program's own pool of `pg`, or a driver of `tidemark/drivers`.
  *
  * @example
  * await using tm = await open('sqlite:./data/app.db')
  * await using shared = await open('postgres://user@host/database', { namespace: 'run-7' })
+ * await using pooled = await open({ postgres: new pg.Pool() })
  *
  * @example
  * // Typed topics: a wrong name or payload is a compile error.
@@ -65,16 +77,16 @@ export type OpenOptions = {
  * await typed.publish('orders', { orderId: 7 })
  */
 export async function open<Schemas extends TopicSchemas>(
-  url: string,
+  database: DatabaseAddress,
   options: OpenOptions & { schemas: Schemas },
 ): Promise<Tidemark<Schemas>>
 export async function open<Topics extends object = AnyTopics>(
-  url: string,
+  database: DatabaseAddress,
   options?: OpenOptions,
 ): Promise<Tidemark<Topics>>
-export async function open(url: string, given?: OpenOptions): Promise<Tidemark> {
+export async function open(database: DatabaseAddress, given?: OpenOptions): Promise<Tidemark> {
   const options = new Options('open', given)
-  const { engine, address } = await resolveEngine('open.url', url, options.value('namespace'))
+  const { engine, address } = await resolveEngine('open.url', database, options.value('namespace'))
   const { namespace } = address
   const registry = options.object<ProtobufRegistry>(
     'registry',

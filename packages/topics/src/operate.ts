@@ -1,4 +1,5 @@
 import { Options } from './options/options.ts'
+import type { DatabaseAddress } from './stores/driver.ts'
 import type { Operator, SchemaVersions } from './stores/operator.ts'
 import { resolveOperator } from './stores/registry.ts'
 import type { RepairReport } from './stores/repair-report.ts'
@@ -16,8 +17,8 @@ export type NamespaceOptions = {
  * const { found, newest } = await schemaVersions('sqlite:./data/app.db')
  * if (found < newest) console.log('run migrate() first')
  */
-export async function schemaVersions(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
-  const operator = await operatorOf('schemaVersions', url, options)
+export async function schemaVersions(database: DatabaseAddress, options?: NamespaceOptions): Promise<SchemaVersions> {
+  const operator = await operatorOf('schemaVersions', database, options)
   return await operator.versions()
 }
 
@@ -29,8 +30,8 @@ export async function schemaVersions(url: string, options?: NamespaceOptions): P
  * const { found, newest } = await migrate('postgres://user@host/database', { namespace: 'run-7' })
  * if (found < newest) console.log(`upgraded from ${found} to ${newest}`)
  */
-export async function migrate(url: string, options?: NamespaceOptions): Promise<SchemaVersions> {
-  const operator = await operatorOf('migrate', url, options)
+export async function migrate(database: DatabaseAddress, options?: NamespaceOptions): Promise<SchemaVersions> {
+  const operator = await operatorOf('migrate', database, options)
   return await operator.migrate()
 }
 
@@ -41,8 +42,8 @@ export async function migrate(url: string, options?: NamespaceOptions): Promise<
  * @example
  * const sql = await migrationSql('postgres://app@db/shop')
  */
-export async function migrationSql(url: string, options?: NamespaceOptions): Promise<string> {
-  const operator = await operatorOf('migrationSql', url, options)
+export async function migrationSql(database: DatabaseAddress, options?: NamespaceOptions): Promise<string> {
+  const operator = await operatorOf('migrationSql', database, options)
   return await operator.migrationSql()
 }
 
@@ -55,15 +56,15 @@ export async function migrationSql(url: string, options?: NamespaceOptions): Pro
  * const { problems, changes } = await repair('postgres://user@new-host/database')
  * console.log(problems, changes)
  */
-export async function repair(url: string, options?: NamespaceOptions): Promise<RepairReport> {
-  const operator = await operatorOf('repair', url, options)
+export async function repair(database: DatabaseAddress, options?: NamespaceOptions): Promise<RepairReport> {
+  const operator = await operatorOf('repair', database, options)
   return await operator.repair()
 }
 
 /** The operator of the namespace that a call was given. */
-export async function operatorOf(call: string, url: unknown, given: unknown): Promise<Operator> {
+export async function operatorOf(call: string, database: unknown, given: unknown): Promise<Operator> {
   const options = new Options(call, given)
   const namespace = options.value('namespace')
   options.done()
-  return await resolveOperator(`${call}.url`, url, namespace)
+  return await resolveOperator(`${call}.url`, database, namespace)
 }

@@ -70,7 +70,7 @@ export class TopicRegistry {
     const cached = this.cached(name)
     if (cached) return cached
     checkName('topic', name)
-    const found = await this.#store.topics.find(name)
+    const found = this.#store.capabilities.oneConnection ? undefined : await this.#store.topics.find(name)
     if (found) return this.#remember(found)
     const made = await this.#store.topics.findIn(tx, name, this.#autoCreate !== 'never')
     if (made === undefined) throw new TopicNotFoundError(name)

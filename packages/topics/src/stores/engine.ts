@@ -1,5 +1,6 @@
 import type { Logger } from '../observe/logger.ts'
 import type { Options } from '../options/options.ts'
+import type { Driver } from './driver.ts'
 import type { Operator } from './operator.ts'
 import type { Store } from './store.ts'
 
@@ -9,6 +10,8 @@ export type StoreAddress = {
   readonly url: string
   /** Name of the namespace. */
   readonly namespace: string
+  /** Where `open({ driver })` or `open({ postgres })` was called. The URL says the engine and, on SQLite, the file. */
+  readonly driver?: Driver
   /** Name of the option that holds the address, for a `ConfigError`: `open.url`. */
   readonly option: string
 }

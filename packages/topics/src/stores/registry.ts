@@ -2,17 +2,14 @@ import { ConfigError } from '../errors.ts'
 import { checkNamespace } from '../options/names.ts'
 import { ADDRESSES, addressError, shownAddress } from './address.ts'
 import type { StoreAddress, StoreEngine } from './engine.ts'
+import { readAddress } from './given-address.ts'
 import type { Operator } from './operator.ts'
 
 type Load = () => Promise<StoreEngine>
 
 const SCHEME = /^[a-z][a-z0-9+.-]*$/
 
-const loadPostgres: Load = async () => {
-  // First, so that a driver that is missing is told as such.
-  await (await import('./postgres/load-pg.ts')).loadPg()
-  return (await import('./postgres/engine.ts')).postgresEngine
-}
+const loadPostgres: Load = async () => (await import('./postgres/engine.ts')).postgresEngine
 
 // Loaded on first use: a program on SQLite never loads the client of PostgreSQL.
 const loads = new Map<string, Load>([
@@ -43,18 +40,19 @@ export function registerStore(scheme: string, load: () => Promise<StoreEngine>):
 /** The engine of an address, loaded, and the address as the engine takes it. */
 export async function resolveEngine(
   option: string,
-  url: unknown,
+  given: unknown,
   namespace: unknown,
 ): Promise<{ readonly engine: StoreEngine; readonly address: StoreAddress }> {
   const checked = checkNamespace(namespace ?? 'default')
-  const load = typeof url === 'string' ? loads.get(url.slice(0, Math.max(0, url.indexOf(':')))) : undefined
-  if (typeof url !== 'string' || load === undefined) throw addressError(option, url)
-  return { engine: await load(), address: { option, url, namespace: checked } }
+  const { scheme, url, driver } = await readAddress(option, given)
+  const load = loads.get(scheme)
+  if (load === undefined) throw addressError(option, url)
+  return { engine: await load(), address: { option, url, namespace: checked, ...(driver && { driver }) } }
 }
 
 /** What an engine does for a namespace that nobody needs to have open. */
-export async function resolveOperator(option: string, url: unknown, namespace: unknown): Promise<Operator> {
-  const { engine, address } = await resolveEngine(option, url, namespace)
+export async function resolveOperator(option: string, given: unknown, namespace: unknown): Promise<Operator> {
+  const { engine, address } = await resolveEngine(option, given, namespace)
   if (engine.operator !== undefined) return engine.operator(address)
   throw new ConfigError(
     option,

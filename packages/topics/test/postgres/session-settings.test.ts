@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Client } from 'pg'
 import { Session } from '../../src/stores/postgres/session.ts'
 import { applySettings } from '../../src/stores/postgres/session-settings.ts'
 import { admin, server } from './store-bench.ts'
@@ -12,13 +13,15 @@ async function timeouts(users: string | null, limits: readonly number[]): Promis
   await admin.query('create role limited login')
   if (users) await admin.query(`alter role limited set statement_timeout = '${users}'`)
   const connectionString = server.url.replace('postgres@', 'limited@')
-  const session = new Session({ connectionString, limitMs: LIMIT_MS, onSilence: () => {} })
+  const client = () => new Client({ connectionString })
+  const session = new Session({ client, limitMs: LIMIT_MS, onSilence: () => {} })
   await session.connect()
   const shown: string[] = []
   for (const limitMs of limits) {
     session.limitMs = limitMs
     await applySettings(session, true, LIMIT_MS)
-    shown.push((await session.query('show statement_timeout')).rows[0]?.statement_timeout)
+    const [row] = await session.query({ text: 'show statement_timeout', values: [] })
+    shown.push(row?.statement_timeout ?? '')
   }
   await session.leave()
   return shown

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { DatabaseSync as Database } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { open } from 'tidemark'
@@ -8,6 +8,7 @@ import { temporaryFolder } from '../../../../testing/databases.ts'
 import { isLong } from '../../../../testing/long.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { describeTopic } from '../../src/stores/sqlite/describe.ts'
+import type { SqliteStatement } from '../../src/stores/sqlite/driver.ts'
 import { topicFacts } from '../../src/stores/sqlite/facts.ts'
 import { findTopic } from '../../src/stores/sqlite/topic-rows.ts'
 
@@ -15,7 +16,7 @@ import { findTopic } from '../../src/stores/sqlite/topic-rows.ts'
 class ListeningConnection extends Connection {
   readonly statements = new Set<string>()
 
-  override prepare(sql: string): StatementSync {
+  override prepare(sql: string): SqliteStatement {
     this.statements.add(sql)
     return super.prepare(sql)
   }

@@ -1,6 +1,6 @@
-import type { StatementSync } from 'node:sqlite'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
+import type { SqliteStatement } from '../../src/stores/sqlite/driver.ts'
 import { migrate } from '../../src/stores/sqlite/migrate.ts'
 import { rowsOf } from '../../src/stores/sqlite/rows.ts'
 import { assemble } from '../../src/stores/sqlite/store.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../../src/stores/store.ts'
 export class Listening extends Connection {
   readonly texts = new Set<string>()
 
-  override prepare(sql: string): StatementSync {
+  override prepare(sql: string): SqliteStatement {
     this.texts?.add(sql)
     return super.prepare(sql)
   }

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { reasonOf } from '../../errors/failure.ts'
 import {
   DatabaseError,
@@ -16,7 +15,7 @@ export const LOCK_TIMEOUT_MS = 5_000
 /** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
 const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 const UNREACHABLE_SYSTEM =
-  /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM)/
+  /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM|TIDEMARK_NOT_CONNECTED|CONNECTION_|CONNECT_TIMEOUT)/
 /** By the server, where a statement took longer than its statement_timeout, or somebody asked for it. */
 const CANCELLED = '57014'
 const FULL = new Set(['53100', '53200'])
@@ -53,14 +52,27 @@ export function isAnswerLost(error: TidemarkError): boolean {
 export function mayHaveHappened(error: unknown): boolean {
   if (!(error instanceof TidemarkError)) return true
   if (error instanceof DatabaseUnreachableError) return isAnswerLost(error)
-  return !(error.cause instanceof pg.DatabaseError)
+  return !SQLSTATE.test(codeOf(error.cause))
+}
+
+/** The code of an error that the server itself has told. */
+const SQLSTATE = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/
+
+/** No connection was to be had, so nothing was sent. */
+export class NotConnectedError extends Error {
+  readonly code = 'TIDEMARK_NOT_CONNECTED'
+
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'NotConnectedError'
+  }
 }
 
 /** No connection was made, so nothing was sent. */
 const NOT_CONNECTED =
   /^(timeout exceeded when trying to connect|timeout expired|The server does not support SSL|Cannot use a pool after)/
 const NOT_CONNECTED_CODE =
-  /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|57P03|53300|0800[14])/
+  /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|57P03|53300|0800[14]|TIDEMARK_NOT_CONNECTED|CONNECTION_ENDED|CONNECT_TIMEOUT)/
 
 /** The SQLSTATE, or the system's code, of an error; '' where it has none. */
 export function codeOf(error: unknown): string {

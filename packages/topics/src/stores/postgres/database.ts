@@ -1,47 +1,29 @@
-import pg from 'pg'
-import { ClosedError, ConfigError, DatabaseUnreachableError } from '../../errors.ts'
+import { ClosedError, DatabaseUnreachableError } from '../../errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import type { Expected } from '../expected.ts'
 import type { PoolUse } from '../inspection.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
+import type { Apart, Connections, Ear, Sender } from './connections.ts'
 import { FunctionsRestoredError, isTransient, mapError, mayBeGone } from './database-errors.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
 import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import type { Row } from './row.ts'
 import { bundleSchemaName, inSchemas, schemaName } from './schema-name.ts'
-import { Session, type SessionConfig } from './session.ts'
-import { applySettings } from './session-settings.ts'
+import { MAINTENANCE_TIMEOUT_MS } from './statement-limits.ts'
 import type { SingleConnection, Statements, Transaction } from './transaction.ts'
 
 export type DatabaseOptions = {
-  readonly url: string
+  readonly connections: Connections
   readonly namespace: string
-  readonly poolSize: number
-  readonly applicationName: string
   readonly logger: Logger
-  readonly statementTimeoutMs?: number
+  readonly statementTimeoutMs: number
 }
 
-/** A session of the pool, to be given back. */
-type PooledSession = Session & Pick<pg.PoolClient, 'release'>
-
-/** A statement of publish, claim or settle takes milliseconds. */
-export const STATEMENT_TIMEOUT_MS = 30_000
-/** Steps of maintenance and of operators may read or rewrite a good part of a log. */
-export const MAINTENANCE_TIMEOUT_MS = 600_000
-/** Migrations and repairs rewrite everything there is, in one transaction. */
-export const REWRITE_TIMEOUT_MS = 86_400_000
-
-/** The kernel asks a silent peer whether it is there; a proxy that goes silent is found by the deadlines alone. */
-const KEEP_ALIVE_MS = 10_000
 const ATTEMPTS = 5
 const CLOSE_MS = 5_000
-/** How long sessions that are idle have to say goodbye when the pool ends. */
+/** How long connections have to say goodbye. */
 const GOODBYE_MS = 1_000
-
-/** All values as the text the server sent: we know what each means, and dates or arrays would cost a parse. */
-const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
 /** One namespace of one server: its connections, and its errors as ours. */
 export class Database implements Statements {
@@ -52,54 +34,48 @@ export class Database implements Statements {
   readonly location: string
   readonly logger: Logger
   readonly statementTimeoutMs: number
-  /** A connection is one session of the server, so what is prepared in it stays; not so behind some poolers. */
-  keepsSessions = false
-  /** Called whenever a connection turns out to be lost: the server may come back without its newest commits. */
-  onLostConnection: () => void = () => {}
   /** Called where a statement may miss the functions of this version: true where they were missing and are back. */
   restoreFunctions: () => Promise<boolean> = async () => false
   /** Of the namespace, once it is open; an operator's own look needs none. */
   incarnation: string | undefined
   readonly guard = new NamespaceGuard()
-  readonly #pool: pg.Pool
-  readonly #sessionConfig: SessionConfig
+  readonly #connections: Connections
   readonly #statements = new Map<string, string>()
   readonly #running = new Set<Promise<unknown>>()
-  /** Every connection there is, those outside the pool and those being made included. */
-  readonly #sessions = new Set<Session>()
-  /** When the latest statement was sent that was never answered: who has not answered since is not to be trusted. */
-  #silentSince = Number.NEGATIVE_INFINITY
   #closing: Promise<void> | undefined
 
-  constructor({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs }: DatabaseOptions) {
+  constructor({ connections, namespace, logger, statementTimeoutMs }: DatabaseOptions) {
     this.schema = schemaName(namespace)
-    this.functions = bundleSchemaName(this.schema, BUNDLE_HASH)
+    this.functions = functionsOf(namespace)
+    this.#connections = connections
+    this.location = connections.location
     this.logger = logger
-    this.statementTimeoutMs = statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
-    this.#sessionConfig = {
-      connectionString: url,
-      application_name: applicationName,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      connectionTimeoutMillis: this.statementTimeoutMs,
-      limitMs: this.statementTimeoutMs,
-      onSilence: sentAt => {
-        this.#silentSince = Math.max(this.#silentSince, sentAt)
-        this.onLostConnection()
-      },
-    }
-    this.location = locationOf(this.#sessionConfig)
-    const config = this.#sessionConfig
-    const keep = (session: Session): Session => this.#keep(session)
-    const Client = class extends Session {
-      constructor() {
-        super(config)
-        keep(this)
-      }
-    }
-    this.#pool = new pg.Pool({ ...config, max: poolSize, Client })
-    // An idle connection that breaks is replaced when the next one is asked for.
-    this.#pool.on('error', error => logger.debug({ err: error }, 'an idle database connection broke'))
+    this.statementTimeoutMs = statementTimeoutMs
+  }
+
+  /** Called whenever a connection turns out to be lost: the server may come back without its newest commits. */
+  set onLostConnection(tell: () => void) {
+    this.#connections.onLost = tell
+  }
+
+  /** A Buffer among the parameters is sent as it is, in PostgreSQL's binary format. */
+  get sendsBinary(): boolean {
+    return this.#connections.sendsBinary
+  }
+
+  /** Whoever publishes in a transaction of theirs may hold the only connection. */
+  get isSingle(): boolean {
+    return this.#connections.isSingle
+  }
+
+  /** Connections are ours, and each is one session of the server: statements can run outside a transaction. */
+  get hasSessions(): boolean {
+    return this.#connections.session !== undefined && this.#connections.keepsSessions
+  }
+
+  /** What is prepared in a connection stays; not so behind some poolers. */
+  set keepsSessions(proven: boolean) {
+    this.#connections.keepsSessions = proven
   }
 
   /** The statement with the schemas of this namespace's tables and functions in it. */
@@ -112,11 +88,9 @@ export class Database implements Statements {
     return text
   }
 
-  /** Runs one statement in a transaction of its own, in one round trip; again where the server has undone it. */
-  query(text: string, values: unknown[] = [], name?: string): Promise<Row[]> {
-    const config = this.#config(text, values, name)
-    const send = (session: PooledSession) => session.query<Row>(config)
-    return again(() => this.#run(async () => (await this.#lend(send, this.statementTimeoutMs)).rows))
+  /** Runs one statement in a transaction of its own; again where the server has undone it. */
+  query(text: string, values: unknown[] = [], name?: string, limitMs = this.statementTimeoutMs): Promise<Row[]> {
+    return again(() => this.#run(() => this.#connections.query({ text, values, name }, limitMs)))
   }
 
   /**
@@ -130,7 +104,7 @@ export class Database implements Statements {
     work: (tx: Transaction) => Promise<T>,
     limitMs = this.statementTimeoutMs,
   ): Promise<T> {
-    return again(() => this.#run(() => this.#lend(session => this.#transact(session, expected, work), limitMs)))
+    return again(() => this.#run(() => this.#transact(expected, work, limitMs)))
   }
 
   /** As `transaction`, for a step of maintenance or of an operator, whose statements may take long. */
@@ -146,12 +120,9 @@ export class Database implements Statements {
     return this.transaction(expected, async holder => {
       await holder.exec(`set local idle_in_transaction_session_timeout = ${2 * MAINTENANCE_TIMEOUT_MS}`)
       return await this.#run(async () => {
-        const session = await this.#acquire(MAINTENANCE_TIMEOUT_MS)
-        try {
-          return await work(this.#statementsOf(session))
-        } finally {
-          session.release(true)
-        }
+        const running = this.#connections.session?.(sender => work(this.#statementsOf(sender)), MAINTENANCE_TIMEOUT_MS)
+        if (running === undefined) throw new Error('These connections are lent for transactions only')
+        return await running
       })
     })
   }
@@ -160,8 +131,9 @@ export class Database implements Statements {
   async requireNamespace(): Promise<void> {
     if (this.incarnation === undefined) return
     this.guard.assertThere()
-    const look = (text: string): Promise<pg.QueryResult<Row>> =>
-      this.#lend(session => session.query<Row>({ text, types: AS_TEXT }), this.statementTimeoutMs)
+    const look = async (text: string): Promise<{ rows: Row[] }> => ({
+      rows: await this.#connections.query({ text, values: [] }, this.statementTimeoutMs),
+    })
     const found = await findIncarnation(this, look).catch(error => {
       throw mapError(error, this.location, this.statementTimeoutMs)
     })
@@ -185,61 +157,52 @@ export class Database implements Statements {
     return mapError(error, this.location, limitMs)
   }
 
-  async #transact<T>(
-    session: PooledSession,
-    expected: Expected | null,
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<T> {
-    try {
-      await this.#begin(session, expected)
-      const result = await work(this.#statementsOf(session))
-      await session.query('commit')
-      return result
-    } catch (error) {
-      // What can't be rolled back is undone when the connection is dropped, as it is after any error.
-      if (!session.isGone) await session.query('rollback').catch(() => undefined)
-      throw error
+  /**
+   * The look locks the row's table in the weakest way, so that the namespace can't be dropped before the transaction ends.
+   */
+  #transact<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>, limitMs: number): Promise<T> {
+    const looks = expected !== null && this.incarnation !== undefined
+    const look = looks ? this.sql(expectedText(expected)) : null
+    const checked = async (sender: Sender, row: Row | undefined): Promise<T> => {
+      if (looks) this.#requireExpected(expected, row)
+      return await work(this.#statementsOf(sender))
     }
+    return this.#connections.transaction(look, checked, limitMs)
   }
 
-  #statementsOf(session: PooledSession): SingleConnection {
+  #requireExpected(expected: Expected, row: Row | undefined): void {
+    this.assertIncarnation(row?.incarnation)
+    requireRecords(expected, row)
+  }
+
+  #statementsOf(sender: Sender): SingleConnection {
     return {
       schema: this.schema,
       functions: this.functions,
       location: this.location,
       sql: template => this.sql(template),
-      query: async (text, values = [], name) => (await session.query<Row>(this.#config(text, values, name))).rows,
-      exec: async text => void (await session.query(text)),
+      query: (text, values = [], name) => sender.query({ text, values, name }),
+      exec: text => sender.exec(text),
     }
   }
 
-  #config(text: string, values: unknown[], name: string | undefined): pg.QueryConfig {
-    return { text, values, types: AS_TEXT, ...(name !== undefined && this.keepsSessions && { name }) }
+  /** A connection apart from all others; undefined where they are not ours to make. */
+  apart(limitMs: number): Apart | undefined {
+    return this.#connections.apart?.(limitMs)
   }
 
-  /**
-   * The look locks the row's table in the weakest way, so that the namespace can't be dropped before the transaction ends.
-   */
-  async #begin(session: PooledSession, expected: Expected | null): Promise<void> {
-    if (expected === null || this.incarnation === undefined) {
-      await session.query('begin')
-      return
-    }
-    const text = `begin; ${this.sql(expectedText(expected))}`
-    const results = (await session.query({ text, types: AS_TEXT })) as unknown as pg.QueryResult<Row>[]
-    const row = results.at(-1)?.rows[0]
-    this.assertIncarnation(row?.incarnation)
-    requireRecords(expected, row)
+  get canListen(): boolean {
+    return this.#connections.listen !== undefined
   }
 
-  /** A connection outside the pool, not yet connected. `limitMs`: for connecting, and for each statement. */
-  newSession(limitMs = this.statementTimeoutMs): Session {
-    return this.#keep(new Session({ ...this.#sessionConfig, limitMs, connectionTimeoutMillis: limitMs }))
+  async listen(heard: (payload: string | null) => void, limitMs: number, signal: AbortSignal): Promise<Ear> {
+    const listening = this.#connections.listen?.(this.schema, heard, { limitMs, signal })
+    if (listening === undefined) throw new Error('These connections have no LISTEN')
+    return await listening
   }
 
   poolUse(): PoolUse {
-    const { totalCount, idleCount, waitingCount } = this.#pool
-    return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
+    return this.#connections.use()
   }
 
   /**
@@ -253,51 +216,8 @@ export class Database implements Statements {
 
   async #close(withinMs: number): Promise<void> {
     await withTimeout(Promise.allSettled(this.#running), withinMs)
-    const all = [...this.#sessions]
-    await withTimeout(Promise.all([this.#pool.end(), ...all.map(session => session.gone)]), GOODBYE_MS)
-    for (const session of all) session.destroy()
+    await this.#connections.close(GOODBYE_MS)
     await Promise.allSettled(this.#running)
-  }
-
-  #keep(session: Session): Session {
-    this.#sessions.add(session)
-    // Not of one that was left in good order.
-    session.on('error', () => this.onLostConnection())
-    void session.gone.then(() => this.#sessions.delete(session))
-    return session
-  }
-
-  async #lend<T>(work: (session: PooledSession) => Promise<T>, limitMs: number): Promise<T> {
-    const session = await this.#acquire(limitMs)
-    let isBroken = true
-    try {
-      const result = await work(session)
-      isBroken = false
-      return result
-    } finally {
-      session.release(isBroken)
-    }
-  }
-
-  /** One that may be trusted to answer, and that the server treats as it should. */
-  async #acquire(limitMs: number): Promise<PooledSession> {
-    for (;;) {
-      const session = (await this.#pool.connect()) as PooledSession
-      if (session.answeredAt < this.#silentSince) {
-        // Idle since before another fell silent: most likely their way is the same.
-        session.destroy()
-        session.release(true)
-        continue
-      }
-      session.limitMs = Math.max(limitMs, this.statementTimeoutMs)
-      try {
-        await applySettings(session, this.keepsSessions, this.statementTimeoutMs)
-        return session
-      } catch (error) {
-        session.release(true)
-        throw error
-      }
-    }
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
@@ -309,7 +229,7 @@ export class Database implements Statements {
       return await running
     } catch (error) {
       const explained = await this.explain(error)
-      if (explained instanceof DatabaseUnreachableError) this.onLostConnection()
+      if (explained instanceof DatabaseUnreachableError) this.#connections.onLost()
       throw explained
     } finally {
       this.#running.delete(running)
@@ -329,12 +249,5 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function locationOf(config: pg.ClientConfig): string {
-  try {
-    const { host, port, database } = new pg.Client(config)
-    return `${host}:${port}/${database ?? ''}`
-  } catch {
-    // The driver's error quotes the address, password and all.
-    throw new ConfigError('url', '(hidden)', 'postgres://user:password@host:port/database')
-  }
-}
+/** The schema of this version's functions for a namespace. */
+export const functionsOf = (namespace: string): string => bundleSchemaName(schemaName(namespace), BUNDLE_HASH)

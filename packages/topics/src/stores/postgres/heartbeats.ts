@@ -1,12 +1,12 @@
 import { DEFAULT_BACKFILL } from '../../backfill/backfill-plan.ts'
 import { ClosedError } from '../../errors.ts'
 import type { Heartbeat, HeartbeatResult, Heartbeats } from '../heartbeats.ts'
+import type { Apart } from './connections.ts'
 import { listConsumers, toReports } from './consumers.ts'
 import type { Database } from './database.ts'
 import { detectDead } from './dead-groups.ts'
 import { backfillSettings, toResurrected } from './resurrect.ts'
 import type { Row } from './row.ts'
-import type { Session } from './session.ts'
 
 /** The heartbeats of one schema's groups. */
 export function postgresHeartbeats(database: Database, beating: HeartbeatConnection): Heartbeats {
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 5_000
  */
 export class HeartbeatConnection {
   readonly #database: Database
-  #session: Session | undefined
+  #session: Apart | undefined
   #running: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -51,20 +51,16 @@ export class HeartbeatConnection {
 
   async #send(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
     try {
-      const session = await this.#connected()
-      const { rows } = await session.query<Row>({
-        text: this.#database.sql(HEARTBEAT),
-        values: [
-          beats.map(beat => beat.subscriptionId),
-          beats.map(beat => beat.subscriptionUid),
-          beats.map(beat => beat.processed),
-          beats.map(beat => beat.failed),
-          beats.map(beat => beat.filtered),
-          backfillSettings(DEFAULT_BACKFILL),
-          beats[0]?.activity?.instance ?? '',
-          JSON.stringify(beats.flatMap(toReports)),
-        ],
-      })
+      const rows = await this.#query(this.#database.sql(HEARTBEAT), [
+        beats.map(beat => beat.subscriptionId),
+        beats.map(beat => beat.subscriptionUid),
+        beats.map(beat => beat.processed),
+        beats.map(beat => beat.failed),
+        beats.map(beat => beat.filtered),
+        backfillSettings(DEFAULT_BACKFILL),
+        beats[0]?.activity?.instance ?? '',
+        JSON.stringify(beats.flatMap(toReports)),
+      ])
       if (rows.some(({ status }) => status === 'GONE')) await this.#database.requireNamespace()
       const results = new Map(rows.map(row => [Number(row.id), row]))
       return beats.map(({ subscriptionId }) => toResult(subscriptionId, results.get(subscriptionId)))
@@ -75,20 +71,25 @@ export class HeartbeatConnection {
     }
   }
 
-  async #connected(): Promise<Session> {
+  async #query(text: string, values: unknown[]): Promise<Row[]> {
     if (this.#closed) throw new ClosedError('The store')
-    if (this.#session !== undefined && !this.#session.isGone) return this.#session
-    const session = this.#database.newSession(TIMEOUT_MS)
-    this.#session = session
-    await session.connect()
-    // Behind a pooler the next transaction may have another session, and this one another user: the client's own limit does.
-    if (this.#database.keepsSessions) await session.query(`set statement_timeout = ${TIMEOUT_MS}`)
-    return session
+    if (this.#session === undefined || this.#session.isGone) {
+      const session = this.#database.apart(TIMEOUT_MS)
+      // The program's connections are all there are: a heartbeat waits for one like any other statement.
+      if (session === undefined) return await this.#database.query(text, values, undefined, TIMEOUT_MS)
+      this.#session = session
+      await session.connect()
+      // Behind a pooler the next transaction may have another session, and this one another user: the client's own limit does.
+      if (this.#database.hasSessions) {
+        await session.query({ text: `set statement_timeout = ${TIMEOUT_MS}`, values: [] })
+      }
+    }
+    return await this.#session.query({ text, values })
   }
 }
 
 function toResult(subscriptionId: number, row: Row | undefined): HeartbeatResult {
   if (row === undefined) return { subscriptionId, status: 'GONE', resurrected: null }
-  const resurrected = row.epoch === null ? null : { ...toResurrected(row), backfill: Boolean(row.backfill) }
+  const resurrected = row.epoch === null ? null : { ...toResurrected(row), backfill: row.backfill === 't' }
   return { subscriptionId, status: row.status as HeartbeatResult['status'], resurrected }
 }

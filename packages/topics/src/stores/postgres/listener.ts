@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backoff, backoffMs, spread } from '../../backoff.ts'
+import type { Ear } from './connections.ts'
 import type { Database } from './database.ts'
-import { lockKey, quoteIdentifier } from './schema-name.ts'
-import type { Session } from './session.ts'
+import { lockKey } from './schema-name.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 const PROOF_TIMEOUT_MS = 2_000
@@ -29,7 +29,7 @@ export class Listener {
   readonly #wakeUps: WakeUps
   readonly #watchers = new Set<(topicId: number | null) => void>()
   readonly #closing = new AbortController()
-  #session: Session | undefined
+  #ear: Ear | undefined
   #staying: Promise<void> | undefined
   #onProof: ((token: string) => void) | undefined
   #keepsSession = false
@@ -45,75 +45,81 @@ export class Listener {
 
   /** False where notifications don't arrive, as behind a pooler that gives every transaction another connection. */
   async start(): Promise<boolean> {
-    const session = await this.#connect()
+    if (!this.#database.canListen) {
+      this.#warn('LISTEN is not used: the pool is too small to keep a connection for it, or its driver has none')
+      return false
+    }
+    const ear = await this.#connect()
     if (await this.#isProven()) {
       // Not before the proof: behind a pooler the lock would stay on a connection that is given to somebody else.
       this.#keepsSession = true
-      await this.#beSeen(session)
-      this.#staying = this.#stay(session)
+      await this.#beSeen(ear)
+      this.#staying = this.#stay(ear)
       return true
     }
     await this.close()
-    this.#database.logger.warn(
-      { location: this.#database.location },
-      'LISTEN does not work on this connection (a pooler in transaction mode?): ' +
-        'other processes notice new messages by looking, not at once. Connect to the server directly to change that',
-    )
+    this.#warn('LISTEN does not work on this connection (a pooler in transaction mode?)')
     return false
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#session?.leave()
+    await this.#ear?.leave()
     await this.#staying
   }
 
-  async #stay(first: Session): Promise<void> {
-    let session: Session | undefined = first
+  async #stay(first: Ear): Promise<void> {
+    let ear: Ear | undefined = first
     let failures = 0
     while (!this.#closing.signal.aborted) {
       const since = performance.now()
-      if (session !== undefined) await this.#listen(session)
-      session?.destroy()
+      if (ear !== undefined) await this.#listen(ear)
+      ear?.destroy()
       if (performance.now() - since > GOOD_MS) failures = 0
       await this.#pause(spread(backoffMs(RETRY, ++failures)))
       if (this.#closing.signal.aborted) return
-      session = await this.#connect().catch(error => {
+      ear = await this.#connect().catch(error => {
         this.#database.logger.debug({ err: error }, 'could not listen for wake-ups, trying again')
         return undefined
       })
-      if (session !== undefined) this.#tell(null)
+      if (ear !== undefined) this.#tell(null)
     }
   }
 
   /** Until it is gone. */
-  async #listen(session: Session): Promise<void> {
+  async #listen(ear: Ear): Promise<void> {
     const asking = setInterval(() => {
-      session.query('select 1').catch(() => session.destroy())
+      ear.query?.('select 1', []).catch(() => ear.destroy())
     }, ASK_EVERY_MS)
     asking.unref()
-    await session.gone
+    await ear.gone
     clearInterval(asking)
   }
 
   /** Nothing of one that fails is left. */
-  async #connect(): Promise<Session> {
-    const session = this.#database.newSession(Math.min(ANSWER_MS, this.#database.statementTimeoutMs))
-    this.#session = session
-    session.on('notification', ({ payload }) => this.#hear(payload ?? ''))
+  async #connect(): Promise<Ear> {
+    const limitMs = Math.min(ANSWER_MS, this.#database.statementTimeoutMs)
+    const ear = await this.#database.listen(payload => this.#hear(payload), limitMs, this.#closing.signal)
+    this.#ear = ear
     try {
-      await session.connect()
-      await session.query(`listen ${quoteIdentifier(this.#database.schema)}`)
-      if (this.#keepsSession) await this.#beSeen(session)
-      return session
+      if (this.#keepsSession) await this.#beSeen(ear)
+      return ear
     } catch (error) {
-      session.destroy()
+      ear.destroy()
       throw error
     }
   }
 
-  async #beSeen(session: Session): Promise<void> {
-    await session.query('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
+  /** Where the connection that listens takes no statements, a repair does not know of this process. */
+  async #beSeen(ear: Ear): Promise<void> {
+    await ear.query?.('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
+  }
+
+  #warn(what: string): void {
+    this.#database.logger.warn(
+      { location: this.#database.location },
+      `${what}: other processes notice new messages by looking, not at once. Connect to the server directly to change that`,
+    )
   }
 
   async #pause(ms: number): Promise<void> {
@@ -136,9 +142,11 @@ export class Listener {
     }
   }
 
-  #hear(payload: string): void {
-    const [subject, detail] = payload.split(':')
-    if (subject === 'proof') this.#onProof?.(detail ?? '')
+  /** null: something may have been missed. */
+  #hear(payload: string | null): void {
+    const [subject, detail] = payload?.split(':') ?? []
+    if (subject === undefined) this.#tell(null)
+    else if (subject === 'proof') this.#onProof?.(detail ?? '')
     else if (detail !== this.#wakeUps.sender) this.#tell(Number(subject))
   }
 

@@ -1,6 +1,6 @@
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, isPreRelease, preReleaseError } from '../migration-checksums.ts'
-import { type Database, REWRITE_TIMEOUT_MS } from './database.ts'
+import type { Database } from './database.ts'
 import { codeOf } from './database-errors.ts'
 import {
   areFunctionsInstalled,
@@ -11,6 +11,7 @@ import {
 } from './install-functions.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
+import { REWRITE_TIMEOUT_MS } from './statement-limits.ts'
 import type { Statements, Transaction } from './transaction.ts'
 import { MIGRATIONS, type Present, upgradeSql } from './upgrade-sql.ts'
 

@@ -1,18 +1,24 @@
 import type { Operator } from '../operator.ts'
-import { Database } from './database.ts'
+import { type ConnectionSource, connectTo } from './connection-source.ts'
+import { Database, functionsOf } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { diagnose } from './diagnose.ts'
 import { areFunctionsInstalled } from './install-functions.ts'
 import { migrateAndTidy, migrationSql, NEWEST, schemaVersion } from './migrate.ts'
 import { repair } from './repair.ts'
+import { STATEMENT_TIMEOUT_MS } from './statement-limits.ts'
 
 /** What goes wrong is thrown, or is a finding: there is nobody to read a log. */
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
-export function postgresOperator(url: string, namespace: string): Operator {
+export function postgresOperator(source: ConnectionSource, namespace: string): Operator {
   const connected = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
     const applicationName = 'tidemark-operator'
-    const database = new Database({ url, namespace, poolSize: 2, applicationName, logger: QUIET })
+    const statementTimeoutMs = STATEMENT_TIMEOUT_MS
+    const functions = functionsOf(namespace)
+    const settings = { poolSize: 2, applicationName, statementTimeoutMs, functions, logger: QUIET }
+    const connections = await connectTo(source, settings)
+    const database = new Database({ connections, namespace, logger: QUIET, statementTimeoutMs })
     try {
       return await work(database)
     } catch (error) {

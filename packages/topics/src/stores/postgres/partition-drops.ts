@@ -18,8 +18,7 @@ export async function finishDrop(database: Database, topic: TopicRecord, number:
   const tables = ['log', 'track'].map(table => database.sql(`tidemark.${table}_${topic.id}`))
   const partitions = tables.map(parent => ({ parent, partition: `${parent}_p${number}` }))
   try {
-    if (database.keepsSessions)
-      await database.session({ topic }, connection => dropConcurrently(connection, partitions))
+    if (database.hasSessions) await database.session({ topic }, connection => dropConcurrently(connection, partitions))
     else await database.maintenance({ topic }, tx => dropAtOnce(tx, partitions))
   } catch (error) {
     if (!(error instanceof Error) || !NOT_NOW.has(codeOf(error.cause))) throw error

@@ -1,5 +1,6 @@
 import { ClosedError, DatabaseError, DatabaseLockedError, NamespaceGoneError } from '../../errors.ts'
 import type { TopicRecord } from '../topic-record.ts'
+import type { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 import type { Transaction } from './transaction.ts'
@@ -91,6 +92,21 @@ export class Partitions {
     if (!known || lastId + room >= known.end) await this.#makeOrFind(topic, lastId + room, lastId + count)
     const end = this.#known.get(topic.id)?.end ?? 0
     this.#known.set(topic.id, { end, lastId, checkedAt: performance.now() })
+  }
+
+  /**
+   * The same where the caller's transaction holds the only connection. What it makes is not remembered: it may be rolled
+   * back.
+   */
+  async ensureRoomIn(caller: CallerTransaction, topic: TopicRecord, count: number): Promise<void> {
+    const id = String(topic.id)
+    const [last] = await caller.run(this.#database.sql('select tidemark_fn.last_id($1::text::int) as id'), id)
+    const upTo = Number(last?.id) + count
+    const known = this.#known.get(topic.id)
+    if (known !== undefined && upTo < known.end) return
+    const rows = topic.config.partitionRows
+    const add = `select tidemark_fn.add_partitions($1::text::int, ${rows}, ${upTo + Math.ceil(rows / 2)}) as end`
+    await caller.run(this.#database.sql(add), id)
   }
 
   /** Where this user may not make any, those that are there must do for what is `needed`. */

@@ -18,6 +18,7 @@ import { byteaArray, textArray } from './binary-array.ts'
 import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { codeOf, FunctionsRestoredError, isAnswerLost, mapError } from './database-errors.ts'
+import { bytesToArray, textToArray } from './parameters.ts'
 import type { Partitions } from './partitions.ts'
 import type { Row } from './row.ts'
 import { sqlFile } from './sql-file.ts'
@@ -188,29 +189,31 @@ export class LogWriter {
   }
 
   #prepare(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
-    const payloads = byteaArray(messages.map(message => message.payload))
+    // Not every library sends parameters in the binary format; as text they mean the same.
+    const [bytes, text] = this.#database.sendsBinary ? [byteaArray, textArray] : [bytesToArray, textToArray]
+    const payloads = bytes(messages.map(message => message.payload))
     const [messageIds, ...texts] = messages.every(isPlain)
       ? [null, null, null, null]
       : [
-          textArray(messages.map(message => message.messageId)),
-          textArray(messages.map(message => message.key)),
-          textArray(messages.map(message => message.type)),
-          textArray(messages.map(message => message.headers)),
+          text(messages.map(message => message.messageId)),
+          text(messages.map(message => message.key)),
+          text(messages.map(message => message.type)),
+          text(messages.map(message => message.headers)),
         ]
     const values = [payloads, ...texts]
     if (!messageIds) {
-      const text = this.#plain(topic)
+      const statement = this.#plain(topic)
       const name = `tidemark_publish_${topic.uid}_${topic.configVersion}`
       return async () => {
         const salt = random52()
-        return decodePublished(await this.#database.query(text, [...values, salt], name), salt)
+        return decodePublished(await this.#database.query(statement, [...values, salt], name), salt)
       }
     }
-    const text = this.#checked(topic, ARRAYS, SHORT_PATIENCE)
+    const statement = this.#checked(topic, ARRAYS, SHORT_PATIENCE)
     return async () => {
       const salt = random52()
       try {
-        return decodePublished(await this.#database.query(text, [...values, messageIds, salt]), salt)
+        return decodePublished(await this.#database.query(statement, [...values, messageIds, salt]), salt)
       } catch (error) {
         const isPending = error instanceof DatabaseLockedError && codeOf(error.cause) === NO_LOCK
         throw isPending ? new MessageIdPendingError(topic.name, error) : error
@@ -223,7 +226,8 @@ export class LogWriter {
     messages: readonly OutgoingMessage[],
     caller: CallerTransaction,
   ): Promise<PublishedMessage[] | null> {
-    await this.#partitions.ensureRoom(topic, messages.length)
+    if (this.#database.isSingle) await this.#partitions.ensureRoomIn(caller, topic, messages.length)
+    else await this.#partitions.ensureRoom(topic, messages.length)
     const text = this.#checked(topic, caller.isKnownToBeOpen ? KNOWN_TO_BE_OPEN : GUARDED)
     const salt = random52()
     const parameter = String(salt).padStart(SALT_DIGITS, '0') + toJson(messages)
@@ -272,6 +276,8 @@ export class LogWriter {
 
   /** Why a transaction doesn't know the topic: it was deleted, or the transaction is elsewhere. */
   async #missing({ name, uid }: TopicRecord): Promise<TidemarkError> {
+    // Whoever holds the only connection can't wait for an answer on it.
+    if (this.#database.isSingle) return new TopicNotFoundError(name)
     await this.#database.requireNamespace()
     if (await this.#database.restoreFunctions()) return new FunctionsRestoredError(this.#database.location, undefined)
     const latest = await findTopic(this.#database, name)

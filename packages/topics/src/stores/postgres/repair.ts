@@ -1,9 +1,10 @@
 import { DatabaseInUseError } from '../../errors.ts'
 import type { RepairReport } from '../repair-report.ts'
-import { type Database, REWRITE_TIMEOUT_MS } from './database.ts'
+import type { Database } from './database.ts'
 import { usersLock } from './listener.ts'
 import { migrate } from './migrate.ts'
 import type { Row } from './row.ts'
+import { REWRITE_TIMEOUT_MS } from './statement-limits.ts'
 import type { Transaction } from './transaction.ts'
 
 /** A lock of 64 bits is listed in two halves. */

@@ -1,8 +1,7 @@
-import type pg from 'pg'
+import type { Row } from './row.ts'
 import type { Session } from './session.ts'
+import { serverLimit } from './statement-limits.ts'
 
-/** The server gives up first, so that a lock that is held too long is told as such, and as undone. */
-const SERVER_SHARE = 0.9
 /** A process that is gone in the middle of a transaction holds its locks no longer than this. */
 const LEFT_OPEN_MS = 60_000
 
@@ -20,10 +19,10 @@ export async function applySettings(
 ): Promise<void> {
   const settings = keepsSessions ? limitsOf(session.limitMs, statementTimeoutMs) : ISOLATION
   if (session.settings === settings) return
-  const answer = (await session.query(settings)) as unknown as pg.QueryResult | pg.QueryResult[]
+  const answers = await session.several(settings)
   // A lower limit that an administrator gave the user or the database stays.
-  if (keepsSessions && isLower(shownIn(answer), serverLimit(session.limitMs)))
-    await session.query('reset statement_timeout')
+  if (keepsSessions && isLower(shownIn(answers), serverLimit(session.limitMs)))
+    await session.exec('reset statement_timeout')
   session.settings = settings
 }
 
@@ -33,13 +32,8 @@ const limitsOf = (limitMs: number, statementTimeoutMs: number): string => `${ISO
   set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
   reset statement_timeout; show statement_timeout; set statement_timeout = ${serverLimit(limitMs)}`
 
-/** PostgreSQL takes no more than an int. */
-const serverLimit = (limitMs: number): number => Math.min(0x7fff_ffff, Math.ceil(limitMs * SERVER_SHARE))
-
-function shownIn(answer: pg.QueryResult | pg.QueryResult[]): string {
-  const shown = [answer].flat().find(({ command }) => command === 'SHOW')
-  return shown?.rows[0]?.statement_timeout ?? ''
-}
+const shownIn = (answers: readonly Row[][]): string =>
+  answers.flat().find(row => 'statement_timeout' in row)?.statement_timeout ?? ''
 
 const UNITS_MS = new Map(Object.entries({ ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 }))
 

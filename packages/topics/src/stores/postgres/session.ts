@@ -1,7 +1,40 @@
-import pg from 'pg'
+import { EventEmitter } from 'node:events'
+import { reasonOf } from '../../errors/failure.ts'
+import { ConfigError } from '../../errors.ts'
 import { withTimeout } from '../../with-timeout.ts'
+import type { Statement } from './connections.ts'
+import { NotConnectedError } from './database-errors.ts'
+import type { Row } from './row.ts'
 
-export type SessionConfig = pg.ClientConfig & {
+/** A `Client` of the package `pg`, version 8, of any copy. */
+export type PgClient = {
+  /** Connects. */
+  readonly connect: (...args: never[]) => unknown
+  /** Runs one statement. */
+  readonly query: (...args: never[]) => unknown
+  /** Hears of errors and notifications. */
+  readonly on: (...args: never[]) => unknown
+  /** Disconnects. */
+  readonly end: (...args: never[]) => unknown
+}
+
+type Client = {
+  connect(): Promise<unknown>
+  query(config: { text: string; values?: unknown[]; name?: string; types?: typeof AS_TEXT }): Promise<unknown>
+  on(event: 'error' | 'end' | 'notification', listener: (value: object) => void): unknown
+  end(): Promise<unknown>
+}
+
+/**
+ * Returns a new `pg` Client, not yet connected, for each new connection.
+ *
+ * @example
+ * const client: ClientFactory = async () => new pg.Client({ host: 'db', user: 'app', password: await freshToken() })
+ */
+export type ClientFactory = () => PgClient | Promise<PgClient>
+
+export type SessionConfig = {
+  readonly client: ClientFactory
   /** Every statement is answered within this, or the connection is gone. */
   readonly limitMs: number
   /** Hears of a connection that did not answer, and since when. */
@@ -12,8 +45,11 @@ const LONGEST_TIMER_MS = 0x7fff_ffff
 /** How long a server is given to say goodbye. */
 const GOODBYE_MS = 1_000
 
+/** All values as the text the server sent: we know what each means, and dates or arrays would cost a parse. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value }
+
 /** A connection that did not answer in time, as the system would say it of a broken one. */
-class SilenceError extends Error {
+export class SilenceError extends Error {
   readonly code = 'ETIMEDOUT'
 
   constructor(limitMs: number) {
@@ -23,24 +59,28 @@ class SilenceError extends Error {
 }
 
 /**
- * The driver's client, whose every statement has a deadline on this side: behind a network that forgot the connection nobody
- * else would ever end the wait. One that missed its deadline is destroyed, and everything that waits for it fails.
+ * A client of the driver, whose every statement has a deadline on this side: behind a network that forgot the connection
+ * nobody else would ever end the wait. One that missed its deadline is destroyed, and everything that waits for it fails.
+ * It is itself what the driver's pool takes for a client, so that the factory of clients may take its time.
  */
-export class Session extends pg.Client {
+export class Session extends EventEmitter {
   /** Of the statements to come. */
   limitMs: number
   /** Resolves when the connection is no more, whatever ended it. */
   readonly gone: Promise<void>
   /** Which settings the server was told to apply to it. */
   settings: string | undefined
+  readonly #factory: ClientFactory
+  #client: Client | undefined
   #answeredAt = performance.now()
   #isGone = false
   #isConnected = false
   readonly #end: () => void
   readonly #onSilence: (sentAt: number) => void
 
-  constructor({ limitMs, onSilence, ...config }: SessionConfig) {
-    super(config)
+  constructor({ client, limitMs, onSilence }: SessionConfig) {
+    super()
+    this.#factory = client
     this.limitMs = limitMs
     this.#onSilence = onSilence
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -49,14 +89,9 @@ export class Session extends pg.Client {
       this.#isGone = true
       resolve()
     }
-    this.on('connect', () => {
-      this.#isConnected = true
-    })
     // Without a listener a lost connection would end the process.
     this.on('error', this.#end)
     this.on('end', this.#end)
-    const send = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>
-    this.query = ((...args: unknown[]) => this.#timed(() => send(...args))) as typeof this.query
   }
 
   /** When it last answered, on the monotonic clock. */
@@ -68,17 +103,115 @@ export class Session extends pg.Client {
     return this.#isGone
   }
 
+  /** The driver's pool destroys the stream of one that takes too long to connect. */
+  get connection(): { readonly stream: Pick<Stream, 'destroy'> } {
+    return { stream: { destroy: reason => this.destroy(reason) } }
+  }
+
+  /** Asked by the driver's pool: one that is gone is not kept. */
+  get _queryable(): boolean {
+    return this.#isConnected && !this.#isGone
+  }
+
+  /** `connected`: the way the driver's pool waits for it. */
+  connect(connected?: (error?: unknown) => void): Promise<void> {
+    const connecting = this.#connect()
+    if (connected === undefined) return connecting
+    return connecting.then(
+      () => connected(),
+      error => connected(error),
+    )
+  }
+
+  /** The rows, all values as text; of several statements those of the last. */
+  async query({ text, values, name }: Statement): Promise<Row[]> {
+    const config = { text, ...(values.length > 0 && { values: values as unknown[] }), ...(name && { name }) }
+    return (await this.#send(config)).at(-1) ?? []
+  }
+
+  /** The rows of each of several statements without parameters. */
+  several(text: string): Promise<Row[][]> {
+    return this.#send({ text })
+  }
+
+  /** One or more statements without parameters. */
+  async exec(text: string): Promise<void> {
+    await this.#send({ text })
+  }
+
   /** At once, and without a word to the server. */
   destroy(reason?: Error): void {
     this.#end()
-    this.connection.stream.destroy(reason)
+    const stream = this.#stream()
+    if (stream) stream.destroy(reason)
+    else void this.#client?.end().catch(() => undefined)
   }
 
   /** With a word to the server, which is not waited for long. */
   async leave(): Promise<void> {
     // The driver's end() would leave a connect() that is under way waiting for ever.
-    if (this.#isConnected && !this.#isGone) await withTimeout(this.end(), GOODBYE_MS)
+    if (this.#isConnected && !this.#isGone) await withTimeout(this.#connected().end(), GOODBYE_MS)
     this.destroy()
+  }
+
+  /** As the driver's pool ends a client. */
+  end(ended?: () => void): Promise<void> {
+    const ending = this.#isGone ? Promise.resolve() : (this.#client?.end() ?? Promise.resolve())
+    return ending.then(
+      () => ended?.(),
+      () => ended?.(),
+    )
+  }
+
+  ref(): void {
+    this.#stream()?.ref?.()
+  }
+
+  unref(): void {
+    this.#stream()?.unref?.()
+  }
+
+  async #connect(): Promise<void> {
+    await this.#timed(async () => {
+      const client = await this.#make()
+      if (!isNewClient(client)) throw new ConfigError('open.client', kindOf(client), NEW_CLIENT)
+      this.#client = client
+      used.add(client)
+      client.on('error', error => this.emit('error', error))
+      client.on('end', () => this.emit('end'))
+      client.on('notification', message => this.emit('notification', message))
+      if (this.#isGone) throw new NotConnectedError('It was given up while it connected')
+      await client.connect()
+      this.#isConnected = true
+    })
+  }
+
+  /** A factory may ask somebody for a token, who fails, or never answers. */
+  async #make(): Promise<unknown> {
+    const late = this.gone.then(() => {
+      throw new NotConnectedError(`client() gave no client within ${this.limitMs} ms`)
+    })
+    try {
+      return await Promise.race([this.#factory(), late])
+    } catch (error) {
+      if (error instanceof NotConnectedError) throw error
+      throw new NotConnectedError(`client() failed: ${reasonOf(error)}`, error)
+    }
+  }
+
+  #connected(): Client {
+    if (this.#client === undefined) throw new NotConnectedError('The client is not connected')
+    return this.#client
+  }
+
+  #stream(): Stream | undefined {
+    const client = this.#client as { connection?: { stream?: Stream } } | undefined
+    return client?.connection?.stream
+  }
+
+  async #send(config: object & { text: string }): Promise<Row[][]> {
+    const result = await this.#timed(() => this.#connected().query({ ...config, types: AS_TEXT }))
+    return [result].flat().map(each => (each as { rows: Row[] }).rows)
   }
 
   async #timed<T>(send: () => Promise<T>): Promise<T> {
@@ -96,3 +229,22 @@ export class Session extends pg.Client {
     }
   }
 }
+
+type Stream = { destroy(reason?: Error): void; ref?(): void; unref?(): void }
+
+const NEW_CLIENT = 'a function that returns a new pg Client each time, which is not connected yet'
+
+function isNewClient(value: unknown): value is Client {
+  if (typeof value !== 'object' || value === null) return false
+  const client = value as Record<string, unknown>
+  const isClient = ['connect', 'query', 'on', 'end'].every(name => typeof client[name] === 'function')
+  return isClient && !used.has(value) && client._connected !== true && client._connecting !== true
+}
+
+/** Clients that were used before: one client is one connection. */
+const used = new WeakSet<object>()
+
+const kindOf = (value: unknown): string =>
+  typeof value === 'object' && value !== null
+    ? `a function that returned ${used.has(value) ? 'the same client again' : 'an object that is not a new client'}`
+    : `a function that returned ${String(value)}`

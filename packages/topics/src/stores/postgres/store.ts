@@ -4,7 +4,8 @@ import type { Store } from '../store.ts'
 import { postgresBackfills } from './backfills.ts'
 import { SharedClaims } from './claim.ts'
 import { requireOwnCluster } from './cluster.ts'
-import { Database, STATEMENT_TIMEOUT_MS } from './database.ts'
+import { type ConnectionSource, connectTo } from './connection-source.ts'
+import { Database, functionsOf } from './database.ts'
 import { mapError } from './database-errors.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { DedupePruner } from './dedupe.ts'
@@ -21,13 +22,13 @@ import { migrate } from './migrate.ts'
 import { postgresOperator } from './operator.ts'
 import { ownsTables } from './owner.ts'
 import { Partitions } from './partitions.ts'
+import { STATEMENT_TIMEOUT_MS } from './statement-limits.ts'
 import { postgresSubscriptions } from './subscriptions.ts'
 import { postgresTopics } from './topics.ts'
 import { postgresTracking } from './tracking.ts'
 import { WakeUps } from './wake-ups.ts'
 
-export type PostgresOptions = {
-  readonly url: string
+export type PostgresOptions = ConnectionSource & {
   readonly namespace: string
   readonly poolSize?: number
   readonly rowCacheBytes: number
@@ -36,16 +37,12 @@ export type PostgresOptions = {
   readonly statementTimeoutMs?: number
 }
 
-export async function openPostgres({
-  url,
-  namespace,
-  poolSize = 10,
-  rowCacheBytes,
-  logger,
-  applicationName = 'tidemark',
-  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
-}: PostgresOptions): Promise<Store> {
-  const database = new Database({ url, namespace, poolSize, applicationName, logger, statementTimeoutMs })
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { namespace, rowCacheBytes, logger, poolSize = 10, applicationName = 'tidemark' } = options
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const settings = { poolSize, applicationName, statementTimeoutMs, functions: functionsOf(namespace), logger }
+  const connections = await connectTo(options, settings)
+  const database = new Database({ connections, namespace, logger, statementTimeoutMs })
   const wakeUps = new WakeUps(database)
   const listener = new Listener(database, wakeUps)
   try {
@@ -54,7 +51,7 @@ export async function openPostgres({
     database.incarnation = await readIncarnation(database)
     // Notifications arrive where sessions are kept: the one proof serves both.
     database.keepsSessions = await listener.start()
-    const functions = new FunctionsInUse(database, () => postgresOperator(url, namespace).migrate())
+    const functions = new FunctionsInUse(database, () => postgresOperator(options, namespace).migrate())
     return assemble(database, { wakeUps, listener, functions, rowCacheBytes, ownsTables: await ownsTables(database) })
   } catch (error) {
     await listener.close()
@@ -91,7 +88,7 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
   }
   let closing: Promise<void> | undefined
   return {
-    capabilities: { persistent: true },
+    capabilities: { persistent: true, oneConnection: database.isSingle },
     location: database.location,
     topics: postgresTopics(database),
     log: postgresLog(database, { partitions, pruner, wakeUps }),

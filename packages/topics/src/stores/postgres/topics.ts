@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { TransactionError } from '../../errors.ts'
 import { random52 } from '../../payload/random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
@@ -15,6 +16,7 @@ export function postgresTopics(database: Database): Topics {
     find: name => find(database, name),
     // On a connection of our own: nobody waits for the caller's transaction. What is refused as none makes no topic.
     findIn: async (tx, name, create) => {
+      if (database.isSingle) return await findInTransaction(database, tx, name)
       const found = await topics.find(name)
       if (found || !create) return found
       await new CallerTransaction(tx, database).requireOpen()
@@ -51,6 +53,19 @@ async function find(database: Database, name: string): Promise<TopicRecord | und
   const [row] = await database.query(database.sql(FIND), [name], 'tidemark_find_topic')
   database.assertIncarnation(row?.incarnation)
   return row?.id ? toRecord(row as TopicRow) : undefined
+}
+
+/** The caller's transaction holds the only connection, so what it can't see can't be made beside it. */
+async function findInTransaction(database: Database, tx: unknown, name: string): Promise<TopicRecord> {
+  const caller = new CallerTransaction(tx, database)
+  const text = database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1::text`)
+  const [row] = await caller.run(text, name)
+  if (row) return toRecord(row as TopicRow)
+  await caller.requireOpen()
+  throw new TransactionError(
+    `Topic '${name}' does not exist, and can't be created while your transaction holds the only connection to ` +
+      `${database.location}. Create it with configureTopic('${name}') before the transaction begins`,
+  )
 }
 
 export async function findTopic(statements: Statements, name: string): Promise<TopicRecord | undefined> {

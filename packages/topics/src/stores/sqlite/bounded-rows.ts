@@ -1,6 +1,6 @@
-import type { StatementSync } from 'node:sqlite'
 import type { RawMessage } from '../../payload/raw-message.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
+import type { SqliteStatement } from './driver.ts'
 import type { SqlValue } from './rows.ts'
 
 /** What a row counts. `octet_length` reads it from the row's header, not from the pages that overflow. */
@@ -36,7 +36,7 @@ export type Room = Pick<ByteBounds, 'maxBytes'> & { readonly taken?: number }
 
 /** Row by row, and no further than there is room for. The first of a page comes in any case. */
 export function rowsWithin<T>(
-  statement: StatementSync,
+  statement: SqliteStatement,
   values: readonly SqlValue[],
   { maxBytes = UNBOUNDED, taken = 0 }: Room,
   bytesOf: (row: T) => number,

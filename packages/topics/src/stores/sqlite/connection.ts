@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backoff, backoffMs, spread } from '../../backoff.ts'
 import {
   DatabaseFullError,
   DatabaseMovedError,
   DatabaseReadOnlyError,
+  DatabaseVersionError,
   NamespaceGoneError,
   OutcomeUnknownError,
   SyncError,
@@ -26,12 +26,14 @@ import {
   TOUCH_MS,
   touchClock,
 } from './clock.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteStatement } from './driver.ts'
+import { nodeSqlite } from './drivers/node-sqlite.ts'
 import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { createPrivateFile, foldersOf } from './private-file.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
-import { requireVersion } from './sqlite-version.ts'
+import { isAtLeast, OLDEST_SQLITE, olderError } from './sqlite-version.ts'
 import type { Transaction } from './transaction.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -46,10 +48,15 @@ const BUSY: Backoff = { initialMs: 0.5, maxMs: 20, factor: 2 }
 const CHECKPOINT_AFTER = 1_000
 
 export type ConnectionOptions = {
+  /** Default: that of Node itself. */
+  readonly driver?: SqliteDriver
   readonly path: string
   readonly durability: 'full' | 'process'
   readonly busyTimeoutMs: number
 }
+
+/** What has to be known of a connection that a caller has a transaction open on. */
+export type CallersConnection = Pick<SqliteDatabase, 'isOpen' | 'isTransaction'>
 
 /**
  * One connection, used from one thread: a transaction runs from begin to commit without giving way, so statements of two
@@ -59,18 +66,21 @@ export class Connection implements Transaction {
   readonly path: string
   /** Where `path` leads: SQLite keeps the log beside the file itself, not beside a link to it. */
   readonly realPath: string
-  readonly #db: DatabaseSync
+  readonly #driver: SqliteDriver
+  readonly #db: SqliteDatabase
   readonly #options: ConnectionOptions
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements = new Map<string, SqliteStatement>()
   readonly #writes = new WriteQueue(body => this.#retry(() => this.#transaction(body)))
   readonly #wal: WalSync
-  readonly #prepare = (sql: string): StatementSync => this.prepare(sql)
+  readonly #prepare = (sql: string): SqliteStatement => this.prepare(sql)
   /** Of callers, given to publish. */
-  readonly #transactions = new Set<WeakRef<DatabaseSync>>()
+  readonly #transactions = new Set<WeakRef<CallersConnection>>()
   readonly guard = new NamespaceGuard()
   readonly #file: FileIdentity | undefined
   #incarnation: number | undefined
   #syncsItself = false
+  /** Another process, with a newer SQLite, may turn the log on; with this one a checkpoint could corrupt the file. */
+  #refusesWal = false
   #touchedAt = Number.POSITIVE_INFINITY
   #checkpointsAfter = CHECKPOINT_AFTER
   /** Writers of other processes met so far. */
@@ -80,9 +90,10 @@ export class Connection implements Transaction {
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.path = options.path
+    this.#driver = options.driver ?? nodeSqlite
     try {
       const made = options.path === ':memory:' ? undefined : createPrivateFile(options.path)
-      this.#db = new DatabaseSync(options.path, { timeout: 0 })
+      this.#db = this.#driver.open(options.path)
       this.realPath = options.path === ':memory:' ? options.path : realpathSync(options.path)
       this.#wal = new WalSync({
         path: `${this.realPath}-wal`,
@@ -100,9 +111,13 @@ export class Connection implements Transaction {
     const { version } = await this.read(() =>
       requiredRow<{ version: string }>(this.prepare('select sqlite_version() as version')),
     )
-    requireVersion(version)
-    const mode = await this.read(() => rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode = wal')))
+    const isTrusted = isAtLeast(version, OLDEST_SQLITE)
+    if (!isTrusted && this.#driver.olderSqlite !== 'rollback-journal') throw olderError(this.#driver, version)
+    const wanted = isTrusted ? 'wal' : 'truncate'
+    const mode = await this.read(() => rowOf<{ journal_mode: string }>(this.prepare(`pragma journal_mode = ${wanted}`)))
     const wal = mode?.journal_mode === 'wal'
+    this.#refusesWal = !isTrusted
+    if (wal && !isTrusted) throw walError(this.path, this.#driver)
     // Where there is no WAL (a memory database, some file systems) SQLite itself syncs.
     this.#db.exec(`pragma synchronous = ${wal || this.#options.durability === 'process' ? 'normal' : 'full'}`)
     this.#db.exec('pragma foreign_keys = on')
@@ -110,7 +125,7 @@ export class Connection implements Transaction {
   }
 
   /** A statement, prepared once. */
-  prepare(sql: string): StatementSync {
+  prepare(sql: string): SqliteStatement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       try {
@@ -185,7 +200,7 @@ export class Connection implements Transaction {
   }
 
   /** A caller's own connection, with a transaction open that has written. */
-  noteTransaction(tx: DatabaseSync): void {
+  noteTransaction(tx: CallersConnection): void {
     for (const each of this.#transactions)
       if (!each.deref()?.isOpen || each.deref() === tx) this.#transactions.delete(each)
     this.#transactions.add(new WeakRef(tx))
@@ -198,7 +213,7 @@ export class Connection implements Transaction {
   }
 
   /** Of a caller's own connection, inside the transaction that is open on it. */
-  requireNamespaceOf(prepare: (sql: string) => StatementSync): void {
+  requireNamespaceOf(prepare: (sql: string) => SqliteStatement): void {
     this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
     this.#requireIncarnation(prepare)
   }
@@ -309,6 +324,7 @@ export class Connection implements Transaction {
     this.guard.assertThere()
     this.#run('begin immediate')
     try {
+      if (this.#refusesWal) this.#requireNoWal()
       this.#requireIncarnation(this.#prepare)
       if (performance.now() - this.#touchedAt > TOUCH_MS) this.#touchClock()
       const result = body()
@@ -339,6 +355,11 @@ export class Connection implements Transaction {
     }
   }
 
+  #requireNoWal(): void {
+    const mode = rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode'))
+    if (mode?.journal_mode === 'wal') throw walError(this.path, this.#driver)
+  }
+
   #touchClock(): void {
     touchClock(this.#prepare)
     this.#touchedAt = performance.now()
@@ -353,7 +374,7 @@ export class Connection implements Transaction {
     }
   }
 
-  #requireIncarnation(prepare: (sql: string) => StatementSync): void {
+  #requireIncarnation(prepare: (sql: string) => SqliteStatement): void {
     if (this.#incarnation === undefined) return
     const found = findIncarnation(prepare)
     if (found !== this.#incarnation) throw this.guard.gone(goneError(this.path, found))
@@ -382,3 +403,9 @@ export class Connection implements Transaction {
     this.prepare(sql).run()
   }
 }
+
+const walError = (path: string, { name }: SqliteDriver): DatabaseVersionError =>
+  new DatabaseVersionError(
+    `${path} has a write-ahead log, which another process opened it with, and the SQLite of ${name} is too old to be ` +
+      `trusted with one. Close it there, or open it with the same library everywhere`,
+  )

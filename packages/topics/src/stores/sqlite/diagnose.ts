@@ -1,11 +1,12 @@
 import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { reasonOf } from '../../errors/failure.ts'
 import { bad, type Finding, ok, preReleaseFinding, schemaFinding, warn } from '../finding.ts'
 import type { Diagnosis } from '../operator.ts'
+import type { SqliteDatabase, SqliteDriver } from './driver.ts'
 import { integrityProblems } from './integrity.ts'
 import { appliedMigrations, isOfPreRelease, newestVersion } from './migrate.ts'
-import { mapError } from './sqlite-errors.ts'
+import { readOnly } from './read-only.ts'
 import { isAtLeast, OLDEST_SQLITE } from './sqlite-version.ts'
 
 const MB = 1e6
@@ -14,22 +15,29 @@ const NO_DISK = 50 * MB
 const LONG_WAL = 1_000 * MB
 
 /** Looks at the file and into it, without writing. */
-export function diagnose(path: string): Diagnosis {
+export async function diagnose(path: string, driver: SqliteDriver): Promise<Diagnosis> {
   const findings = [...fileFindings(path), diskFinding(path)]
   if (findings.some(({ state }) => state === 'bad')) return { findings, usable: false }
   try {
-    using db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-    const applied = appliedMigrations(sql => db.prepare(sql))
-    const version = applied.at(-1)?.version ?? 0
-    const schema = isOfPreRelease(applied) ? preReleaseFinding() : schemaFinding(version, newestVersion())
-    findings.push(versionFinding(db), walFinding(db, path), schema, integrity(db))
-    const isSound = !findings.some(({ state }) => state === 'bad')
-    return { findings, usable: isSound && version === newestVersion() }
+    const inside = await readOnly(path, driver, db => lookInside(db, path, driver))
+    findings.push(...inside.findings)
+    return { findings, usable: inside.isNewest && !findings.some(({ state }) => state === 'bad') }
   } catch (error) {
-    const { message } = mapError(error, path) as Error
-    findings.push(bad('integrity', message, 'restore the file from a backup, or name another one'))
+    findings.push(bad('integrity', reasonOf(error), 'restore the file from a backup, or name another one'))
     return { findings, usable: false }
   }
+}
+
+function lookInside(
+  db: SqliteDatabase,
+  path: string,
+  driver: SqliteDriver,
+): { findings: Finding[]; isNewest: boolean } {
+  const applied = appliedMigrations(sql => db.prepare(sql))
+  const version = applied.at(-1)?.version ?? 0
+  const schema = isOfPreRelease(applied) ? preReleaseFinding() : schemaFinding(version, newestVersion())
+  const findings = [...sqliteFindings(db, path, driver), schema, integrity(db)]
+  return { findings, isNewest: version === newestVersion() }
 }
 
 function fileFindings(path: string): Finding[] {
@@ -67,14 +75,20 @@ function diskFinding(path: string): Finding {
   }
 }
 
-function versionFinding(db: DatabaseSync): Finding {
+/** An older SQLite is harmless where it does without a write-ahead log. */
+function sqliteFindings(db: SqliteDatabase, path: string, { name, olderSqlite }: SqliteDriver): Finding[] {
   const { version } = db.prepare('select sqlite_version() as version').get() as { version: string }
-  if (isAtLeast(version, OLDEST_SQLITE)) return ok('SQLite version', version)
-  return bad('SQLite version', `${version} has a bug that can corrupt a database`, 'update Node')
+  const { journal_mode: mode } = db.prepare('pragma journal_mode').get() as { journal_mode: string }
+  if (isAtLeast(version, OLDEST_SQLITE)) return [ok('SQLite version', version), journalFinding(mode, path)]
+  if (olderSqlite === 'rollback-journal' && mode !== 'wal') {
+    return [ok('SQLite version', `${version} of ${name}`), ok('journal', mode)]
+  }
+  const advice = name === 'node:sqlite' ? 'update Node' : `update ${name}`
+  const isOld = bad('SQLite version', `${version} has a bug that can corrupt a database`, advice)
+  return [isOld, journalFinding(mode, path)]
 }
 
-function walFinding(db: DatabaseSync, path: string): Finding {
-  const { journal_mode: mode } = db.prepare('pragma journal_mode').get() as { journal_mode: string }
+function journalFinding(mode: string, path: string): Finding {
   if (mode !== 'wal')
     return warn('journal', `${mode}, not wal`, 'opening it selects wal where the file system can do that')
   const log = `${realpathSync(path)}-wal`
@@ -84,7 +98,7 @@ function walFinding(db: DatabaseSync, path: string): Finding {
   return warn('journal', found, 'a reader holds it: end the process whose transaction has been open for long')
 }
 
-function integrity(db: DatabaseSync): Finding {
+function integrity(db: SqliteDatabase): Finding {
   const [first, ...more] = integrityProblems(sql => db.prepare(sql), 'quick_check')
   if (first === undefined) return ok('integrity', 'the quick check finds nothing')
   const found = more.length === 0 ? first : `${first} (and ${more.length} more)`

@@ -1,8 +1,8 @@
-import type { StatementSync } from 'node:sqlite'
+import type { SqliteStatement } from './driver.ts'
 
 /** SQLite's own sentences; 'quick_check' leaves out whether indexes match their tables. */
 export function integrityProblems(
-  prepare: (sql: string) => StatementSync,
+  prepare: (sql: string) => SqliteStatement,
   check: 'quick_check' | 'integrity_check',
 ): string[] {
   const rows = prepare(`pragma ${check}(20)`).all() as Record<string, unknown>[]

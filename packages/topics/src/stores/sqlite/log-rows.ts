@@ -1,6 +1,6 @@
-import type { StatementSync } from 'node:sqlite'
 import { isSameRow, type RawMessage } from '../../payload/raw-message.ts'
 import type { RowCache } from '../row-cache.ts'
+import type { SqliteStatement } from './driver.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -152,7 +152,7 @@ export function firstIdSince(
 }
 
 /** Rows as arrays are read about twice as fast as rows as objects. */
-function arrays(statement: StatementSync): StatementSync {
+function arrays(statement: SqliteStatement): SqliteStatement {
   statement.setReturnArrays(true)
   return statement
 }

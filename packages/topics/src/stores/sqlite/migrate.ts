@@ -1,9 +1,9 @@
-import type { StatementSync } from 'node:sqlite'
 import { DatabaseVersionError } from '../../errors.ts'
 import { type AppliedMigration, checksumOf, isPreRelease, preReleaseError } from '../migration-checksums.ts'
 import { readSqlFiles, type SqlFiles } from '../read-sql-files.ts'
 import { createLogText } from './configure-topic.ts'
 import type { Connection } from './connection.ts'
+import type { SqliteStatement } from './driver.ts'
 import { rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -57,7 +57,7 @@ export function migrationSql(path: string, current: number): string {
 export const newestVersion = (migrations = readMigrations()): number => migrations.at(-1)?.version ?? 0
 
 /** Nothing where there is no namespace; all columns, because one of a pre-release has no checksum. */
-export function appliedMigrations(prepare: (sql: string) => StatementSync): AppliedMigration[] {
+export function appliedMigrations(prepare: (sql: string) => SqliteStatement): AppliedMigration[] {
   const there = prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
   if (there === undefined) return []
   const rows = rowsOf<Partial<AppliedMigration>>(prepare('select * from tidemark_migration order by version'))

@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { DatabaseUnreachableError } from '../../errors.ts'
 import type { Operator } from '../operator.ts'
 import { Connection } from './connection.ts'
 import { diagnose } from './diagnose.ts'
+import type { SqliteDriver } from './driver.ts'
+import { nodeSqlite } from './drivers/node-sqlite.ts'
 import { appliedMigrations, migrate, migrationSql, newestVersion, usableVersion } from './migrate.ts'
+import { readOnly } from './read-only.ts'
 import { repair } from './repair.ts'
 import { mapError } from './sqlite-errors.ts'
 
 const BUSY_TIMEOUT_MS = 10_000
 
-export function sqliteOperator(path: string): Operator {
+export function sqliteOperator(path: string, driver = nodeSqlite): Operator {
   const connected = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
-    const connection = new Connection({ path, durability: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS })
+    const connection = new Connection({ driver, path, durability: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS })
     try {
       return await work(connection)
     } catch (error) {
@@ -22,13 +24,18 @@ export function sqliteOperator(path: string): Operator {
     }
   }
   return {
-    versions: async () => ({ location: path, found: foundVersion(path), newest: newestVersion(), hasFunctions: true }),
+    versions: async () => ({
+      location: path,
+      found: await foundVersion(path, driver),
+      newest: newestVersion(),
+      hasFunctions: true,
+    }),
     migrate: () =>
       connected(async connection => {
         await connection.prepareForUse()
         return { location: path, found: await migrate(connection), newest: newestVersion(), hasFunctions: true }
       }),
-    migrationSql: async () => migrationSql(path, foundVersion(path)),
+    migrationSql: async () => migrationSql(path, await foundVersion(path, driver)),
     repair: async () => {
       // Opening would make the file, and find nothing wrong with it.
       if (!existsSync(path)) throw new DatabaseUnreachableError(path)
@@ -40,19 +47,16 @@ export function sqliteOperator(path: string): Operator {
         return await repair(connection)
       })
     },
-    diagnose: async () => diagnose(path),
+    diagnose: () => diagnose(path, driver),
   }
 }
 
-function foundVersion(path: string): number {
+async function foundVersion(path: string, driver: SqliteDriver): Promise<number> {
   if (!existsSync(path)) return 0
-  try {
-    using db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-    return usableVersion(
+  return await readOnly(path, driver, db =>
+    usableVersion(
       path,
       appliedMigrations(sql => db.prepare(sql)),
-    )
-  } catch (error) {
-    throw mapError(error, path)
-  }
+    ),
+  )
 }

@@ -1,16 +1,18 @@
-import type { StatementSync } from 'node:sqlite'
 import { DatabaseError } from '../../errors.ts'
+import type { SqliteStatement } from './driver.ts'
 
+/** A parameter of a SQLite statement. */
 export type SqlValue = string | number | bigint | null | Uint8Array
 
 /** The rows of a statement, as the type its `select` list has. */
-export const rowsOf = <T>(statement: StatementSync, ...values: SqlValue[]): T[] => statement.all(...values) as T[]
-export const rowOf = <T>(statement: StatementSync, ...values: SqlValue[]): T | undefined =>
+export const rowsOf = <T>(statement: SqliteStatement, ...values: SqlValue[]): T[] => statement.all(...values) as T[]
+export const rowOf = <T>(statement: SqliteStatement, ...values: SqlValue[]): T | undefined =>
   statement.get(...values) as T | undefined
 
 /** A row that must be there. */
-export function requiredRow<T>(statement: StatementSync, ...values: SqlValue[]): T {
+export function requiredRow<T>(statement: SqliteStatement, ...values: SqlValue[]): T {
   const row = statement.get(...values)
-  if (row === undefined) throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL})`)
+  if (row === undefined)
+    throw new DatabaseError(`A row that must exist is missing (${statement.sourceSQL ?? 'unknown statement'})`)
   return row as T
 }

@@ -59,6 +59,7 @@ export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
     case 'EIO':
       return new DatabaseError(`Reading or writing ${path} failed. Check the disk`, error)
     case 'ERR_SQLITE_ERROR':
+    case 'SQLITE_ERROR':
       return new DatabaseError(`SQLite refused a statement on ${path}: ${(error as Error).message}`, error)
   }
   return error
@@ -79,7 +80,14 @@ function isReadOnlyFolder(path: string): boolean {
   }
 }
 
+/** What the libraries that give no numbers call them. */
+const CODES: Record<string, number> = { BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB }
+
 function primaryCode(error: unknown): number | undefined {
-  const code = (error as { errcode?: unknown } | null)?.errcode
-  return typeof code === 'number' ? code & 0xff : undefined
+  if (typeof error !== 'object' || error === null) return undefined
+  const { errcode, rawCode, code } = error as { errcode?: unknown; rawCode?: unknown; code?: unknown }
+  const number = errcode ?? rawCode
+  if (typeof number === 'number') return number & 0xff
+  const [, name] = typeof code === 'string' ? (/^SQLITE_([A-Z]+)/.exec(code) ?? []) : []
+  return name === undefined ? undefined : CODES[name]
 }

@@ -3,13 +3,11 @@ import { DatabaseVersionError } from '../../errors.ts'
 /** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
 export const OLDEST_SQLITE = [3, 51, 3] as const
 
-export function requireVersion(version: string): void {
-  if (isAtLeast(version, OLDEST_SQLITE)) return
-  throw new DatabaseVersionError(
-    `This Node has SQLite ${version}, which has a bug that can corrupt a database; ` +
-      `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update Node`,
+export const olderError = ({ name }: { readonly name: string }, version: string): DatabaseVersionError =>
+  new DatabaseVersionError(
+    `The SQLite of ${name === 'node:sqlite' ? 'this Node' : name} is ${version}, which has a bug that can corrupt a database; ` +
+      `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update ${name === 'node:sqlite' ? 'Node' : name}`,
   )
-}
 
 export function isAtLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map(Number)

@@ -1,6 +1,6 @@
-import type { StatementSync } from 'node:sqlite'
+import type { SqliteStatement } from './driver.ts'
 
-export type Prepare = (sql: string) => StatementSync
+export type Prepare = (sql: string) => SqliteStatement
 
 /**
  * What the functions below the concept objects are given: statements and the file's clock inside a transaction, or one
@@ -8,7 +8,7 @@ export type Prepare = (sql: string) => StatementSync
  */
 export type Transaction = {
   readonly path: string
-  prepare(sql: string): StatementSync
+  prepare(sql: string): SqliteStatement
   exec(sql: string): void
   /** The file's clock, in milliseconds: the same for all processes, whatever one of them believes. */
   now(): number

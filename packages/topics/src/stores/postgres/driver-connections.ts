@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { withTimeout } from '../../with-timeout.ts'
+import type { PoolUse } from '../inspection.ts'
+import type { Connections, Ear, Sender, Statement } from './connections.ts'
+import { NotConnectedError } from './database-errors.ts'
+import type { PostgresDriver, PostgresTransaction } from './driver.ts'
+import { toParameter } from './parameters.ts'
+import type { Row } from './row.ts'
+import { SilenceError } from './session.ts'
+import { serverLimit } from './statement-limits.ts'
+
+type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
+
+const LONGEST_TIMER_MS = 0x7fff_ffff
+/** LISTEN holds a connection of the pool; the rest must do for a transaction of the program and ours beside it. */
+const FEWEST_TO_LISTEN = 3
+
+/**
+ * Connections that the program lends through a driver, and uses itself. So nothing is set for a whole session, nothing is
+ * closed, and a statement that runs alone has a BEGIN and a COMMIT of its own: nobody knows in what state they come.
+ */
+export class DriverConnections implements Connections {
+  readonly location: string
+  readonly sendsBinary: boolean
+  readonly isSingle: boolean
+  readonly listen: Connections['listen']
+  keepsSessions = false
+  onLost: () => void = () => {}
+  readonly #driver: PostgresDriver
+  /** Two namespaces, or two versions, on one connection must not share the names of prepared statements. */
+  readonly #suffix: string
+  readonly #connectMs: number
+  readonly #ears = new Set<Ear>()
+  readonly #running = new Set<Deadline>()
+  #busy = 0
+  #waiting = 0
+
+  /** `functions`: the schema that the statements name. `connectMs`: how long a connection is waited for. */
+  constructor(driver: PostgresDriver, { functions, connectMs }: { functions: string; connectMs: number }) {
+    this.#driver = driver
+    this.#connectMs = connectMs
+    this.location = driver.location
+    this.sendsBinary = driver.sendsBinary ?? false
+    this.isSingle = driver.maxConnections === 1
+    this.#suffix = createHash('sha256').update(functions).digest('hex').slice(0, 12)
+    const canListen = driver.listen !== undefined && (driver.name !== 'pg' || driver.maxConnections >= FEWEST_TO_LISTEN)
+    if (canListen) this.listen = (channel, heard, limits) => this.#listen(channel, heard, limits)
+  }
+
+  async query(statement: Statement, limitMs: number): Promise<Row[]> {
+    return await this.transaction(null, sender => sender.query(statement), limitMs)
+  }
+
+  async transaction<T>(
+    look: string | null,
+    work: (sender: Sender, row: Row | undefined) => Promise<T>,
+    limitMs: number,
+  ): Promise<T> {
+    const setup = [limits(limitMs), ...(look === null ? [] : [look])].join('; ')
+    const deadline = new Deadline()
+    this.#running.add(deadline)
+    this.#waiting++
+    let hasBegun = false
+    const begun = (): void => {
+      if (!hasBegun) this.#waiting--
+      hasBegun = true
+    }
+    deadline.set(this.#connectMs, () => this.#noneFree())
+    const running = this.#driver.transaction(
+      setup,
+      async (tx, rows) => {
+        begun()
+        // Nobody waits for it any more: nothing may happen now.
+        deadline.signal.throwIfAborted()
+        this.#busy++
+        const silence = (): SilenceError => this.#silence(limitMs)
+        const timed = <R>(answer: Promise<R>): Promise<R> => {
+          deadline.set(limitMs, silence)
+          return answer.finally(() => deadline.clear())
+        }
+        deadline.clear()
+        try {
+          return await work(this.#sender(tx, timed), rows.at(-1))
+        } finally {
+          this.#busy--
+          // The COMMIT, or the ROLLBACK, is a statement like others.
+          deadline.set(limitMs, silence)
+        }
+      },
+      deadline.signal,
+    )
+    try {
+      return await deadline.race(running)
+    } finally {
+      this.#running.delete(deadline)
+      begun()
+    }
+  }
+
+  use(): PoolUse {
+    return { size: this.#driver.maxConnections, busy: this.#busy, waiting: this.#waiting }
+  }
+
+  /** The program's connections stay open; what still runs on them is given up. */
+  async close(withinMs: number): Promise<void> {
+    for (const deadline of this.#running) deadline.end(new NotConnectedError('Tidemark was closed'))
+    await withTimeout(Promise.all([...this.#ears].map(ear => ear.leave())), withinMs)
+  }
+
+  #sender(tx: PostgresTransaction, timed: <R>(send: Promise<R>) => Promise<R>): Sender {
+    return {
+      query: async ({ text, values, name }) => [
+        ...(await timed(tx.query(text, values.map(toParameter), this.#nameOf(name)))),
+      ],
+      exec: async text => void (await timed(tx.exec(text))),
+    }
+  }
+
+  #silence(limitMs: number): SilenceError {
+    this.onLost()
+    return new SilenceError(limitMs)
+  }
+
+  #nameOf(name: string | undefined): string | undefined {
+    return name !== undefined && this.keepsSessions ? `${name}_${this.#suffix}` : undefined
+  }
+
+  #noneFree(): NotConnectedError {
+    const { name, maxConnections } = this.#driver
+    const holder = this.isSingle
+      ? `the one connection of ${name} was`
+      : `all ${maxConnections} connections of ${name} were`
+    return new NotConnectedError(
+      `${holder} in use for ${this.#connectMs} ms. Inside a transaction of yours, use Tidemark only with its tx`,
+    )
+  }
+
+  async #listen(channel: string, heard: (payload: string | null) => void, { limitMs, signal }: Limits): Promise<Ear> {
+    const gone = Promise.withResolvers<void>()
+    const listening = this.#driver.listen?.(channel, { heard, lost: gone.resolve })
+    if (listening === undefined) throw new NotConnectedError(`${this.#driver.name} can't listen`)
+    const deadline = new Deadline()
+    deadline.set(limitMs, () => this.#noneFree())
+    const giveUp = (): void => deadline.end(new NotConnectedError('Tidemark was closed'))
+    signal.addEventListener('abort', giveUp)
+    const { query, close } = await deadline.race(listening).catch(error => {
+      // What comes too late is closed.
+      listening.then(late => late.close()).catch(() => undefined)
+      throw error
+    })
+    signal.removeEventListener('abort', giveUp)
+    const leave = async (): Promise<void> => {
+      await withTimeout(
+        close().catch(() => undefined),
+        limitMs,
+      )
+      gone.resolve()
+    }
+    const ear: Ear = { gone: gone.promise, ...(query && { query }), destroy: () => void leave(), leave }
+    this.#ears.add(ear)
+    void gone.promise.then(() => this.#ears.delete(ear))
+    return ear
+  }
+}
+
+/** One timer after the other, and the race against them: every wait for a driver ends. */
+class Deadline {
+  readonly #over = new AbortController()
+  readonly #late = Promise.withResolvers<never>()
+  #timer: NodeJS.Timeout | undefined
+
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  set(ms: number, errorOf: () => Error): void {
+    clearTimeout(this.#timer)
+    if (this.signal.aborted) return
+    this.#timer = setTimeout(() => this.end(errorOf()), Math.min(ms, LONGEST_TIMER_MS))
+  }
+
+  end(error: Error): void {
+    this.#late.reject(error)
+    this.#over.abort(error)
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Whoever comes second is not waited for. */
+  async race<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => undefined)
+    try {
+      return await Promise.race([work, this.#late.promise])
+    } finally {
+      clearTimeout(this.#timer)
+    }
+  }
+}
+
+/** Of this transaction alone: the program's own limits are for its own statements. */
+function limits(limitMs: number): string {
+  const limit = serverLimit(limitMs)
+  return (
+    `set local statement_timeout = ${limit}; set local lock_timeout = 0; ` +
+    `set local idle_in_transaction_session_timeout = ${Math.min(0x7fff_ffff, 2 * limit)}`
+  )
+}

@@ -1,0 +1,183 @@
+import type pg from 'pg'
+import { withTimeout } from '../../with-timeout.ts'
+import type { PoolUse } from '../inspection.ts'
+import type { Connections, Ear, Sender, Statement } from './connections.ts'
+import type { Row } from './row.ts'
+import { quoteIdentifier } from './schema-name.ts'
+import { type ClientFactory, Session, type SessionConfig } from './session.ts'
+import { applySettings } from './session-settings.ts'
+
+export type OwnConnectionsOptions = {
+  readonly Pool: typeof pg.Pool
+  readonly client: ClientFactory
+  readonly location: string
+  readonly poolSize: number
+  readonly statementTimeoutMs: number
+  readonly onIdleError: (error: unknown) => void
+}
+
+type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
+
+/** A session of the pool, to be given back. */
+type PooledSession = Session & Pick<pg.PoolClient, 'release'>
+
+/** A pool of connections of our own, and those outside it. */
+export class OwnConnections implements Connections {
+  readonly location: string
+  readonly sendsBinary = true
+  readonly isSingle = false
+  keepsSessions = false
+  onLost: () => void = () => {}
+  readonly #pool: pg.Pool
+  readonly #config: SessionConfig
+  readonly #statementTimeoutMs: number
+  /** Every connection there is, those outside the pool and those being made included. */
+  readonly #sessions = new Set<Session>()
+  /** When the latest statement was sent that was never answered: who has not answered since is not to be trusted. */
+  #silentSince = Number.NEGATIVE_INFINITY
+
+  constructor({ Pool, client, location, poolSize, statementTimeoutMs, onIdleError }: OwnConnectionsOptions) {
+    this.location = location
+    this.#statementTimeoutMs = statementTimeoutMs
+    const config: SessionConfig = {
+      client,
+      limitMs: statementTimeoutMs,
+      onSilence: sentAt => {
+        this.#silentSince = Math.max(this.#silentSince, sentAt)
+        this.onLost()
+      },
+    }
+    this.#config = config
+    const keep = (session: Session): Session => this.#keep(session)
+    const Client = class extends Session {
+      constructor() {
+        super(config)
+        keep(this)
+      }
+    }
+    const options = { max: poolSize, connectionTimeoutMillis: statementTimeoutMs, Client: Client as never }
+    this.#pool = new Pool(options)
+    // An idle connection that breaks is replaced when the next one is asked for.
+    this.#pool.on('error', onIdleError)
+  }
+
+  query(statement: Statement, limitMs: number): Promise<Row[]> {
+    return this.#lend(session => session.query(this.#named(statement)), limitMs)
+  }
+
+  transaction<T>(
+    look: string | null,
+    work: (sender: Sender, row: Row | undefined) => Promise<T>,
+    limitMs: number,
+  ): Promise<T> {
+    return this.#lend(async session => {
+      try {
+        const text = look === null ? 'begin' : `begin; ${look}`
+        const rows = await session.query({ text, values: [] })
+        const result = await work(this.#sender(session), rows.at(-1))
+        await session.exec('commit')
+        return result
+      } catch (error) {
+        // What can't be rolled back is undone when the connection is dropped, as it is after any error.
+        if (!session.isGone) await session.exec('rollback').catch(() => undefined)
+        throw error
+      }
+    }, limitMs)
+  }
+
+  async session<T>(work: (sender: Sender) => Promise<T>, limitMs: number): Promise<T> {
+    const session = await this.#acquire(limitMs)
+    try {
+      return await work(this.#sender(session))
+    } finally {
+      session.release(true)
+    }
+  }
+
+  apart(limitMs: number): Session {
+    return this.#keep(new Session({ ...this.#config, limitMs }))
+  }
+
+  async listen(channel: string, heard: (payload: string | null) => void, { limitMs, signal }: Limits): Promise<Ear> {
+    const session = this.apart(limitMs)
+    const destroy = (): void => session.destroy()
+    signal.addEventListener('abort', destroy)
+    session.on('notification', ({ payload }: { payload?: string }) => heard(payload ?? ''))
+    try {
+      await session.connect()
+      await session.exec(`listen ${quoteIdentifier(channel)}`)
+    } catch (error) {
+      session.destroy()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', destroy)
+    }
+    return {
+      gone: session.gone,
+      query: (text, values) => session.query({ text, values }),
+      destroy: () => session.destroy(),
+      leave: () => session.leave(),
+    }
+  }
+
+  use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
+  }
+
+  /** Cuts every connection that takes longer to say goodbye. */
+  async close(withinMs: number): Promise<void> {
+    const all = [...this.#sessions]
+    await withTimeout(Promise.all([this.#pool.end(), ...all.map(session => session.gone)]), withinMs)
+    for (const session of all) session.destroy()
+  }
+
+  #sender(session: Session): Sender {
+    return { query: statement => session.query(this.#named(statement)), exec: text => session.exec(text) }
+  }
+
+  #named(statement: Statement): Statement {
+    return this.keepsSessions || statement.name === undefined ? statement : { ...statement, name: undefined }
+  }
+
+  #keep(session: Session): Session {
+    this.#sessions.add(session)
+    // Not of one that was left in good order.
+    session.on('error', () => this.onLost())
+    void session.gone.then(() => this.#sessions.delete(session))
+    return session
+  }
+
+  async #lend<T>(work: (session: PooledSession) => Promise<T>, limitMs: number): Promise<T> {
+    const session = await this.#acquire(limitMs)
+    let isBroken = true
+    try {
+      const result = await work(session)
+      isBroken = false
+      return result
+    } finally {
+      session.release(isBroken)
+    }
+  }
+
+  /** One that may be trusted to answer, and that the server treats as it should. */
+  async #acquire(limitMs: number): Promise<PooledSession> {
+    for (;;) {
+      const session = (await this.#pool.connect()) as unknown as PooledSession
+      if (session.answeredAt < this.#silentSince) {
+        // Idle since before another fell silent: most likely their way is the same.
+        session.destroy()
+        session.release(true)
+        continue
+      }
+      session.limitMs = Math.max(limitMs, this.#statementTimeoutMs)
+      try {
+        await applySettings(session, this.keepsSessions, this.#statementTimeoutMs)
+        return session
+      } catch (error) {
+        session.release(true)
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { ConfigError } from '../../../errors.ts'
+import type { SqliteDriver, SqliteStatement } from '../driver.ts'
+import type { SqlValue } from '../rows.ts'
+import { fromRow, type SynchronousDatabase, toBound, toDatabase } from './synchronous-library.ts'
+
+/** The class that the package `libsql` exports. */
+export type LibsqlClass = new (path: string, options?: object) => LibsqlDatabase
+
+/** A database of `libsql`. */
+export type LibsqlDatabase = {
+  /** Not closed. */
+  readonly open: boolean
+  /** A transaction is open. */
+  readonly inTransaction: boolean
+  /** Runs statements. */
+  readonly exec: (sql: string) => unknown
+  /** Prepares a statement. */
+  readonly prepare: (sql: string) => unknown
+  /** Closes it. */
+  readonly close: () => unknown
+}
+
+type Statement = {
+  run(values: unknown[]): { readonly changes: number }
+  get(values: unknown[]): unknown
+  all(values: unknown[]): unknown[]
+  raw(enabled: boolean): unknown
+}
+
+type Library = SynchronousDatabase<Statement>
+
+/**
+ * Topics in a local file through the package `libsql` (0.5). Its SQLite is older than what Tidemark trusts with a
+ * write-ahead log, so the file has a rollback journal: every commit waits for the disk. `options` go to the constructor.
+ *
+ * @example
+ * const tm = await open({ driver: libsql(Database, './data/app.db') })
+ */
+export function libsql(Database: LibsqlClass, file: string, options: object = {}): SqliteDriver {
+  if (typeof Database !== 'function') {
+    throw new ConfigError('libsql', Database, "the class that 'libsql' exports, then the path of the file")
+  }
+  return {
+    engine: 'sqlite',
+    name: 'libsql',
+    file,
+    olderSqlite: 'rollback-journal',
+    open: (path, { readOnly = false } = {}) => {
+      const db = toDatabase(new Database(path, { ...options, timeout: 0 }) as Library, toStatement)
+      if (readOnly) db.exec('pragma query_only = on')
+      return db
+    },
+  }
+}
+
+/** Parameters always go in one array: a single Buffer or null would be taken for the list itself, and end the process. */
+const toStatement = (statement: Statement, sourceSQL: string): SqliteStatement => ({
+  sourceSQL,
+  run: (...values) => statement.run(bound(values)),
+  get: (...values) => withoutMetadata(fromRow(statement.get(bound(values)))),
+  all: (...values) => statement.all(bound(values)).map(fromRow),
+  // Its iterator leaves the statement, and the lock, as they are where the loop ends early.
+  iterate: (...values) => statement.all(bound(values)).map(fromRow),
+  setReturnArrays: enabled => void statement.raw(enabled),
+})
+
+const bound = (values: readonly SqlValue[]): SqlValue[] => values.map(toBound)
+
+/** The library adds how long it took. */
+function withoutMetadata(row: unknown): unknown {
+  if (typeof row === 'object' && row !== null && '_metadata' in row && !Array.isArray(row)) delete row._metadata
+  return row
+}

@@ -1,0 +1,36 @@
+/** What holds through `node:sqlite` and a URL holds through every other driver. `npm run test:long` runs more suites. */
+import { type ConformanceSuite, conformance } from 'tidemark/conformance'
+import { isLong } from '../../../../testing/long.ts'
+import { DRIVER_STORES } from './stores.ts'
+
+const ALWAYS: readonly ConformanceSuite[] = ['writeAndRead']
+
+/** All but those that start other processes or open the database by its address, which would not use the driver. */
+const LONG: readonly ConformanceSuite[] = [
+  ...ALWAYS,
+  'settling',
+  'positions',
+  'consumerGroups',
+  'groupLease',
+  'claims',
+  'payloads',
+  'suspects',
+  'byteBounds',
+  'size',
+  'groupMembers',
+  'lateGroups',
+  'leases',
+  'publishing',
+  'pulling',
+  'readers',
+  'retention',
+  'referenceTracking',
+  'backfill',
+  'deadGroups',
+  'heartbeats',
+  'adminDeadLetters',
+  'adminRetries',
+  'messageIdentity',
+]
+
+for (const store of DRIVER_STORES) conformance({ ...store, isShared: true }, { suites: isLong ? LONG : ALWAYS })
