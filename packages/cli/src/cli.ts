@@ -5,6 +5,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { UnconfirmedError, UnexpectedError, UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
+import { missingPackage } from './missing-package.ts'
 import { parseFor } from './parse.ts'
 import { VERSION } from './version.ts'
 
@@ -36,7 +37,7 @@ export async function run(
     return await command.run(given, surroundings)
   } catch (error) {
     if (surroundings.interrupted.aborted && isAbort(error)) return EXIT.interrupted
-    const told = error instanceof CodedError ? error : new UnexpectedError(error)
+    const told = error instanceof CodedError ? error : (missingPackage(error) ?? new UnexpectedError(error))
     output.complain(told)
     return exitCodeOf(told)
   }

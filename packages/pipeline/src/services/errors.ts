@@ -62,6 +62,8 @@ export class WorkerSilentError extends CodedError {
 
 /** An error that a service reported from its thread. */
 export class WorkerReportedError extends CodedError {
+  /** Not that of its code. */
+  override readonly name = 'WorkerReportedError'
   /** Class name of the error in the thread. */
   readonly kind: string
 

@@ -68,6 +68,8 @@ export class InvalidBatchError extends CodedError {
 
 /** A different file is already stored under this key. It was not changed. */
 export class ConflictError extends CodedError {
+  /** Not that of its code. */
+  override readonly name = 'ConflictError'
   /** Path of the file. */
   readonly file: string
 

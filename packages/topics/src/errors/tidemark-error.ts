@@ -10,7 +10,7 @@ export class CodedError extends Error {
 
   constructor(code: string, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
-    this.name = new.target.name
+    this.name = nameOf(code) ?? new.target.name
     this.code = code
   }
 }
@@ -26,4 +26,11 @@ export class TidemarkError extends CodedError {
   constructor(code: TidemarkErrorCode, message: string, cause?: unknown) {
     super(code, message, cause)
   }
+}
+
+/** `TIDEMARK_TOPIC_NOT_FOUND` is a `TopicNotFoundError`, also where a bundler has shortened the names of the classes. */
+function nameOf(code: string): string | undefined {
+  const words = code.startsWith('TIDEMARK_') ? code.toLowerCase().split('_').slice(1) : []
+  if (words.length === 0) return undefined
+  return `${words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`
 }
