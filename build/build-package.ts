@@ -3,11 +3,11 @@ import { chmodSync, copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
+import { entriesOf } from './entries.ts'
 import { type Files, inFolder, isOutside, refuseWarnings, writeJavaScript } from './write-javascript.ts'
 
 export type PackageBuild = {
   readonly folder: string
-  readonly entries: Files
   /** Entries that are run as a command, and have no types. */
   readonly programs?: Files
   /** Modules that go into one file where two others use them (default: all). */
@@ -15,9 +15,10 @@ export type PackageBuild = {
 }
 
 /** From src to dist, as it is published. Without source maps: they would refer to sources that are not published. */
-export async function buildPackage({ folder, entries, programs = {}, shared }: PackageBuild): Promise<void> {
+export async function buildPackage({ folder, programs = {}, shared }: PackageBuild): Promise<void> {
   const dist = join(folder, 'dist')
   const types = join(dist, 'types')
+  const entries = entriesOf(folder)
   rmSync(dist, { recursive: true, force: true })
   emitTypes(folder, types)
   await writeJavaScript({ ...entries, ...programs }, folder, dist, shared)
@@ -37,7 +38,10 @@ function emitTypes(folder: string, outDir: string): void {
 /** One file for each entry, and one for what they share. */
 async function writeTypes(files: Files, types: string, dir: string): Promise<void> {
   if (Object.keys(files).length === 0) return
-  const declared = Object.entries(files).map(([name, file]) => [name, file.replace('src/', '').replace('.ts', '.d.ts')])
+  const declared = Object.entries(files).map(([name, file]) => [
+    name,
+    file.replace('./src/', '').replace('.ts', '.d.ts'),
+  ])
   await using bundle = await rolldown({
     input: inFolder(Object.fromEntries(declared), types),
     external: isOutside,

@@ -5,7 +5,6 @@ import { SHARED_IN_CLI } from '../../build/shared-in-cli.ts'
 // The packages it is built on come first: their types are read from their dist.
 await buildPackage({
   folder: import.meta.dirname,
-  entries: {},
   programs: { main: 'src/main.ts' },
   shared: SHARED_IN_CLI,
 })

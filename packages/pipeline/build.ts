@@ -1,7 +1,4 @@
 import { buildPackage } from '../../build/build-package.ts'
 
 // `tidemark` is built first: its types are read from its dist.
-await buildPackage({
-  folder: import.meta.dirname,
-  entries: { index: 'src/index.ts', 'worker-main': 'src/services/worker-main.ts' },
-})
+await buildPackage({ folder: import.meta.dirname })

@@ -1,4 +1,4 @@
 import { buildPackage } from '../../build/build-package.ts'
 
 // `tidemark` and `@tidemark/pipeline` are built first: their types are read from their dist.
-await buildPackage({ folder: import.meta.dirname, entries: { index: 'src/index.ts' } })
+await buildPackage({ folder: import.meta.dirname })

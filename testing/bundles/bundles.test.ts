@@ -97,6 +97,28 @@ for (const { name, file, bundle } of BUNDLERS) {
   })
 }
 
+describe('a program bundled where pg is not installed', () => {
+  let withoutPg: string
+
+  before(async () => {
+    withoutPg = await installedIn('tidemark-without-pg')
+    await esbuild('esm')(withoutPg, join(bare, 'without-pg.mjs'))
+  })
+
+  after(() => removeFolder(withoutPg))
+
+  it('runs on SQLite', () => {
+    const database = `sqlite:${join(bare, 'without-pg.db')}`
+    assert.deepEqual(runBundle(join(bare, 'without-pg.mjs'), database), { payload: { orderId: 7 } })
+  })
+
+  it('names the command that installs it when PostgreSQL is opened', () => {
+    const { code, message } = runBundle(join(bare, 'without-pg.mjs'), 'postgres://127.0.0.1:1/none')
+    assert.equal(code, 'TIDEMARK_PACKAGE_REQUIRED')
+    assert.match(String(message), /npm install pg@\^8\.15\.0$/)
+  })
+})
+
 describe('a program with a pg that is too old', () => {
   it('says so, and names the command that installs one', async () => {
     const installed = await installedIn('tidemark-old-pg')

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { entriesOf } from '../../build/entries.ts'
 import { SHARED_IN_CLI } from '../../build/shared-in-cli.ts'
 import { type Files, writeJavaScript } from '../../build/write-javascript.ts'
 
@@ -7,11 +8,11 @@ const ROOT = join(import.meta.dirname, '../..')
 
 /** Our packages as they are published, in `node_modules` of a folder outside of this repository. */
 export async function installTidemark(folder: string): Promise<void> {
-  await install(folder, 'topics', { index: 'src/index.ts', store: 'src/store.ts' })
+  await install(folder, 'topics')
 }
 
 export async function installPipeline(folder: string): Promise<void> {
-  await install(folder, 'pipeline', { index: 'src/index.ts', 'worker-main': 'src/services/worker-main.ts' })
+  await install(folder, 'pipeline')
 }
 
 /** Without the packages that it loads only for some commands. */
@@ -35,11 +36,11 @@ export function installFake(folder: string, name: string, code: string): void {
   writeFileSync(join(target, 'index.js'), code)
 }
 
-async function install(folder: string, source: string, entries: Files, shared?: RegExp): Promise<void> {
+async function install(folder: string, source: string, programs: Files = {}, shared?: RegExp): Promise<void> {
   const from = join(ROOT, 'packages', source)
   const { name }: { readonly name: string } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
   const target = join(folder, 'node_modules', name)
   mkdirSync(target, { recursive: true })
   cpSync(join(from, 'package.json'), join(target, 'package.json'))
-  await writeJavaScript(entries, from, join(target, 'dist'), shared)
+  await writeJavaScript({ ...entriesOf(from), ...programs }, from, join(target, 'dist'), shared)
 }
