@@ -78,7 +78,7 @@ async function subSelects(database: TestDatabase, work: Work, count: number): Pr
     )
     return steps.filter(detail => /tidemark_subscription/.test(detail)).length
   }
-  const { publishText } = await import('../../src/stores/postgres/publish.ts')
+  const { publishText } = await import('../../src/stores/postgres/publish-statements.ts')
   const values = `array_fill('1'::bytea, array[${count}]), array_fill(null::text, array[${count}])`
   const text = publishText(work.topic)
     .replace('$1::bytea[], $2::text[]', values)

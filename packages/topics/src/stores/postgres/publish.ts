@@ -20,54 +20,21 @@ import type { Database } from './database.ts'
 import { codeOf, FunctionsRestoredError, isAnswerLost, mapError } from './database-errors.ts'
 import { bytesToArray, textToArray } from './parameters.ts'
 import type { Partitions } from './partitions.ts'
+import {
+  ARRAYS,
+  checkedText,
+  decodePublished,
+  GUARDED,
+  KNOWN_TO_BE_OPEN,
+  oneText,
+  publishText,
+  SHORT_PATIENCE,
+} from './publish-statements.ts'
 import type { Row } from './row.ts'
-import { sqlFile } from './sql-file.ts'
 import { findTopic, TOPIC_COLUMNS, type TopicRow, toRecord } from './topics.ts'
-import { INSIDE, IS_INSIDE, MARK_TRANSACTION } from './transaction-guard.ts'
+import { IS_INSIDE, MARK_TRANSACTION } from './transaction-guard.ts'
 
-const PLAIN = sqlFile('./queries/publish.sql')
-const CHECKED = sqlFile('./queries/publish-checked.sql')
-const TRACKED = sqlFile('./queries/publish-tracked.sql')
-
-/** The same input, from binary arrays and from one text, which every library passes on alike: the salt, then JSON. */
-const ARRAYS = {
-  given: '',
-  inside: '',
-  guard: '',
-  salt: '$6::bigint',
-  input: `select * from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[])
-  with ordinality as m (payload, key, type, headers, message_id, place)`,
-}
-const SALT_DIGITS = 16
-const KNOWN_TO_BE_OPEN = {
-  given: 'given as materialized (select $1::text as text), ',
-  inside: '',
-  guard: `, '${INSIDE}' as guard`,
-  salt: `(select left(text, ${SALT_DIGITS})::bigint from given)`,
-  input: `select decode(m.payload, 'base64') as payload, m.key, m.type, m.headers, m.message_id, m.place
-  from given cross join lateral rows from (
-    json_to_recordset(substr(given.text, ${SALT_DIGITS + 1})::json) as (payload text, key text, type text, headers text, message_id text)
-  ) with ordinality as m (payload, key, type, headers, message_id, place)`,
-}
-/** Where it does not run inside a transaction, nothing is drawn and nothing is stored. */
-const GUARDED = {
-  ...KNOWN_TO_BE_OPEN,
-  given: `${KNOWN_TO_BE_OPEN.given}guard as materialized (select ${IS_INSIDE} as inside), `,
-  inside: ' from guard where guard.inside',
-  guard: `, (select case when guard.inside then '${INSIDE}' else ${MARK_TRANSACTION} end from guard) as guard`,
-}
-
-/**
- * Looked up once a statement. Nothing is stored where the topic has been configured anew, or, in a caller's database that
- * is not ours, is another of the same number.
- */
-const IS_CURRENT =
-  'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
-const IS_SUBSCRIBED = `
-  exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
 const HOLD_TRACKING = `select tidemark_fn.hold_tracking($1::text::int) as held, ${MARK_TRANSACTION} as marked`
-/** A messageId that an open transaction has published is not waited for here: others' publishes share the statement. */
-const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
 const FORGET = `
   delete from tidemark.dedupe
   where {inside} and topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
@@ -209,7 +176,7 @@ export class LogWriter {
         return decodePublished(await this.#database.query(statement, [...values, salt], name), salt)
       }
     }
-    const statement = this.#checked(topic, ARRAYS, SHORT_PATIENCE)
+    const statement = this.#database.sql(checkedText(topic, ARRAYS, SHORT_PATIENCE))
     return async () => {
       const salt = random52()
       try {
@@ -228,9 +195,9 @@ export class LogWriter {
   ): Promise<PublishedMessage[] | null> {
     if (this.#database.isSingle) await this.#partitions.ensureRoomIn(caller, topic, messages.length)
     else await this.#partitions.ensureRoom(topic, messages.length)
-    const text = this.#checked(topic, caller.isKnownToBeOpen ? KNOWN_TO_BE_OPEN : GUARDED)
+    const text = this.#database.sql(checkedText(topic, caller.isKnownToBeOpen ? KNOWN_TO_BE_OPEN : GUARDED))
     const salt = random52()
-    const parameter = String(salt).padStart(SALT_DIGITS, '0') + toJson(messages)
+    const parameter = oneText(salt, messages)
     try {
       if (topic.config.tracking === 'reference' && !(await this.#holdTracking(topic, caller))) return null
       return decodePublished(await caller.runInside(text, parameter), salt)
@@ -259,19 +226,6 @@ export class LogWriter {
     const text = this.#database.sql(publishText(topic))
     this.#plainTexts.set(topic.uid, { version: topic.configVersion, text })
     return text
-  }
-
-  #checked(topic: TopicRecord, { given, inside, salt, input, guard }: typeof ARRAYS, patience = ''): string {
-    const { dedupeWindowMs } = topic.config
-    const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
-    const text = CHECKED.replace('{given}', given)
-      .replace('{salt}', salt)
-      .replace('{patience}', patience)
-      .replace('{inside}', inside)
-      .replace('{guard}', guard)
-      .replace('{input}', `${input} where {condition}`)
-      .replaceAll('{window}', window)
-    return this.#database.sql(fill(text, topic))
   }
 
   /** Why a transaction doesn't know the topic: it was deleted, or the transaction is elsewhere. */
@@ -348,47 +302,10 @@ export class LogWriter {
   }
 }
 
-/** The statement of a plain publish. */
-export const publishText = (topic: TopicRecord): string => fill(PLAIN, topic)
-
 /** Someone holds the log's lock, an ANALYZE perhaps. The publish finds out whether there is a partition now. */
 function ignoreLocked(error: unknown): void {
   if (!(error instanceof DatabaseLockedError)) throw error
 }
-
-function toJson(messages: readonly OutgoingMessage[]): string {
-  return JSON.stringify(
-    messages.map(({ payload, key, type, headers, messageId }) => ({
-      payload: Buffer.from(payload as string).toString('base64'),
-      key,
-      type,
-      headers,
-      message_id: messageId,
-    })),
-  )
-}
-
-function fill(template: string, { id, uid, configVersion, config }: TopicRecord): string {
-  const condition = config.blockPublishWithoutSubscription ? `${IS_CURRENT} and ${IS_SUBSCRIBED}` : IS_CURRENT
-  return template
-    .replace('{tracked}', config.tracking === 'reference' ? TRACKED : '')
-    .replace('{returned}', config.tracking === 'reference' ? 'xid, id' : 'id')
-    .replaceAll('{condition}', condition)
-    .replaceAll('{topic}', String(id))
-    .replaceAll('{uid}', String(uid))
-    .replaceAll('{version}', String(configVersion))
-}
-
-/** null: nothing was stored. */
-function decodePublished([row]: Row[], salt: number): PublishedMessage[] | null {
-  if (typeof row?.first === 'string' && row.ids === null) return inARow(Number(row.first), Number(row.count), salt)
-  if (typeof row?.ids !== 'string') return null
-  const duplicates = row.duplicates?.split(',')
-  return row.ids.split(',').map((id, index) => ({ id: Number(id), salt, duplicate: duplicates?.[index] === '1' }))
-}
-
-const inARow = (first: number, count: number, salt: number): PublishedMessage[] =>
-  Array.from({ length: count }, (_, index) => ({ id: first + index, salt, duplicate: false }))
 
 function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
   const cause = error instanceof Error && codeOf(error).length !== 5 ? error.cause : error
