@@ -1,10 +1,11 @@
 /**
  * npm run documented: every name that a package exports, and every member of it, has a comment; every function has an
- * example (in `tidemark` every method, too); and every example compiles.
+ * example (in `tidemark` every method, too); and every example compiles, as does the TypeScript of all pages.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { ENTRIES, type Entry } from './entries.ts'
+import { pageExamples } from './pages.ts'
 import { type Documented, readPublicNames } from './public-names.ts'
 
 const ROOT = `${import.meta.dirname}/../..`
@@ -52,10 +53,26 @@ function compileExamples(): boolean {
     const entry = ENTRIES[index]
     if (entry !== undefined) writeExamples(entry, names)
   })
+  for (const [file, text] of pageExamples(importsOf(['tidemark', '@tidemark/pipeline', '@tidemark/server']))) {
+    writeFileSync(`${MADE}/${file}`, text)
+  }
   writeFileSync(`${MADE}/tsconfig.json`, JSON.stringify(TSCONFIG))
   const { status } = spawnSync('tsc', ['--project', MADE], { stdio: 'inherit' })
   if (status === 0) rmSync(MADE, { recursive: true })
   return status === 0
+}
+
+/** Import statements of everything that these entries export; of two with one name, the first. */
+function importsOf(specifiers: readonly string[]): string {
+  const taken = new Set<string>()
+  return specifiers
+    .map(specifier => {
+      const names = entries[ENTRIES.findIndex(entry => entry.specifier === specifier)] ?? []
+      const own = names.map(({ name }) => name).filter(name => !name.includes('.') && !taken.has(name))
+      for (const name of own) taken.add(name)
+      return `import { ${own.join(', ')} } from '${specifier}'\n`
+    })
+    .join('')
 }
 
 function writeExamples(entry: Entry, names: readonly Documented[]): void {

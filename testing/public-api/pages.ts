@@ -1,0 +1,50 @@
+/** The TypeScript of the pages: every `ts` block of every .md file, as a file that can be compiled. */
+import { globSync, readFileSync } from 'node:fs'
+
+/** What blocks may use without saying where it comes from, beside the names of the packages. */
+const GIVEN = `
+import assert from 'node:assert/strict'
+import pg from 'pg'
+import { z } from 'zod'
+type Order = { orderId: number; status?: string; version?: number; total?: number }
+declare const tm: Tidemark
+declare const topics: Tidemark
+declare const orders: Topic<Order>
+declare const group: ConsumerGroup<Order>
+declare const client: pg.Client
+declare const url: string
+declare const pipeline: Pipeline
+declare function charge(message: { payload: Order }): Promise<void>
+declare function sendEmail(message: { payload: Order }): Promise<void>
+declare function store(message: { payload: Order }): Promise<void>
+declare function render(order: Order, options: { signal: AbortSignal }): Promise<void>
+declare function placeOrder(id: number): Promise<void>
+declare function findUser(cookie: string | undefined): Promise<{ name: string; isOperator: boolean } | undefined>
+`
+
+/** Pages with fragments of internal code, and with files that tests run elsewhere. */
+const NOT_COMPILED = ['writing-an-engine', 'writing-an-indexer', 'simulation'].map(name => `docs/internals/${name}.md`)
+
+const isOurs = (path: string): boolean => !/(^|\/)(node_modules|dist)\//.test(path) && !NOT_COMPILED.includes(path)
+
+/** File name and text of each block. */
+export function pageExamples(imports: string): Map<string, string> {
+  const files = new Map<string, string>()
+  for (const page of globSync('**/*.md').filter(isOurs)) {
+    const blocks = readFileSync(page, 'utf8').matchAll(/^```ts\b.*\n([\s\S]*?)^```/gm)
+    let number = 0
+    for (const [, block = ''] of blocks) {
+      number++
+      if (block.includes('…')) continue
+      files.set(`${page.replaceAll('/', '.')}.${number}.ts`, toFile(block, imports))
+    }
+  }
+  return files
+}
+
+/** A block with imports is a program of its own. Any other has what the packages export and the names above. */
+function toFile(block: string, imports: string): string {
+  if (/^import /m.test(block)) return `${block}\nexport {}\n`
+  const body = block.replace(/^export default /m, 'void ')
+  return `${imports}${GIVEN}\nexport async function example() {\n${body}\n}\n`
+}
