@@ -4,7 +4,7 @@
  *   {
  *     "private": true, "type": "module",
  *     "scripts": { "scenario": "node main.ts" },                        what is run; exit code 0 means passed
- *     "dependencies": { "tidemark": "packed", "drizzle-orm": "0.45.1" }, "packed": the tarball; others exact versions
+ *     "dependencies": { "tidemark": "packed", "drizzle-orm": "0.45.1" }, "packed": the tarball; others exact versions, also npm:name@version
  *     "scenario": { "proves": "…", "postgres": true, "shows": ["drizzle-orm"] }
  *   }
  *
@@ -57,7 +57,7 @@ function readScenario(name: string): Scenario {
     throw new Error(`${folder}/package.json needs "scenario": { "proves": "…" } and a script named "scenario"`)
   }
   const loose = Object.entries(dependenciesOf(manifest)).find(
-    ([, version]) => !/^(packed|\d+\.\d+\.\d+.*)$/.test(version),
+    ([, version]) => !/^(packed|(npm:[^@]+@)?\d+\.\d+\.\d+.*)$/.test(version),
   )
   if (loose) throw new Error(`${folder}/package.json: '${loose[0]}' needs an exact version, not '${loose[1]}'`)
   return { name, folder, proves, postgres, shows, manifest }

@@ -1,0 +1,5 @@
+/** The packages on top of `tidemark`, so that all their declarations are compiled. */
+import * as pipeline from '@tidemark/pipeline'
+import * as server from '@tidemark/server'
+
+export const entries: readonly object[] = [pipeline, server]

@@ -1,0 +1,6 @@
+/** Every entry, so that all declarations are compiled. */
+import * as tidemark from 'tidemark'
+import * as conformance from 'tidemark/conformance'
+import * as store from 'tidemark/store'
+
+export const entries: readonly object[] = [tidemark, conformance, store]
