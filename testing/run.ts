@@ -28,7 +28,7 @@ const NODE_COMPILE_CACHE = `${import.meta.dirname}/../node_modules/.cache/tidema
 const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'testing/**/*.test.ts']
 
 /** Tests wait more than they compute, so there are more of them than processors; their connections share one server. */
-const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 1, 8)
+const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 2, 8)
 
 /** These wait for timeouts and restarts, up to a minute: begun last, they would be waited for alone. */
 const BEGUN_FIRST = ['cli/test/faults', 'test/postgres/silence', 'test/silence', 'test/whole/', 'test/crash/']

@@ -39,7 +39,8 @@ export async function tidemarkProcess(args: readonly string[], options: CommandO
   return await command.ended
 }
 
-async function tidemarkHere(args: readonly string[], options: CommandOptions): Promise<Ended> {
+/** In this process whatever it is: for a start that is refused before anything runs. */
+export async function tidemarkHere(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   const out: string[] = []
   const err: string[] = []
   const environment = environmentOf(options)

@@ -6,9 +6,9 @@ import { CONFIG_TEMPLATE, contractsRegistry, DeadLetterQueue, listIndexedRuns } 
 import { open } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
-import { SMALL_AND_FAST } from '../../pipeline/test/whole/world.ts'
+import { SMALL_AND_STEADY } from '../../pipeline/test/whole/world.ts'
 import { EXIT } from '../src/exit-codes.ts'
-import { startTidemark, tidemark, tidemarkJson } from './command.ts'
+import { startTidemark, tidemark, tidemarkHere, tidemarkJson } from './command.ts'
 import { QUIET } from './engines.ts'
 
 const PASSWORD = 'hunter2'
@@ -64,7 +64,7 @@ describe('tidemark config', () => {
     it(`start refuses a file with ${what}, and says which`, async () => {
       using folder = temporaryFolder()
       writeFileSync(join(folder.path, name), source)
-      const { code, err } = await tidemark(['start', '--config', name], { cwd: folder.path })
+      const { code, err } = await tidemarkHere(['start', '--config', join(folder.path, name)])
       assert.equal(code, EXIT.failed)
       assert.match(err, says)
       assert.deepEqual(readdirSync(folder.path), [name])
@@ -76,7 +76,7 @@ describe('tidemark config', () => {
     const cwd = folder.path
     writeFileSync(join(cwd, 'broken.ts'), '\n\nexport default {')
     writeFileSync(join(cwd, 'mine.ts'), "export default { services: { a: { type: './broken.ts' } } }")
-    const { code, err } = await tidemark(['start', '--config', 'mine.ts'], { cwd })
+    const { code, err } = await tidemarkHere(['start', '--config', join(cwd, 'mine.ts')])
     assert.equal(code, EXIT.failed)
     assert.match(err, /broken\.ts: it could not be loaded: SyntaxError: .* \(broken\.ts, line 3\)/)
   })
@@ -102,14 +102,14 @@ describe('tidemark config', () => {
 describe('tidemark start with a configuration', () => {
   it('runs the one of its folder, with the server, and says so', async () => {
     using folder = temporaryFolder()
-    await tidemark(['config', 'init'], { cwd: folder.path })
-    await using command = startTidemark(['start', '--port', '0'], { cwd: folder.path, environment: SMALL_AND_FAST })
+    writeFileSync(join(folder.path, 'tidemark.config.ts'), CONFIG_TEMPLATE)
+    await using command = startTidemark(['start', '--port', '0'], { cwd: folder.path, environment: SMALL_AND_STEADY })
     await command.waitFor(/^configuration tidemark\.config\.ts$/m)
     const [, address] = await command.waitFor(/serving (http:\/\/[\d.:]+)/)
     const status = await (await fetch(`${address}/api/v1/pipeline`)).json()
     const names = (status as { services: { name: string }[] }).services.map(({ name }) => name)
     assert.ok(names.includes('environment-indexer'))
-    const second = await tidemark(['start', '--port', '0'], { cwd: folder.path, environment: SMALL_AND_FAST })
+    const second = await tidemark(['start', '--port', '0'], { cwd: folder.path, environment: SMALL_AND_STEADY })
     assert.equal(second.code, EXIT.failed)
     assert.match(second.err, /is in use by another process/)
     command.kill('SIGINT')
@@ -119,22 +119,23 @@ describe('tidemark start with a configuration', () => {
 
   it('--only names what there is, and what would not work alone', async () => {
     using folder = temporaryFolder()
-    const cwd = folder.path
-    await tidemark(['config', 'init'], { cwd })
-    const unknown = await tidemark(['start', '--only', 'enviroment-indexer'], { cwd })
+    const config = join(folder.path, 'tidemark.config.ts')
+    writeFileSync(config, CONFIG_TEMPLATE)
+    const unknown = await tidemarkHere(['start', '--config', config, '--only', 'enviroment-indexer'])
     assert.equal(unknown.code, EXIT.usage)
     assert.match(unknown.err, /There is no service 'enviroment-indexer'\. Did you mean 'environment-indexer'\?/)
-    const alone = await tidemark(['start', '--only', 'simulation'], { cwd })
+    const alone = await tidemarkHere(['start', '--config', config, '--only', 'simulation'])
     assert.equal(alone.code, EXIT.failed)
     assert.match(alone.err, /Queue 'ticks' is filled by simulation.* persistence reads from it, but does not run here/)
   })
 
   it('says which folder it cannot write to', async () => {
     using folder = temporaryFolder()
-    await tidemark(['config', 'init'], { cwd: folder.path })
+    const config = join(folder.path, 'tidemark.config.ts')
+    writeFileSync(config, CONFIG_TEMPLATE)
     // Not a missing permission: root has them all.
     writeFileSync(join(folder.path, 'data'), 'in the way')
-    const { code, err } = await tidemark(['start', '--no-server'], { cwd: folder.path })
+    const { code, err } = await tidemarkHere(['start', '--config', config, '--no-server'])
     assert.equal(code, EXIT.failed)
     assert.match(err, /data\/simulation can't be written to \(ENOTDIR\)/)
   })
@@ -182,7 +183,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       const { config, folder, topics: url } = where
       const start = (...args: string[]) =>
         startTidemark(['start', '--config', config, '--no-server', '--json', '--new', ...args], {
-          environment: SMALL_AND_FAST,
+          environment: SMALL_AND_STEADY,
         })
       const ran = async (...args: string[]): Promise<string> => {
         await using command = start(...args)

@@ -6,14 +6,14 @@ import { describe, it } from 'node:test'
 import { open } from 'tidemark'
 import { temporaryFolder } from '../../../testing/folders.ts'
 import { until } from '../../../testing/until.ts'
-import { RUN_ID, SMALL_AND_FAST, simulationOption } from '../../pipeline/test/whole/world.ts'
+import { RUN_ID, SMALL_AND_STEADY, simulationOption } from '../../pipeline/test/whole/world.ts'
 import { delimited, metadataOf, ticksOf } from '../../server/test/worlds.ts'
 import { EXIT } from '../src/exit-codes.ts'
 import { type RunningCommand, startTidemark, tidemark } from './command.ts'
 import { ENGINES, QUIET } from './engines.ts'
 
 const SETTINGS = {
-  ...SMALL_AND_FAST,
+  ...SMALL_AND_STEADY,
   ...simulationOption('RUN_ID', RUN_ID),
   ...simulationOption('TICKS_PER_SECOND', 100),
 }

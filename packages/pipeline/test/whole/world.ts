@@ -35,6 +35,9 @@ export const SMALL_AND_FAST: Settings = {
   TIDEMARK_PIPELINE__SERVICES__RECONCILER__INTERVAL: '300ms',
 }
 
+/** For a run without an end: at full speed it takes every processor until it is stopped. */
+export const SMALL_AND_STEADY: Settings = { ...SMALL_AND_FAST, [`${SIMULATION}TICKS_PER_SECOND`]: '200' }
+
 export const simulationOption = (option: string, value: string | number): Settings => ({
   [`${SIMULATION}${option}`]: String(value),
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe } from 'node:test'
 import {
   ClosedError,
   ConfigError,
@@ -13,6 +13,7 @@ import {
 } from '../index.ts'
 import type { ConformanceDatabase, ConformanceStores } from './conformance-store.ts'
 import { collect, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 
 const badNames: Record<string, unknown> = {
   empty: '',

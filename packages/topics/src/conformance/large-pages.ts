@@ -9,10 +9,10 @@ import { isLong } from './long.ts'
 import { until } from './until.ts'
 
 /** In long runs more than fits into one answer of a PostgreSQL server (a gigabyte), or into one string of Node (half of one). */
-const COUNT = isLong ? 40 : 6
+const COUNT = isLong ? 40 : 4
 /** On PostgreSQL a byte is read as two hexadecimal digits, all of them as one string. */
 const LARGEST = 255 * 1024 ** 2
-const BYTES = (isLong ? 50 : 30) * 1024 ** 2
+const BYTES = (isLong ? 50 : 24) * 1024 ** 2
 
 export function largePages({ shared }: ConformanceStores): void {
   for (const store of shared) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe } from 'node:test'
 import { type Events, type Logger, PayloadError, type Schema, type Tidemark } from '../index.ts'
 import { type ConformanceStores, needs } from './conformance-store.ts'
 import { collect, consume, eventsOf, payloadsOf, range, receive } from './consuming.ts'
+import { it } from './it.ts'
 import { until } from './until.ts'
 
 /** An error with a property that no ordinary error has. */
@@ -68,49 +69,52 @@ const ODD: Record<string, [make: () => unknown, message: RegExp]> = {
   'a huge name': [() => errorWith('name', { value: 'N'.repeat(5_000_000) }), /as made/],
 }
 
-const unhandled: unknown[] = []
-const note = (reason: unknown): unknown => unhandled.push(reason)
-before(() => process.on('unhandledRejection', note))
-after(() => {
-  process.off('unhandledRejection', note)
-  assert.deepEqual(unhandled.length, 0, 'unhandled rejections')
-})
-
 export function oddErrors({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
-      describe('whatever a handler throws', () => {
-        for (const [what, [make, message]] of Object.entries(ODD)) {
-          it(`(${what}) is a failed attempt of that message alone, with a readable error`, async () => {
-            await using database = await store.fresh()
-            const tm = await database.open({ logger: serializing() })
-            await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
-            await tm.configureTopic('innocent', { maxAttempts: 1 })
-            const nacked = eventsOf(tm, 'nacked')
-            const group = tm.consumerGroup<number>('work')
-            const done: number[] = []
-            group.addConsumer('sync', ({ payload, attempt }) => {
-              if (payload !== 2) return void done.push(payload)
-              if (attempt === 1) throw make()
-              return Promise.reject(make())
-            })
-            const innocent = tm.consumerGroup<number>('innocent', undefined, { batchSize: 20 })
-            const deliveries = collect(innocent)
-            await Promise.all([group.start(), innocent.start()])
-            await Promise.all([tm.publishBatch('work', [1, 2, 3]), tm.publishBatch('innocent', range(1, 20))])
-            await until(async () => (await tm.admin.deadLetters('work')).length === 1, { what: 'the dead letter' })
-            const [letter] = await tm.admin.deadLetters('work')
-            assert.match(letter?.error.message ?? '', message)
-            assert.ok((letter?.error.message.length ?? 0) <= 2_000 && (letter?.error.name.length ?? 0) <= 200)
-            assert.equal(letter?.history.length, 2)
-            assert.equal(typeof nacked[0]?.error.message, 'string')
-            await until(() => tm.metrics().totals.acked === 22, { what: 'the neighbours' })
-            assert.deepEqual(done, [1, 3])
-            assert.deepEqual(payloadsOf(deliveries), range(1, 20))
-            assert.deepEqual([group.running, innocent.running], [true, true])
-            assert.equal((await tm.admin.deadLetters('innocent')).length, 0)
-          })
+      const unhandled: unknown[] = []
+      const note = (reason: unknown): unknown => unhandled.push(reason)
+      before(() => process.on('unhandledRejection', note))
+      after(() => {
+        process.off('unhandledRejection', note)
+        assert.deepEqual(unhandled.length, 0, 'unhandled rejections')
+      })
+
+      it('takes whatever a handler throws as a failed attempt of that message alone, with a readable error', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open({ logger: serializing() })
+        await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
+        await tm.configureTopic('innocent', { maxAttempts: 1 })
+        const nacked = eventsOf(tm, 'nacked')
+        const names = Object.keys(ODD)
+        const group = tm.consumerGroup<string>('work')
+        const done: string[] = []
+        group.addConsumer('sync', ({ payload, attempt }) => {
+          const [make] = ODD[payload] ?? []
+          if (make === undefined) return void done.push(payload)
+          if (attempt === 1) throw make()
+          return Promise.reject(make())
+        })
+        const innocent = tm.consumerGroup<number>('innocent', undefined, { batchSize: 20 })
+        const deliveries = collect(innocent)
+        await Promise.all([group.start(), innocent.start()])
+        const neighbours = names.map(name => `beside ${name}`)
+        const work = names.flatMap((name, at) => [name, neighbours[at]])
+        await Promise.all([tm.publishBatch('work', work), tm.publishBatch('innocent', range(1, 20))])
+        const letters = async () => await tm.admin.deadLetters('work', { limit: 100 })
+        await until(async () => (await letters()).length === names.length, { what: 'the dead letters' })
+        for (const { payload, error, history } of await letters()) {
+          const what: string = JSON.parse(String(payload))
+          assert.match(error.message, ODD[what]?.[1] ?? /never/, what)
+          assert.ok(error.message.length <= 2_000 && error.name.length <= 200, what)
+          assert.equal(history.length, 2, what)
         }
+        assert.ok(nacked.every(({ error }) => typeof error.message === 'string'))
+        await until(() => tm.metrics().totals.acked === 20 + names.length, { what: 'the neighbours' })
+        assert.deepEqual(done.toSorted(), neighbours.toSorted())
+        assert.deepEqual(payloadsOf(deliveries), range(1, 20))
+        assert.deepEqual([group.running, innocent.running], [true, true])
+        assert.equal((await tm.admin.deadLetters('innocent')).length, 0)
       })
 
       it('takes whatever is given to nack()', async () => {

@@ -8,7 +8,7 @@ import { letDie } from '../../src/conformance/dying.ts'
 import { SECLUDED_STORES, subscriptionOf, type TestDatabase } from './stores.ts'
 
 /** More than there are places. */
-const DEPLOYMENTS = isLong ? 200 : 80
+const DEPLOYMENTS = isLong ? 200 : 66
 /** Of thirty groups each. */
 const ROUNDS = isLong ? 7 : 3
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference' } as const

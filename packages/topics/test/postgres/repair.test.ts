@@ -24,9 +24,9 @@ let lower: PostgresServer
 let higher: PostgresServer
 
 before(async () => {
-  const start = () => startPostgres({ ownIdentity: true })
-  ;[old, lower, higher] = await Promise.all([start(), start(), start()])
-  await Promise.all([burnTransactions(old.url, 5_000), burnTransactions(higher.url, 50_000)])
+  const other = () => startPostgres({ ownIdentity: true })
+  ;[old, lower, higher] = await Promise.all([startPostgres(), other(), other()])
+  await Promise.all([burnTransactions(old.url, 5_000), burnTransactions(higher.url, 20_000)])
 })
 
 after(async () => {

@@ -18,7 +18,7 @@ const LEASE_MS = 500
 /** How long it may take others to notice that a lease has run out. */
 const LONGEST_SWEEP_MS = 1_250
 const MAX_ATTEMPTS = 20
-const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 4)
+const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 3)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 export function killedProcesses({ shared }: ConformanceStores): void {

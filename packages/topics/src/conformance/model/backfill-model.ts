@@ -54,7 +54,7 @@ export function backfillModel({ shared }: ConformanceStores): void {
             for (const each of steps) await run.do(each)
             await run.finish()
           }),
-          runsOf({ runs: 12, longestSeconds: 120 }),
+          runsOf({ runs: 8, longestSeconds: 120 }),
         )
       })
     })

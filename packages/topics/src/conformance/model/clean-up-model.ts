@@ -43,7 +43,7 @@ export function cleanUpModel({ shared }: ConformanceStores): void {
             seen.removed += run.removed
             seen.lost += run.lost
           }),
-          runsOf({ runs: 10, longestSeconds: 90 }),
+          runsOf({ runs: 6, longestSeconds: 90 }),
         )
         t.diagnostic(`${runs} runs, ${seen.removed} messages removed, ${seen.lost} of them lost to groups`)
       })

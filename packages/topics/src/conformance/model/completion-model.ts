@@ -50,7 +50,7 @@ export function completionModel({ shared }: ConformanceStores): void {
               for (const each of steps) await run.do(each)
               await run.compare()
             }),
-            runsOf({ runs: 10, longestSeconds: 120 }),
+            runsOf({ runs: 6, longestSeconds: 120 }),
           )
         } finally {
           for (const database of databases) await database[Symbol.asyncDispose]()
