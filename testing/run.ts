@@ -4,7 +4,8 @@
  *   npm test                                    everything
  *   npm test -- postgres claim                  the files with 'postgres' or 'claim' in their path
  *   npm test -- --test-name-pattern=stale       node's own flags, as they are
- *   npm run test:fast                           everything but the slow files, in less than a minute
+ *   npm run test:fast                           without the slow files, and the conformance suites on SQLite only, in less
+ *                                               than a minute
  *
  * Where everything was run and a few files failed, those are run once more, one at a time: on a busy machine a test can
  * fail that is right. What passes only then is named at the end, since such a test is a defect of its own.
@@ -39,6 +40,7 @@ const MOST_RUN_AGAIN = 5
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()
 const fast = process.argv.includes('--fast')
+if (fast) process.env.TIDEMARK_TEST_FAST = '1'
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--') && argument !== '--fast')
 const files = findFiles(process.argv.slice(2).filter(argument => !argument.startsWith('--')))
 process.exitCode = await runWithPostgres(process.env.TIDEMARK_TEST_POSTGRES_URL)

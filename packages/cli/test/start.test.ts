@@ -9,7 +9,7 @@ import { until } from '../../../testing/until.ts'
 import { RUN_ID, SMALL_AND_STEADY, simulationOption } from '../../pipeline/test/whole/world.ts'
 import { delimited, metadataOf, ticksOf } from '../../server/test/worlds.ts'
 import { EXIT } from '../src/exit-codes.ts'
-import { type RunningCommand, startTidemark, tidemark } from './command.ts'
+import { type RunningCommand, startTidemark, tidemark, tidemarkHere } from './command.ts'
 import { ENGINES, QUIET } from './engines.ts'
 
 const SETTINGS = {
@@ -174,10 +174,10 @@ describe('tidemark start --ingest', () => {
   })
 
   it('says what it does not go with', async () => {
-    const wrong = await tidemark(['start', '--ingest', 'a-run'])
+    const wrong = await tidemarkHere(['start', '--ingest', 'a-run'])
     assert.equal(wrong.code, EXIT.usage)
     assert.match(wrong.err, /must be a run id or 'new'/)
-    const both = await tidemark(['start', '--ingest', 'new', '--ticks', '5'])
+    const both = await tidemarkHere(['start', '--ingest', 'new', '--ticks', '5'])
     assert.equal(both.code, EXIT.usage)
     assert.match(both.err, /--ingest can't be combined with --ticks/)
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { isFast } from '../../../../testing/fast.ts'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { until } from '../../../../testing/until.ts'
 import type {
@@ -104,7 +105,9 @@ export const SECLUDED_STORES = [sqliteFile, secludedPostgres]
 export const STORES = [...SHARED_STORES, sqliteMemory]
 
 /** What the conformance suites run on. */
-export const BUILT_IN: ConformanceStores = { stores: STORES, shared: SHARED_STORES, secluded: SECLUDED_STORES }
+export const BUILT_IN: ConformanceStores = isFast
+  ? { stores: [sqliteFile], shared: [sqliteFile], secluded: [sqliteFile] }
+  : { stores: STORES, shared: SHARED_STORES, secluded: SECLUDED_STORES }
 
 /** The row of a group, as it is stored: for tests of an engine's own columns. */
 export async function subscriptionOf(database: TestDatabase, group: string): Promise<Record<string, unknown>> {
