@@ -36,10 +36,35 @@ const HTTP = {
 
 /** The whole server but for its socket. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
-  const { settings } = context
+  const app = createFastify(context)
+  const metrics = new ServerMetrics(context)
+  addHooks(app, context, metrics)
+  // Who opens the address that was printed finds the page that says what there is.
+  app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
+  takeBodies(app, context.settings.limits)
+  validateStrictly(app)
+  for (const schema of sharedSchemas()) app.addSchema(schema)
+  await app.register(swagger, openApiOptions)
+  await app.register(compress, {
+    threshold: COMPRESS_FROM,
+    encodings: ['zstd', 'br', 'gzip'],
+    // Cells are compact as they are, and their route is the one that has to be fast.
+    customTypes: /^text\/(?!event-stream)|[/+]json/,
+    globalDecompression: false,
+  })
+  await app.register(async scope => {
+    for (const each of allRoutes(context, metrics)) {
+      const { largeAnswers } = context
+      const handle: Route['handle'] = input => largeAnswers.inTurn(() => each.handle(input))
+      addRoute(scope, each.large === true ? { ...each, handle } : each)
+    }
+  })
+  return app
+}
+
+/** Also what never comes to a route has security headers, an answer in the common form, and an entry in the audit. */
+function createFastify({ settings, audit, security: { guard } }: Context): FastifyInstance {
   const { limits, logger } = settings
-  const { audit, security } = context
-  const { guard } = security
   const recordUnrouted = ({ remoteAddress = '' }: Socket, status: number | undefined): void => {
     if (status !== undefined) audit.add(unroutedEntry(plain(remoteAddress), status))
   }
@@ -75,12 +100,15 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   )
   app.server.on('connect', ({ socket }) => recordUnrouted(socket, answerConnect(socket)))
   app.server.maxConnections = limits.connections
-  const metrics = new ServerMetrics(context)
+  return app
+}
 
+function addHooks(app: FastifyInstance, context: Context, metrics: ServerMetrics): void {
+  const { audit, security, settings } = context
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
     recordAnswer(audit, request, reply)
-    await guard.check(request, reply)
+    await security.guard.check(request, reply)
   })
   app.addHook('onSend', (_, reply, payload, done) => {
     // A connection that is kept alive would keep the server from closing.
@@ -92,33 +120,12 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     metrics.answered(request, reply)
     done()
   })
-  app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, logger))
+  app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, settings.logger))
   app.setNotFoundHandler(({ method, url }) => {
     throw new NotFoundError(
       `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET ${API}/ lists the available routes`,
     )
   })
-  // Who opens the address that was printed finds the page that says what there is.
-  app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
-  takeBodies(app, limits)
-  validateStrictly(app)
-  for (const schema of sharedSchemas()) app.addSchema(schema)
-  await app.register(swagger, openApiOptions)
-  await app.register(compress, {
-    threshold: COMPRESS_FROM,
-    encodings: ['zstd', 'br', 'gzip'],
-    // Cells are compact as they are, and their route is the one that has to be fast.
-    customTypes: /^text\/(?!event-stream)|[/+]json/,
-    globalDecompression: false,
-  })
-  await app.register(async scope => {
-    for (const each of allRoutes(context, metrics)) {
-      const { largeAnswers } = context
-      const handle: Route['handle'] = input => largeAnswers.inTurn(() => each.handle(input))
-      addRoute(scope, each.large === true ? { ...each, handle } : each)
-    }
-  })
-  return app
 }
 
 /**

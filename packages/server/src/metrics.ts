@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type DiskStatus, Turns } from '@tidemark/pipeline'
+import { type DiskStatus, type Pipeline, Turns } from '@tidemark/pipeline'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Counts, GroupHealth, Metrics, ScopeMetrics, Stats, Tidemark } from 'tidemark'
@@ -41,6 +41,7 @@ export class ServerMetrics {
     addServer(context, registers)
     if (this.#topics !== undefined) {
       addTopics(() => this.#scrape.metrics, registers)
+      addDatabase(() => this.#scrape.metrics, registers)
       addGroups(() => this.#scrape.stats, registers)
     }
     addPipeline(context, registers)
@@ -129,6 +130,20 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   }
   gauge(
     registers,
+    'tidemark_group_failing_seconds',
+    'Time for which a group of this process has been unable to claim, in seconds.',
+    ['topic', 'group'],
+    set => {
+      for (const { topic, group, failingSince } of read()?.failing ?? []) {
+        set({ topic, group }, (Date.now() - (failingSince?.getTime() ?? Date.now())) / 1_000)
+      }
+    },
+  )
+}
+
+function addDatabase(read: () => Metrics | undefined, registers: Registry[]): void {
+  gauge(
+    registers,
     'tidemark_database_latency_seconds',
     'Latency of the database by percentile, in seconds.',
     ['action', 'quantile'],
@@ -153,17 +168,6 @@ function addTopics(read: () => Metrics | undefined, registers: Registry[]): void
   gauge(registers, 'tidemark_database_outage_seconds', 'Duration of the current outage, in seconds.', ['kind'], set => {
     for (const { kind, since } of read()?.outages ?? []) set({ kind }, (Date.now() - since.getTime()) / 1_000)
   })
-  gauge(
-    registers,
-    'tidemark_group_failing_seconds',
-    'Time for which a group of this process has been unable to claim, in seconds.',
-    ['topic', 'group'],
-    set => {
-      for (const { topic, group, failingSince } of read()?.failing ?? []) {
-        set({ topic, group }, (Date.now() - (failingSince?.getTime() ?? Date.now())) / 1_000)
-      }
-    },
-  )
   gauge(registers, 'tidemark_database_connections', 'Connections of the pool by state.', ['state'], set => {
     for (const [state, count] of Object.entries(read()?.pool ?? {})) set({ state }, count)
   })
@@ -262,6 +266,12 @@ const DISK_GAUGES: readonly [name: string, help: string, value: (disk: DiskStatu
 
 function addPipeline({ settings: { pipeline } }: Context, registers: Registry[]): void {
   if (pipeline === undefined) return
+  addServices(pipeline, registers)
+  addResources(pipeline, registers)
+  addDisk(pipeline, registers)
+}
+
+function addServices(pipeline: Pipeline, registers: Registry[]): void {
   gauge(
     registers,
     'tidemark_service_healthy',
@@ -283,6 +293,22 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
       for (const { name, errors } of pipeline.status().services) set({ service: name }, errors.length)
     },
   )
+  for (const [name, help, metric] of INDEXER_GAUGES) {
+    gauge(registers, `tidemark_indexer_${name}`, help, ['service'], set => {
+      for (const { name: service, metrics } of pipeline.status().services) {
+        const value = metrics[metric]
+        if (value !== undefined) set({ service }, value)
+      }
+    })
+  }
+  gauge(registers, 'tidemark_service_metric', 'Figures of a service by name.', ['service', 'metric'], set => {
+    for (const { name, metrics } of pipeline.status().services) {
+      for (const [metric, value] of Object.entries(metrics)) set({ service: name, metric }, value)
+    }
+  })
+}
+
+function addResources(pipeline: Pipeline, registers: Registry[]): void {
   gauge(
     registers,
     'tidemark_resource_healthy',
@@ -292,29 +318,6 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
       for (const { name, kind, healthy } of pipeline.status().resources) set({ resource: name, kind }, healthy ? 1 : 0)
     },
   )
-  for (const [name, help, metric] of INDEXER_GAUGES) {
-    gauge(registers, `tidemark_indexer_${name}`, help, ['service'], set => {
-      for (const { name: service, metrics } of pipeline.status().services) {
-        const value = metrics[metric]
-        if (value !== undefined) set({ service }, value)
-      }
-    })
-  }
-  gauge(registers, 'tidemark_disk_bytes', 'Bytes used by each part of the pipeline.', ['part', 'kind'], set => {
-    for (const { name, kind, bytes, reusableBytes } of pipeline.status().disk.parts)
-      set({ part: name, kind }, bytes - reusableBytes)
-  })
-  for (const [name, help, value] of DISK_GAUGES) {
-    gauge(registers, `tidemark_disk_${name}`, help, [], set => {
-      const found = value(pipeline.status().disk)
-      if (found !== null) set({}, found)
-    })
-  }
-  gauge(registers, 'tidemark_service_metric', 'Figures of a service by name.', ['service', 'metric'], set => {
-    for (const { name, metrics } of pipeline.status().services) {
-      for (const [metric, value] of Object.entries(metrics)) set({ service: name, metric }, value)
-    }
-  })
   gauge(
     registers,
     'tidemark_resource_metric',
@@ -326,6 +329,19 @@ function addPipeline({ settings: { pipeline } }: Context, registers: Registry[])
       }
     },
   )
+}
+
+function addDisk(pipeline: Pipeline, registers: Registry[]): void {
+  gauge(registers, 'tidemark_disk_bytes', 'Bytes used by each part of the pipeline.', ['part', 'kind'], set => {
+    for (const { name, kind, bytes, reusableBytes } of pipeline.status().disk.parts)
+      set({ part: name, kind }, bytes - reusableBytes)
+  })
+  for (const [name, help, value] of DISK_GAUGES) {
+    gauge(registers, `tidemark_disk_${name}`, help, [], set => {
+      const found = value(pipeline.status().disk)
+      if (found !== null) set({}, found)
+    })
+  }
 }
 
 function gauge<Label extends string>(

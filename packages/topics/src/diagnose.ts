@@ -73,8 +73,14 @@ function groupFindings(groups: readonly GroupHealth[]): Finding[] {
   ]
 }
 
-function healthFindings(health: Health): Finding[] {
-  const { cleanUp } = health
+const healthFindings = (health: Health): Finding[] => [
+  ...standstillFindings(health),
+  ...cleanUpFindings(health),
+  ...databaseFindings(health),
+]
+
+/** Groups and messages that do not move. */
+function standstillFindings(health: Health): Finding[] {
   return [
     ...each('heartbeats', health.nearTimeout, 'all in time', group =>
       warn(
@@ -107,6 +113,11 @@ function healthFindings(health: Health): Finding[] {
         'start a group, or delete it',
       ),
     ),
+  ]
+}
+
+function cleanUpFindings({ cleanUp }: Health): Finding[] {
+  return [
     cleanUp.overdue
       ? warn(
           'clean-up',
@@ -120,6 +131,11 @@ function healthFindings(health: Health): Finding[] {
     ...cleanUp.removable.map(({ topic, messages }) =>
       warn('clean-up', `${messages} messages of ${topic} could be gone`, "choose maintenance: 'high' in open()"),
     ),
+  ]
+}
+
+function databaseFindings(health: Health): Finding[] {
+  return [
     ...each('partitions', health.partitions, 'made ahead', ({ topic, room }) =>
       (room === 0 ? bad : warn)(
         'partitions',

@@ -44,7 +44,6 @@ const LEASE = '5s'
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
   const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB', keep = 'forever' } = options
   const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }
-  const deadLetters = topicWrite('dead-letters')
   const indexer = (consumerGroup: string) => ({
     bindings: {
       batches: topicRead(BATCH_TOPIC, { consumerGroup }),
@@ -85,37 +84,45 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
       'environment-indexer': { type: 'environment-indexer', ...indexer('environment') },
       'organism-indexer': { type: 'organism-indexer', ...indexer('organism') },
       'series-indexer': { type: 'series-indexer', ...indexer('series') },
-      'metadata-persistence': {
-        type: 'metadata-persistence',
-        bindings: {
-          metadata: queue('metadata'),
-          storage: storageWrite('ticks'),
-          announcements: topicWrite(METADATA_TOPIC),
-          deadLetters,
-        },
-      },
-      persistence: {
-        type: 'persistence',
-        bindings: {
-          ticks: queue('ticks'),
-          storage: storageWrite('ticks'),
-          batches: topicWrite(BATCH_TOPIC),
-          deadLetters,
-        },
-        // One at a time: the second would take 10 MB, and the simulation is no faster for it.
-        options: { batchTimeout: '1s', maxBatchBytes: BYTES_AT_ONCE, concurrentBatches: 1 },
-      },
-      reconciler: {
-        type: 'reconciler',
-        bindings: {
-          storage: storageWrite('ticks'),
-          batches: topicWrite(BATCH_TOPIC),
-          metadata: topicWrite(METADATA_TOPIC),
-        },
-      },
+      ...persistenceServices(),
       ...(ingestedRun === undefined && { simulation: simulationOf(dataFolder, newRun, lastTick) }),
     },
   }
+}
+
+/** What stores ticks and metadata, and announces them. */
+function persistenceServices() {
+  const deadLetters = topicWrite('dead-letters')
+  return {
+    'metadata-persistence': {
+      type: 'metadata-persistence',
+      bindings: {
+        metadata: queue('metadata'),
+        storage: storageWrite('ticks'),
+        announcements: topicWrite(METADATA_TOPIC),
+        deadLetters,
+      },
+    },
+    persistence: {
+      type: 'persistence',
+      bindings: {
+        ticks: queue('ticks'),
+        storage: storageWrite('ticks'),
+        batches: topicWrite(BATCH_TOPIC),
+        deadLetters,
+      },
+      // One at a time: the second would take 10 MB, and the simulation is no faster for it.
+      options: { batchTimeout: '1s', maxBatchBytes: BYTES_AT_ONCE, concurrentBatches: 1 },
+    },
+    reconciler: {
+      type: 'reconciler',
+      bindings: {
+        storage: storageWrite('ticks'),
+        batches: topicWrite(BATCH_TOPIC),
+        metadata: topicWrite(METADATA_TOPIC),
+      },
+    },
+  } as const
 }
 
 function simulationOf(dataFolder: string, newRun: boolean, lastTick: number | undefined): ServiceConfig {
