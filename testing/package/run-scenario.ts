@@ -4,7 +4,7 @@ import { freshDatabase } from '../databases.ts'
 import { type Tarballs, versionOf } from './pack.ts'
 import type { Outcome, Result } from './result.ts'
 import { type Run, run } from './run-program.ts'
-import { dependenciesOf, type Manifest, PACKED, type Scenario } from './scenarios.ts'
+import { dependenciesOf, isOurs, type Manifest, type Scenario } from './scenarios.ts'
 
 /** How a scenario says that it can't run on this machine. */
 const SKIPPED = 77
@@ -44,7 +44,7 @@ async function installAndRun(scenario: Scenario, tarballs: Tarballs, folder: str
 async function runScript(scenario: Scenario, folder: string): Promise<Run & { readonly last: string }> {
   await using database = scenario.postgres ? await freshDatabase() : undefined
   const env = database && { TIDEMARK_TEST_POSTGRES_URL: database.url }
-  const ran = run('npm', ['run', '--silent', 'scenario'], folder, env)
+  const ran = run('npm', ['run', '--silent', scenario.script], folder, env)
   return { ...ran, last: lastLine(ran) }
 }
 
@@ -55,12 +55,12 @@ function writeManifest(folder: string, manifest: Manifest): void {
 }
 
 function withoutOurs(manifest: Manifest): Manifest {
-  return eachDependency(manifest, entries => entries.filter(([, version]) => version !== PACKED))
+  return eachDependency(manifest, entries => entries.filter(([name]) => !isOurs(name)))
 }
 
 function withTarballs(manifest: Manifest, tarballs: Tarballs): Manifest {
   return eachDependency(manifest, entries =>
-    entries.map(([name, version]) => [name, version === PACKED ? `file:${tarballOf(name, tarballs)}` : version]),
+    entries.map(([name, version]) => [name, isOurs(name) ? `file:${tarballOf(name, tarballs)}` : version]),
   )
 }
 
@@ -80,7 +80,7 @@ function eachDependency(manifest: Manifest, change: (entries: Entries) => Entrie
 
 /** As installed; as asked for where it was not. */
 function versionsShown({ manifest, shows }: Scenario, folder: string): string {
-  const all = Object.entries(dependenciesOf(manifest)).filter(([, version]) => version !== PACKED)
+  const all = Object.entries(dependenciesOf(manifest)).filter(([name]) => !isOurs(name))
   const shown = all.filter(([name]) => shows?.includes(name) ?? true)
   const versions = shown.map(([name, version]) => {
     const file = join(folder, 'node_modules', name, 'package.json')

@@ -11,6 +11,8 @@
  * With `postgres`, TIDEMARK_TEST_POSTGRES_URL is the address of an empty database. `shows` names the libraries whose versions
  * the table gives (default: all that are not ours). A scenario that can't run on this machine exits with code 77; the last line
  * it printed says why. The folder is copied out of the repository, so it can import nothing from it.
+ *
+ * The projects in examples/projects/ are scenarios too: "description" says what they show, and their script "test" is run.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,25 +25,30 @@ export type Scenario = {
   readonly postgres: boolean
   readonly shows: readonly string[] | undefined
   readonly manifest: Manifest
+  /** The script to run. */
+  readonly script: 'scenario' | 'test'
 }
 
 export type Manifest = {
+  readonly description?: string
   readonly dependencies?: { readonly [name: string]: string }
   readonly devDependencies?: { readonly [name: string]: string }
-  readonly scripts?: { readonly scenario?: string }
+  readonly scripts?: { readonly scenario?: string; readonly test?: string }
   readonly scenario?: { readonly proves?: string; readonly postgres?: boolean; readonly shows?: readonly string[] }
 }
 
 const FOLDER = join(import.meta.dirname, 'scenarios')
+const EXAMPLES = join(import.meta.dirname, '../../examples/projects')
 
-/** What a dependency on one of our own packages says in a scenario's manifest. */
-export const PACKED = 'packed'
+/** A dependency on one of our own packages. A scenario's manifest says 'packed', an example's the version that users install. */
+export const isOurs = (name: string): boolean => name === 'tidemark' || name.startsWith('@tidemark/')
 
 /** Those with one of the words in their names; all where no word is given. */
 export function chooseScenarios(words: readonly string[]): Scenario[] {
-  const all = globSync('**/package.json', { cwd: FOLDER, exclude: ['**/node_modules/**'] })
-    .map(file => readScenario(dirname(file)))
-    .sort((a, b) => a.name.localeCompare(b.name, 'en'))
+  const all = [
+    ...namesIn(FOLDER).map(name => readScenario(name, join(FOLDER, name), 'scenario')),
+    ...namesIn(EXAMPLES).map(name => readScenario(`example/${name}`, join(EXAMPLES, name), 'test')),
+  ].sort((a, b) => a.name.localeCompare(b.name, 'en'))
   const unknown = words.find(word => !all.some(({ name }) => name.includes(word)))
   if (unknown !== undefined) {
     throw new Error(`No scenario has '${unknown}' in its name. There are: ${all.map(({ name }) => name).join(', ')}`)
@@ -49,18 +56,20 @@ export function chooseScenarios(words: readonly string[]): Scenario[] {
   return words.length === 0 ? all : all.filter(({ name }) => words.some(word => name.includes(word)))
 }
 
-function readScenario(name: string): Scenario {
-  const folder = join(FOLDER, name)
+const namesIn = (cwd: string): string[] =>
+  globSync('**/package.json', { cwd, exclude: ['**/node_modules/**', '**/.next/**'] }).map(dirname)
+
+function readScenario(name: string, folder: string, script: Scenario['script']): Scenario {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const { proves, postgres = false, shows } = manifest.scenario ?? {}
-  if (proves === undefined || manifest.scripts?.scenario === undefined) {
-    throw new Error(`${folder}/package.json needs "scenario": { "proves": "…" } and a script named "scenario"`)
+  const { proves = manifest.description, postgres = false, shows } = manifest.scenario ?? {}
+  if (proves === undefined || manifest.scripts?.[script] === undefined) {
+    throw new Error(`${folder}/package.json needs "scenario": { "proves": "…" } and a script named "${script}"`)
   }
   const loose = Object.entries(dependenciesOf(manifest)).find(
     ([, version]) => !/^(packed|(npm:[^@]+@)?\d+\.\d+\.\d+.*)$/.test(version),
   )
   if (loose) throw new Error(`${folder}/package.json: '${loose[0]}' needs an exact version, not '${loose[1]}'`)
-  return { name, folder, proves, postgres, shows, manifest }
+  return { name, folder, proves, postgres, shows, manifest, script }
 }
 
 export const dependenciesOf = (manifest: Manifest): { readonly [name: string]: string } => ({

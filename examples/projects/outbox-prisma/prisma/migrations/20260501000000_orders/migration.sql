@@ -1,0 +1,4 @@
+create table "Order" (
+  "id" integer primary key,
+  "total" integer not null
+);
