@@ -2,6 +2,7 @@
 import { open } from 'tidemark'
 
 const tm = await open(process.env.DATABASE ?? 'sqlite:./data/app.db')
+await tm.configureTopic('orders') // repeating it is safe
 const orders = tm.consumerGroup<{ orderId: number }>('orders')
 orders.addConsumer('worker-1', ({ payload }) => console.log(`order ${payload.orderId}`))
 await orders.start()

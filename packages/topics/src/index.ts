@@ -118,7 +118,7 @@ export type {
   SchemaResult,
   TopicSchemas,
 } from './payload/schema.ts'
-export type { MessageOptions, PublishOptions } from './publish/outgoing.ts'
+export type { MessageOptions, PublishOptions, SyncPublishOptions } from './publish/outgoing.ts'
 export type { PublishedRef } from './publish/published-ref.ts'
 export type { BatchMessage } from './publish/publisher.ts'
 export type { TransactionHandle } from './publish/transaction-handle.ts'

@@ -13,7 +13,7 @@ import type { Duration } from './options/duration.ts'
 import { Options } from './options/options.ts'
 import type { Received } from './payload/received.ts'
 import { readSchema, type Schema, type SchemaInput, type SchemaOutput } from './payload/schema.ts'
-import type { PublishOptions } from './publish/outgoing.ts'
+import type { PublishOptions, SyncPublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
 import { type BatchMessage, Publisher } from './publish/publisher.ts'
 import type { Writer } from './publish/writer.ts'
@@ -99,6 +99,27 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
     options?: PublishOptions,
   ): Promise<PublishedRef> {
     return this.#publisher.publish(topic, payload, options)
+  }
+
+  /**
+   * Publish in your own transaction on SQLite, stored when the call returns. For transaction functions that can't await,
+   * such as those of better-sqlite3 and of Drizzle on it: the error of a `publish` that nobody awaits would come too late
+   * to roll back.
+   *
+   * @example
+   * import { DatabaseSync } from 'node:sqlite'
+   *
+   * const db = new DatabaseSync('./data/app.db')
+   * db.exec('begin immediate')
+   * const { messageId } = tm.publishSync('orders', { orderId: 7 }, { tx: db })
+   * db.exec('commit')
+   */
+  publishSync<Name extends keyof Types & string>(
+    topic: Name,
+    payload: Types[Name]['input'],
+    options: SyncPublishOptions,
+  ): PublishedRef {
+    return this.#publisher.publishSync(topic, payload, options)
   }
 
   /**

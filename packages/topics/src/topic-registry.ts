@@ -77,6 +77,16 @@ export class TopicRegistry {
     return made
   }
 
+  /** The same without a look at the database beside the transaction; undefined: the store has no synchronous statements. */
+  getInSync(tx: unknown, name: string): TopicRecord | undefined {
+    const cached = this.cached(name)
+    if (cached || this.#store.topics.findInSync === undefined) return cached
+    checkName('topic', name)
+    const found = this.#store.topics.findInSync(tx, name, this.#autoCreate !== 'never')
+    if (found === undefined) throw new TopicNotFoundError(name)
+    return found
+  }
+
   async configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
     checkName('topic', name)
     return this.#remember(await this.#store.topics.configure(name, given))

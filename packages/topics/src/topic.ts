@@ -5,7 +5,7 @@ import { Reader, type ReaderOptions } from './consume/reader.ts'
 import { checkName } from './options/names.ts'
 import type { Received } from './payload/received.ts'
 import type { Schema } from './payload/schema.ts'
-import type { PublishOptions } from './publish/outgoing.ts'
+import type { PublishOptions, SyncPublishOptions } from './publish/outgoing.ts'
 import type { PublishedRef } from './publish/published-ref.ts'
 import type { BatchMessage, Publisher } from './publish/publisher.ts'
 import { Writer } from './publish/writer.ts'
@@ -53,6 +53,21 @@ export class Topic<Input = unknown, Output = Received<Input>> {
    */
   publish(payload: Input, options?: PublishOptions): Promise<PublishedRef> {
     return this.#parts.publisher.publish(this.name, payload, options, this.#schema)
+  }
+
+  /**
+   * Validate and publish in your own transaction on SQLite, stored when the call returns. See `tm.publishSync`.
+   *
+   * @example
+   * import { DatabaseSync } from 'node:sqlite'
+   *
+   * const db = new DatabaseSync('./data/app.db')
+   * db.exec('begin immediate')
+   * orders.publishSync({ orderId: 7 }, { tx: db })
+   * db.exec('commit')
+   */
+  publishSync(payload: Input, options: SyncPublishOptions): PublishedRef {
+    return this.#parts.publisher.publishSync(this.name, payload, options, this.#schema)
   }
 
   /**

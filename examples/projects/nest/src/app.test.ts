@@ -6,8 +6,8 @@ import { Tidemark } from 'tidemark'
 
 it('publishes over HTTP, consumes, and closes with the application', async () => {
   process.env.DATABASE = 'sqlite::memory:'
-  const { AppModule } = await import('./app.module.js.ts')
-  const { EmailConsumer } = await import('./email.consumer.js.ts')
+  const { AppModule } = await import('./app.module.js')
+  const { EmailConsumer } = await import('./email.consumer.js')
   const app = await NestFactory.create(AppModule, { logger: ['error'] })
   await app.listen(0)
   const answer = await fetch(`${await app.getUrl()}/orders`, {

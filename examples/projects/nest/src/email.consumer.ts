@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { type ConsumerGroup, Tidemark } from 'tidemark'
-import type { Order } from './orders.controller.js.ts'
+import type { Order } from './orders.controller.js'
 
 /** Consumes orders while the application runs. Other providers can be injected here, as anywhere. */
 @Injectable()

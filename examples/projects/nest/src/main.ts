@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { NestFactory } from '@nestjs/core'
-import { AppModule } from './app.module.js.ts'
+import { AppModule } from './app.module.js'
 
 const app = await NestFactory.create(AppModule)
 app.enableShutdownHooks() // SIGTERM stops the consumers and closes the database

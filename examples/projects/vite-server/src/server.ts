@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { open } from 'tidemark'
 
 const tm = await open<{ visits: { path: string } }>(process.env.DATABASE ?? 'sqlite:./data/app.db')
+await tm.configureTopic('visits')
 const visits = tm.consumerGroup('visits')
 visits.addConsumer('count', ({ payload }) => console.log(`visit of ${payload.path}`))
 await visits.start()

@@ -44,6 +44,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   'topics.find': { call: store => store.topics.find('events'), answer: 'nothing' },
   // Looks on the connection of a caller's own transaction.
   'topics.findIn': null,
+  'topics.findInSync': null,
   'topics.configure': { call: store => store.topics.configure('another', {}), answer: 'nothing' },
   'inspection.describe': { call: (store, { topic }) => store.inspection.describe(topic), answer: 'topic' },
   'log.publish': { call: (store, { topic }) => store.log.publish(topic, [MESSAGE, MESSAGE]), answer: 'topic' },
@@ -143,6 +144,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   },
   'backfills.find': { call: (store, { subscription }) => store.backfills.find(subscription), answer: 'group' },
   // Times a write that is nobody's.
+  'log.publishSync': null,
   'log.probe': null,
   'leases.list': { call: (store, { topic }) => store.leases.list(topic, { limit: 10, named: 10 }), answer: 'topic' },
   'leases.release': { call: (store, { topic, token }) => store.leases.release(topic, token), answer: 'topic' },

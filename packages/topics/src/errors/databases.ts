@@ -285,6 +285,13 @@ export class TransactionError extends TidemarkError {
     super('TIDEMARK_TRANSACTION', message, cause)
   }
 
+  /** On an engine whose statements are answered later. */
+  static isNotSynchronous(): TransactionError {
+    return new TransactionError(
+      'publishSync works on SQLite only. Nothing was stored. On this database, await publish() with tx',
+    )
+  }
+
   /** A call that would wait for the transaction of whoever made it. */
   static holdsTheLock(where: string): TransactionError {
     return new TransactionError(

@@ -8,8 +8,16 @@ import { type FailureKind, isFault, type Outages } from './outages.ts'
 type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }
 
 const KINDS: Kinds = {
-  topics: { find: 'read', findIn: 'read', list: 'read', configure: 'write', delete: 'write' },
-  log: { publish: 'write', probe: 'read', find: 'read', browse: 'read', tail: 'read', cleanUp: 'write' },
+  topics: { find: 'read', findIn: 'read', findInSync: null, list: 'read', configure: 'write', delete: 'write' },
+  log: {
+    publish: 'write',
+    publishSync: null,
+    probe: 'read',
+    find: 'read',
+    browse: 'read',
+    tail: 'read',
+    cleanUp: 'write',
+  },
   subscriptions: {
     subscribe: 'write',
     find: 'read',

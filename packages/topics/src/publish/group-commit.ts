@@ -53,7 +53,16 @@ export class GroupCommit {
   /** Inside the caller's transaction: no grouping, and nothing to be seen before it commits. */
   async publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const before = this.#highest.get(topic.uid) ?? 0
-    const published = await this.#told(topic, this.#store.log.publish(topic, messages, tx))
+    return this.#noted(topic, before, await this.#told(topic, this.#store.log.publish(topic, messages, tx)))
+  }
+
+  /** The same, stored when it returns; undefined: the store has no synchronous statements. */
+  publishInSync(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): PublishedMessage[] | undefined {
+    const published = this.#store.log.publishSync?.(topic, messages, tx)
+    return published && this.#noted(topic, this.#highest.get(topic.uid) ?? 0, published)
+  }
+
+  #noted(topic: TopicRecord, before: number, published: PublishedMessage[]): PublishedMessage[] {
     this.#compare(topic, published, before)
     this.#count(topic, published)
     this.#hints.published(topic.id)

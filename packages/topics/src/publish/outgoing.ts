@@ -23,6 +23,12 @@ export type PublishOptions = MessageOptions & {
   tx?: TransactionHandle
 }
 
+/** Options of `publishSync`. */
+export type SyncPublishOptions = MessageOptions & {
+  /** Your own open transaction on SQLite. The message is published if and only if it commits. */
+  tx: TransactionHandle
+}
+
 /** The row of a message, made when publish is called: what the caller changes afterwards doesn't reach it. */
 export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions = {}): OutgoingMessage {
   const { payload, type } = codec.encode(value)

@@ -1,5 +1,5 @@
 import { isThenable } from '../errors/failure.ts'
-import { PayloadError, TopicNotFoundError } from '../errors.ts'
+import { ConfigError, PayloadError, TopicNotFoundError, TransactionError } from '../errors.ts'
 import { Options } from '../options/options.ts'
 import { messageIdOf } from '../payload/message-id.ts'
 import { type Schema, validate } from '../payload/schema.ts'
@@ -13,6 +13,7 @@ import {
   checkSize,
   type MessageOptions,
   type PublishOptions,
+  type SyncPublishOptions,
   toBatch,
   toOutgoing,
 } from './outgoing.ts'
@@ -55,6 +56,29 @@ export class Publisher {
     checkSize(record, outgoing)
     const [published] = await this.#store(record, [outgoing], given?.tx)
     if (published === undefined) throw new PayloadError('The database stored nothing')
+    return toRef(record, outgoing, published)
+  }
+
+  publishSync(
+    topic: string,
+    payload: unknown,
+    options: SyncPublishOptions,
+    schema = this.#runtime.schemas.get(topic),
+  ): PublishedRef {
+    this.#runtime.assertOpen()
+    const given = checkPublishOptions('publishSync', options)
+    if (given.tx === undefined) throw new ConfigError('publishSync.tx', undefined, 'your own open transaction')
+    const outgoing = toOutgoing(this.#runtime.codec, payload, given)
+    const checked = schema && this.#check(topic, schema, outgoing)
+    if (isThenable(checked)) {
+      // Whatever it says comes too late.
+      Promise.resolve(checked).catch(() => undefined)
+      throw new ConfigError('publishSync', topic, 'a topic whose schema validates synchronously; else await publish()')
+    }
+    const record = this.#runtime.topics.getInSync(given.tx, topic)
+    if (record !== undefined) checkSize(record, outgoing)
+    const [published] = (record && this.#groupCommit.publishInSync(given.tx, record, [outgoing])) ?? []
+    if (record === undefined || published === undefined) throw TransactionError.isNotSynchronous()
     return toRef(record, outgoing, published)
   }
 

@@ -6,6 +6,10 @@ import type { TopicRecord } from './topic-record.ts'
 export type Log = {
   /** Stores all messages or none, durably, before it resolves. With `tx`, inside the caller's transaction instead. */
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]>
+  /**
+   * The same inside the caller's transaction, stored when it returns. Only a store whose statements are synchronous has it.
+   */
+  publishSync?(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): PublishedMessage[]
   /** Makes the small durable write that a publish makes, without a message, to measure the latency of the live path. */
   probe(): Promise<void>
   /** Returns the id of a retained message. */

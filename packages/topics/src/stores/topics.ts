@@ -7,6 +7,8 @@ export type Topics = {
   find(name: string): Promise<TopicRecord | undefined>
   /** As `find`, for a publish inside the caller's transaction. `create`: create the topic with defaults if it is missing. */
   findIn(tx: unknown, name: string, create: boolean): Promise<TopicRecord | undefined>
+  /** The same for `publishSync`. */
+  findInSync?(tx: unknown, name: string, create: boolean): TopicRecord | undefined
   /** Lists all topics. */
   list(): Promise<TopicRecord[]>
   /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */

@@ -14,13 +14,14 @@ import type { Transaction } from './transaction.ts'
 
 /** The logs of one file. */
 export function sqliteLog(connection: Connection): Log {
+  const publishSync: NonNullable<Log['publishSync']> = (topic, messages, tx) =>
+    inCallersTransaction(connection, tx, prepare => insertMessages(prepare, topic, messages))
   return {
     publish: async (topic, messages, tx) => {
-      if (tx !== undefined) {
-        return inCallersTransaction(connection, tx, prepare => insertMessages(prepare, topic, messages))
-      }
+      if (tx !== undefined) return publishSync(topic, messages, tx)
       return await connection.write(true, tx => insertMessages(sql => tx.prepare(sql), topic, messages))
     },
+    publishSync,
     probe: () => connection.write(true, probe),
     find: (topic, messageId) => connection.read(tx => find(tx, topic, messageId), { topic }),
     browse: (topic, query) => browse(connection, topic, query),

@@ -9,9 +9,12 @@ import type { Transaction } from './transaction.ts'
 
 /** The topics of one file. */
 export function sqliteTopics(connection: Connection, caches: SharedRowCache): Topics {
+  const findInSync: NonNullable<Topics['findInSync']> = (tx, name, create) =>
+    inCallersTransaction(connection, tx, prepare => topicIn(prepare, name, create))
   return {
     find: name => connection.read(tx => findTopic(tx, name)),
-    findIn: async (tx, name, create) => inCallersTransaction(connection, tx, prepare => topicIn(prepare, name, create)),
+    findIn: async (tx, name, create) => findInSync(tx, name, create),
+    findInSync,
     list: () => connection.read(readTopics),
     configure: (name, given) => connection.writeUnlessHeld(tx => configureTopic(tx, name, given)),
     delete: topic => {
