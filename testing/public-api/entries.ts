@@ -16,8 +16,10 @@ export const ENTRIES: readonly Entry[] = [
     file: 'packages/topics/src/index.ts',
     examples: ['function', 'method'],
     given: `
+import type { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 type Order = { orderId: number }
+declare const db: DatabaseSync
 declare const tm: Tidemark
 declare const orders: Topic<Order>
 declare const group: ConsumerGroup<Order>

@@ -107,9 +107,6 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
    * to roll back.
    *
    * @example
-   * import { DatabaseSync } from 'node:sqlite'
-   *
-   * const db = new DatabaseSync('./data/app.db')
    * db.exec('begin immediate')
    * const { messageId } = tm.publishSync('orders', { orderId: 7 }, { tx: db })
    * db.exec('commit')

@@ -59,9 +59,6 @@ export class Topic<Input = unknown, Output = Received<Input>> {
    * Validate and publish in your own transaction on SQLite, stored when the call returns. See `tm.publishSync`.
    *
    * @example
-   * import { DatabaseSync } from 'node:sqlite'
-   *
-   * const db = new DatabaseSync('./data/app.db')
    * db.exec('begin immediate')
    * orders.publishSync({ orderId: 7 }, { tx: db })
    * db.exec('commit')

@@ -1,47 +1,52 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { TransactionError } from '../../errors.ts'
+import { DatabaseReadOnlyError, TransactionError } from '../../errors.ts'
+import { type CallersDatabase, callersDatabase } from './caller-database.ts'
 import type { Connection } from './connection.ts'
 import { mapError } from './sqlite-errors.ts'
 import type { Prepare } from './transaction.ts'
 
 /** Runs `work` in a transaction that the caller has open, checked; it holds the write lock once it has written. */
 export function inCallersTransaction<T>(connection: Connection, tx: unknown, work: (prepare: Prepare) => T): T {
-  const { db, prepare } = prepareOn(tx, connection.realPath)
+  const db = callersDatabase(tx)
+  requireSameLibrary(connection, db)
+  if (!db.isTransaction) {
+    throw new TransactionError(
+      `The database of ${db.library} given as tx has no transaction open, so nothing was stored. Run 'begin immediate' on it first, ` +
+        'and publish before it commits',
+    )
+  }
+  if (connection.realPath === ':memory:' || db.path !== connection.realPath) {
+    throw new TransactionError(
+      `The database of ${db.library} given as tx has ${db.path || 'a memory database'} open, not ${connection.realPath}. Nothing ` +
+        'was stored. Open Tidemark on the file of your transactions, with the same namespace',
+    )
+  }
   try {
-    connection.requireNamespaceOf(prepare)
-    return work(prepare)
+    connection.requireNamespaceOf(db.prepare)
+    return work(db.prepare)
   } catch (error) {
-    throw mapError(error, connection.path)
+    throw explained(mapError(error, connection.path))
   } finally {
     connection.noteTransaction(db)
   }
 }
 
-const statementsOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+/**
+ * Two copies of SQLite in one process don't know of each other's locks, and the one that closes first takes those of the
+ * other away (https://sqlite.org/howtocorrupt.html#multiple_copies_of_sqlite_linked_into_the_same_application).
+ */
+function requireSameLibrary({ driverName }: Connection, { library }: CallersDatabase): void {
+  if (library === driverName) return
+  throw new TransactionError(
+    `The tx given to publish is of ${library}, and this Tidemark uses ${driverName}. Nothing was stored. Two copies of ` +
+      "SQLite in one process can corrupt a file. Open Tidemark with your library, through a driver of 'tidemark/drivers', " +
+      `or use ${driverName} for your transactions`,
+  )
+}
 
-/** The caller's own connection, checked: the same file, with a transaction open. */
-function prepareOn(tx: unknown, realPath: string): { readonly db: DatabaseSync; readonly prepare: Prepare } {
-  if (!(tx instanceof DatabaseSync)) {
-    throw new TransactionError(
-      'On SQLite, tx must be a DatabaseSync of node:sqlite with a transaction open on the same file',
-    )
-  }
-  if (!tx.isOpen || !tx.isTransaction) {
-    throw new TransactionError(
-      "The DatabaseSync given as tx has no transaction open. Call exec('begin immediate') on it first",
-    )
-  }
-  if (realPath === ':memory:' || tx.location() !== realPath) {
-    throw new TransactionError(
-      `The DatabaseSync given as tx has ${tx.location() ?? 'a memory database'} open, not ${realPath}`,
-    )
-  }
-  const statements = statementsOf.get(tx) ?? new Map<string, StatementSync>()
-  statementsOf.set(tx, statements)
-  const prepare: Prepare = sql => {
-    const statement = statements.get(sql) ?? tx.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
-  return { db: tx, prepare }
+function explained(error: unknown): unknown {
+  if (!(error instanceof DatabaseReadOnlyError)) return error
+  return new TransactionError(
+    'The connection given as tx is read-only. Nothing was stored. Open it for writing to publish in its transactions',
+    error,
+  )
 }

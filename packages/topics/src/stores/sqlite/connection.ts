@@ -199,6 +199,11 @@ export class Connection implements Transaction {
     return await this.write(true, body, expected)
   }
 
+  /** Name of the library. */
+  get driverName(): string {
+    return this.#driver.name
+  }
+
   /** A caller's own connection, with a transaction open that has written. */
   noteTransaction(tx: CallersConnection): void {
     for (const each of this.#transactions)

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../errors.ts'
-import type { SqliteDriver, SqliteStatement } from '../driver.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteStatement } from '../driver.ts'
 import type { SqlValue } from '../rows.ts'
 import { fromRow, type SynchronousDatabase, toBound, toDatabase } from './synchronous-library.ts'
 
@@ -53,6 +53,9 @@ export function betterSqlite3(Database: BetterSqlite3Class, file: string, option
       toDatabase(new Database(path, { ...options, readonly: readOnly, timeout: 0 }) as Library, toStatement),
   }
 }
+
+/** A connection that the program has opened with the library. */
+export const betterSqlite3Database = (db: object): SqliteDatabase => toDatabase(db as Library, toStatement)
 
 function toStatement(statement: Statement, sourceSQL: string): SqliteStatement {
   const bind = binder(sourceSQL)

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../errors.ts'
-import type { SqliteDriver, SqliteStatement } from '../driver.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteStatement } from '../driver.ts'
 import type { SqlValue } from '../rows.ts'
 import { fromRow, type SynchronousDatabase, toBound, toDatabase } from './synchronous-library.ts'
 
@@ -52,6 +52,9 @@ export function libsql(Database: LibsqlClass, file: string, options: object = {}
     },
   }
 }
+
+/** A connection that the program has opened with the library. */
+export const libsqlDatabase = (db: object): SqliteDatabase => toDatabase(db as Library, toStatement)
 
 /** Parameters always go in one array: a single Buffer or null would be taken for the list itself, and end the process. */
 const toStatement = (statement: Statement, sourceSQL: string): SqliteStatement => ({
