@@ -35,7 +35,7 @@ describe('the demonstration', () => {
     assert.equal(code, 0)
   })
 
-  it('says what it takes', async () => {
+  it('lists its options', async () => {
     await using help = spawnScript(at('demo/main.ts'), ['--help'])
     assert.equal((await help.exited).code, 0)
     assert.match(help.lines.join('\n'), /--seconds/)

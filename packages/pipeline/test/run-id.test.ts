@@ -6,11 +6,11 @@ import { InvalidRunIdError, isRunId, makeRunId, parseRunId, requireRunId } from 
 const UUID = '550e8400-e29b-41d4-a716-446655440000'
 
 describe('a run id', () => {
-  it('tells when the run began, in UTC to the hundredth of a second', () => {
+  it('contains the start of the run, in UTC to the hundredth of a second', () => {
     assert.equal(makeRunId(Date.UTC(2025, 9, 14, 14, 30, 25, 509), UUID), `20251014-14302550-${UUID}`)
   })
 
-  it('is parsed into what it was made of, and sorts by time', () => {
+  it('is split into its parts, and sorts by time', () => {
     const times = fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(9999, 11, 31) }).map(time => time - (time % 10))
     fc.assert(
       fc.property(times, times, fc.uuid(), (one, other, uuid) => {

@@ -157,7 +157,7 @@ const MISTAKES: readonly [what: string, change: Tree, problem: RegExp][] = [
 ]
 
 describe('the check of a whole configuration', () => {
-  it('finds nothing in the default one, also where the ticks come over HTTP', async () => {
+  it('finds no problem in the default one, even if ticks come over HTTP', async () => {
     assert.deepEqual(await problemsOf({}), [])
     const fed = { fedQueues: ['ticks', 'metadata'] }
     assert.deepEqual(await problemsOf({ services: { simulation: undefined } }, fed), [])
@@ -173,7 +173,7 @@ describe('the check of a whole configuration', () => {
     })
   }
 
-  it('tells all of them at once', async () => {
+  it('reports all of them at once', async () => {
     const problems = await problemsOf({
       resources: { indexes: { other: { address: 'sqlite:./other' } } },
       services: { persistence: { enabled: false } },
@@ -181,7 +181,7 @@ describe('the check of a whole configuration', () => {
     assert.equal(problems.length, 2)
   })
 
-  it('takes the word of who says that another program is at the other end', async () => {
+  it('trusts the setting that another program uses the other end', async () => {
     const teller = { type: './scripts/teller.ts', bindings: { told: topicWrite('told'), ticks: queue('side') } }
     const external = { topics: { external: ['told'] }, queues: { side: { external: true } } }
     assert.deepEqual(await problemsOf({ resources: external, services: { teller } }), [])

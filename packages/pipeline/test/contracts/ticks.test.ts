@@ -119,7 +119,7 @@ describe('a tick', () => {
     assert.deepEqual(decodeTick(larger.subarray(3, 3 + bytes.length)), tick)
   })
 
-  it('tells its run and number', () => {
+  it('returns its run and number', () => {
     const { bytes } = encodeTick(tick)
     assert.deepEqual(toEncodedTick(bytes), { runId: RUN_ID, tick: 42, bytes })
   })

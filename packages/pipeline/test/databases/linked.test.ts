@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../../testing/databases.ts'
 import { openIndexForReading } from '../../src/databases/open-index.ts'
 import { schemaOf } from '../engines.ts'
 
-describe('an index that is a symbolic link to somewhere else', () => {
+describe('an index that is a symbolic link to another folder', () => {
   for (const exists of [true, false]) {
     it(`is neither read, written nor removed (${exists ? 'a file' : 'nothing'} is there)`, async () => {
       using folder = temporaryFolder()

@@ -22,7 +22,7 @@ const metadataOf = (runId: string): SimulationMetadata => ({
 
 for (const engine of ENGINES) {
   describe(`metadata on ${engine.name}`, () => {
-    it('is read as it was written, by another process as well', async () => {
+    it('is read as written, also by another process', async () => {
       await using place = await engine.fresh()
       const [writer, reader] = [await place.open(), await place.open()]
       const metadata = metadataOf(place.runId)
@@ -53,7 +53,7 @@ for (const engine of ENGINES) {
   })
 
   describe(`a reader that waits, on ${engine.name}`, () => {
-    it('gets what is written later, and asks no more after that', async () => {
+    it('receives metadata that is written later, and then stops asking', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const counted = counting(database)
@@ -68,7 +68,7 @@ for (const engine of ENGINES) {
       assert.equal(counted.asked, asked)
     })
 
-    it('gives up after maxDuration, and says what to check', async () => {
+    it('gives up after maxDuration, with advice on what to check', async () => {
       await using place = await engine.fresh()
       const reader = new MetadataReader(await place.open(), { pollInterval: 1, maxDuration: 20 })
       await assert.rejects(reader.get(), (error: unknown) => {

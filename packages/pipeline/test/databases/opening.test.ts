@@ -53,7 +53,7 @@ for (const engine of ENGINES) {
       })
     })
 
-    it('that is not there is not made where it must be there', async () => {
+    it('that does not exist is not created if it must exist', async () => {
       await using place = await engine.fresh()
       await assert.rejects(place.open({ create: false }), (error: unknown) => {
         assert.ok(error instanceof IndexNotFoundError)
@@ -85,7 +85,7 @@ for (const engine of ENGINES) {
       assert.equal(await other.idempotency.isProcessed('a', 'b'), false)
     })
 
-    it('refuses a run id that is none, wherever one is taken', async () => {
+    it('refuses an invalid run id everywhere', async () => {
       await using place = await engine.fresh()
       for (const id of ['', '../x', 'run"; drop schema public; --', `${place.runId}/..`, `${place.runId}\n`]) {
         await assert.rejects(openIndex(place.address, id), InvalidRunIdError)
@@ -93,7 +93,7 @@ for (const engine of ENGINES) {
       }
     })
 
-    it('can be closed twice, waits for what runs, and refuses work after', async () => {
+    it('can be closed twice, waits for running statements, and refuses work afterwards', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const running = database.transaction(tx => tx.run(insert, 'late'))
@@ -174,7 +174,7 @@ for (const engine of ENGINES) {
       await assert.rejects(ended.tx.run(insert, 'x'), ClosedError)
     })
 
-    it('gives numbers, bytes and booleans back as they were', async () => {
+    it('returns numbers, bytes and booleans unchanged', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const values = engine.name === 'SQLite' ? 'select ?1 as a, ?2 as b' : 'select $1::bigint as a, $2::bytea as b'
@@ -214,7 +214,7 @@ describe('an address', () => {
   })
 })
 
-describe('a SQLite index that somebody has open', () => {
+describe('a SQLite index that is open elsewhere', () => {
   it('is not dropped under them', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()

@@ -21,7 +21,7 @@ describe('statements that a PostgreSQL connection has prepared', () => {
     assert.equal(await count(), 0)
   })
 
-  it('have names that tell what they are, whoever prepared them', async () => {
+  it('have names that identify them, no matter who prepared them', async () => {
     await using place = await postgres.fresh()
     // Who makes the tables has other statements behind it than who finds them.
     await place.open({ poolSize: 1 })

@@ -70,7 +70,7 @@ describe('SQLite', () => {
     assert.equal(await patient, true)
   })
 
-  it('refuses a file that is no database, and leaves it as it is', async () => {
+  it('refuses a file that is not a database, and does not change it', async () => {
     using folder = temporaryFolder()
     const runId = makeRunId()
     const path = join(folder.path, `${schemaOf(runId)}.db`)
@@ -84,7 +84,7 @@ describe('SQLite', () => {
     assert.equal(readFileSync(path, 'utf8'), text)
   })
 
-  it('says that it cannot reach a place where no folder can be', async () => {
+  it('reports an address where no folder can be as unreachable', async () => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'file'), '')
     await assert.rejects(openIndex(`sqlite:${folder.path}/file/x`, makeRunId()), IndexUnreachableError)
@@ -112,7 +112,7 @@ describe('SQLite', () => {
     })
   }
 
-  it('says that it is full, and stores nothing', async () => {
+  it('reports that it is full, and stores nothing', async () => {
     await using place = await (sqlite ?? assert.fail()).fresh()
     const database = await place.open()
     const filled = database.transaction(async tx => {
@@ -129,7 +129,7 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  it('says that it cannot reach a server, and where it looked, but no secret', async () => {
+  it('reports an unreachable server with its address, without secrets', async () => {
     const port = await findFreePort()
     await assert.rejects(openIndex(`postgres://me:s3cret@127.0.0.1:${port}/app`, makeRunId()), (error: unknown) => {
       assert.ok(error instanceof IndexUnreachableError)
@@ -147,7 +147,7 @@ describe('PostgreSQL', () => {
     })
   })
 
-  it('says that the password is wrong, and does not show it', async () => {
+  it('reports a wrong password without showing it', async () => {
     await using server = await startPostgres()
     await executePostgres(server.url, `create role me login superuser password 'right'`)
     writeFileSync(join(server.dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
@@ -167,7 +167,7 @@ describe('PostgreSQL', () => {
     await (await opened('right')).close()
   })
 
-  it('says that the database does not exist', async () => {
+  it('reports that the database does not exist', async () => {
     await using place = await (postgres ?? assert.fail()).fresh()
     const url = new URL(place.address)
     url.pathname = '/nowhere'
@@ -181,7 +181,7 @@ describe('PostgreSQL', () => {
     await assert.rejects(place.open(), IndexReadOnlyError)
   })
 
-  it('waits no longer than busyTimeout for what another transaction holds', async () => {
+  it('waits at most busyTimeout for another transaction', async () => {
     await using place = await (postgres ?? assert.fail()).fresh()
     const [holder, database] = [await place.open(), await place.open({ busyTimeout: 30 })]
     await holder.idempotency.markProcessed('a', 'b')

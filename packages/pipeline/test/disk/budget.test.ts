@@ -73,7 +73,7 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 describe('a disk budget', () => {
-  it('pauses the source before it is passed, says why and what helps, and keeps all that is stored', async () => {
+  it('pauses the source before it is exceeded, with the reason and advice, and keeps everything stored', async () => {
     using folder = temporaryFolder()
     await using pipeline = await run(configIn(folder.path, BUDGET))
     let most = 0
@@ -97,7 +97,7 @@ describe('a disk budget', () => {
     assert.match(sim(pipeline).waitingFor ?? '', /disk budget/)
   })
 
-  it('lets the source go on by itself when files were removed by hand, and holds a new start that is over it', async () => {
+  it('lets the source resume by itself when files were removed by hand, and delays a new start that exceeds it', async () => {
     using folder = temporaryFolder()
     {
       await using first = await run(configIn(folder.path, 'none'))
@@ -129,7 +129,7 @@ describe('a disk budget', () => {
     assert.ok(performance.now() - started < 20_000)
   })
 
-  it('refuses what comes from elsewhere at once, and takes it when there is room', async () => {
+  it('refuses ticks from outside at once, and accepts them when there is space', async () => {
     using folder = temporaryFolder()
     const config = configIn(folder.path, 1_000_000)
     await using pipeline = await run({
@@ -166,7 +166,7 @@ describe('the size', () => {
     await until(() => (part()?.bytes ?? 0) > 100_000, { what: 'the size of the schema' })
   })
 
-  it('is not bounded where no budget is set and free space is not looked at', () => {
+  it('is not limited without a budget and a minimum of free space', () => {
     const measured = { bytes: 5e9, pendingBytes: 0, freeBytes: 0 }
     assert.equal(roomIn(measured, { maxBytes: null, minFreeBytes: 0 }).bytes, Number.POSITIVE_INFINITY)
     assert.ok(roomIn(measured, { maxBytes: null, minFreeBytes: 1 }).bytes < 0)

@@ -51,7 +51,7 @@ async function storedTicks(storage: FileSystemStorage): Promise<[first: number, 
 
 for (const { name, fresh } of ENGINES) {
   describe(`keep, with an index on ${name}`, () => {
-    it('removes batches and all that was indexed of them, and says so to who asks', async () => {
+    it('removes batches and their indexed data, and reports it to readers', async () => {
       using folder = temporaryFolder()
       await using database = await fresh()
       const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
@@ -110,8 +110,8 @@ for (const { name, fresh } of ENGINES) {
   })
 }
 
-describe('what was removed', () => {
-  it('is a clear answer from the storage, stored for whoever has it again, and no gap for an indexer that comes later', async () => {
+describe('removed batches', () => {
+  it('is reported by the storage, can be stored again, and is not a gap for a later indexer', async () => {
     using folder = temporaryFolder()
     const address = `sqlite:${join(folder.path, 'index')}`
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
@@ -154,7 +154,7 @@ describe('what was removed', () => {
 
 for (const { name, fresh } of ENGINES) {
   describe(`a budget with keep, with an index on ${name}`, () => {
-    it('lets a run go on for ever: what is removed is room for what comes', async () => {
+    it('lets a run continue forever: removed batches make room for new ones', async () => {
       using folder = temporaryFolder()
       await using database = await fresh()
       const larger = {

@@ -25,8 +25,8 @@ describe('a part that does not answer', () => {
   })
 })
 
-describe('a source that pauses and goes on again and again near its budget', () => {
-  it('is told of once', async () => {
+describe('a source that pauses and resumes repeatedly near its budget', () => {
+  it('is reported once', async () => {
     const warnings: string[] = []
     const size = { bytes: 0, reusableBytes: 0 }
     const watch = new DiskWatch({

@@ -52,7 +52,7 @@ describe('the cells of a region', () => {
     )
   })
 
-  it('are none where the region is wrong, and it is said why', () => {
+  it('are refused for an invalid region, with the reason', () => {
     const world = new EnvironmentProperties({ shape: [10, 10], topology: 'torus' })
     for (const [from, to] of [
       [[0], [9, 9]],
@@ -84,7 +84,7 @@ describe('the cells of a region', () => {
 })
 
 describe('the difference between two ticks', () => {
-  it('is what turns one into the other, and nothing that is in both', () => {
+  it('has the changes, and nothing that is in both', () => {
     fc.assert(
       fc.property(rowsIn(60), rowsIn(60), (before, after) => {
         const old = new Map(before.map(row => [row[0], row]))

@@ -68,7 +68,7 @@ describe('flat indices and coordinates', () => {
     assert.equal(properties.toFlat([46_339, 46_339]), last)
   })
 
-  it('refuse what is outside', () => {
+  it('refuse coordinates outside the world', () => {
     const properties = new EnvironmentProperties({ shape: [4, 3], topology: 'torus' })
     for (const flat of [-1, 12, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => properties.toCoordinates(flat), EnvironmentError)
@@ -123,7 +123,7 @@ describe('wrapping', () => {
     assert.deepEqual(properties.wrap([-4, 3]), [0, 0])
   })
 
-  it('is refused in a bounded world, and for what are no coordinates', () => {
+  it('is refused in a bounded world, and for invalid coordinates', () => {
     const bounded = new EnvironmentProperties({ shape: [4, 3], topology: 'bounded' })
     assert.deepEqual(bounded.wrap([3, 2]), [3, 2])
     assert.throws(() => bounded.wrap([4, 0]), EnvironmentError)

@@ -102,7 +102,7 @@ for (const engine of ENGINES) {
       await assertHolds(run, ticks)
     })
 
-    it('is written by two who compete, each batch once', async () => {
+    it('is written by two competing services, each batch once', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const both = [1, 2].map(() =>
@@ -146,7 +146,7 @@ for (const engine of ENGINES) {
       })
     }
 
-    it('has nothing of a flush that failed, goes on with the other batches, and gets all of it in the end', async () => {
+    it('contains nothing of a failed flush, continues with other batches, and is complete in the end', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const strategy = failing(1)
@@ -179,7 +179,7 @@ for (const engine of ENGINES) {
       assert.equal(await run.environment.bytes(0), null)
     })
 
-    it('reads what was written with any compression, also where it changed in the middle of a run', async () => {
+    it('reads any compression, even if it changed within a run', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const ticks = ticksWith(world, range(0, 40), 200)
@@ -207,7 +207,7 @@ for (const engine of ENGINES) {
       await assertHolds(run, ticks)
     })
 
-    it('says so where bytes of the index are damaged', async () => {
+    it('reports damaged bytes of the index', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.store(ticksWith(world, [1], 200))
@@ -220,7 +220,7 @@ for (const engine of ENGINES) {
       })
     })
 
-    it('tells how much it writes, how fast, and how long it takes', async () => {
+    it('shows how much it writes, how fast, and how long it takes', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const definition = environmentIndexer({ metricsWindow: '10m' })
@@ -241,7 +241,7 @@ for (const engine of ENGINES) {
 }
 
 describe('an environment indexer', () => {
-  it('keeps what it is given as it came; what could not be decoded is never read as a tick', async () => {
+  it('keeps bytes unchanged; what could not be decoded is never read as a tick', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()
     const definition = environmentIndexer()

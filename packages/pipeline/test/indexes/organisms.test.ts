@@ -68,7 +68,7 @@ function factsOf(all: readonly Life[], ticks: readonly number[], id: number) {
 
 for (const engine of ENGINES) {
   describe(`the organism index on ${engine.name}`, () => {
-    it('end to end: who lived, and how they were in every tick', async () => {
+    it('end to end: every organism, and its state in every tick', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const ticks = range(0, 20).map(tick =>
@@ -130,7 +130,7 @@ for (const engine of ENGINES) {
       assert.deepEqual([birthPosition, deathTick], [[2, 0], 9])
     })
 
-    it('tells a long life in as many moments as asked for, evenly, with its first and last', async () => {
+    it('samples a long life evenly, with its first and last moment', async () => {
       const all: Life[] = [{ birth: 10, length: 400, parent: null, dies: false }]
       await using index = await indexOf(engine, runId => [
         range(0, 600).map(tick => tickOf(runId, tick, { organisms: organismsAt(all, tick) })),
@@ -147,7 +147,7 @@ for (const engine of ENGINES) {
       }
     })
 
-    it('reads no more ticks of a life than it is asked for', async () => {
+    it('reads no more ticks of a life than requested', async () => {
       const all: Life[] = [{ birth: 0, length: 300, parent: null, dies: false }]
       await using index = await indexOf(engine, runId => [
         range(0, 300).map(tick => tickOf(runId, tick, { organisms: organismsAt(all, tick) })),

@@ -48,7 +48,7 @@ async function assertNothing(run: RunIndex): Promise<void> {
 
 for (const engine of ENGINES) {
   describe(`a run index that is read, on ${engine.name}`, () => {
-    it('has nothing of what is not indexed yet, and sees it as soon as it is', async () => {
+    it('has nothing that is not indexed yet, and sees it as soon as it is', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await using run = await openRunIndex(place.address, place.runId)
@@ -125,7 +125,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await run.environment.range(), { tickStart: 1, tickEnd: 2, ticks: 2 })
     })
 
-    it('tells which ticks are missing, by indexer', async () => {
+    it('lists missing ticks by indexer', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const both = [environmentIndexer(), seriesIndexer].map(definition =>
@@ -143,7 +143,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('is not there for a run that nobody indexes, and is not made by looking', async () => {
+    it('does not exist for a run without indexers, and is not created by reading', async () => {
       await using place = await engine.fresh()
       await assert.rejects(openRunIndex(place.address, place.runId), IndexNotFoundError)
       await assert.rejects(openRunIndex(place.address, place.runId), IndexNotFoundError)
@@ -164,7 +164,7 @@ for (const engine of ENGINES) {
       await assert.rejects(openRunIndex(place.address, place.runId), IndexVersionError)
     })
 
-    it('refuses what are no ticks, ids or options, and says so after it is closed', async () => {
+    it('refuses invalid ticks, ids and options, and calls after it is closed', async () => {
       await using place = await engine.fresh()
       await place.open()
       const run = await openRunIndex(place.address, place.runId)

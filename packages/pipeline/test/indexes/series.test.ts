@@ -155,7 +155,7 @@ for (const engine of ENGINES) {
       assert.equal(ordered.filter(({ level }) => Number(level) === 8).length, 1)
     })
 
-    it('is rolled up rightly by two who write into the same buckets at once', async () => {
+    it('is rolled up correctly by two concurrent writers of the same buckets', async () => {
       await using place = await engine.fresh()
       const [one, two] = await Promise.all([place.open(), place.open()])
       await prepareIndex(one, metadataOf(place.runId), [seriesIndexer])
@@ -179,7 +179,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(sums, Array(9).fill(200))
     })
 
-    it('takes what is no number, and types without end', async () => {
+    it('accepts values that are not numbers, and any number of types', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await prepareIndex(database, metadataOf(place.runId), [seriesIndexer])
@@ -196,7 +196,7 @@ for (const engine of ENGINES) {
       assert.equal(point?.cells[1_023], 2)
     })
 
-    it('refuses what it is not asked rightly', async () => {
+    it('refuses invalid arguments', async () => {
       await using place = await engine.fresh()
       await place.open()
       await using run = await openRunIndex(place.address, place.runId)

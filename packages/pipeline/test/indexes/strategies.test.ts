@@ -97,7 +97,7 @@ for (const engine of ENGINES) {
       assert.equal(await other.environment.cells(12), null)
     })
 
-    it('may change within a run, and so may its settings: readers follow what wrote each tick', async () => {
+    it('may change within a run, as may its settings: readers use what wrote each tick', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const { runId } = world
@@ -146,7 +146,7 @@ describe('a strategy that is none', () => {
     })
   }
 
-  it('is refused before anything starts where it is neither a name of ours nor a path', async () => {
+  it('is refused before anything starts if it is neither a built-in name nor a path', async () => {
     await using world = await World.on(ENGINES[0] ?? assert.fail())
     for (const [options, problem] of [
       [{ strategy: 'row-per-cell' }, /environment\.options\.strategy.*row-per-cell.*single-blob/],

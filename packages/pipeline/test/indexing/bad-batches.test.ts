@@ -22,7 +22,7 @@ import { ackedAre, World } from './world.ts'
 
 for (const engine of ENGINES) {
   describe(`a batch that is not what it should be, on ${engine.name}`, () => {
-    it('a corrupt batch file is quarantined and dead-lettered, and the service goes on', async () => {
+    it('a corrupt batch file is quarantined and dead-lettered, and the service continues', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const letters: DeadLetter[] = []
@@ -108,7 +108,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.totals()).ticks, 2)
     })
 
-    it('without dead letters of its own a corrupt batch ends in those of the topic, never acked', async () => {
+    it('without its own dead letters, a corrupt batch becomes one of the topic and is never acked', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const corrupt = await world.write(0, 10)
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(watched.acked, [])
     })
 
-    it('a message that is no batch, or whose ticks are not those of its file, stops nobody', async () => {
+    it('a message that is not a batch, or has other ticks than its file, stops no service', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)

@@ -37,7 +37,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 5, ticks: 500 })
     })
 
-    it('timeout flush: what waits is flushed after flushTimeout, and acked because it is whole', async () => {
+    it('timeout flush: buffered ticks are flushed after flushTimeout, and complete batches acked', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const watched = await world.started({ insertBatchSize: 1_000, flushTimeout: 50 })
@@ -130,7 +130,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 2, ticks: 10 })
     })
 
-    it('a pause flushes what is buffered, and nothing more is indexed until it is over', async () => {
+    it('a pause flushes the buffer, and nothing more is indexed until it ends', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const watched = await world.started({ insertBatchSize: 1_000 })

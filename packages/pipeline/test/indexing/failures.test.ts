@@ -40,7 +40,7 @@ for (const engine of ENGINES) {
       await ackedAre(watched, 20, 30)
     })
 
-    it('batches of a failed flush come again, each by itself', async () => {
+    it('batches of a failed flush are redelivered one by one', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       let failures = 1
@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 3, ticks: 30 })
     })
 
-    it('an index that is away for a while costs no batch an attempt', async () => {
+    it('an index that is unavailable for a while costs no batch an attempt', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       let isAway = true
@@ -96,7 +96,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 2, ticks: 20 })
     })
 
-    it('stopped while the index is away, it stops, and acks nothing', async () => {
+    it('stopped while the index is unavailable, it stops, and acks nothing', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.produce(2, 10)

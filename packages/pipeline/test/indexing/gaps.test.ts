@@ -22,7 +22,7 @@ function gapsOf({ indexer }: Watched): Gap[] {
 
 for (const engine of ENGINES) {
   describe(`the storage source, on ${engine.name}`, () => {
-    it('indexes what lies there and what comes, in order, and completes it in the ledger', async () => {
+    it('indexes existing and new files in order, and completes them in the ledger', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 10, 20]) await world.write(start, 10)
@@ -52,7 +52,7 @@ for (const engine of ENGINES) {
       assert.equal(watched.indexer.status().metrics.permanentGaps, 0)
     })
 
-    it('waits for the first tick where that is given', async () => {
+    it('waits for the first tick if it is given', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.write(10, 10)
@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
       await ackedAre(watched, 5, 10)
     })
 
-    it('temporary gap: what follows waits, and is indexed when the gap is filled', async () => {
+    it('temporary gap: later batches wait, and are indexed when the gap is filled', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 20, 30]) await world.write(start, 10)
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 4, ticks: 40 })
     })
 
-    it('permanent gap: is reported once, as an event and in the metrics, and what follows goes on waiting', async () => {
+    it('permanent gap: is reported once, as an event and in the metrics, and later batches keep waiting', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 20]) await world.write(start, 10)
@@ -95,7 +95,7 @@ for (const engine of ENGINES) {
       assert.equal(gaps.length, 1)
     })
 
-    it('permanent gap: is passed over where that is wanted', async () => {
+    it('permanent gap: is skipped if configured', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 20]) await world.write(start, 10)
@@ -118,7 +118,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 2, ticks: 20 })
     })
 
-    it('leaves a batch to whoever took it over while it was at work on it', async () => {
+    it('leaves a batch to the instance that took it over in the meantime', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.write(0, 10)
@@ -158,7 +158,7 @@ for (const engine of ENGINES) {
       assert.equal((await other.batch(taken?.key ?? ''))?.claimer, 'other')
     })
 
-    it('gives back what it holds when it stops', async () => {
+    it('releases what it holds when it stops', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.write(0, 10)
@@ -203,7 +203,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('hold up nobody, are known, and are reported as permanent after gapWarningTimeout', async () => {
+    it('delay nothing, are known, and are reported as permanent after gapWarningTimeout', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const watched = world.indexer({ insertBatchSize: 10, flushTimeout: 30, ledger: { gapWarningTimeout: 100 } })

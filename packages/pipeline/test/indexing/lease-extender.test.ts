@@ -6,7 +6,7 @@ import { until } from '../../../../testing/until.ts'
 import { LeaseExtender } from '../../src/services/indexing/lease-extender.ts'
 
 describe('extending the leases of batches in hand', () => {
-  it('says nothing of one that is being acknowledged, and tells an outage once', async () => {
+  it('ignores one that is being acknowledged, and reports an outage once', async () => {
     const noted: string[] = []
     using extender = new LeaseExtender(1, action => noted.push(action))
     let tries = 0

@@ -53,7 +53,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 2, ticks: 20 })
     })
 
-    it('is waited for as long as it takes; that it is late is said, and what was announced meanwhile is indexed', async () => {
+    it('is waited for without limit; the delay is reported, and batches announced meanwhile are indexed', async () => {
       await using world = await World.on(engine)
       await world.produce(1, 10)
       const watched = await world.started({ insertBatchSize: 10, metadata: { pollInterval: 5, maxDuration: 30 } })

@@ -39,7 +39,7 @@ describe('the options of an indexer', () => {
     })
   }
 
-  it('need somebody to keep the dead letters, where there is to be any', async () => {
+  it('require a place for dead letters', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const definition = { ...dummyIndexer, components: ['metadata', 'dlq'] } as const

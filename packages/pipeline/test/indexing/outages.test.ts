@@ -89,7 +89,7 @@ for (const engine of ENGINES) {
 
     // On SQLite looking is a read, and an open file can be read wherever it was moved to.
     if (engine.name === 'PostgreSQL')
-      it('is told by an indexer with nothing to do, which is healthy again once the index is back', async () => {
+      it('is reported by an idle indexer, which is healthy again once the index is back', async () => {
         await using world = await World.on(engine)
         await world.indexMetadata()
         await using index = await removableIndex(world.place)
@@ -107,7 +107,7 @@ for (const engine of ENGINES) {
         assert.deepEqual(watched.indexer.status().errors, [])
       })
 
-    it('for longer than the lease keeps its batches, and nobody else gets them', async () => {
+    it('for longer than the lease keeps its batches, and no other instance receives them', async () => {
       await using world = await World.on(engine, { lease: 300 })
       await world.indexMetadata()
       await using index = await removableIndex(world.place)
@@ -144,7 +144,7 @@ for (const engine of ENGINES) {
       await ackedAre(again, 0)
     })
 
-    it('when it starts leaves it waiting, and it goes on by itself', async () => {
+    it('at its start makes it wait, and it continues by itself', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.produce(1, 10)
@@ -207,7 +207,7 @@ for (const engine of ENGINES) {
   })
 
   describe(`a storage that is away, on ${engine.name}`, () => {
-    it('is nobody’s fault: no failure is counted, and all is indexed when it is back', async () => {
+    it('counts no failure, and everything is indexed when it is back', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const letters: DeadLetter[] = []

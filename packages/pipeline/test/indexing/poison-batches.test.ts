@@ -125,7 +125,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('with the storage source a batch that keeps failing is marked failed, and others go on', async () => {
+    it('with the storage source a batch that keeps failing is marked failed, and others continue', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       for (const start of [0, 10, 20]) await world.write(start, 10)

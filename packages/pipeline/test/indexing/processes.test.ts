@@ -67,7 +67,7 @@ for (const engine of ENGINES) {
       })
     }
 
-    it('killed again and again at any moment, it gives the index of an undisturbed run', async () => {
+    it('killed repeatedly at any moment, it produces the index of an undisturbed run', async () => {
       await using undisturbed = await World.on(engine)
       await using world = await World.on(engine, { lease: 300 })
       // Kills cost attempts, and this is not about dead letters.

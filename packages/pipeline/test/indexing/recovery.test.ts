@@ -30,7 +30,7 @@ const unwell = async ({ indexer }: Watched, operation: string): Promise<void> =>
 
 for (const engine of ENGINES) {
   describe(`a failure that is over, on ${engine.name}`, () => {
-    it('is no longer told of a flush whose only batch another one took over', async () => {
+    it('is no longer reported for a flush whose only batch was taken over', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)
@@ -47,7 +47,7 @@ for (const engine of ENGINES) {
       await well(watched)
     })
 
-    it('is no longer told of dead letters once the batch that could not become one is indexed', async () => {
+    it('is no longer reported for dead letters once the batch that could not become one is indexed', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       let failures = 1
@@ -62,7 +62,7 @@ for (const engine of ENGINES) {
       await well(watched)
     })
 
-    it('is no longer told of a damaged file that became a dead letter, which a listener hears of', async () => {
+    it('is no longer reported for a damaged file that was dead-lettered, which a listener is told', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)
@@ -81,7 +81,7 @@ for (const engine of ENGINES) {
       assert.ok(heard.includes(`gave up ${batch.storageKey}`), heard.join(', '))
     })
 
-    it('is no longer told of a damaged file that the ledger has marked as failed', async () => {
+    it('is no longer reported for a damaged file that the ledger has marked as failed', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)
@@ -91,7 +91,7 @@ for (const engine of ENGINES) {
       await well(watched)
     })
 
-    it('is not told of metadata of another run that somebody published on the topic of this one', async () => {
+    it('is not reported for metadata of another run on the topic of this one', async () => {
       await using world = await World.on(engine)
       await world.announceMetadata()
       const { storage, tidemark, place, runId } = world
@@ -107,11 +107,11 @@ for (const engine of ENGINES) {
 }
 
 // On SQLite an open file can be read wherever it was moved to.
-describe('an index that was away', () => {
+describe('an index that was unavailable', () => {
   const postgres = ENGINES.find(({ name }) => name === 'PostgreSQL')
   assert.ok(postgres)
 
-  it('is no longer told of a batch that then turns out to be indexed', async () => {
+  it('is no longer reported for a batch that turns out to be indexed', async () => {
     await using world = await World.on(postgres)
     await world.indexMetadata()
     await using line = await Line.to(world.place.address)
@@ -128,7 +128,7 @@ describe('an index that was away', () => {
     await well(watched)
   })
 
-  it('is no longer told of metadata that was late before and has come meanwhile', async () => {
+  it('is no longer reported for metadata that was late and has arrived', async () => {
     await using world = await World.on(postgres)
     await using line = await Line.to(world.place.address)
     const watched = await world.started({ index: line.url, metadata: { pollInterval: 10, maxDuration: 50 } })

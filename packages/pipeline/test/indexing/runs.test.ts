@@ -16,7 +16,7 @@ const BATCHES = 6
 
 for (const engine of ENGINES) {
   describe(`two runs at once, on ${engine.name}`, () => {
-    it('never meet: each indexer receives the announcements of its own run and no other', async () => {
+    it('never mix: each indexer receives the announcements of its own run only', async () => {
       await using world = await World.on(engine)
       const other = makeRunId()
       await world.indexMetadata()
@@ -47,7 +47,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: BATCHES, ticks: BATCHES * 10 })
     })
 
-    it('keep apart what is announced on the wrong topic: it is refused by name, and nothing of it is indexed', async () => {
+    it('refuse announcements on the wrong topic by name, and index nothing of them', async () => {
       await using world = await World.on(engine)
       const other = makeRunId()
       await world.indexMetadata()
@@ -80,7 +80,7 @@ for (const engine of ENGINES) {
   })
 
   describe(`a run that goes on, on ${engine.name}`, () => {
-    it('gets what it had not indexed, and reads nothing else, though its group is gone', async () => {
+    it('indexes what was missing, and reads nothing else, although its group is gone', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const first = await world.started({ insertBatchSize: 10 })

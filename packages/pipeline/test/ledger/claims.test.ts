@@ -9,7 +9,7 @@ const MINUTE = 60_000
 
 for (const engine of ENGINES) {
   describe(`claims on ${engine.name}`, () => {
-    it('gives a batch to one of many that try at once', async () => {
+    it('is claimed by one of several concurrent callers', async () => {
       await using place = await engine.fresh()
       const ledgers = await Promise.all([1, 2, 3].map(async () => openLedger(await place.open())))
       const tries = Array.from({ length: 30 }, (_, index) => ledgers[index % 3]?.tryClaim(nth(0), `indexer-${index}`))
@@ -30,7 +30,7 @@ for (const engine of ENGINES) {
       ])
     })
 
-    it('says of a batch that is done what became of it', async () => {
+    it('reports the outcome of a finished batch', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await process(ledger, nth(0))
@@ -44,7 +44,7 @@ for (const engine of ENGINES) {
       assert.ok(Math.abs((failed?.settledAt ?? 0) - Date.now()) < MINUTE)
     })
 
-    it('lets a failed batch be claimed again only when told to', async () => {
+    it('makes a failed batch available again only on request', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await ledger.fail(await claim(ledger, nth(0)), 'torn')
@@ -60,7 +60,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 0, tickEnd: 990 }])
     })
 
-    it('keeps a claim until its time is over, then gives it to the next with the next version', async () => {
+    it('keeps a claim until it expires, then passes it on with the next version', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open(), { claimTimeout: '5m' })
       const first = await claim(ledger, nth(0), 'indexer-1')
@@ -99,7 +99,7 @@ for (const engine of ENGINES) {
       })
     }
 
-    it('takes a late completion where nobody has taken over', async () => {
+    it('accepts a late completion if nobody has taken over', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const only = await claim(ledger, nth(0))
@@ -108,7 +108,7 @@ for (const engine of ENGINES) {
       assert.equal(await outcomeOf(ledger, nth(0), 'indexer-2'), 'completed')
     })
 
-    it('never takes a claim over where claimTimeout is 0', async () => {
+    it('never takes over a claim if claimTimeout is 0', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open(), { claimTimeout: 0 })
       await claim(ledger, nth(0))
@@ -127,7 +127,7 @@ for (const engine of ENGINES) {
       await ledger.complete(held)
     })
 
-    it('gives a released batch to the next at once', async () => {
+    it('makes a released batch available at once', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const given = await claim(ledger, nth(0), 'indexer-1')
@@ -138,7 +138,7 @@ for (const engine of ENGINES) {
       await assert.rejects(ledger.complete(given), StaleClaimError)
     })
 
-    it('settles once, however often it is told', async () => {
+    it('settles once, however often it is called', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const held = await claim(ledger, nth(0))
@@ -190,7 +190,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await same.gapBefore(1_000), { tickStart: 500, tickEnd: 990 })
     })
 
-    it('refuses what no batch can be', async () => {
+    it('refuses ticks that are not a batch', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       for (const batch of [

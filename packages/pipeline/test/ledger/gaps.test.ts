@@ -179,7 +179,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.gaps(), [])
     })
 
-    it('hold nobody up once they are given up, and stay in the list', async () => {
+    it('delay nothing once they are given up, and stay in the list', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const waiting = await openLedger(database)
@@ -210,7 +210,7 @@ for (const engine of ENGINES) {
   })
 
   describe(`ranges that are only recorded on ${engine.name}`, () => {
-    it('show gaps and what was processed, without a claim', async () => {
+    it('show gaps and processed ranges, without a claim', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       assert.equal(await ledger.recordProcessed(nth(0)), true)
@@ -229,7 +229,7 @@ for (const engine of ENGINES) {
       assert.equal((await ledger.counts()).recorded, 4)
     })
 
-    it('release what waited for them', async () => {
+    it('release the batches that waited for them', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await outcomeOf(ledger, nth(1))

@@ -4,7 +4,7 @@ import { ENGINES } from '../engines.ts'
 import { claim, nth, openLedger, outcomeOf } from './batches.ts'
 
 describe('the metrics of a ledger', () => {
-  it('tell what this instance did, and ask no database for it', async () => {
+  it('show the work of this instance, without a query', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()
     const ledger = await openLedger(database)

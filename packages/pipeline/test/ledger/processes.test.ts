@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
       await process(ledger, nth(1))
     })
 
-    it('one that was frozen for too long is refused when it goes on', async () => {
+    it('one that was frozen for too long is refused when it continues', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await using frozen = start(place, 'frozen', true)

@@ -5,7 +5,7 @@ import { LatencyWindow } from '../../src/metrics/latency-window.ts'
 import { RateWindow } from '../../src/metrics/rate-window.ts'
 
 describe('a latency window', () => {
-  it('gives percentiles that are never flattered, and within a fifth', () => {
+  it('returns percentiles that are never too low, and within a fifth', () => {
     const window = new LatencyWindow({ clock: () => 0 })
     for (let ms = 1; ms <= 1_000; ms++) window.record(ms)
     const { count, average, p50, p95, p99 } = window.snapshot()
@@ -32,7 +32,7 @@ describe('a latency window', () => {
     assert.deepEqual(window.snapshot(), { count: 0, average: 0, p50: 0, p95: 0, p99: 0 })
   })
 
-  it('is as long as it is told to be', () => {
+  it('has the given length', () => {
     let now = 0
     const window = new LatencyWindow({ windowMs: 60_000, clock: () => now })
     window.record(1)

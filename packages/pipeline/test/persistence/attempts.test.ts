@@ -45,7 +45,7 @@ describe('attempts', () => {
     assert.ok(before <= failure.firstAt && failure.firstAt < failure.lastAt && failure.lastAt <= Date.now())
   })
 
-  it('do not count while what they need is away', async () => {
+  it('do not count while their environment is unavailable', async () => {
     let tries = 0
     const context = contextOf(new AbortController().signal, () => {})
     const work = async (): Promise<number> => {

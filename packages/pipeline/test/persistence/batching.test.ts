@@ -65,7 +65,7 @@ describe('a batch', () => {
     assert.deepEqual(await bench.ticks(), [0, 10, 20])
   })
 
-  it('is written by a stop, partly filled as it is, with all that the queue still holds', async () => {
+  it('is written by a stop, even if it is not full, with everything in the queue', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 10 })
     await bench.put(ticksOf(range(0, 3)))
@@ -198,7 +198,7 @@ describe('options', () => {
 })
 
 describe('metrics', () => {
-  it('tell what was done, in constant time', async () => {
+  it('show totals, in constant time', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 10 })
     await service.start()

@@ -86,7 +86,7 @@ describe('a tick that comes again', () => {
 })
 
 describe('the tracker', () => {
-  it('is marked with what is stored, and with nothing before', async () => {
+  it('is marked after it is stored, never before', async () => {
     await using bench = await Workbench.open()
     const tracker = new MemoryIdempotencyTracker()
     const service = bench.persistence({ maxBatchSize: 5 }, { tracker })
@@ -99,7 +99,7 @@ describe('the tracker', () => {
     assert.equal(tracker.size, 5)
   })
 
-  it('is believed: what another process marked there is left out without a look at the storage', async () => {
+  it('is trusted: what another process marked there is skipped without reading the storage', async () => {
     await using bench = await Workbench.open()
     const tracker = new MemoryIdempotencyTracker()
     for (const tick of [1, 2]) await tracker.markProcessed('persistence', `${RUN_ID}/${tick}`)
@@ -125,7 +125,7 @@ describe('the tracker', () => {
     assert.match(service.status().errors[0]?.error.message ?? '', /tracker is gone/)
   })
 
-  it('that failed and works again is well again, also where all that comes is stored already', async () => {
+  it('that failed and works again is healthy again, even if all new ticks are stored already', async () => {
     await using bench = await Workbench.open()
     const tracker = new MemoryIdempotencyTracker()
     let isGone = false
@@ -184,7 +184,7 @@ describe('with restarts', () => {
     )
   })
 
-  it('a run that goes on from anywhere is stored in ranges that do not overlap', async () => {
+  it('a run that continues from any tick is stored in ranges that do not overlap', async () => {
     const life = fc.tuple(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 30 }))
     const lives = fc.array(life, { minLength: 2, maxLength: 4 })
     await fc.assert(

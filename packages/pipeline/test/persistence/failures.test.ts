@@ -48,7 +48,7 @@ describe('a storage that fails', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('for as long as it takes costs no batch an attempt: it waits, unhealthy, says for what, and the source waits too', async () => {
+  it('costs no batch an attempt, however long it lasts: the service waits, unhealthy, shows what for, and the source waits too', async () => {
     await using bench = await Workbench.open()
     const obstacle = block(bench)
     const service = bench.persistence({ maxBatchSize: 5, concurrentBatches: 1, retry: { maxRetries: 0 } })
@@ -65,7 +65,7 @@ describe('a storage that fails', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('because its folder is away is waited for, and nothing is made in its place', async () => {
+  it('whose folder is missing is waited for, and nothing is created in its place', async () => {
     await using bench = await Workbench.open()
     const [root, away] = [join(bench.folder.path, 'storage'), join(bench.folder.path, 'unmounted')]
     renameSync(root, away)
@@ -105,7 +105,7 @@ describe('a storage that refuses', () => {
     }
   }
 
-  it('for good sends the batch to the dead letters, and the service goes on with the next', async () => {
+  it('permanently dead-letters the batch, and the service continues with the next', async () => {
     await using bench = await Workbench.open()
     using obstacle = refusing(bench)
     const service = bench.persistence({ maxBatchSize: 5, retry: QUICK }, { storage: obstacle.storage })
@@ -163,8 +163,8 @@ describe('a storage that refuses', () => {
   })
 })
 
-describe('a stop while the storage is away', () => {
-  it('saves what is in memory in the dead letters, at once', async () => {
+describe('a stop while the storage is unavailable', () => {
+  it('saves ticks in memory as dead letters at once', async () => {
     await using bench = await Workbench.open()
     using _obstacle = block(bench)
     const service = bench.persistence({ maxBatchSize: 5 })
@@ -215,7 +215,7 @@ describe('dead letters that fail as well', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('make a stop an error that says what is lost', async () => {
+  it('make a stop fail with an error that says what is lost', async () => {
     await using bench = await Workbench.open({ busyTimeout: '10ms' })
     using _obstacle = block(bench)
     const service = bench.persistence({ maxBatchSize: 5 })
@@ -245,7 +245,7 @@ describe('a tick that no storage takes', () => {
     assert.match(letter?.failureReason ?? '', /LimitError: Bytes of tick 2/)
   })
 
-  it('goes there alone, because it is another than it says', async () => {
+  it('is dead-lettered alone, because it differs from its description', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 3 })
     await service.start()
@@ -322,7 +322,7 @@ describe('a notification that fails', () => {
 })
 
 describe('a storage that is written by others, too', () => {
-  it('keeps what it has where a batch of the same name differs, and the batch goes to the dead letters', async () => {
+  it('keeps the stored batch if another of the same name differs, and dead-letters that one', async () => {
     await using bench = await Workbench.open()
     /** Says that it has nothing, so that only the write finds out. */
     const storage = withMethods(bench.storage, { listBatches: async () => ({ items: [], next: null }) })

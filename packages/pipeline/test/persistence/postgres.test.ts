@@ -7,7 +7,7 @@ import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench } from './workbench.ts'
 
 describe('with topics on PostgreSQL', () => {
-  it('batches are announced once, what was not is found, and dead letters are kept', async () => {
+  it('batches are announced once, missing announcements are found, and dead letters are kept', async () => {
     await using database = await migratedDatabase()
     await using bench = await Workbench.at(temporaryFolder(), {}, database.url)
     await bench.storage.writeBatch(batchOf(ticksOf(range(0, 10))))

@@ -56,7 +56,7 @@ describe('a service killed between file and notification', () => {
   }
 })
 
-describe('what was announced', () => {
+describe('announcements', () => {
   it('is not announced again, by any number of reconcilers', async () => {
     await using bench = await Workbench.open()
     await storeBatches(bench, 25)
@@ -71,7 +71,7 @@ describe('what was announced', () => {
     assert.equal((await bench.announced()).length, 25)
   })
 
-  it('is kept, whatever its age: neither retention nor its groups take an announcement away', async () => {
+  it('is kept at any age: neither retention nor groups remove an announcement', async () => {
     await using bench = await Workbench.open()
     await storeBatches(bench, 3)
     const settings = { semantics: 'pub-sub', lease: 0, retention: 1, maxRetention: 1 } as const
@@ -160,7 +160,7 @@ describe('what was announced', () => {
 })
 
 describe('a new set of topics', () => {
-  it('is told of everything the storage has, of every run, and their metadata', async () => {
+  it('is announced everything in the storage, of every run, and their metadata', async () => {
     await using bench = await Workbench.open()
     const runs = [makeRunId(), makeRunId(), makeRunId()]
     for (const runId of runs) {
@@ -207,7 +207,7 @@ describe('a corrupt file', () => {
 })
 
 describe('a reconciler', () => {
-  it('finds at its next look what came in between, and starts again after a stop', async () => {
+  it('finds new files with its next scan, and starts again after a stop', async () => {
     await using bench = await Workbench.open()
     const reconciler = bench.reconciler()
     await reconciler.start()

@@ -59,7 +59,7 @@ describe("a pipeline's progress", () => {
     assert.equal((await pipeline.progress()).state, 'STOPPED')
   })
 
-  it('counts what an indexer that looks into the storage has indexed, as that of any other', async () => {
+  it('counts what an indexer with the source storage has indexed', async () => {
     using folder = temporaryFolder()
     const config = smallAndFast(folder.path)
     const { 'environment-indexer': indexer } = config.services
@@ -79,7 +79,7 @@ describe("a pipeline's progress", () => {
     await untilIndexed(pipeline)
   })
 
-  it('says what is waited for, and how many batches wait with it', async () => {
+  it('shows what it waits for, and how many batches wait', async () => {
     using folder = temporaryFolder()
     const indexes = join(folder.path, 'away')
     // A file where the folder of the indexes should be.

@@ -23,7 +23,7 @@ async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a put', () => {
-  it('waits while there are too many items, and goes on in order', async () => {
+  it('waits while there are too many items, and continues in order', async () => {
     const queue = queueOf({ maxItems: 2 })
     await queue.put(1)
     await queue.put(2)
@@ -108,7 +108,7 @@ describe('a drain', () => {
     assert.deepEqual(await queue.drain(9, { ...LONG, maxBytes: 10 }), [50])
   })
 
-  it('that is aborted returns what it took: nothing is lost', async () => {
+  it('that is aborted returns its items: nothing is lost', async () => {
     const queue = queueOf()
     const controller = new AbortController()
     const draining = queue.drain(3, { ...LONG, signal: controller.signal })
@@ -142,7 +142,7 @@ describe('a drain', () => {
     assert.deepEqual(await Promise.all([first, second]), [[1, 2, 3], [4]])
   })
 
-  it('refuses what makes no sense', async () => {
+  it('refuses invalid settings', async () => {
     const queue = queueOf()
     await assert.rejects(queue.drain(0, NOW), ConfigError)
     await assert.rejects(queue.drain(1, { timeout: -1 }), ConfigError)
@@ -153,7 +153,7 @@ describe('a drain', () => {
 })
 
 describe('a closed queue', () => {
-  it('takes nothing more, gives what it has, and then has ended', async () => {
+  it('accepts nothing more, returns what it has, and then ends', async () => {
     const queue = queueOf({ maxItems: 2 })
     await queue.put(1)
     await queue.put(2)
@@ -168,14 +168,14 @@ describe('a closed queue', () => {
     assert.deepEqual(await queue.drain(9, LONG), [])
   })
 
-  it('wakes all who wait', async () => {
+  it('wakes all waiting callers', async () => {
     const queue = queueOf()
     const drains = [queue.drain(1, LONG), queue.drain(1, LONG)]
     queue.close()
     assert.deepEqual(await Promise.all(drains), [[], []])
   })
 
-  it('that failed says so, after it has given what it has', async () => {
+  it('that failed rejects, after it has returned what it has', async () => {
     const queue = queueOf()
     await queue.put(1)
     queue.fail(new Error('broken'))
@@ -186,7 +186,7 @@ describe('a closed queue', () => {
 })
 
 describe('a queue', () => {
-  it('gives everything once and in order, and is never over its bounds', async () => {
+  it('returns everything once and in order, and never exceeds its limits', async () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 80 })
     const limits = fc.record({ maxItems: fc.integer({ min: 1, max: 10 }), maxBytes: fc.integer({ min: 20, max: 60 }) })
     const drains = fc.array(

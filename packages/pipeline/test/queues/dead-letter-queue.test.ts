@@ -47,7 +47,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       assert.equal(await queue.count(), 3)
     })
 
-    it('that are taken nobody else gets, until they are removed or given back', async () => {
+    it('that are taken are not returned to others until they are removed or put back', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       const queue = await DeadLetterQueue.open(topics)
@@ -95,7 +95,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       assert.deepEqual((await queue.list()).map(textOf), ['b'])
     })
 
-    it('stay for as long as nobody removes them', async () => {
+    it('stay until they are removed', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       const queue = await DeadLetterQueue.open(topics)

@@ -82,7 +82,7 @@ describe('a queue between threads', () => {
     await isHeldAt(production, 5)
   })
 
-  it('refuses what can never pass, and goes on', async () => {
+  it('refuses an item that can never fit, and continues', async () => {
     const { port1, port2 } = new MessageChannel()
     const sender = new WorkerQueueSender<EncodedTick>(port1)
     const receiver = new WorkerQueueReceiver<EncodedTick>(port2, { maxItems: 9, maxBytes: 5_000 })
@@ -136,8 +136,8 @@ describe('a queue between threads', () => {
   })
 })
 
-describe('a thread that goes away', () => {
-  it('without closing is an error, after what it sent', async () => {
+describe('a thread that ends', () => {
+  it('without closing is an error, after its items were returned', async () => {
     await using production = produce([10, 10, 10], GENEROUS, 'exit')
     const ticks = await production.receiver.drain(9, LONG)
     assert.equal(ticks.length, 3)

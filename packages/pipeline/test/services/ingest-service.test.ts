@@ -91,7 +91,7 @@ describe('the door of an ingest', () => {
     assert.match(service.status().errors[0]?.error.message ?? '', /message 0, .*beyond the world/)
   })
 
-  it('takes one run in one input, where nobody knows which', async () => {
+  it('accepts one run per input if none is given', async () => {
     using folder = temporaryFolder()
     const content = delimited(bytesOf([cellAt(RUN_ID, 0, 999), cellAt(OTHER, 1, 0)]))
     const { service, ticks } = ingesting(content, folder.path)
@@ -103,7 +103,7 @@ describe('the door of an ingest', () => {
 })
 
 describe('ingest of a file', () => {
-  it('hands on every tick as it is, and ends with the file', async () => {
+  it('passes on every tick unchanged, and ends with the file', async () => {
     using folder = temporaryFolder()
     const expected = ticksOf(range(0, 300), { genomeBytes: 700 })
     const { service, ticks } = ingesting(delimited(bytesOf(expected)), folder.path)
@@ -114,7 +114,7 @@ describe('ingest of a file', () => {
     assert.equal(service.status().metrics.ticks, 300)
   })
 
-  it('takes no more than the queue has room for, and stops while it waits', async () => {
+  it('takes no more than fits into the queue, and stops while it waits', async () => {
     using folder = temporaryFolder()
     const content = delimited(bytesOf(ticksOf(range(0, 300))))
     const { service, ticks } = ingesting(content, folder.path, {}, 10)
@@ -151,7 +151,7 @@ describe('ingest of a file', () => {
     assert.deepEqual(item && decodeMetadata(item.bytes), described)
   })
 
-  it('passes over what is stored, so that the same file can be given again', async () => {
+  it('skips stored ticks, so that the same file can be read again', async () => {
     using folder = temporaryFolder()
     const all = ticksOf(range(0, 30))
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
@@ -245,7 +245,7 @@ describe('ingest of standard input', () => {
     return { child, output: () => output, [Symbol.dispose]: () => void child.kill('SIGKILL') }
   }
 
-  it('goes on as the ticks come, and ends with the input', async () => {
+  it('continues as ticks arrive, and ends with the input', async () => {
     using process = run()
     const { child, output } = process
     child.stdin.write(delimited(bytesOf(ticksOf([0, 1]))))

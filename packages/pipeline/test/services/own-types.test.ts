@@ -67,7 +67,7 @@ describe('a service type of one’s own', () => {
     })
   }
 
-  it('gets the run of the simulation where it takes one and has none', async () => {
+  it('gets the run of the simulation if it takes one and has none', async () => {
     using folder = temporaryFolder()
     const runId = makeRunId()
     const { resources, services } = configOf(folder.path)
@@ -90,7 +90,7 @@ describe('a service type of one’s own', () => {
     assert.deepEqual(payload, { n: 1, runId })
   })
 
-  it('has its options and its own check looked at before anything starts', async () => {
+  it('has its options and its own check verified before anything starts', async () => {
     const check = async (config: PipelineConfig) => await withTypes(checkConfig(config, import.meta.dirname))
     await assert.rejects(check(configOf('.', { times: 0 })), /services\.teller\.options\.times/)
     await assert.rejects(check(configOf('.', { tmes: 1 })), /services\.teller\.options\.tmes.*one of runId, times/)

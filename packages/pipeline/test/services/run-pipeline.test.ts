@@ -34,7 +34,7 @@ function configIn(folder: string, services: PipelineConfig['services'] = {}): Pi
 }
 
 describe('a pipeline', () => {
-  it('runs from a configuration, tells how it is, and stops', async () => {
+  it('runs from a configuration, shows its status, and stops', async () => {
     using folder = temporaryFolder()
     const pipeline = await runConfig(configIn(folder.path))
     assert.deepEqual(pipeline.report, { started: ['collector', 'simulation'], waiting: [], failed: [] })
@@ -63,7 +63,7 @@ describe('a pipeline', () => {
     )
   })
 
-  it('leaves out what is not enabled', async () => {
+  it('leaves out disabled services', async () => {
     using folder = temporaryFolder()
     const { resources, services } = configIn(folder.path)
     const { collector, ...rest } = services
@@ -75,7 +75,7 @@ describe('a pipeline', () => {
     assert.deepEqual(pipeline.services.names, ['simulation'])
   })
 
-  it('goes on with its simulation where it has been before, with one run for all', async () => {
+  it('continues the simulation of a known run, with one run for all services', async () => {
     using folder = temporaryFolder()
     const runs = new Set<string>()
     for (const _ of [1, 2]) {
@@ -88,8 +88,8 @@ describe('a pipeline', () => {
   })
 })
 
-describe('what is away when a pipeline starts', () => {
-  it('is waited for: the service stays STARTING, says for what, and starts by itself', async () => {
+describe('a resource that is unavailable when a pipeline starts', () => {
+  it('is waited for: the service stays STARTING, shows what for, and starts by itself', async () => {
     using folder = temporaryFolder()
     const late = { type: './scripts/publisher.ts', bindings: { out: topicWrite('news') } } as const
     const config = configIn(folder.path, { late })
@@ -133,7 +133,7 @@ describe('what is away when a pipeline starts', () => {
 })
 
 describe('the status of a pipeline', () => {
-  it('looks at its databases and storages: what is gone is in ERROR, and OPEN again when it is back', async () => {
+  it('checks its databases and storages: a missing one is in ERROR, and OPEN again when it is back', async () => {
     using folder = temporaryFolder()
     await using database = await migratedDatabase()
     await using topicsLine = await Line.to(database.url)
@@ -174,7 +174,7 @@ describe('the status of a pipeline', () => {
     }
   })
 
-  it('misses a database file that was deleted, which whoever has it open can still read', async () => {
+  it('notices a deleted database file, although open connections can still read it', async () => {
     using folder = temporaryFolder()
     const news = { type: './scripts/publisher.ts', bindings: { out: topicWrite('news') } } as const
     await using pipeline = await runConfig(configIn(folder.path, { news }))
@@ -209,7 +209,7 @@ describe('a pipeline whose ticks are ingested', () => {
   })
 })
 
-describe('what is wrong with one service', () => {
+describe('a mistake in one service', () => {
   const BAD: readonly [what: string, service: PipelineConfig['services'][string], message: RegExp][] = [
     ['a module that is not there', { type: './nowhere.ts' }, /nowhere\.ts: it could not be loaded/],
     [

@@ -136,7 +136,7 @@ describe('a service that hangs', () => {
 })
 
 describe('a failure of one service', () => {
-  it('at its start is on that service, and the others go on', async () => {
+  it('at its start affects only that service', async () => {
     await using manager = managerOf(probes([], { a: {}, bad: { failStarts: 1 }, c: {} }))
     const { started, failed } = await manager.start()
     assert.deepEqual([started, failed.map(({ service }) => service)], [['a', 'c'], ['bad']])
@@ -149,7 +149,7 @@ describe('a failure of one service', () => {
     assert.equal(manager.statusOf('bad').healthy, true)
   })
 
-  it('while it runs is on that service, is told, and the others go on', async () => {
+  it('while it runs affects only that service, and is reported', async () => {
     const services = probes([], { a: {}, bad: {} })
     await using manager = managerOf(services)
     const events: ServiceEvent[] = []

@@ -99,7 +99,7 @@ describe('the simulation as a service', () => {
     assert.ok([...ids].every(isRunId))
   })
 
-  it('has its run for itself: another one cannot go on with it before it ends', async () => {
+  it("locks its run: another one can't continue it before it ends", async () => {
     using folder = temporaryFolder()
     const { service: first } = serviceIn(folder.path, { resume: 'newest' })
     const { service: second } = serviceIn(folder.path, { resume: 'newest' })
@@ -158,7 +158,7 @@ describe('a run that was stopped', () => {
     })
   }
 
-  it('cannot go on with other settings, nor begin again', async () => {
+  it("can't continue with other settings, or begin again", async () => {
     using folder = temporaryFolder()
     const { service } = serviceIn(folder.path, { maxTicks: 3 })
     await service.start()
@@ -259,7 +259,7 @@ describe('a run that was killed', () => {
     })
   }
 
-  it('goes on from an earlier state where the newest is damaged, and from the start where there is none', async () => {
+  it('continues from an earlier state if the newest is damaged, and from the start if there is none', async () => {
     using folder = temporaryFolder()
     const { made, given } = await killedRun(folder.path, [[0, 59]])
     const states = join(folder.path, 'state', RUN_ID)

@@ -64,7 +64,7 @@ class Obedient extends Service {
 }
 
 describe('the health of a service', () => {
-  it('is what it last could and could not do; a success takes the errors of its own operation away', async () => {
+  it('lists failed operations; a success removes the errors of its operation', async () => {
     await using service = new Obedient('obedient', SILENT)
     const events: ServiceEvent[] = []
     service.listen(event => events.push(event))
@@ -130,8 +130,8 @@ describe('the health of a service', () => {
   })
 })
 
-describe('a service whose surroundings are away', () => {
-  it('when it starts stays STARTING, says for what, tries again and goes on by itself', async () => {
+describe('a service whose environment is unavailable', () => {
+  it('at its start keeps it STARTING, shows what for, and it continues by itself', async () => {
     await using service = new Obedient('obedient', SILENT)
     const states: string[] = []
     service.listen(event => event.type === 'state' && states.push(event.state))
@@ -192,7 +192,7 @@ describe('a service whose surroundings are away', () => {
     await until(() => service.state === 'RUNNING' && service.status().healthy, { what: 'it to go on' })
   })
 
-  it('is in ERROR where what is wrong will not pass', async () => {
+  it('is in ERROR if the problem is permanent', async () => {
     const service = new Obedient('obedient', SILENT)
     let error: Error = AWAY
     service.preparing = () => Promise.reject(error)

@@ -60,7 +60,7 @@ describe('a simulation in a thread', () => {
     assert.equal(pipeline.services.statusOf('simulation').metrics.tick, 500)
   })
 
-  it('is paused, resumed, stopped and goes on exactly where it was', async () => {
+  it('is paused, resumed, stopped and continued exactly where it was', async () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'ticks.txt')
     await using pipeline = await simulating(folder.path)
@@ -142,7 +142,7 @@ describe('a thread that', () => {
     await pipeline.services.stop('bad', { timeoutMs: 100 })
   })
 
-  it('no longer responds is unhealthy for as long as that lasts, and says so', async () => {
+  it('no longer responds is unhealthy until it responds again', async () => {
     await using pipeline = await misbehave('freeze')
     assert.equal(statusOf(pipeline).healthy, true)
     const silent = await until(() => !statusOf(pipeline).healthy && statusOf(pipeline), { what: 'the silence' })
@@ -152,7 +152,7 @@ describe('a thread that', () => {
     assert.deepEqual(statusOf(pipeline).errors, [])
   })
 
-  it('reports a failure and goes on is heard here, with its metrics', async () => {
+  it('reports a failure and continues, with its metrics', async () => {
     await using pipeline = await misbehave('report')
     const status = await until(() => statusOf(pipeline).errors.length > 0 && statusOf(pipeline), { what: 'the report' })
     assert.equal(status.state, 'RUNNING')

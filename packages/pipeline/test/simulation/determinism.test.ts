@@ -46,7 +46,7 @@ describe('the same seed and options', () => {
 })
 
 describe('another seed', () => {
-  it('gives another world', () => {
+  it('produces another world', () => {
     const seeds = ['a', 'b', 'aa', 'A', '1', '2', 'ä', '€']
     const ticks = seeds.map(seed => fingerprint(createSimulation({ seed }).snapshot(RUN)))
     assert.equal(new Set(ticks).size, seeds.length)

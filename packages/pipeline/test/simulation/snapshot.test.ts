@@ -21,7 +21,7 @@ describe('a snapshot', () => {
     assert.deepEqual([...new Set(columns.moleculeType)].sort(), [1, 2, 3, 4])
   })
 
-  it('does not change when the simulation goes on and is looked at again', () => {
+  it('does not change when the simulation continues and is read again', () => {
     const tick = simulation.snapshot(RUN)
     const before = fingerprint(tick)
     stepMany(simulation, 20).snapshot(RUN)

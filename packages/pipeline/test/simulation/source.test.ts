@@ -18,7 +18,7 @@ function collector(): TickSink & { readonly ticks: Tick[] } {
 const numbersOf = (ticks: readonly Tick[]): number[] => ticks.map(({ tick }) => tick)
 
 describe('a source', () => {
-  it('hands over every tick that the sampling interval divides, tick 0 too, up to maxTicks', async () => {
+  it('emits every tick that the sampling interval divides, including tick 0, up to maxTicks', async () => {
     const sink = collector()
     const simulation = createSimulation(world)
     const source = new SimulationSource({ simulation, runId: RUN, sink, samplingInterval: 10, maxTicks: 45 })
@@ -82,7 +82,7 @@ describe('a source', () => {
     await run
   })
 
-  it('gives way to the event loop while it runs as fast as it can', async () => {
+  it('yields to the event loop while it runs at full speed', async () => {
     const stop = new AbortController()
     const source = new SimulationSource({ simulation: createSimulation(world), runId: RUN, sink: collector() })
     let turns = 0
@@ -97,7 +97,7 @@ describe('a source', () => {
 })
 
 describe('a paused source', () => {
-  it('stands still, and goes on with the same ticks', async () => {
+  it('pauses, and continues with the same ticks', async () => {
     const ticks: Tick[] = []
     const pauses = [0, 50, 120, 399]
     const put = async (tick: Tick): Promise<void> => {
@@ -153,7 +153,7 @@ describe('a stopped source', () => {
     assert.equal(asked[0]?.aborted, true)
   })
 
-  it('hands over nothing when it was stopped before', async () => {
+  it('emits nothing if it was stopped before', async () => {
     const sink = collector()
     const source = new SimulationSource({ simulation: createSimulation(world), runId: RUN, sink })
     await source.run({ signal: AbortSignal.abort() })
@@ -187,7 +187,7 @@ describe('a stopped source', () => {
 })
 
 describe('a source with a limit', () => {
-  it('is no faster than told', async () => {
+  it('does not exceed its maximum rate', async () => {
     const source = new SimulationSource({
       simulation: createSimulation(world),
       runId: RUN,

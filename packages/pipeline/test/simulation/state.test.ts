@@ -52,7 +52,7 @@ describe('a saved state', () => {
     assert.ok(original.births > births + 20)
   })
 
-  it('does not change when the simulation goes on', () => {
+  it('does not change when the simulation continues', () => {
     const simulation = stepMany(createSimulation({ seed: 'kept' }), 50)
     const state = simulation.saveState()
     const copy = Uint8Array.from(state)

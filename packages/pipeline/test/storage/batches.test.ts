@@ -20,7 +20,7 @@ import { range, ticksOf } from './ticks.ts'
 
 for (const compression of ['zstd', 'none'] as const) {
   describe(`a batch (${compression})`, () => {
-    it('is read back as it was written, from the place its key says', async () => {
+    it('is read back as written, from the path of its key', async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path, compression })
       const ticks = ticksOf(range(123_456_780, 25, 10))
@@ -196,7 +196,7 @@ describe('ticks that are no batch', () => {
   })
 })
 
-it('a file that is not there is said to be missing', async () => {
+it('a missing file is reported as missing', async () => {
   using folder = temporaryFolder()
   const storage = await FileSystemStorage.open({ root: folder.path })
   const key = batchKey(RUN_ID, 0, 9, 'zstd')

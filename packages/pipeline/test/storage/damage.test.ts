@@ -19,7 +19,7 @@ const metadata: SimulationMetadata = {
 
 for (const compression of ['zstd', 'none'] as const) {
   describe(`a damaged file (${compression})`, () => {
-    it('never gives a tick, whichever bit is flipped', async () => {
+    it('never yields a tick, whichever bit is flipped', async () => {
       await using bench = await damageBench(compression)
       for (let at = 0; at < bench.good.length; at++) {
         for (const flip of [1 << (at % 8), 0xff]) {
@@ -30,14 +30,14 @@ for (const compression of ['zstd', 'none'] as const) {
       }
     })
 
-    it('never gives a tick, wherever it is cut', async () => {
+    it('never yields a tick, wherever it is cut', async () => {
       await using bench = await damageBench(compression)
       for (let length = 0; length < bench.good.length; length++) {
         await bench.isRefused(bench.good.subarray(0, length), `cut to ${length}`)
       }
     })
 
-    it('never gives a tick when bytes are missing from its front or its middle, or are added', async () => {
+    it('never yields a tick if bytes are missing or added', async () => {
       await using bench = await damageBench(compression)
       const { good } = bench
       for (let at = 0; at < good.length; at++) {
@@ -112,7 +112,7 @@ describe('a file that is larger than is allowed', () => {
     await assert.rejects(strict.writeBatch(batch), isLimit('maxTickBytes'))
   })
 
-  it('is refused by what is wanted in memory', async () => {
+  it('is refused by the memory limit', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const { storageKey } = await storage.writeBatch(batchOf(ticksOf(range(0, 10), { genomeBytes: 1_000 })))

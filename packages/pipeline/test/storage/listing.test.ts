@@ -20,7 +20,7 @@ import { ticksOf } from './ticks.ts'
 const OTHER_RUN = makeRunId()
 
 describe('a listing', () => {
-  it('is, page by page, what a simple model gives', async () => {
+  it('matches a simple model, page by page', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(batchArbitrary, { maxLength: 25 }), queryArbitrary, async (batches, query) => {
         using folder = temporaryFolder()
@@ -113,7 +113,7 @@ describe('a listing', () => {
     assert.deepEqual(await listed(399_990_000, 500_000_000), [next])
   })
 
-  it('refuses what it cannot understand', async () => {
+  it('refuses invalid input', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const prefix = `${RUN_ID}/`

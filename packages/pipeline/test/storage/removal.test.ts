@@ -96,7 +96,7 @@ describe('what is removed', () => {
     assert.deepEqual(rangesToRemove([batch(0)], before), [{ tickStart: 0, tickEnd: 9 }])
   })
 
-  it('is said as a duration, a number of ticks, or for ever', () => {
+  it("is given as a duration, a number of ticks, or 'forever'", () => {
     assert.deepEqual(parseKeep('keep', '1h'), { ms: 3_600_000 })
     assert.deepEqual(parseKeep('keep', 100), { ticks: 100 })
     assert.deepEqual(parseKeep('keep', '100000'), { ticks: 100_000 })

@@ -44,7 +44,7 @@ async function numbers(ticks: AsyncIterable<EncodedTick>, pause = 0): Promise<nu
 }
 
 describe('reading that is shared', () => {
-  it('reads a file once for those who come together, and for those who come soon after', async () => {
+  it('reads a file once for concurrent readers, and for those that come soon after', async () => {
     using all = await stored(1)
     const [key = ''] = all.keys
     const read = all.sharing(1e6)
@@ -54,7 +54,7 @@ describe('reading that is shared', () => {
     assert.deepEqual(all.files, { opened: 1, closed: 1 })
   })
 
-  it('gives everyone the same bytes', async () => {
+  it('returns the same bytes to everyone', async () => {
     using all = await stored(1)
     const [key = ''] = all.keys
     const read = all.sharing(1e6)
@@ -110,7 +110,7 @@ describe('reading that is shared', () => {
     assert.equal(all.files.opened, 2)
   })
 
-  it('tells everyone of a file that is corrupt, and forgets it', async () => {
+  it('reports a corrupt file to every reader, and forgets it', async () => {
     using all = await stored(1)
     const [key = ''] = all.keys
     const file = join(all.folder.path, key)

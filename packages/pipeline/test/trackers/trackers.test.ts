@@ -66,13 +66,13 @@ for (const kind of KINDS) {
       assert.equal(await second.isProcessed('organism', 'batch-1'), false)
     })
 
-    it('tells one of many that mark at once that it was the first', async () => {
+    it('returns true to one of many concurrent callers', async () => {
       await using shared = await kind.fresh()
       const marks = Array.from({ length: 20 }, (_, index) => shared.idempotency[index % 2]?.markProcessed('all', 'one'))
       assert.equal((await Promise.all(marks)).filter(isFirst => isFirst).length, 1)
     })
 
-    it('forgets what is older than told', async () => {
+    it('removes entries older than the limit', async () => {
       await using shared = await kind.fresh()
       const [first] = shared.idempotency
       await first.markProcessed('environment', 'old')
@@ -141,7 +141,7 @@ for (const kind of KINDS) {
       assert.equal(await tracker.markDeadLettered('dummy', 'a'), true)
     })
 
-    it('forgets what failed last longer ago than told', async () => {
+    it('removes entries whose last failure is older than the limit', async () => {
       await using shared = await kind.fresh()
       const [tracker] = shared.retries
       await tracker.increment('dummy', 'old')
@@ -156,7 +156,7 @@ for (const kind of KINDS) {
 }
 
 describe('a tracker in memory', () => {
-  it('keeps no more than maxEntries: those used last', async () => {
+  it('keeps at most maxEntries, the most recently used', async () => {
     const tracker = new MemoryIdempotencyTracker({ maxEntries: 2 })
     await tracker.markProcessed('a', '1')
     await tracker.markProcessed('a', '2')

@@ -35,7 +35,7 @@ describe('npm start', () => {
     assert.match(scripts.start, / packages\/cli\/src\/main\.ts start$/)
   })
 
-  it('--ticks: ends by itself with everything indexed, goes on at the next start, and --new begins another run', async () => {
+  it('--ticks: ends by itself with everything indexed, continues at the next start, and --new begins another run', async () => {
     using folder = temporaryFolder()
     using _ = openUmask()
     await using first = startProcess(folder.path, ['--ticks', '300'])
@@ -57,7 +57,7 @@ describe('npm start', () => {
     assert.deepEqual(sharedWithOthers(folder.path), [])
   })
 
-  it('says how far it is indexed by the indexers there are, whichever those are', async () => {
+  it('shows how far it is indexed, whichever indexers it has', async () => {
     using folder = temporaryFolder()
     await using script = startProcess(folder.path, ['--ticks', '60', '--json'], {
       TIDEMARK_PIPELINE__SERVICES__DUMMY_INDEXER__ENABLED: 'false',
@@ -89,7 +89,7 @@ describe('npm start', () => {
     })
   }
 
-  it('leaves a folder alone that another one is at, says so, and takes it over from one that was killed', async () => {
+  it('refuses a folder that another process uses, with the reason, and takes it over from a killed one', async () => {
     using folder = temporaryFolder()
     const slow = simulationOption('TICKS_PER_SECOND', 100)
     await using first = startProcess(folder.path, [], slow)
@@ -107,7 +107,7 @@ describe('npm start', () => {
     assert.equal(await endsWell(third), runId)
   })
 
-  it('ends with 1 where its simulation cannot start, and says why', async () => {
+  it("exits with 1 and the reason if its simulation can't start", async () => {
     using folder = temporaryFolder()
     await using script = startProcess(
       folder.path,
@@ -132,7 +132,7 @@ describe('npm start', () => {
     assert.deepEqual(begun, process.platform === 'linux' ? ['undefined', '1'] : ['undefined'])
   })
 
-  it('says what it takes', async () => {
+  it('lists its options', async () => {
     using folder = temporaryFolder()
     await using help = startProcess(folder.path, ['--help'])
     assert.equal((await help.exited).code, 0)
@@ -148,8 +148,8 @@ describe('npm start', () => {
   })
 })
 
-describe('an index that is away from the start', () => {
-  it('leaves all that is stored waiting, and says so', async () => {
+describe('an index that is unavailable from the start', () => {
+  it('leaves stored batches waiting, and reports it', async () => {
     using folder = temporaryFolder()
     const index = join(folder.path, 'index')
     // A file where the folder of the indexes should be.

@@ -145,7 +145,7 @@ describe('SQLite', () => {
     assert.deepEqual(await consume(tm.reader('work'), 1), [2])
   })
 
-  it('refuses a file that is no database, and leaves it as it is', async () => {
+  it('refuses a file that is not a database, and does not change it', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'notes.txt')
     const text = 'not a database, but long enough to have been one. '.repeat(100)
@@ -222,7 +222,7 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  it('says that it cannot reach a server, and where it looked, but no secret', async () => {
+  it('reports an unreachable server with its address, without secrets', async () => {
     const port = await findFreePort()
     await assert.rejects(open(`postgres://me:s3cret@127.0.0.1:${port}/app`, { logger }), (error: unknown) => {
       assert.ok(error instanceof DatabaseUnreachableError)
@@ -232,7 +232,7 @@ describe('PostgreSQL', () => {
     })
   })
 
-  it('says that the password is wrong, and does not show it', async () => {
+  it('reports a wrong password without showing it', async () => {
     await using server = await startPostgres()
     await executePostgres(server.url, `create role me login superuser password 'right'`)
     writeFileSync(join(server.dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
@@ -249,7 +249,7 @@ describe('PostgreSQL', () => {
     await (await open(url('right'), { logger })).close()
   })
 
-  it('says that the database does not exist', async () => {
+  it('reports that the database does not exist', async () => {
     assert.ok(postgres)
     await using database = await postgres.fresh()
     const url = new URL(database.url)

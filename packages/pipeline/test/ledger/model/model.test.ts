@@ -9,7 +9,7 @@ const DEFAULT_RUNS = 20
 const LONGEST_SECONDS = 60
 
 describe('any arrivals, claims, completions, failures, crashes and waits, on every engine', () => {
-  it('give what the model says: each batch completed once, no gap hidden, nothing stuck', async t => {
+  it('match the model: each batch completed once, no gap hidden, nothing stuck', async t => {
     await using stack = new AsyncDisposableStack()
     const subjects: Subject[] = []
     for (const { name, fresh } of ENGINES) {
