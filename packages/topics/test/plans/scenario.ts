@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { BackfillPlan } from '../../src/stores/backfills.ts'
-import { BROWSE_STEP } from '../../src/stores/browse-limits.ts'
+import { BROWSE_STEP } from '../../src/stores/browse-steps.ts'
 import type { ClaimRequest, Lease, Settlement } from '../../src/stores/leases.ts'
 import type { OutgoingMessage } from '../../src/stores/log.ts'
 import type { Store } from '../../src/stores/store.ts'

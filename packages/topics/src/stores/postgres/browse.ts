@@ -1,7 +1,7 @@
 import { DatabaseRewoundError } from '../../errors.ts'
 import type { RawMessage } from '../../payload/raw-message.ts'
-import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
-import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
+import { type BrowseStep, browseBySteps, type IdRange, type StepFound } from '../browse-steps.ts'
+import type { ByteBounds } from '../byte-bounds.ts'
 import type { BrowsePage, BrowseQuery, TailPage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { decodePage } from './page.ts'
@@ -22,41 +22,13 @@ const BROWSE = `
   from tidemark_fn.browse($1, $2, $3, ${timestamp('$4')}, ${timestamp('$5')}, $6, $7, $8, $9, $10, $11, $12, $13)`
 const TAIL = 'select place, (page).* from tidemark_fn.tail($1, $2, $3, $4, $5)'
 
-type Range = { readonly low: number; readonly high: number }
-
 /** Reads by ranges of ids; key, type and time are compared row by row. */
 export async function browse(tx: Transaction, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-  const { newestFirst, limit, maxBytes = UNBOUNDED } = query
-  const messages: RawMessage[] = []
-  let bytes = 0
-  let isCut = false
-  let left = await rangeOf(tx, topic, query)
-  for (
-    let read = 0;
-    read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
-    read += BROWSE_STEP
-  ) {
-    const step = newestFirst
-      ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
-      : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
-    const room = limit - messages.length
-    const within = { ...query, ...(query.maxBytes !== undefined && { maxBytes: maxBytes - bytes }) }
-    const found = await readMatching(tx, topic, within, step, room, messages.length === 0)
-    messages.push(...found.messages)
-    isCut = found.isCut
-    bytes += found.messages.reduce((sum, message) => sum + bytesOf(message), 0)
-    const last = found.messages.length === room || isCut ? found.messages.at(-1)?.id : undefined
-    // Not even the first of this step: it is where the next page begins.
-    if (isCut && last === undefined) break
-    left = newestFirst
-      ? { low: left.low, high: (last ?? step.low) - 1 }
-      : { low: (last ?? step.high) + 1, high: left.high }
-  }
-  const isDone = left.high < left.low
-  return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
+  const range = await rangeOf(tx, topic, query)
+  return await browseBySteps(query, range, step => readMatching(tx, topic, query, step))
 }
 
-async function rangeOf(tx: Transaction, topic: TopicRecord, query: BrowseQuery): Promise<Range> {
+async function rangeOf(tx: Transaction, topic: TopicRecord, query: BrowseQuery): Promise<IdRange> {
   const { after = 0, before = Number.MAX_SAFE_INTEGER, since = null, until = null } = query
   const [bounds] = await tx.query(tx.sql(BOUNDS), [topic.id, since, until])
   const from = bounds?.since ? Number(bounds.since) - SIDE_BY_SIDE : 0
@@ -71,16 +43,15 @@ async function readMatching(
   tx: Transaction,
   topic: TopicRecord,
   { since, until, key, type, newestFirst, maxBytes, maxPayloadBytes }: BrowseQuery,
-  { low, high }: Range,
-  limit: number,
-  isFirst: boolean,
-): Promise<{ readonly messages: readonly RawMessage[]; readonly isCut: boolean }> {
+  { low, high, room, maxBytes: bytesLeft, taken }: BrowseStep,
+): Promise<StepFound> {
   const filters = [since ?? null, until ?? null, key ?? null, type !== undefined, type ?? null]
-  const bounds = [maxBytes ?? null, maxPayloadBytes ?? null, isFirst]
-  const values = [topic.id, low, high, ...filters, newestFirst, limit, ...bounds]
+  const bounds = [maxBytes === undefined ? null : bytesLeft, maxPayloadBytes ?? null, taken === 0]
+  const values = [topic.id, low, high, ...filters, newestFirst, room, ...bounds]
   const [row] = await tx.query(tx.sql(BROWSE), values)
-  const messages = (row && decodePage(row)) ?? []
-  return { messages: await withOmitted(tx, topic, messages, maxPayloadBytes), isCut: row?.is_cut === 't' }
+  const messages = await withOmitted(tx, topic, (row && decodePage(row)) ?? [], maxPayloadBytes)
+  const bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0)
+  return { messages, bytes, isCut: row?.is_cut === 't' }
 }
 
 /** As the server counts them. */

@@ -1,4 +1,5 @@
 import { DatabaseRewoundError } from '../../errors.ts'
+import type { BrowseStep, IdRange } from '../browse-steps.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { BrowseQuery, TailPage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
@@ -7,7 +8,6 @@ import {
   type BoundedRow,
   type BoundedRows,
   messageBytes,
-  type Room,
   rowsWithin,
   toRawMessage,
 } from './bounded-rows.ts'
@@ -17,9 +17,7 @@ import type { SqlValue } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-export type Range = { readonly low: number; readonly high: number }
-
-export function rangeOf(tx: Transaction, topic: TopicRecord, { after, before, since, until }: BrowseQuery): Range {
+export function rangeOf(tx: Transaction, topic: TopicRecord, { after, before, since, until }: BrowseQuery): IdRange {
   const bounds = boundsOf(tx, topic)
   const from = since === undefined ? bounds.first_id : firstIdSince(tx, topic, bounds, since)
   const to = until === undefined ? bounds.next_id : firstIdSince(tx, topic, bounds, until)
@@ -30,9 +28,7 @@ export function readMatching(
   tx: Transaction,
   topic: TopicRecord,
   { key, type, newestFirst, maxPayloadBytes = UNBOUNDED }: BrowseQuery,
-  { low, high }: Range,
-  limit: number,
-  within: Room,
+  { low, high, room, maxBytes, taken }: BrowseStep,
 ): BoundedRows<BoundedRow> {
   const values: SqlValue[] = [maxPayloadBytes, low, high]
   let matching = ''
@@ -49,7 +45,7 @@ export function readMatching(
     where id between ? and ?${matching}
     order by id ${newestFirst ? 'desc' : 'asc'}
     limit ?`)
-  return rowsWithin(statement, [...values, limit], within, messageBytes)
+  return rowsWithin(statement, [...values, room], { maxBytes, taken }, messageBytes)
 }
 
 /**

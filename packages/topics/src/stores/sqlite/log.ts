@@ -1,7 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RawMessage } from '../../payload/raw-message.ts'
-import { BROWSE_STEP, MOST_BROWSED } from '../browse-limits.ts'
-import { UNBOUNDED } from '../byte-bounds.ts'
+import { browseBySteps } from '../browse-steps.ts'
 import type { BrowsePage, BrowseQuery, Log } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { toRawMessage } from './bounded-rows.ts'
@@ -43,33 +40,9 @@ function probe(tx: Transaction): void {
 
 /** Reads by id, in steps; key and type are compared row by row. */
 async function browse(connection: Connection, topic: TopicRecord, query: BrowseQuery): Promise<BrowsePage> {
-  const { newestFirst, limit, maxBytes = UNBOUNDED } = query
-  const messages: RawMessage[] = []
-  let bytes = 0
-  let isCut = false
-  let left = await connection.read(tx => rangeOf(tx, topic, query), { topic })
-  for (
-    let read = 0;
-    read < MOST_BROWSED && left.high >= left.low && messages.length < limit && !isCut;
-    read += BROWSE_STEP
-  ) {
-    if (read > 0) await nextTurn()
-    const step = newestFirst
-      ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
-      : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
-    const room = limit - messages.length
-    const within = { maxBytes: maxBytes - bytes, taken: messages.length }
-    const found = await connection.read(tx => readMatching(tx, topic, query, step, room, within), { topic })
-    messages.push(...found.rows.map(toRawMessage))
-    bytes += found.bytes
-    isCut = found.isCut
-    const last = found.rows.length === room || isCut ? found.rows.at(-1)?.id : undefined
-    // Not even the first of this step: it is where the next page begins.
-    if (isCut && last === undefined) break
-    left = newestFirst
-      ? { low: left.low, high: (last ?? step.low) - 1 }
-      : { low: (last ?? step.high) + 1, high: left.high }
-  }
-  const isDone = left.high < left.low
-  return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
+  const range = await connection.read(tx => rangeOf(tx, topic, query), { topic })
+  return await browseBySteps(query, range, async step => {
+    const { rows, bytes, isCut } = await connection.read(tx => readMatching(tx, topic, query, step), { topic })
+    return { messages: rows.map(toRawMessage), bytes, isCut }
+  })
 }
