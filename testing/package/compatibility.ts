@@ -1,24 +1,33 @@
-/** docs/reference/compatibility.md: what the last complete run of `npm run test:package -- --write` tested. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+/** The table in docs/reference/compatibility.md: what `npm run test:package -- --write` tested last. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Result } from './result.ts'
 
 const FILE = join(import.meta.dirname, '../../docs/reference/compatibility.md')
+const TABLE = /(<!-- scenarios -->\n)([\s\S]*?)(<!-- end of scenarios -->)/
+const HEAD = ['| scenario | what is tested | versions | result |', '| --- | --- | --- | --- |']
 
-const INTRODUCTION = `# Compatibility
-
-Tested with the packages as they are published, installed outside of the repository. \`npm run test:package -- --write\` runs the
-scenarios in \`testing/package/scenarios/\` and writes this page.
-
-`
-
-export function writeCompatibility(results: readonly Result[]): void {
-  const rows = results.map(({ name, proves, versions, outcome, reason }) => {
-    const shown = outcome === 'passed' ? 'passed' : `${outcome}: ${reason.split('\n')[0]}`
-    return `| ${[name, proves, versions, shown].map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  })
-  const table = ['| scenario | what is tested | versions | result |', '| --- | --- | --- | --- |', ...rows].join('\n')
-  mkdirSync(dirname(FILE), { recursive: true })
-  writeFileSync(FILE, `${INTRODUCTION}${table}\n`)
+/** Scenarios that were not run this time keep their rows. */
+export function writeCompatibility(results: readonly Result[], all: readonly string[]): void {
+  const page = readFileSync(FILE, 'utf8')
+  if (!TABLE.test(page)) throw new Error(`${FILE} has no place for the table: ${TABLE.source}`)
+  const rows = new Map([...rowsOf(page), ...results.map(result => [result.name, rowOf(result)] as const)])
+  const lines = all.flatMap(name => rows.get(name) ?? [])
+  writeFileSync(
+    FILE,
+    page.replace(TABLE, (_, begin, __, end) => `${begin}\n${[...HEAD, ...lines].join('\n')}\n\n${end}`),
+  )
   console.log(`Wrote ${FILE}`)
+}
+
+function rowsOf(page: string): (readonly [string, string])[] {
+  const lines = TABLE.exec(page)?.[2]?.split('\n').slice(1) ?? []
+  return lines.flatMap(line =>
+    line.startsWith('| ') && !HEAD.includes(line) ? [[line.split(' | ')[0]?.slice(2) ?? '', line] as const] : [],
+  )
+}
+
+function rowOf({ name, proves, versions, outcome, reason }: Result): string {
+  const shown = outcome === 'passed' ? 'passed' : `${outcome}: ${reason.split('\n')[0]}`
+  return `| ${[name, proves, versions, shown].map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
