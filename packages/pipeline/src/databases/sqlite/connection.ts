@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClosedError } from 'tidemark'
 import { retryDelayMs } from '../../backoff.ts'
@@ -13,6 +13,7 @@ import { NoNesting } from '../no-nesting.ts'
 import type { SqlValue, Transaction } from '../transaction.ts'
 import { inSqlite, SQLITE } from './dialect.ts'
 import { isBusy, mapError } from './engine-errors.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 
 /** Short at first: a transaction of another process takes about a millisecond. */
 const BUSY = { initialMs: 0.5, maxMs: 20, factor: 2, jitter: 0.5 }

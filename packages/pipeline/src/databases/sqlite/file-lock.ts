@@ -1,6 +1,6 @@
-import { DatabaseSync } from 'node:sqlite'
 import { createPrivateFile } from '../../private-files.ts'
 import { isBusy, mapError } from './engine-errors.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 
 /**
  * Locks a file for this process; null if another process holds it. Node has no file locks, but SQLite has: an exclusive

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { IndexNotFoundError } from '../errors.ts'
 import { migrationsOf, readSqlFiles, refuseNewer } from '../sql/migrations.ts'
 import type { SqliteConnection } from './connection.ts'
 import { mapError } from './engine-errors.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 
 const MIGRATIONS = migrationsOf(readSqlFiles(new URL('.', import.meta.url)))
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { IndexFileAwayError } from '../errors.ts'
 import type { IndexProbe, IndexSettings } from '../index-database.ts'
@@ -9,6 +8,7 @@ import { IndexMeter } from '../index-meter.ts'
 import { indexName, runOfIndex } from '../index-name.ts'
 import { isBusy, mapError } from './engine-errors.ts'
 import { requireInside } from './inside.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 
 const EXTENSION = '.db'
 
