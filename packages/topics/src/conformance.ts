@@ -170,22 +170,27 @@ const SUITES = {
   poisonedProcesses,
 } as const
 
-// An optional peer: an engine's author installs it for the models, and nobody else needs it.
-const models = await import('./conformance/model/suites.ts').catch((error: NodeJS.ErrnoException) => {
-  if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined
-  throw error
-})
+/** Suites that need an optional peer, with its name: an engine's author installs it for them, and nobody else needs it. */
+const NEEDING_PEERS = {
+  backfillModel: 'fast-check',
+  cleanUpModel: 'fast-check',
+  commandModel: 'fast-check',
+  completionModel: 'fast-check',
+  protobufPayloads: '@bufbuild/protobuf',
+} as const
 
-/** Random commands against a model of the promises; they need fast-check. */
-const MODELS = ['commandModel', 'cleanUpModel', 'backfillModel', 'completionModel'] as const
+const loaded: Partial<Record<keyof typeof NEEDING_PEERS, (stores: ConformanceStores) => void>> = {
+  ...(await import('./conformance/model/suites.ts').catch(withoutPeer)),
+  ...(await import('./conformance/protobuf-payloads.ts').catch(withoutPeer)),
+}
 
 /** Name of a suite that `conformance()` runs. */
-export type ConformanceSuite = keyof typeof SUITES | (typeof MODELS)[number]
+export type ConformanceSuite = keyof typeof SUITES | keyof typeof NEEDING_PEERS
 
 /** Names of all suites. Give a part of them to each of several test files, and `node --test` runs those at once. */
 export const conformanceSuites: readonly ConformanceSuite[] = [
   ...(Object.keys(SUITES) as (keyof typeof SUITES)[]),
-  ...MODELS,
+  ...(Object.keys(NEEDING_PEERS) as (keyof typeof NEEDING_PEERS)[]),
 ]
 
 /**
@@ -219,7 +224,14 @@ export function conformance(
 }
 
 function registerSuite(suite: ConformanceSuite, stores: ConformanceStores): void {
-  if (suite in SUITES) SUITES[suite as keyof typeof SUITES](stores)
-  else if (models === undefined) describe(suite, { skip: 'install fast-check to run it' }, () => {})
-  else if (stores.shared.length > 0) models[suite as (typeof MODELS)[number]](stores)
+  if (isPlain(suite)) SUITES[suite](stores)
+  else if (loaded[suite] === undefined) {
+    describe(suite, { skip: `install ${NEEDING_PEERS[suite]} to run it` }, () => {})
+  } else loaded[suite](stores)
+}
+
+const isPlain = (suite: ConformanceSuite): suite is keyof typeof SUITES => suite in SUITES
+
+function withoutPeer(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
 }

@@ -8,6 +8,7 @@ import { runsOf } from './runs.ts'
 import { TestStore } from './test-store.ts'
 
 export function commandModel({ shared }: ConformanceStores): void {
+  if (shared.length === 0) return
   describe(`any commands, on ${shared.map(({ name }) => name).join(' and ')}`, () => {
     it('give what the model says, and leave no message without its end', async t => {
       await using opened = new AsyncDisposableStack()

@@ -1,0 +1,4 @@
+import { protobufPayloads } from '../../src/conformance/protobuf-payloads.ts'
+import { BUILT_IN } from './stores.ts'
+
+protobufPayloads(BUILT_IN)
