@@ -146,7 +146,7 @@ async function leftAlone({ folder, index, settings }: FaultyPipeline): Promise<B
 
 for (const [engine, fresh] of Object.entries(ENGINES)) {
   describe(`tidemark start while index, topics and storage go away and come back, on ${engine}`, () => {
-    it('ends with the index of an undisturbed run, unhealthy exactly while something was away', async () => {
+    it('ends with the index of an undisturbed run, unhealthy exactly while something was unavailable', async () => {
       await using undisturbed = await fresh()
       await using disturbed = await fresh()
       const expected = leftAlone(undisturbed)

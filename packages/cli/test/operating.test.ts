@@ -32,7 +32,7 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<unkn
 
 for (const { engine, fresh } of ENGINES) {
   describe(`the doctor, on ${engine}`, () => {
-    it('finds nothing wrong where nothing is, and says what needs somebody', async () => {
+    it('finds no problem where there is none, and lists what needs attention', async () => {
       await using database = await fresh()
       const before = await doctor(database.url)
       assert.equal(

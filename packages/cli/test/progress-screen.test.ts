@@ -80,7 +80,7 @@ describe('the screen', () => {
     assert.ok(served.includes('open http://127.0.0.1:4680'))
   })
 
-  it('is one line where there is no terminal, and names who is unwell', () => {
+  it('is one line without a terminal, and names unhealthy services', () => {
     const line =
       'tick 1234 (100/s)  11 batches stored, 10 indexed, 3 waiting  3 gaps  disk 412.0 MB of 2.00 GB (+1.8 MB/s, 15 min left)  dummy-indexer: ERROR  series-indexer waits for the index database'
     assert.equal(plainLine(PROGRESS), line)

@@ -81,7 +81,7 @@ describe('inspect', () => {
     }
   })
 
-  it('ends with 3 where the file is corrupt', async () => {
+  it('ends with 3 if the file is corrupt', async () => {
     using folder = temporaryFolder()
     const path = await storedRun(folder.path)
     const bytes = readFileSync(path)

@@ -184,7 +184,7 @@ describe('tidemark start --ingest', () => {
 })
 
 describe('the usual port', () => {
-  it('is another where it is taken, and the address says which', async () => {
+  it('is the next free one if it is taken, as the address shows', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await (await open(database.url, { maintenance: false, logger: QUIET })).close()
     const other = createServer()
@@ -220,7 +220,7 @@ describe('tidemark serve', () => {
     assert.doesNotMatch(short.err, /hunter2/)
   })
 
-  it('says so where a port that was asked for is taken, or there is nothing to serve', async () => {
+  it('says so if a port that was asked for is taken, or there is nothing to serve', async () => {
     using folder = temporaryFolder()
     const database = `sqlite:${join(folder.path, 'app.db')}`
     assert.equal((await tidemark(['serve'], { database })).code, EXIT.failed)

@@ -22,7 +22,7 @@ const inTerminal = (args: string, options: CommandOptions): RunningCommand =>
 
 for (const { engine, fresh } of ENGINES) {
   describe(`a stream, on ${engine}`, () => {
-    it('goes on until Ctrl-C, and ends with 130', async () => {
+    it('continues until Ctrl-C, and ends with 130', async () => {
       await using database = await fresh()
       await using tm = await open(database.url, { maintenance: false, logger: QUIET })
       await tm.configureTopic('orders', { semantics: 'pub-sub' })

@@ -84,7 +84,7 @@ describe('a wrong command line', () => {
     })
   }
 
-  it('is told in JSON to those who want JSON', async () => {
+  it('is reported as JSON to clients that accept it', async () => {
     const { code, out, err } = await tidemark(['--json', 'topics', 'lst'])
     assert.equal(code, EXIT.usage)
     assert.equal(out, '')

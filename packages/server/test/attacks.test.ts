@@ -74,7 +74,7 @@ describe('every route with every role and bad input', () => {
   after(() => world[Symbol.asyncDispose]())
 
   for (const role of ROLES) {
-    it(`tells '${role}' that it may not, and nothing of its input; or what is wrong with that`, async () => {
+    it(`refuses '${role}' without a word about its input, or says what is wrong with the input`, async () => {
       for (const route of routes) {
         const { operationId } = route.operation
         const mayPass = MAY[role].includes(accessOf(route.operation))
@@ -109,7 +109,7 @@ describe('every route with every role and bad input', () => {
   }
 })
 
-describe('every route while what it needs is away', () => {
+describe('every route while what it needs is unavailable', () => {
   it('answers without the name of a folder of the server', async () => {
     await using world = await startWorld()
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))

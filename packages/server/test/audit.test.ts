@@ -43,7 +43,7 @@ describe('the audit', () => {
     assert.deepEqual([first?.status, first?.path], [200, '/api/v1/topics/work'])
   })
 
-  it('has every refusal, of those who are unknown and of what is no HTTP', async () => {
+  it('has every refusal, of those who are unknown and of requests that are not HTTP', async () => {
     await using server = await serve({ tokens })
     await server.get('/api/v1/topics')
     await server.get('/api/v1/topics', bearer('wrong-wrong-wrong'))
@@ -92,7 +92,7 @@ describe('the audit', () => {
     assert.ok(!JSON.stringify(body).includes('geheim'))
   })
 
-  it('tells publishing and consuming apart, has logins, and neither looks, payloads nor tokens', async () => {
+  it('has publishing and consuming as a kind of their own, and logins, but no reads, payloads or tokens', async () => {
     await using server = await serve({ tokens })
     const headers = bearer(admin)
     await server.post('/api/v1/topics/work/messages', { payload: 'top-secret', key: 'top-secret' }, headers)

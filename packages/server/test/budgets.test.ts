@@ -34,7 +34,7 @@ const ENGINES = [
 
 for (const engine of ENGINES) {
   describe(`the byte budget of answers, on ${engine.name}`, () => {
-    it('ends a page of messages, which go on at its next', async () => {
+    it('ends a page of messages, and the next page continues', async () => {
       await using server = await engine.serve()
       await server.tm.configureTopic('work', { maxMessageBytes: 4 * MIB })
       const sizes = [...Array.from({ length: 12 }, () => 200_000), 3 * MIB, 10, 20]
@@ -112,7 +112,7 @@ for (const engine of ENGINES) {
 }
 
 describe('readers that take nothing', () => {
-  it('keep no more than a bound for all of them together, and the next is told so', async () => {
+  it('are limited in bytes for all of them together, and the next is refused', async () => {
     await using server = await serve({ limits: { unsentBytes: 30 * MIB } })
     await server.tm.configureTopic('work')
     await server.tm.publishBatch(

@@ -44,7 +44,7 @@ const ENGINES = [
 
 for (const engine of ENGINES) {
   describe(`the stream of events, on ${engine.name}`, () => {
-    it('tells what other processes do, and counts what its own does once', async () => {
+    it('reports what other processes do, and counts what its own does once', async () => {
       const { url, drop } = await engine.fresh()
       const options = { logger: SILENT, maintenance: false } as const
       const [own, other] = [await open(url, options), await open(url, options)]
@@ -89,7 +89,7 @@ for (const engine of ENGINES) {
 }
 
 describe('the stream of events of a pipeline', () => {
-  it('tells the activity of its topics, as described', async () => {
+  it('reports the activity of its topics, as described', async () => {
     await using world = await startWorld()
     await using events = await Listener.open(world.url, '/api/v1/events')
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))

@@ -57,7 +57,7 @@ describe('a server without tokens', () => {
     assert.equal((await server.get('/api/v1/topics', { 'x-forward': '1' })).status, 200)
   })
 
-  it('refuses it from a proxy that is trusted too, and takes it where there are tokens', async () => {
+  it('refuses it from a proxy that is trusted too, and takes it if there are tokens', async () => {
     await using open = await serve({ trustedProxies: ['127.0.0.1'] })
     assert.equal((await open.get('/api/v1/topics', { via: '1.1 proxy' })).status, 403)
     await using server = await serve({ tokens })
@@ -264,7 +264,7 @@ describe('TLS', { skip }, () => {
     assert.match(answer.cookie, /^__Host-tidemark_\d+=.*Secure$/)
   })
 
-  it('takes a new certificate without a restart, and stays with the old one where that is wrong', async () => {
+  it('takes a new certificate without a restart, and stays with the old one if that is wrong', async () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const errors: string[] = []
@@ -293,7 +293,7 @@ describe('TLS', { skip }, () => {
     await until(async () => (await certificateOf(port)) === 'two', { what: 'the new certificate' })
   })
 
-  it('is refused at the start where the files are missing, wrong, or of different pairs', async () => {
+  it('is refused at the start if the files are missing, wrong, or of different pairs', async () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const junk = join(folder.path, 'junk')
@@ -308,7 +308,7 @@ describe('TLS', { skip }, () => {
     await assert.rejects(startServer({ port: 0, tls: { cert: one.cert } as never, logger: SILENT }), ConfigError)
   })
 
-  it('is missed, with one warning, where tokens travel in the clear', async () => {
+  it('is missed, with one warning, if tokens travel in the clear', async () => {
     const warnings: string[] = []
     const logger = { ...SILENT, warn: (_: object, text: string) => void warnings.push(text) }
     {

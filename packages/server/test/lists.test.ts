@@ -123,7 +123,7 @@ describe('a list of more than its budget', () => {
     })
   }
 
-  it('ends early in a topic, whose next goes on in the list of its groups', async () => {
+  it('ends early in a topic, whose next continues in the list of its groups', async () => {
     const { bytes, body } = await server.get('/api/v1/topics/many')
     assert.ok(bytes.length <= BUDGET + AROUND, `${bytes.length} bytes`)
     assert.equal(body.next, body.groups.at(-1).group)

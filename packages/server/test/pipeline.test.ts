@@ -11,7 +11,7 @@ import { delimited, metadataOf, startWorld, ticksOf, type World } from './worlds
 const TICKS = { 'content-type': 'application/octet-stream' }
 
 describe('the pipeline over HTTP', () => {
-  it('tells its status, and is stopped, started, paused, resumed and restarted, all or one', async () => {
+  it('reports its status, and is stopped, started, paused, resumed and restarted, all or one', async () => {
     await using world = await startWorld()
     const status = await world.get('/api/v1/pipeline')
     assert.equal(status.body.healthy, true)
@@ -65,7 +65,7 @@ describe('the pipeline over HTTP', () => {
     assert.deepEqual([health.status, health.body.pipeline], [503, { healthy: false }])
   })
 
-  it('tells changes, its status and the newest run as events', async () => {
+  it('reports changes, its status and the newest run as events', async () => {
     await using world = await startWorld()
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
     await world.ingest(ticksOf(world.runId, 0, 3))
@@ -228,7 +228,7 @@ describe('ingest over HTTP', () => {
     assert.match(received, /^HTTP\/1\.1 400 .*TIDEMARK_INGEST/s)
   })
 
-  it('is not there where the server was given no place for ticks', async () => {
+  it('does not exist if the server has no place for ticks', async () => {
     await using server = await serve()
     const answer = await server.call('POST', '/api/v1/ingest', { raw: Buffer.alloc(0), headers: TICKS })
     assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_NOT_SERVED'])

@@ -26,7 +26,7 @@ describe('the table of statuses', () => {
   })
 })
 
-describe('what a client is told', () => {
+describe('responses to a client', () => {
   const RUN = '20260101-00000000-00000000-0000-4000-8000-000000000009'
   const cause = new Error("ENOENT: no such file, open '/srv/data/topics.db'")
   const errors = [

@@ -40,7 +40,7 @@ describe('pulls at the same time', () => {
     assert.deepEqual(errors, [], 'a limit that is reached is no error of the server')
   })
 
-  it('all get what they asked for where they read it, each message once', async () => {
+  it('all receive what they asked for if they read it, each message once', async () => {
     await using server = await serveWork(16, { unsentBytes: 8 * MIB })
     const ids = new Set<number>()
     let handed = 0

@@ -34,7 +34,7 @@ describe('pull over HTTP', () => {
     assert.equal((await waiting).body.messages[0].payload, 'late')
   })
 
-  it('gives back what was claimed for a client that is gone', async () => {
+  it('releases what was claimed for a client that is gone', async () => {
     await using server = await serve()
     await server.tm.configureTopic('work')
     const ended = new AbortController()
@@ -68,7 +68,7 @@ describe('pull over HTTP', () => {
     assert.deepEqual([answer.status, answer.body.receipt], [200, null])
   })
 
-  it('answers 409 to a receipt that is stale, and 400 to what is none', async () => {
+  it('answers 409 to a receipt that is stale, and 400 to an invalid one', async () => {
     await using server = await serve()
     await server.tm.publish('work', 1)
     const { receipt } = (await server.post(PULL, { lease: 1 })).body

@@ -77,7 +77,7 @@ describe('an indexed run', () => {
     assert.equal(region.headers['content-encoding'], undefined)
   })
 
-  it('lets other answers be kept too, where nothing can change them', async () => {
+  it('lets other answers be kept too, if nothing can change them', async () => {
     for (const path of ['/environment/3/cells/1,1', '/difference?from=1&to=2', '/ticks/3/organisms?limit=1']) {
       const { headers, status } = await world.get(run + path)
       assert.deepEqual([status, String(headers['cache-control']).includes('immutable')], [200, true], path)
@@ -168,13 +168,13 @@ describe('an indexed run', () => {
     assert.equal((await world.get(`${run}/ticks/999/organisms`)).status, 404)
   })
 
-  it('is compressed where it is JSON and the client can take it', async () => {
+  it('is compressed if it is JSON and the client can take it', async () => {
     const answer = await world.get('/api/v1/openapi.json', { 'accept-encoding': 'zstd' })
     assert.equal(answer.headers['content-encoding'], 'zstd')
   })
 })
 
-describe('what is not there', () => {
+describe('a missing object', () => {
   let world: World
   let run: string
 

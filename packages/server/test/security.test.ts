@@ -125,7 +125,7 @@ describe('a foreign Host', () => {
     }
   })
 
-  it('is welcome where it is allowed', async () => {
+  it('is welcome if it is allowed', async () => {
     await using server = await serve({ allowedHosts: ['Tidemark.example'] })
     assert.equal((await server.get('/api/v1/topics', { host: 'tidemark.example:8443' })).status, 200)
     isProblem(await server.get('/api/v1/topics', { host: 'x.tidemark.example' }), 403, 'TIDEMARK_HOST_NOT_ALLOWED')
@@ -257,7 +257,7 @@ describe('a body', () => {
   })
 })
 
-describe('what is no HTTP', () => {
+describe('requests that are not HTTP', () => {
   it('is told so, and hung up on', async () => {
     await using server = await serve()
     const { hostname, port } = new URL(server.url)

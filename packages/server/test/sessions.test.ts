@@ -42,7 +42,7 @@ describe('a session', () => {
     assert.equal((await server.get('/api/v1/topics', { cookie: `a=b; ${cookie}; c=d` })).status, 200)
   })
 
-  it('is for TLS only where that is wanted', async () => {
+  it('is for TLS only if that is wanted', async () => {
     await using server = await serve({ tokens, secureCookies: true })
     const { setCookie, cookie } = await login(server, admin)
     assert.match(setCookie, /^__Host-tidemark_\d+=.*; Secure$/)
@@ -170,7 +170,7 @@ describe('a session', () => {
     assert.equal((await send(third.url, 'GET', '/api/v1/topics', { headers: { cookie } })).status, 401)
   })
 
-  it('is not begun with a wrong token, and not needed where there are none', async () => {
+  it('is not begun with a wrong token, and not needed if there are none', async () => {
     await using server = await serve({ tokens })
     const wrong = await server.post('/api/v1/session', { token: `${admin}x` })
     assert.deepEqual([wrong.status, wrong.headers['set-cookie']], [401, undefined])

@@ -7,7 +7,7 @@ import { Network } from '../../topics/test/postgres/network.ts'
 import { SILENT, serve } from './servers.ts'
 
 describe('a database that goes silent', () => {
-  it('is told by /health, by the health of the topics and by /metrics, within seconds', async () => {
+  it('is reported by /health, by the health of the topics and by /metrics, within seconds', async () => {
     const { url, drop } = await freshDatabase()
     const network = await Network.to(url)
     const tm = await open(network.url, { logger: SILENT, maintenance: false, statementTimeout: '1m' })

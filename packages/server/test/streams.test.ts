@@ -23,7 +23,7 @@ describe('the tail of a topic', () => {
     assert.equal((await server.post('/api/v1/topics/work/pull', { max: 5 })).body.messages.length, 2)
   })
 
-  it('goes on after the last event that was seen, each message once', async () => {
+  it('continues after the last event that was seen, each message once', async () => {
     await using server = await serve()
     const published = await server.tm.publishBatch('work', [1, 2, 3])
     await using tail = await Listener.open(server.url, TAIL, { 'last-event-id': String(published[0]?.id) })
@@ -121,7 +121,7 @@ describe('streams', () => {
 })
 
 describe('the stream of events', () => {
-  it('tells what happens in topics, and sums up what happens often', async () => {
+  it('reports what happens in topics, and sums up what happens often', async () => {
     await using server = await serve()
     await server.tm.configureTopic('work', { maxAttempts: 1 })
     await using events = await Listener.open(server.url, '/api/v1/events')
@@ -136,7 +136,7 @@ describe('the stream of events', () => {
     assert.deepEqual(nacked.data.error, { name: 'Error', message: 'no' })
   })
 
-  it('goes on after the last event that was seen, while somebody listens, and says where it cannot', async () => {
+  it("continues after the last event that was seen, and reports if it can't", async () => {
     await using server = await serve()
     const deleted =
       (topic: string) =>

@@ -81,7 +81,7 @@ describe('a token file', () => {
     }
   })
 
-  it('is refused at the start where it is empty, wrong, or open to others; no message shows what is in it', async () => {
+  it('is refused at the start if it is empty, wrong, or open to others; no message shows what is in it', async () => {
     using folder = temporaryFolder()
     const tokenFile = join(folder.path, 'tokens.jsonl')
     const secret = makeToken()
@@ -122,7 +122,7 @@ describe('a token file', () => {
 })
 
 describe('a token that a person has chosen', () => {
-  it('is refused where it is empty or easy to guess', async () => {
+  it('is refused if it is empty or easy to guess', async () => {
     const weak = [
       '',
       'short',

@@ -45,7 +45,7 @@ describe('topics', () => {
     assert.equal((await server.post('/api/v1/jobs/nonsense/run')).status, 400)
   })
 
-  it('tell their health', async () => {
+  it('report their health', async () => {
     await using server = await serve()
     await server.tm.publish('work', 1)
     const { status, body } = await server.get('/api/v1/health')
@@ -54,7 +54,7 @@ describe('topics', () => {
 })
 
 describe('the metrics', () => {
-  it('tell of every group what the database knows, and nothing of what is deleted', async () => {
+  it('show every group from the database, and nothing that is deleted', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub' })
     await server.tm.pull('news', 'g')
@@ -74,7 +74,7 @@ describe('the metrics', () => {
     assert.match(after, /topic="news"/)
   })
 
-  it('are told when the database does not answer', async () => {
+  it('are reported when the database does not answer', async () => {
     await using server = await serve()
     await server.tm.publish('news', 1)
     await server.tm.close()
@@ -141,7 +141,7 @@ describe('messages', () => {
     }
   })
 
-  it('that nobody is subscribed to are refused where the topic says so', async () => {
+  it('that nobody is subscribed to are refused if the topic says so', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub', blockPublishWithoutSubscription: true })
     const refused = await server.post('/api/v1/topics/news/messages', { payload: 1 })
@@ -178,7 +178,7 @@ describe('groups', () => {
     assert.equal((await server.get('/api/v1/topics/news/groups?after=b')).body.groups[0].group, 'c')
   })
 
-  it('tell their consumers, and what waits to be tried again', async () => {
+  it('report their consumers, and what waits to be tried again', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub' })
     const group = '/api/v1/topics/news/groups/g'

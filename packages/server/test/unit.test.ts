@@ -57,7 +57,7 @@ describe('the name of a host', () => {
     }
   })
 
-  it('is the loopback only where it is', () => {
+  it('is the loopback address only if it really is', () => {
     for (const name of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', '::ffff:127.0.0.1'])
       assert.ok(isLoopback(name), name)
     for (const name of ['127.0.0.1.x', '128.0.0.1', 'x127.0.0.1', 'localhost.x', '0.0.0.0', '::'])
@@ -86,7 +86,7 @@ describe('tokens', () => {
 describe('what is accepted', () => {
   const offered = ['application/x-protobuf', 'application/json'] as const
 
-  it('is the first where there is no opinion, and the best liked otherwise', () => {
+  it('is the first if there is no opinion, and the best liked otherwise', () => {
     for (const [header, type] of [
       [undefined, offered[0]],
       ['*/*', offered[0]],

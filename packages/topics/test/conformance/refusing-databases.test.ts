@@ -95,7 +95,7 @@ for (const store of SHARED_STORES) {
 }
 
 describe('SQLite', () => {
-  it('waits for another writer, and goes on when it is done', async () => {
+  it('waits for another writer, and continues when it is done', async () => {
     assert.ok(sqlite)
     await using database = await sqlite.fresh()
     const tm = await database.open()
@@ -158,7 +158,7 @@ describe('SQLite', () => {
     assert.equal(readFileSync(path, 'utf8'), text)
   })
 
-  it('says that it cannot reach a file where no folder can be', async () => {
+  it('reports a path where no folder can be as unreachable', async () => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, 'file'), '')
     await assert.rejects(open(`sqlite:${folder.path}/file/app.db`, { logger }), DatabaseUnreachableError)
@@ -286,7 +286,7 @@ describe('PostgreSQL', () => {
     '55P03': DatabaseLockedError,
     '57P03': DatabaseUnreachableError,
   })) {
-    it(`says ${kind.name} where the server says ${code}, and stores nothing`, async () => {
+    it(`says ${kind.name} if the server says ${code}, and stores nothing`, async () => {
       assert.ok(postgres)
       await using database = await postgres.fresh()
       const tm = await database.open()

@@ -124,7 +124,7 @@ for (const store of STORES) {
         assert.deepEqual((await receive(own)).payload, { at: AT })
       })
 
-      it('are refused where they are none', async () => {
+      it('are refused if they are invalid', async () => {
         await using database = await store.fresh()
         for (const wrong of [z.string(), { orders: {} }, { orders: undefined }, ['x'], 'zod', { orders: null }]) {
           await assert.rejects(database.open({ schemas: wrong as never }), ConfigError)
@@ -152,7 +152,7 @@ for (const store of STORES) {
         assert.equal((await groupOf(tm, 'work')).inFlight, 0)
       })
 
-      it('waits on where all that it claimed was refused', async () => {
+      it('keeps waiting if everything it claimed was refused', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxAttempts: 1 })

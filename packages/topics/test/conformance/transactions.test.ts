@@ -109,7 +109,7 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await consume(tm.reader('other'), 1), ['of another topic'])
       })
 
-      it('makes no topic where that was not asked for', async () => {
+      it('makes no topic if that was not asked for', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ autoCreate: false })
         const { tx, end } = await begin(database)

@@ -116,7 +116,7 @@ describe('a server that comes back without its newest commits, under a process t
     assert.deepEqual(await readAll(quick), payloads('new', MANY))
   })
 
-  it('… where only one caller had its transaction commit without a sync, and what it held of it is refused', async () => {
+  it('… if only one caller had its transaction commit without a sync, and what it held of it is refused', async () => {
     await using server = await startPostgres({ settings: FORGETFUL })
     await using tm = await open(server.url, { logger: silent, maintenance: false })
     await tm.configureTopic(TOPIC, { semantics: 'pub-sub' })

@@ -20,7 +20,7 @@ const ENDS: readonly ((server: PostgresServer) => Promise<void>)[] = [
 ]
 
 describe('a PostgreSQL server that crashes and comes back under load', () => {
-  it('loses no acknowledged publish and no ack, and the groups go on by themselves', async t => {
+  it('loses no acknowledged publish and no ack, and the groups continue by themselves', async t => {
     await using server = await startPostgres({ durable: true })
     await using tm = await open(server.url, { logger: silent })
     await tm.configureTopic(TOPIC, {

@@ -35,7 +35,7 @@ describe('registerStore', () => {
     assert.throws(() => registerStore('Toy:', loadToy), ConfigError)
   })
 
-  it('refuses to migrate where the engine has no operator', async () => {
+  it('refuses to migrate if the engine has no operator', async () => {
     await assert.rejects(migrate('toy::memory:'), ConfigError)
   })
 

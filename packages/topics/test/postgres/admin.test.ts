@@ -214,7 +214,7 @@ describe('deleting a topic', () => {
 })
 
 describe('an inconsistency', () => {
-  it('is told: a lease and retries of no group, a retry held by a lease that ended', async () => {
+  it('is reported: a lease and retries of no group, a retry held by a lease that ended', async () => {
     await using bench = await open()
     const { store, schema, topic } = bench
     const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')

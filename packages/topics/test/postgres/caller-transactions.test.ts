@@ -53,7 +53,7 @@ describe('a publish in a caller’s transaction while tracking is switched', () 
     assert.deepEqual(stored.toSorted(), expected.toSorted())
   })
 
-  it('says that the topic is gone where it was deleted, and that the database is another where it is', async () => {
+  it('reports a deleted topic as gone, and another database as another', async () => {
     await using database = await fresh()
     await using other = await fresh()
     const [tm, deleting] = [await database.open(), await database.open()]

@@ -113,7 +113,7 @@ describe('the functions of a version', () => {
     for (const group of groups) await group.stop()
   })
 
-  it('are installed again under a program that runs, where somebody has dropped them', async () => {
+  it('are installed again under a program that runs, if somebody has dropped them', async () => {
     await using database = await freshDatabase()
     await using tm = await openTidemark(database.url, options)
     await tm.configureTopic('work')
@@ -129,7 +129,7 @@ describe('the functions of a version', () => {
     assert.equal(await reader.poll(0), null)
   })
 
-  it('are installed at the next start where a dump brought the tables alone', async () => {
+  it('are installed at the next start if a dump brought the tables alone', async () => {
     await using database = await freshDatabase()
     {
       await using tm = await openTidemark(database.url, options)
@@ -142,7 +142,7 @@ describe('the functions of a version', () => {
     assert.equal((await schemaVersions(database.url)).hasFunctions, true)
   })
 
-  it('are installed anew where only a part of them is left of a namespace that was dropped by hand', async () => {
+  it('are installed anew if only a part of them is left of a namespace that was dropped by hand', async () => {
     await using database = await freshDatabase()
     await (await openTidemark(database.url, options)).close()
     await execute(database.url, 'drop schema tidemark cascade')

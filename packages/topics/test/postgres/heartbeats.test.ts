@@ -12,7 +12,7 @@ const [postgres] = SHARED_STORES.filter(({ name }) => name === 'PostgreSQL')
 const fresh = () => postgres?.fresh() ?? Promise.reject(new Error('There is no PostgreSQL'))
 
 describe('Pitfall 3: a network partition, the consumer alive but unreachable', () => {
-  it('is dead while it lasts, and goes on where it stopped when it heals', async () => {
+  it('is dead while it lasts, and continues where it stopped when it heals', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     const there = await database.open()

@@ -68,7 +68,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual((await drain(bench, later, TOGETHER)).at(0), 7)
   })
 
-  it('is claimed in parts, uncounted, where its rows turn out to be too large to be read at once', async () => {
+  it('is claimed in parts, uncounted, if its rows turn out to be too large to be read at once', async () => {
     await using bench = await open()
     const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
     await bench.store.log.publish(bench.topic, messages(4))
@@ -93,7 +93,7 @@ describe('a page that another group has read', () => {
     )
   })
 
-  it('is not claimed where another process has moved the group on', async () => {
+  it('is not claimed if another process has moved the group on', async () => {
     await using bench = await open()
     await bench.store.log.publish(bench.topic, messages(30))
     const [reader, other] = (await subscribed(bench, 'reader', 'other')) as [SubscriptionRecord, SubscriptionRecord]

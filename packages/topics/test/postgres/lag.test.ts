@@ -66,7 +66,7 @@ describe('the lag of groups', () => {
     })
   }
 
-  it('is told while the partition that a dead group stands in is dropped', async () => {
+  it('is reported while the partition that a dead group stands in is dropped', async () => {
     await using bench = await open({ partitionRows: 1_000 })
     const { store, topic, schema } = bench
     await store.subscriptions.subscribe(topic, 'dead', 'now')

@@ -44,7 +44,7 @@ describe('a claim', () => {
     assert.ok(waiting.nextDueMs && waiting.nextDueMs > 3_000 && waiting.nextDueMs <= 5_000)
   })
 
-  it('tells of a changed configuration', async () => {
+  it('reports a changed configuration', async () => {
     await using bench = await open()
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.topics.configure('topic', { maxAttempts: 9 })

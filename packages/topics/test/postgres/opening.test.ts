@@ -38,7 +38,7 @@ describe('opening a PostgreSQL store', () => {
     await assert.rejects(missing, error => error instanceof DatabaseError && /does not exist/.test(error.message))
   })
 
-  it('says what right is missing where it may not create the schema', async () => {
+  it('says what right is missing if it may not create the schema', async () => {
     await admin.query('drop role if exists poor')
     await admin.query('create role poor login')
     const url = server.url.replace('postgres@', 'poor@')

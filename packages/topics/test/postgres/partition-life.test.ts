@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 const SHORT = { retentionMs: HOUR, leaseMs: HOUR, partitionRows: 10 }
 
 describe('a partition', () => {
-  it('is dropped when it is full, old and done, and the log goes on when all are gone', async () => {
+  it('is dropped when it is full, old and done, and the log continues when all are gone', async () => {
     await using bench = await open(SHORT)
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     for (let round = 0; round < 3; round++) {
@@ -146,7 +146,7 @@ describe('dropping a partition', () => {
     'between detach and drop',
     'after the drop',
   ]) {
-    it(`goes on where a run was killed: ${killed}`, async () => {
+    it(`continues where a run was killed: ${killed}`, async () => {
       await using bench = await open(SHORT)
       const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       await fill(bench, 25)

@@ -32,7 +32,7 @@ describe('the statement_timeout of a connection', () => {
     assert.deepEqual(await timeouts(null, [LIMIT_MS, 600_000, LIMIT_MS]), ['9s', '9min', '9s'])
   })
 
-  it('stays as the administrator set it where that is lower', async () => {
+  it('stays as the administrator set it if that is lower', async () => {
     assert.deepEqual(await timeouts('1500ms', [LIMIT_MS, 600_000]), ['1500ms', '1500ms'])
     assert.deepEqual(await timeouts('1min', [LIMIT_MS, 600_000, LIMIT_MS]), ['9s', '1min', '9s'])
     assert.deepEqual(await timeouts('1d', [LIMIT_MS, 600_000]), ['9s', '9min'])

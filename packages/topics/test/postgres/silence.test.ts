@@ -53,7 +53,7 @@ const WAYS_BACK: Record<string, (network: Network) => void> = {
 
 for (const [what, comeBack] of Object.entries(WAYS_BACK)) {
   describe(`a connection that falls silent and ${what}`, () => {
-    it('delays the claims, and the group goes on by itself', async () => {
+    it('delays the claims, and the group continues by itself', async () => {
       await using w = await world()
       const group = w.here.consumerGroup<number>('events', 'g')
       const deliveries = collect(group)
@@ -202,7 +202,7 @@ describe('health, while the database does not answer', () => {
     await until(async () => (await w.here.admin.health()).healthy, { what: 'health again' })
   })
 
-  it('tells of an outage once when it begins and once when it is over', async () => {
+  it('reports an outage once when it begins and once when it is over', async () => {
     const lines: { level: string; fields: Record<string, unknown> }[] = []
     const log = (level: string) => (fields: object) => void lines.push({ level, fields: { ...fields } })
     const logger = { debug() {}, info: log('info'), warn: log('warn'), error: log('error') }
@@ -238,7 +238,7 @@ describe('health, while the database does not answer', () => {
 })
 
 describe('a database that does not answer', () => {
-  it('is told by open(), and nothing is left behind', async () => {
+  it('is reported by open(), and nothing is left behind', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     network.cut()

@@ -79,7 +79,7 @@ describe('a transaction of any kind', () => {
     })
   }
 
-  it('is accepted where its BEGIN is still on the way', async () => {
+  it('is accepted if its BEGIN is still on the way', async () => {
     await using world = await withTopic()
     await using client = await connected(world.database.url)
     const began = client.query('begin')

@@ -8,7 +8,7 @@ import { range } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 
-it('a publish whose answer is lost is told as unknown, and is not stored twice', async () => {
+it('a publish whose answer is lost is reported as unknown, and is not stored twice', async () => {
   const { url, drop } = await freshDatabase()
   const holder = new Client({ connectionString: url })
   await holder.connect()

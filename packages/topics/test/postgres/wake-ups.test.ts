@@ -35,7 +35,7 @@ describe('wake-ups', () => {
 })
 
 describe('when the server restarts', () => {
-  it('goes on by itself, and loses nothing that was acknowledged', async () => {
+  it('continues by itself, and loses nothing that was acknowledged', async () => {
     await using own = await startPostgres({ durable: true })
     const store = await openPostgres({ url: own.url, namespace: 'default', rowCacheBytes: 1_000, logger: quiet })
     const topic = await store.topics.configure('topic', { leaseMs: 200 })

@@ -80,7 +80,7 @@ function wallClock(): Disposable & { aheadMs: number } {
 }
 
 describe('a process whose clock is a month ahead', () => {
-  it('refuses to remove anything, tells of it, and is not healthy', async () => {
+  it('refuses to remove anything, reports it, and is not healthy', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await waiting(tm)
@@ -275,7 +275,7 @@ describe('a clock that is wrong for long and is set right', () => {
     assert.equal((await tm.admin.jobs.messages.runOnce()).removed, 100)
   })
 
-  it('tells of a group whose retries have waited for long, before and after', async () => {
+  it('reports a group whose retries have waited for long, before and after', async () => {
     await using bed = bench()
     using clock = wallClock()
     const tm = await bed.open()
@@ -296,7 +296,7 @@ describe('a clock that is wrong for long and is set right', () => {
 })
 
 describe('a machine that is started anew', () => {
-  it('believes its clock, but removes nothing at first where much time has passed', async () => {
+  it('believes its clock, but removes nothing at first if much time has passed', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await waiting(tm)
@@ -310,7 +310,7 @@ describe('a machine that is started anew', () => {
     assert.equal((await next.admin.jobs.messages.runOnce()).removed, 100)
   })
 
-  it('never goes back, where its clock does', async () => {
+  it('never goes back, if its clock does', async () => {
     await using bed = bench()
     await (await bed.open()).close()
     bed.sql(`update tidemark_clock set boot = 'before', wall = wall + ${DAY}`)

@@ -126,7 +126,7 @@ describe('a sync that fails after the commit', () => {
     assert.deepEqual([...(await everything(tm)), ...(await everything(tm, 'other'))], [1, 2])
   })
 
-  it('stores nothing more while it goes on failing, and says that', async () => {
+  it('stores nothing more while it keeps failing, and says that', async () => {
     await using bed = await bench()
     const { tm, syncs } = bed
     syncs.fail = Number.POSITIVE_INFINITY
@@ -170,7 +170,7 @@ describe('a sync that fails after the commit', () => {
     assert.equal(await reader.poll(0), null)
   })
 
-  it('says of an ack that it may be stored, where the disk stays away', async () => {
+  it('says of an ack that it may be stored, if the disk stays unavailable', async () => {
     await using bed = await bench()
     const { tm, syncs } = bed
     await tm.publish('work', 'acked')

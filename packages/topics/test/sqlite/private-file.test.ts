@@ -26,7 +26,7 @@ describe('a new database file', () => {
     assert.deepEqual(sharedWithOthers(join(folder.path, 'new')), [])
   })
 
-  it('is, too, where a link leads to it', async () => {
+  it('is found through a link, too', async () => {
     using folder = temporaryFolder()
     using _ = openUmask()
     mkdirSync(join(folder.path, 'files'))

@@ -87,7 +87,7 @@ function between(from: string, to: string): { away(): void; back(): void } {
 for (const durability of ['full', 'process'] as const) {
   describe(`SQLite, durability '${durability}': moved away and back`, () => {
     for (const [what, moving] of Object.entries(moves)) {
-      it(`${what} is an outage: nothing is stored meanwhile, and everything goes on by itself`, async () => {
+      it(`${what} is an outage: nothing is stored meanwhile, and everything continues by itself`, async () => {
         using parent = temporaryFolder()
         const folder = join(parent.path, 'data')
         const path = join(folder, 'app.db')

@@ -37,7 +37,7 @@ describe('the progress of a backfill', () => {
     assert.equal(toProgress({ ...RECORD, status: 'CANCELLED', endedAt: 20_000 }).etaMs, null)
   })
 
-  it('is done where there was nothing to do', () => {
+  it('is done if there was nothing to do', () => {
     const { progress, claimed } = toProgress({ ...RECORD, upperId: 1_000, checkpointId: 1_000, cursorId: 1_000 })
     assert.deepEqual([progress, claimed], [1, 1])
   })

@@ -60,7 +60,7 @@ describe('the default logger', () => {
     assert.equal(JSON.parse(stderr).msg, 'last words')
   })
 
-  it('goes on where nobody reads standard error any more', () => {
+  it('continues if nobody reads standard error any more', () => {
     const program = `import { defaultLogger } from '${MODULE}'\ndefaultLogger().error({}, 'unheard')\nconsole.log('went on')`
     const quoted = program.replaceAll("'", `'\\''`)
     const shell = `'${process.execPath}' --input-type=module-typescript --eval '${quoted}' 2>&-`

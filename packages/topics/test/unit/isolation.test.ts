@@ -95,7 +95,7 @@ describe('what a claim may bring', () => {
     assert.notEqual(process.claims(consumer, 'none'), 'wait')
   })
 
-  it('is an ordinary page in between, where many must be alone', () => {
+  it('is an ordinary page in between, if many must be alone', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     process.claims(consumer, null, 'alone')
@@ -109,7 +109,7 @@ describe('what a claim may bring', () => {
     assert.deepEqual(brought, ['alone', 'alone', 'alone', 'none', 'alone', 'alone', 'alone', 'none'])
   })
 
-  it('is asked for again at once where a claim found nothing but such as must be alone', () => {
+  it('is asked for again at once if a claim found nothing but such as must be alone', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     assert.equal(process.isAskedAgain(consumer, null, 'alone'), true)
@@ -121,7 +121,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(consumer, null), 'alone')
   })
 
-  it('is nothing while its group has anything in hand, where messages have a single attempt', () => {
+  it('is nothing while its group has anything in hand, if messages have a single attempt', () => {
     const process = new Process()
     const [first, second, other] = [process.consumer(A, true), process.consumer(A, true), process.consumer(B)]
     process.claims(first, 'none')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ReaderCounts } from '../../src/consume/reader-counts.ts'
 
-it('tells which groups have left, and whether others still share the topic', () => {
+it('reports which groups have left, and whether others still share the topic', () => {
   const left: [topic: number, subscription: number, shared: boolean][] = []
   const counts = new ReaderCounts((...reader) => left.push(reader))
   const leave = [counts.add(1, 10), counts.add(1, 10), counts.add(1, 11), counts.add(1, 12), counts.add(2, 20)]

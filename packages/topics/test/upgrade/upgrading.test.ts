@@ -54,7 +54,7 @@ for (const [engine, { dumps, load, prefix }] of Object.entries(ENGINES)) {
         })
       }
 
-      it('is upgraded under a process of the previous version, which goes on; one that starts then is refused', async () => {
+      it('is upgraded under a process of the previous version, which continues; one that starts then is refused', async () => {
         using folder = temporaryFolder()
         await using database = await load(dump)
         await using old = await opened(current.open, database.url)
