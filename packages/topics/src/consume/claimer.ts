@@ -77,6 +77,8 @@ export class Claimer implements LeaseOwner {
     this.#isCareful = isCareful
     this.#isRemote = isRemote
     this.#status = subscription.status
+    // A new group has no leases that could have expired.
+    if (subscription.created) this.#sweptAt = performance.now()
     this.#waker = runtime.wakeHub.waker(topic.id)
     this.#leave = [runtime.readers.add(topic.id, subscription.id), runtime.vitals.join(topic.name, subscription)]
   }

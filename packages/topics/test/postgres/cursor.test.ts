@@ -205,8 +205,11 @@ describe('the snapshot cursor', () => {
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const next = async () => BigInt((await admin.query('select pg_current_xact_id()::text as x')).rows[0].x)
     const before = await next()
-    for (let n = 0; n < 20; n++) await bench.store.leases.claim(request(bench, subscription))
-    assert.equal((await next()) - before, 1n)
+    const claims = 50
+    for (let n = 0; n < claims; n++) await bench.store.leases.claim(request(bench, subscription))
+    const taken = (await next()) - before
+    // One is this look's own, and autovacuum may come by, which takes one for each table that it analyses.
+    assert.ok(taken < claims / 2, `${taken} transactions for ${claims} claims`)
   })
 
   it('shares rows among the groups of a process', async () => {

@@ -55,6 +55,19 @@ describe('a page that another group has read', () => {
     )
   })
 
+  it('is shared from the first on by groups that begin together', async () => {
+    await using bench = await open()
+    await bench.store.log.publish(bench.topic, messages(30))
+    const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
+    const read = await claimLease(bench, first, TOGETHER)
+    const known = await claimLease(bench, second, TOGETHER)
+    assert.equal(known.messages, read.messages)
+    assert.deepEqual(payloads(known), [0, 1, 2, 3, 4])
+    const late = await bench.store.subscriptions.subscribe(bench.topic, 'late', 'now')
+    await bench.store.log.publish(bench.topic, messages(2, 30))
+    assert.deepEqual(payloads(await claimLease(bench, late, TOGETHER)), [30, 31])
+  })
+
   it('is not claimed by a group that asks for less, stands elsewhere or begins later', async () => {
     await using bench = await open()
     const published = await bench.store.log.publish(bench.topic, messages(30))

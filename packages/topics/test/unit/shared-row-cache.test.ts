@@ -5,6 +5,7 @@ import { SharedRowCache } from '../../src/stores/postgres/row-cache.ts'
 
 const TOPIC = 1
 const GROUP = 1
+const LIMIT = 2
 const row = (id: number, xid: number, payload = `"${id}"`): RawMessage => ({
   ...{ id, salt: 0, xid, payload, type: null, key: null, headers: null, messageId: null, createdAt: 0 },
 })
@@ -12,7 +13,7 @@ const row = (id: number, xid: number, payload = `"${id}"`): RawMessage => ({
 function filled(server: string): SharedRowCache {
   const rows = new SharedRowCache(1_000_000)
   const kept = rows.put(TOPIC, server, [row(1, 700), row(2, 701)])
-  rows.putPage(TOPIC, server, `(0,1,2,2,${server})`, kept)
+  rows.putPage(TOPIC, server, `(0,1,2,2,${server})`, kept, LIMIT)
   rows.moved(GROUP, { lastId: 0, place: '0' })
   return rows
 }
@@ -29,12 +30,21 @@ describe('rows that the groups of a process share', () => {
 
   it('go when something is fetched in another life, pages and all', () => {
     const rows = filled('life-1')
-    assert.ok(rows.nextPage(TOPIC, GROUP))
+    assert.ok(rows.nextPage(TOPIC, GROUP, LIMIT))
     const [fetched] = rows.put(TOPIC, 'life-2', [row(1, 700, '"new"')])
     assert.equal(fetched?.payload, '"new"')
-    assert.equal(rows.nextPage(TOPIC, GROUP), undefined)
+    assert.equal(rows.nextPage(TOPIC, GROUP, LIMIT), undefined)
     assert.equal(rows.rows(TOPIC, 'life-1', [1, 2], [700, 701]), undefined)
     assert.equal(rows.rows(TOPIC, 'life-2', [1, 2], [700, 701]), undefined)
+  })
+
+  it('are a page for those who want about as much, or where the log ended', () => {
+    const rows = filled('life-1')
+    const sizeFor = (limit: number) => rows.nextPage(TOPIC, GROUP, limit)?.messages.length
+    assert.deepEqual([2, 4, 5].map(sizeFor), [2, 2, undefined])
+    const kept = rows.put(TOPIC, 'life-1', [row(1, 700), row(2, 701), row(3, 702)])
+    rows.putPage(TOPIC, 'life-1', '(0,1,3,3,life-1)', kept, 100)
+    assert.deepEqual([2, 4, 100].map(sizeFor), [3, 3, 3])
   })
 
   it('go with the era, and so do the places of the groups', () => {
@@ -42,7 +52,7 @@ describe('rows that the groups of a process share', () => {
     const { era } = rows
     rows.beginEra()
     assert.notEqual(rows.era, era)
-    assert.equal(rows.nextPage(TOPIC, GROUP), undefined)
+    assert.equal(rows.nextPage(TOPIC, GROUP, LIMIT), undefined)
     assert.equal(rows.isAhead(TOPIC, GROUP), false)
     assert.equal(rows.rows(TOPIC, 'life-1', [1, 2], [700, 701]), undefined)
   })

@@ -35,7 +35,7 @@ type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefin
 export class SharedClaims {
   readonly #database: Database
   readonly #rows: SharedRowCache
-  /** Subscriptions whose last claim was full: more is likely to be there, so the look before the lock is left out. */
+  /** Subscriptions that are likely to find something, so that the look before the lock is left out: the last claim was full. */
   readonly #busy = new Set<number>()
   readonly #limits = new PageLimits()
   /** Claims that were not answered or read, by subscription, with when that was: what they brought is in nobody's hands. */
@@ -54,10 +54,16 @@ export class SharedClaims {
     // At the end of the log there is little to be spared by waiting, and time to be lost.
     if (fetch !== undefined && this.#busy.has(subscription.id)) await withTimeout(fetch, PATIENCE_MS)
     const { era } = this.#rows
-    const known = this.#rows.nextPage(topic.id, subscription.id)
+    const known = this.#rows.nextPage(topic.id, subscription.id, request.limit)
     const keysOnly = this.#rows.isAhead(topic.id, subscription.id)
     if (known || keysOnly) return await this.#claim(request, { known, keysOnly, era })
     return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, { ...everything, era }))
+  }
+
+  /** A new group begins at this place in the log, as others of this process may: they share the first page as all others. */
+  placed(subscriptionId: number, place: string): void {
+    this.#busy.add(subscriptionId)
+    this.#rows.moved(subscriptionId, { lastId: 0, place })
   }
 
   /** A connection was lost: the server it comes back to may be another, or have lost what was read. */
@@ -222,7 +228,7 @@ export class SharedClaims {
   }
 
   #share(
-    { topic, subscription, shared }: ClaimRequest,
+    { topic, subscription, shared, limit }: ClaimRequest,
     row: Row,
     messages: readonly RawMessage[],
     era: number,
@@ -231,7 +237,7 @@ export class SharedClaims {
     const server = row.server ?? ''
     this.#rows.moved(subscription.id, { lastId: messages.at(-1)?.id ?? 0, place: row.at_id ?? null })
     const kept = this.#rows.put(topic.id, server, messages)
-    if (row.page && kept.length === Number(row.size)) this.#rows.putPage(topic.id, server, row.page, kept)
+    if (row.page && kept.length === Number(row.size)) this.#rows.putPage(topic.id, server, row.page, kept, limit)
     return kept
   }
 

@@ -7,6 +7,8 @@ export type KnownPage = {
   readonly text: string
   readonly messages: readonly RawMessage[]
   readonly lastId: number
+  /** Its reader wanted no more; otherwise the log ended there. */
+  readonly isFull: boolean
 }
 
 type TopicRows = {
@@ -74,10 +76,11 @@ export class SharedRowCache {
     return found
   }
 
-  /** What another group found where this one stands. */
-  nextPage(topicId: number, subscriptionId: number): KnownPage | undefined {
+  /** What another group found where this one stands, unless that is little because its reader wanted little. */
+  nextPage(topicId: number, subscriptionId: number, limit: number): KnownPage | undefined {
     const place = this.#readers.get(subscriptionId)?.place
-    return place ? this.#topics.get(topicId)?.pages.get(place) : undefined
+    const page = place ? this.#topics.get(topicId)?.pages.get(place) : undefined
+    return page?.isFull && page.messages.length < limit / 2 ? undefined : page
   }
 
   /** Groups that drain a topic together come to a place at once: one fetches, and the others had better wait for it. */
@@ -110,11 +113,13 @@ export class SharedRowCache {
     return shared
   }
 
-  /** `text`: a `known_page` of functions/types.sql. */
-  putPage(topicId: number, server: string, text: string, messages: readonly RawMessage[]): void {
+  /** `text`: a `known_page` of functions/types.sql. `limit`: what its reader wanted. */
+  putPage(topicId: number, server: string, text: string, messages: readonly RawMessage[], limit: number): void {
     const [place = ''] = text.slice(1).split(',')
     const { pages } = this.#topic(topicId, server)
-    if (!pages.has(place)) pages.set(place, { text, messages, lastId: messages.at(-1)?.id ?? 0 })
+    const size = messages.length
+    if (size <= (pages.get(place)?.messages.length ?? 0)) return
+    pages.set(place, { text, messages, lastId: messages.at(-1)?.id ?? 0, isFull: size >= limit })
   }
 
   moved(subscriptionId: number, reader: Reader): void {

@@ -92,7 +92,7 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
     location: database.location,
     topics: postgresTopics(database),
     log: postgresLog(database, { partitions, pruner, wakeUps }),
-    subscriptions: postgresSubscriptions(database),
+    subscriptions: postgresSubscriptions(database, claims),
     heartbeats: postgresHeartbeats(database, beating),
     leases: postgresLeases(database, claims, wakeUps),
     deadLetters: postgresDeadLetters(database),

@@ -23,10 +23,13 @@ export const SUBSCRIPTION_COLUMNS =
   'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 const SUBSCRIBE = `
-  select created, refusal, skipped, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
+  select created, refusal, skipped, (subscription).at_id, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
   from tidemark_fn.subscribe($1, $2, $3, $4, to_timestamp($5::float8 / 1000), $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)`
 
 const GO_ON = `select ${SUBSCRIPTION_COLUMNS} from tidemark_fn.go_on($1, $2, $3, $4, $5, $6, $7)`
+
+/** Hears where in the log a new group begins that is given everything from the beginning. */
+type Placed = (subscriptionId: number, place: string) => void
 
 /**
  * A program starts many groups at once, so a new one takes one round trip and one that exists takes two: these statements
@@ -38,13 +41,14 @@ export async function subscribe(
   topic: TopicRecord,
   group: string,
   from: StartPosition,
-  settings: SubscriptionSettings = {},
+  settings: SubscriptionSettings,
+  placed: Placed,
 ): Promise<SubscriptionRecord> {
   // Who only wants to go on need not have the first message still there.
   const existing = isMessage(from)
     ? await database.transaction({ topic }, tx => findSubscription(tx, topic, group))
     : undefined
-  const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings))
+  const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings, placed))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
   if (!subscription.created) return await goOn(database, topic, subscription, settings)
   // In a transaction after that of `subscribe`: publishes that begin now know of the group, and set its bit.
@@ -119,6 +123,7 @@ async function findOrCreate(
   group: string,
   from: StartPosition,
   settings: SubscriptionSettings,
+  placed: Placed,
 ): Promise<SubscriptionRecord> {
   const { start, plan } = startOf(topic, from, settings, topic.config.tracking === 'reference')
   const { mode, since, id } = isMessage(start)
@@ -131,7 +136,11 @@ async function findOrCreate(
   const values = [...where, intervalMs, timeoutMs, deadAfterMisses, settings.backfillLimit ?? null]
   const all = [...values, scope, maxMessages, JSON.stringify(rest)]
   const [row] = await database.query(database.sql(SUBSCRIBE), all, 'tidemark_subscribe')
-  if (row?.id) return { ...toSubscription(row), created: row.created === 't', skipped: Number(row.skipped) }
+  if (row?.id) {
+    const subscription = { ...toSubscription(row), created: row.created === 't', skipped: Number(row.skipped) }
+    if (subscription.created && start === 'beginning' && row.at_id) placed(subscription.id, row.at_id)
+    return subscription
+  }
   if (row?.refusal === 'FULL') throw new TooManyGroupsError(topic.name, await wipingBits(database, topic))
   if (row?.refusal === 'KIND') throw TopicConflictError.ofSemantics(topic.name)
   await database.requireNamespace()

@@ -1,5 +1,6 @@
 import { SubscriptionGoneError } from '../../errors.ts'
 import type { Subscriptions } from '../subscriptions.ts'
+import type { SharedClaims } from './claim.ts'
 import type { Database } from './database.ts'
 import { acknowledgeLoss, endedSubscriptions, removeSubscription } from './dead-groups.ts'
 import { resetCursor } from './reset-cursor.ts'
@@ -8,9 +9,10 @@ import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
 
 /** The subscriptions of one schema. */
-export function postgresSubscriptions(database: Database): Subscriptions {
+export function postgresSubscriptions(database: Database, claims: SharedClaims): Subscriptions {
   return {
-    subscribe: (topic, group, from, settings) => subscribe(database, topic, group, from, settings),
+    subscribe: (topic, group, from, settings = {}) =>
+      subscribe(database, topic, group, from, settings, (id, place) => claims.placed(id, place)),
     find: (topic, group) => database.transaction({ topic }, tx => findSubscription(tx, topic, group)),
     setStatus: (topic, subscription, status) =>
       database.transaction({ topic, subscription }, tx => setStatus(tx, topic, subscription, status)),

@@ -6,6 +6,8 @@
 -- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
 -- redelivery; waiting for the disk under the lock would cost every claim. A topic that is not found was deleted, and its log
 -- is gone too; or it was made anew with its namespace, and the log is another topic's.
+-- force_generic_plan: PostgreSQL plans a statement anew for its first five runs on a connection, to compare; for nothing here,
+-- as all of them go by index and no value changes that. A connection's second claim took 850 us in place of 660.
 create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
 language plpgsql volatile
 -- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
@@ -14,6 +16,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   s tidemark.subscription;

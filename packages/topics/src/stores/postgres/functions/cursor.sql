@@ -200,8 +200,12 @@ $$;
 -- out then; a partition's seal says the same. 0 where nothing is known: the first window that sees it ended is then looked
 -- through from the start, once. The cursors that stand furthest know most.
 create function tidemark_fn.id_bounds(p_topic int, taken pg_snapshot) returns bigint[]
-language sql volatile as $$
-  select array(
+language plpgsql volatile as $$
+begin
+  if not exists (select from pg_snapshot_xip(taken)) then
+    return '{}';
+  end if;
+  return array(
     select coalesce(greatest(
       (
         select max(case when x >= pg_snapshot_xmax(s.window_to) then s.next_id else known.id end)
@@ -221,7 +225,8 @@ language sql volatile as $$
     ), 0)
     from pg_snapshot_xip(taken) as transactions (x)
     order by x
-  )
+  );
+end
 $$;
 
 -- Below the first id whose message was created at or after a time; `otherwise` where there is none. The fence keeps the

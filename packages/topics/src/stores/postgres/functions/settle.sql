@@ -266,6 +266,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   done uuid[];

@@ -15,7 +15,9 @@ create function tidemark_fn.subscribe(
   p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
   out subscription tidemark.subscription, out created boolean, out refusal text, out skipped bigint
 )
-language plpgsql volatile as $$
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
 declare
   floor bigint;
   place tidemark.subscription;
@@ -33,7 +35,8 @@ begin
   -- A partition whose drop is being decided is not to be begun on: claims find out by the topic's gone_id.
   perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
   select tidemark_fn.last_id(t.id) into floor from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid;
-  -- Two that subscribe at once, or one and a switch of the tracking, come one after the other.
+  -- Two that subscribe at once, or one and a switch of the tracking, come one after the other. Nor would a shared lock do for
+  -- the first alone: each would find the others in progress, and could not share the pages that it reads (see is_complete).
   select t.config ->> 'tracking' = 'reference', case when (t.semantics = 'queue') <> (p_group = '') then 'KIND' end
   into by_reference, refusal
   from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid for no key update;
@@ -90,18 +93,15 @@ declare
   is_now boolean := p_from = 'now';
 begin
   place.window_to := tidemark_fn.take_snapshot(pg_current_xact_id());
-  place.to_id := tidemark_fn.last_id(p_topic);
-  place.window_from := case when is_now then place.window_to else '1:1:'::pg_snapshot end;
   place.open_ids := tidemark_fn.id_bounds(p_topic, place.window_to);
-  place.late_ids := case when is_now then place.open_ids else '{}' end;
-  place.from_id := case when is_now then floor when p_since is null then 0
-    else tidemark_fn.id_before(p_topic, p_since, place.to_id) end;
-  place.next_id := floor;
-  place.seen_id := case when is_now then place.to_id else 0 end;
-  place.at_id := coalesce(p_id - 1, 0);
-  place.start_from := place.window_from;
-  place.start_to := place.window_to;
-  place.start_id := place.at_id;
+  -- One statement, because plpgsql sets each up anew on every connection, and a group often starts on a new one.
+  select x.last_id, case when is_now then place.window_to else '1:1:' end, case when is_now then place.open_ids else '{}' end,
+    case when is_now then floor when p_since is null then 0 else tidemark_fn.id_before(p_topic, p_since, x.last_id) end,
+    floor, case when is_now then x.last_id else 0 end, coalesce(p_id - 1, 0),
+    case when is_now then place.window_to else '1:1:' end, place.window_to, coalesce(p_id - 1, 0)
+  into place.to_id, place.window_from, place.late_ids, place.from_id, place.next_id, place.seen_id, place.at_id,
+    place.start_from, place.start_to, place.start_id
+  from (select tidemark_fn.last_id(p_topic) as last_id offset 0) as x;
   return place;
 end
 $$;
