@@ -66,4 +66,5 @@ export const LIMITS = {
 
 /** Limits of a server, with their defaults. */
 export type Limits = CheckedOptions<typeof LIMITS>
+/** Limits of a server, as an option. Each has a default. */
 export type GivenLimits = GivenOptions<typeof LIMITS>

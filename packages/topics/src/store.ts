@@ -4,7 +4,7 @@ export type { Logger } from './observe/logger.ts'
 export type { Percentiles, SparseHistogram } from './observe/metrics/histogram.ts'
 export type { ClaimConflicts } from './observe/metrics/scope.ts'
 export type { Options } from './options/options.ts'
-export { messageIdOf, parseMessageId } from './payload/message-id.ts'
+export { type DerivedId, messageIdOf, parseMessageId } from './payload/message-id.ts'
 export type { RawMessage } from './payload/raw-message.ts'
 export type {
   BackfillBatch,

@@ -3,10 +3,12 @@
  * without the necessary rights.
  */
 export const AUDIT_KINDS = ['change', 'data', 'refusal'] as const
+/** Kind of an entry. */
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 /** Outcomes of a request. unknown: the client disconnected before the response. */
 export const OUTCOMES = ['done', 'failed', 'refused', 'unknown'] as const
+/** Outcome of a request. */
 export type Outcome = (typeof OUTCOMES)[number]
 
 /** One line of the audit log: who did what, from where, and the outcome. It contains no payload and no token. */

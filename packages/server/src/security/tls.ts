@@ -4,7 +4,13 @@ import type { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { ConfigError, type Logger } from 'tidemark'
 
-export type TlsFiles = { readonly cert: string; readonly key: string }
+/** Files of a TLS certificate. They are read again when they change. */
+export type TlsFiles = {
+  /** Path of the certificate in PEM. */
+  readonly cert: string
+  /** Path of its private key in PEM. */
+  readonly key: string
+}
 
 const LOOK_MS = 2_000
 

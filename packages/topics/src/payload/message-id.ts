@@ -24,7 +24,13 @@ export const messageIdIn = (
   { id, salt, messageId }: { readonly id: number; readonly salt: number | null; readonly messageId: string | null },
 ): string => messageId ?? (salt === null ? '' : messageIdOf(uid, salt, id))
 
-export type DerivedId = { readonly id: number; readonly salt: number }
+/** What a derived messageId contains. */
+export type DerivedId = {
+  /** Id of the message. */
+  readonly id: number
+  /** Random bits of the publish that stored it. */
+  readonly salt: number
+}
 
 /**
  * Id and salt of a derived messageId, or undefined if it is not a derived messageId of this topic.
