@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import { ADDRESSES, addressError } from './address.ts'
+import { ADDRESSES, addressError, shownAddress } from './address.ts'
 import type { Driver } from './driver.ts'
 
 /** What `open()` and its like were given, read: the scheme of an engine, and its URL or driver. */
@@ -48,6 +48,7 @@ function isDriver(value: unknown): value is Driver {
 
 /** Not the thing itself: it may hold a password. */
 function kindOf(value: unknown): string {
+  if (typeof value === 'string') return shownAddress(value)
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? 'a function' : String(value)
   return Array.isArray(value) ? 'an array' : `an object of class ${value.constructor?.name ?? 'null'}`
 }

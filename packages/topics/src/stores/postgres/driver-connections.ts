@@ -199,11 +199,14 @@ class Deadline {
   }
 }
 
-/** Of this transaction alone: the program's own limits are for its own statements. */
+/**
+ * Of this transaction alone: the program's own limits are for its own statements, and a schema of its own must not hide
+ * functions of the server.
+ */
 function limits(limitMs: number): string {
   const limit = serverLimit(limitMs)
   return (
-    `set local statement_timeout = ${limit}; set local lock_timeout = 0; ` +
+    `set local search_path = pg_catalog, pg_temp; set local statement_timeout = ${limit}; set local lock_timeout = 0; ` +
     `set local idle_in_transaction_session_timeout = ${Math.min(0x7fff_ffff, 2 * limit)}`
   )
 }

@@ -238,7 +238,9 @@ function isNewClient(value: unknown): value is Client {
   if (typeof value !== 'object' || value === null) return false
   const client = value as Record<string, unknown>
   const isClient = ['connect', 'query', 'on', 'end'].every(name => typeof client[name] === 'function')
-  return isClient && !used.has(value) && client._connected !== true && client._connecting !== true
+  // A pool has these methods too.
+  const isOne = isClient && !('totalCount' in value)
+  return isOne && !used.has(value) && client._connected !== true && client._connecting !== true
 }
 
 /** Clients that were used before: one client is one connection. */

@@ -1,5 +1,5 @@
 import { DatabaseUnreachableError } from '../../../errors.ts'
-import type { PostgresDriver, PostgresListener, PostgresListening, PostgresWork } from '../driver.ts'
+import type { PostgresDriver, PostgresListener, PostgresWork } from '../driver.ts'
 import type { Row } from '../row.ts'
 import { quoteIdentifier } from '../schema-name.ts'
 
@@ -13,7 +13,7 @@ export type PgPool = {
   readonly totalCount: number
 }
 
-type Pool = { connect(): Promise<PoolClient> }
+type Pool = { connect(): Promise<PoolClient>; readonly ending?: boolean }
 
 type PoolClient = {
   query(config: Query): Promise<{ readonly rows: unknown[] }>
@@ -50,14 +50,35 @@ export const isPgPool = (value: unknown): value is PgPool =>
 export function pgPool(given: PgPool): PostgresDriver {
   const pool = given as unknown as Pool
   const location = locationOf(pool)
+  // Those that end() of a pool waits for.
+  const listening = new Set<() => void>()
+  const stopOnceEnding = (): void => {
+    if (pool.ending) for (const end of listening) end()
+  }
   return {
     engine: 'postgres',
     name: 'pg',
     location,
     maxConnections: maxOf(pool),
     sendsBinary: true,
-    transaction: (setup, work, signal) => transact(pool, location, setup, work, signal),
-    listen: (channel, on) => listen(pool, channel, on),
+    transaction(setup, work, signal) {
+      stopOnceEnding()
+      return transact(pool, location, setup, work, signal)
+    },
+    async listen(channel, on) {
+      const { end, ...ear } = await listen(pool, channel, on)
+      listening.add(end)
+      return {
+        query(text, values) {
+          stopOnceEnding()
+          return ear.query(text, values)
+        },
+        async close() {
+          listening.delete(end)
+          end()
+        },
+      }
+    },
   }
 }
 
@@ -148,7 +169,7 @@ function isIdle(client: object): boolean {
 }
 
 /** One client of the pool, for as long as it listens. */
-async function listen(pool: Pool, channel: string, on: PostgresListener): Promise<PostgresListening> {
+async function listen(pool: Pool, channel: string, on: PostgresListener) {
   const client = await pool.connect()
   let isOver = false
   const hear = (message: unknown): void => {
@@ -170,11 +191,8 @@ async function listen(pool: Pool, channel: string, on: PostgresListener): Promis
     end()
     throw error
   }
-  return {
-    query: (text, values) => client.query({ text, values: [...values] }),
-    // It is not given back: what it listens to, and the locks it holds, would stay with it.
-    close: async () => end(),
-  }
+  // It is not given back: what it listens to, and the locks it holds, would stay with it.
+  return { end, query: (text: string, values: readonly string[]) => client.query({ text, values: [...values] }) }
 }
 
 type PoolOptions = {

@@ -18,6 +18,7 @@ type Sql = {
     readonly port?: unknown
     readonly database?: unknown
     readonly max?: unknown
+    readonly transform?: { readonly column?: Renaming }
   }
   begin(options: string, work: (tx: Transaction) => Promise<unknown>): Promise<unknown>
   listen(
@@ -26,6 +27,8 @@ type Sql = {
     listening: () => void,
   ): Promise<{ unlisten(): Promise<unknown> }>
 }
+
+type Renaming = { readonly from?: unknown; readonly to?: unknown }
 
 type Transaction = {
   unsafe(text: string, values?: unknown[], options?: { prepare: boolean }): Query
@@ -51,6 +54,7 @@ const UNKNOWN_TYPE = 705
 export function postgresJs(given: PostgresJs): PostgresDriver {
   if (!isInstance(given)) throw new ConfigError('postgresJs', typeof given, "what postgres(…) of 'postgres' returns")
   const sql = given as unknown as Sql
+  const nameOf = originalNames(sql)
   const { host, port, database, max } = sql.options
   return {
     engine: 'postgres',
@@ -59,7 +63,7 @@ export function postgresJs(given: PostgresJs): PostgresDriver {
     maxConnections: typeof max === 'number' ? max : 10,
     async transaction<T>(setup: string, work: PostgresWork<T>, signal: AbortSignal) {
       const result = await sql.begin('isolation level read committed read write', async tx => {
-        const { send, exec, query } = senderOf(tx, signal)
+        const { send, exec, query } = senderOf(tx, signal, nameOf)
         const rows = await send(tx.unsafe(setup))
         return { value: await work({ exec, query }, rows) }
       })
@@ -81,17 +85,32 @@ export function postgresJs(given: PostgresJs): PostgresDriver {
   }
 }
 
+/** The library renames columns as they arrive, `postgres.camel` for example; that has to be undone. */
+function originalNames({ options: { transform } }: Sql): (column: string) => string {
+  const { from, to } = transform?.column ?? {}
+  if (typeof from !== 'function') return name => name
+  const there = (name: string): string => String(from(name))
+  const back = (name: string): string => (typeof to === 'function' ? String(to(name)) : name)
+  const isUndone = ['id', 'server_version_num', 'is_known'].every(name => back(there(name)) === name)
+  if (isUndone) return back
+  throw new ConfigError(
+    'postgresJs.transform',
+    'a function that renames columns',
+    'no transform of column names, or one that works both ways, such as postgres.camel',
+  )
+}
+
 function isInstance(value: unknown): boolean {
   return typeof value === 'function' && 'begin' in value && 'listen' in value && 'options' in value
 }
 
-function senderOf(tx: Transaction, signal: AbortSignal) {
+function senderOf(tx: Transaction, signal: AbortSignal, nameOf: (column: string) => string) {
   const send = async (query: Query): Promise<Row[]> => {
     // A single connection can't be dropped; it goes when the library or the kernel finds that it is dead.
     const cancel = (): void => void query.cancel()
     signal.addEventListener('abort', cancel)
     try {
-      return await rawRows(query)
+      return await rawRows(query, nameOf)
     } finally {
       signal.removeEventListener('abort', cancel)
     }
@@ -108,10 +127,10 @@ function senderOf(tx: Transaction, signal: AbortSignal) {
 type RawResult = { readonly columns?: readonly { readonly name: string }[] } & readonly (readonly (Buffer | null)[])[]
 
 /** As the server sent them, past the library's own parsers and transforms. Of several statements, those of the last. */
-async function rawRows(query: Query): Promise<Row[]> {
+async function rawRows(query: Query, nameOf: (column: string) => string): Promise<Row[]> {
   const result = (await query.raw()) as RawResult | readonly RawResult[]
   const last = (isSeveral(result) ? result.at(-1) : result) as RawResult | undefined
-  const names = last?.columns?.map(({ name }) => name) ?? []
+  const names = last?.columns?.map(({ name }) => nameOf(name)) ?? []
   return (last ?? []).map(row => Object.fromEntries(names.map((name, index) => [name, textOf(row[index])])))
 }
 
