@@ -142,4 +142,4 @@ export type { Resurrected, SubscriptionStatus } from './stores/subscription-reco
 export { Tidemark } from './tidemark.ts'
 export { Topic } from './topic.ts'
 export type { Semantics, TopicConfig, TopicOptions, Tracking } from './topic-config.ts'
-export type { AnyTopics, TopicType, TopicTypes, TypedTopics } from './topic-types.ts'
+export type { AnyTopics, PlainTopics, SchemasOf, TopicType, TopicTypes, TypedTopics } from './topic-types.ts'

@@ -10,7 +10,7 @@ import type { ClientFactory, DatabaseAddress } from './stores/driver.ts'
 import { resolveEngine } from './stores/registry.ts'
 import { Tidemark } from './tidemark.ts'
 import type { AutoCreate } from './topic-registry.ts'
-import type { AnyTopics } from './topic-types.ts'
+import type { AnyTopics, PlainTopics, SchemasOf } from './topic-types.ts'
 
 /** Options of `open`. */
 export type OpenOptions = {
@@ -80,7 +80,11 @@ export async function open<Schemas extends TopicSchemas>(
   database: DatabaseAddress,
   options: OpenOptions & { schemas: Schemas },
 ): Promise<Tidemark<Schemas>>
-export async function open<Topics extends object = AnyTopics>(
+export async function open<Topics extends object>(
+  database: DatabaseAddress,
+  options: OpenOptions & { schemas: SchemasOf<Topics> },
+): Promise<Tidemark<Topics>>
+export async function open<Topics extends PlainTopics<Topics> = AnyTopics>(
   database: DatabaseAddress,
   options?: OpenOptions,
 ): Promise<Tidemark<Topics>>

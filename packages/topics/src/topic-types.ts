@@ -28,3 +28,13 @@ export type TopicTypes<Topics> = {
     ? TopicType<SchemaInput<Topics[Name]>, SchemaOutput<Topics[Name]>>
     : TopicType<Topics[Name], Received<Topics[Name]>>
 }
+
+/** The entries of a map that are schemas. `open` has to be given these, so that payloads have the types it says. */
+export type SchemasOf<Topics> = {
+  readonly [Name in keyof Topics as Topics[Name] extends Schema ? Name : never]: Topics[Name] extends Schema
+    ? Topics[Name]
+    : never
+}
+
+/** A map without schemas. */
+export type PlainTopics<Topics> = { readonly [Name in keyof Topics]: Topics[Name] extends Schema ? never : unknown }

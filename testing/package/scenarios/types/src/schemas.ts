@@ -49,6 +49,16 @@ export async function openedWithSchemas(): Promise<void> {
   expectType<Pulled<Output>>()(await tm.pull('events', 'g'))
   const untyped: Tidemark = tm
   void untyped
+
+  // A map may have both, and needs the schemas that it names.
+  type Mixed = { events: typeof zodEvent; logs: { line: string } }
+  const mixed = await open<Mixed>('sqlite::memory:', { schemas: { events: zodEvent } })
+  await mixed.publish('logs', { line: 'x' })
+  tm.consumerGroup('events').addConsumer('a', ({ payload }) => payload.at.getTime())
+  // @ts-expect-error: nothing would make dates of the texts
+  await open<Mixed>('sqlite::memory:')
+  // @ts-expect-error: the schema of another topic
+  await open<Mixed>('sqlite::memory:', { schemas: { logs: zodEvent } })
 }
 
 /** A schema goes before the map; a topic of the map is required all the same. */
