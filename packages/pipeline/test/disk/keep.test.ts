@@ -163,7 +163,7 @@ for (const { name, fresh } of ENGINES) {
       }
       const config = configIn(folder.path, database.address, 1_000_000, { maxDisk: '14MB', keep: 200 })
       await using pipeline = await run(withOverrides(config, larger) as PipelineConfig)
-      const isPast = () => (metricsOf(pipeline, 'retention').bytesRemoved ?? 0) > 3_000_000
+      const isPast = () => (metricsOf(pipeline, 'retention').bytesRemoved ?? 0) > 2_000_000
       await until(isPast, { what: 'several times the window to be removed', timeout: 120_000 })
       const { bytes } = (await pipeline.look()).disk
       assert.ok(bytes < 14_000_000, `${bytes}`)

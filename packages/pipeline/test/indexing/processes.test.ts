@@ -7,7 +7,7 @@ import { ENGINES } from '../engines.ts'
 import type { IndexerArguments } from './scripts/indexer.ts'
 import { World } from './world.ts'
 
-const BATCHES = isLong ? 100 : 40
+const BATCHES = isLong ? 100 : 24
 
 function start(world: World, more: Partial<IndexerArguments> = {}): Script {
   const { topicsUrl, storageRoot, runId, place } = world

@@ -10,7 +10,7 @@ import { until } from '../../../../testing/until.ts'
 import { FileSystemStorage } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 
-const ROUNDS = isLong ? 6 : 3
+const ROUNDS = isLong ? 6 : 2
 const script = (name: string): string => join(import.meta.dirname, 'scripts', name)
 
 describe('a writer that is killed', () => {

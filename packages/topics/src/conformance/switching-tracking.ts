@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { BackfillError } from '../index.ts'
+import { BackfillError, TooManyGroupsError } from '../index.ts'
 import { type ConformanceStores, needs } from './conformance-store.ts'
+import { range } from './consuming.ts'
 import { it } from './it.ts'
 import { openStore } from './open-store.ts'
 import { three, unfinished, Work } from './reference.ts'
@@ -61,5 +62,93 @@ export function switchingTracking({ secluded }: ConformanceStores): void {
         await assert.rejects(work.switchTo('offset'), BackfillError)
       })
     })
+
+    describe(engine.name, needs(engine, 'tracking'), () => {
+      describe('switching a topic to reference tracking', () => {
+        it('knows what each group has done, holds and has to do', async () => {
+          await using database = await engine.fresh()
+          await using store = await openStore(database)
+          const work = await Work.on(store, { tracking: 'offset' })
+          await work.subscribe('slow')
+          await work.publish(4)
+          await work.subscribe('later')
+          await work.publish(4)
+          await work.drain('later', 1)
+          const held = await work.claim('slow', 3)
+          assert.ok(held)
+          await store.leases.settle([
+            { token: held.token, size: 3, maxAttempts: 5, acks: [1], nacks: [], releases: [0] },
+          ])
+          await work.switchTo('reference')
+          const [next] = await work.publish(1)
+          await fill(work, 3)
+          const expected = new Map([
+            [1, { required: 'slow', completed: '' }],
+            [2, { required: 'slow', completed: 'slow' }],
+            [3, { required: 'slow', completed: '' }],
+            [4, { required: 'slow', completed: '' }],
+            ...range(5, 8).map(id => [id, { required: 'later,slow', completed: 'later' }] as const),
+            [next ?? 0, { required: 'later,slow', completed: '' }],
+          ])
+          assert.deepEqual(await work.completion(), expected)
+          await work.ack(held)
+          assert.deepEqual(await work.drain('slow', 2), [1, ...range(4, 9)])
+          assert.deepEqual(await work.drain('later'), [9])
+          const unfinished = { after: 0, limit: 10, unfinished: true }
+          assert.deepEqual(await store.tracking.completion(work.topic, unfinished), [])
+        })
+
+        it('is refused with more than 64 groups, and nothing is changed', async () => {
+          await using database = await engine.fresh()
+          await using store = await openStore(database)
+          const work = await Work.on(store, { tracking: 'offset' })
+          for (const number of range(1, 65)) await work.subscribe(`g${number}`)
+          await assert.rejects(work.switchTo('reference'), TooManyGroupsError)
+          assert.equal((await store.topics.find('events'))?.config.tracking, 'offset')
+          await work.publish(1)
+          assert.deepEqual(await work.drain('g65'), [1])
+        })
+      })
+
+      describe('switching a topic to offset tracking', () => {
+        it('is refused while a backfill runs, and nothing is changed', async () => {
+          await using database = await engine.fresh()
+          await using store = await openStore(database)
+          const work = await Work.on(store)
+          const before = await work.publish(4)
+          await work.subscribe('late', 'beginning')
+          await work.backfill('late', 2, 1)
+          await assert.rejects(work.switchTo('offset'), BackfillError)
+          assert.equal((await store.topics.find('events'))?.config.tracking, 'reference')
+          await database.orphanBackfills()
+          await work.backfill('late')
+          assert.deepEqual(await work.drain('late'), before)
+        })
+
+        it('delivers what a backfill had marked and not delivered', async () => {
+          await using database = await engine.fresh()
+          await using store = await openStore(database)
+          const work = await Work.on(store)
+          const before = await work.publish(6)
+          await work.subscribe('late', 'beginning')
+          await work.backfill('late')
+          const held = await work.claim('late', 2)
+          assert.ok(held)
+          const after = await work.publish(2)
+          await work.switchTo('offset')
+          const later = await work.publish(1)
+          assert.deepEqual(await work.drain('late'), [...before.slice(2), ...after, ...later])
+          await work.ack(held)
+          await work.switchTo('reference')
+          await fill(work, 100)
+          assert.deepEqual(await work.drain('late'), [])
+          assert.deepEqual(await store.tracking.completion(work.topic, { after: 0, limit: 10, unfinished: true }), [])
+        })
+      })
+    })
   }
+}
+
+async function fill(work: Work, limit: number): Promise<void> {
+  while (await work.store.tracking.fill(work.topic, limit));
 }

@@ -23,12 +23,16 @@ describe('the conformance suites', () => {
   })
 
   it('fail one that drops an ack now and then', async () => {
-    await using run = runSuites(['commandModel'], { TOY_DROPPED_ACK: '100', TIDEMARK_TEST_SECONDS: '2' })
+    await using run = runSuites(['commandModel'], {
+      TOY_DROPPED_ACK: '100',
+      TIDEMARK_TEST_SEED: '1',
+      TIDEMARK_TEST_UNSHRUNK: '1',
+    })
     assert.equal((await run.exited).code, 1)
     assert.ok(countOf(run, 'fail') > 0)
   })
 
-  it('skip what one can not do, and say why', async () => {
+  it('skip what one cannot do, and say why', async () => {
     await using run = runSuites(['completion', 'messageIdentity'], { TOY_WITHOUT_TRACKING: '1' })
     assert.equal((await run.exited).code, 0, run.lines.join('\n'))
     assert.match(run.lines.join('\n'), /# SKIP no tracking: not built yet/)

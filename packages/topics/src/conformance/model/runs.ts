@@ -1,4 +1,4 @@
-const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED } = process.env
+const { TIDEMARK_TEST_RUNS, TIDEMARK_TEST_SECONDS, TIDEMARK_TEST_SEED, TIDEMARK_TEST_UNSHRUNK } = process.env
 
 type RunOptions = { readonly runs: number; readonly longestSeconds: number }
 
@@ -7,5 +7,7 @@ export const runsOf = ({ runs, longestSeconds }: RunOptions) => ({
   numRuns: Number(TIDEMARK_TEST_RUNS || (TIDEMARK_TEST_SECONDS ? Number.MAX_SAFE_INTEGER : runs)),
   // Bounds the search for a smaller counterexample too.
   interruptAfterTimeLimit: Number(TIDEMARK_TEST_SECONDS || longestSeconds) * 1_000,
+  // Who only wants to know that it fails need not wait for a smaller counterexample.
+  endOnFailure: TIDEMARK_TEST_UNSHRUNK === '1',
   ...(TIDEMARK_TEST_SEED && { seed: Number(TIDEMARK_TEST_SEED) }),
 })
