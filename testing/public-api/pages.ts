@@ -13,6 +13,10 @@ declare const orders: Topic<Order>
 declare const group: ConsumerGroup<Order>
 declare const client: pg.Client
 declare const url: string
+declare const payload: Order
+declare const schemas: { orders: Schema<{ orderId: number; placedAt: string }, { orderId: number; placedAt: Date }> }
+declare function badRequest(text: string): void
+declare function tryLater(): void
 declare const pipeline: Pipeline
 declare function charge(message: { payload: Order }): Promise<void>
 declare function sendEmail(message: { payload: Order }): Promise<void>
@@ -35,16 +39,23 @@ export function pageExamples(imports: string): Map<string, string> {
     let number = 0
     for (const [, block = ''] of blocks) {
       number++
-      if (block.includes('…')) continue
+      if (isFragment(block)) continue
       files.set(`${page.replaceAll('/', '.')}.${number}.ts`, toFile(block, imports))
     }
   }
   return files
 }
 
+/** Something is left out, or it has decorators of a framework that is not installed here. */
+const isFragment = (block: string): boolean => block.includes('…') || /^@\w+\(/m.test(block)
+
+/** A line that is said to be an error has to be one. */
+const expectErrors = (block: string): string =>
+  block.replaceAll(/^(.*\/\/ compile error.*)$/gm, '// @ts-expect-error\n$1')
+
 /** A block with imports is a program of its own. Any other has what the packages export and the names above. */
 function toFile(block: string, imports: string): string {
-  if (/^import /m.test(block)) return `${block}\nexport {}\n`
-  const body = block.replace(/^export default /m, 'void ')
+  if (/^import /m.test(block)) return `${expectErrors(block)}\nexport {}\n`
+  const body = expectErrors(block).replace(/^export default /m, 'void ')
   return `${imports}${GIVEN}\nexport async function example() {\n${body}\n}\n`
 }
