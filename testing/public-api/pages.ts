@@ -23,6 +23,7 @@ declare function sendEmail(message: { payload: Order }): Promise<void>
 declare function store(message: { payload: Order }): Promise<void>
 declare function render(order: Order, options: { signal: AbortSignal }): Promise<void>
 declare function placeOrder(id: number): Promise<void>
+declare function freshToken(): Promise<string>
 declare function findUser(cookie: string | undefined): Promise<{ name: string; isOperator: boolean } | undefined>
 `
 
