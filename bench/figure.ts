@@ -60,7 +60,10 @@ export function figure({ raw, target, note, samples, ...measured }: Measured): F
   }
 }
 
-/** Of each round's two sides, measured one after the other: the machine may be faster in one round than in another. */
+/**
+ * Median ratio of each round's two sides, measured one after the other, because the machine may be faster in one round than
+ * in another.
+ */
 function medianRatio(samples: Samples | undefined): number | undefined {
   const { raw = [], ours = [] } = samples ?? {}
   if (raw.length === 0 || raw.length !== ours.length) return undefined

@@ -43,7 +43,7 @@ export async function run(
   }
 }
 
-/** Of what was interrupted; what fails while it ends is told like any failure. */
+/** Whether a command was interrupted. A failure while it ends is reported like any other. */
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
 /** `tidemark --json topics list` means what `tidemark topics list --json` does. */

@@ -1,4 +1,4 @@
 import { readFileSync } from 'node:fs'
 
-/** Of this package, as its manifest says. */
+/** Version of this package, from its manifest. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version

@@ -5,7 +5,7 @@ type JitteredBackoff = Backoff & {
   readonly jitter?: number
 }
 
-/** Of whatever is away: a database, a server, a disk. */
+/** Backoff while something is unavailable: a database, a server, a disk. */
 const AWAY: JitteredBackoff = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.25 }
 
 /** The wait after this many failures in a row, counted from 0. */

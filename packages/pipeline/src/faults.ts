@@ -56,7 +56,7 @@ const DEEPEST_CAUSE = 5
  */
 export const isEnvironmentFault = (error: unknown): boolean => awayBy(error) !== undefined
 
-/** Of those, the ones that end only when what was open is opened again. */
+/** Environment faults that end only when the resource is opened again. */
 export const isGone = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'TIDEMARK_INDEX_GONE'
 
 /** What a service waits for that met this fault, for people. */

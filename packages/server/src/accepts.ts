@@ -16,7 +16,7 @@ export function accepts(header: string | undefined, offered: readonly [string, .
 export const takesEncoding = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && qualityOf(header, encoding) > 0
 
-/** Of the most specific range that fits; 0: not wanted. */
+/** Quality of the most specific range that matches; 0: not acceptable. */
 function qualityOf(header: string, type: string): number {
   let quality = 0
   let specific = -1

@@ -18,7 +18,7 @@ export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T
 export const mapped = <T, R>(value: T | undefined, convert: (value: T) => R): R | undefined =>
   value === undefined ? undefined : convert(value)
 
-/** Of two ends of a range, `{ from, to }` or `{ since, until }`, the first must not lie behind the second. */
+/** Checks that the start of a range, `{ from, to }` or `{ since, until }`, is not after its end. */
 export function requireOrder(range: { readonly [end: string]: number | Date | undefined }): void {
   const [[first, low] = [], [last, high] = []] = Object.entries(range)
   if (low === undefined || high === undefined || Number(low) <= Number(high)) return

@@ -60,7 +60,7 @@ export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(g
 
 /** What the guard, the parsers and the audit have to know of a route. */
 export type RouteConfig = {
-  /** Of a route whose handler reads the body itself, and watches how it comes. */
+  /** Whether the handler reads the body itself and checks its timeout. */
   readonly streamedBody?: boolean
   /** undefined: there is no such route. */
   readonly access?: Access

@@ -157,7 +157,7 @@ function databaseFindings(health: Health): Finding[] {
   ]
 }
 
-/** Of a server's clock the database's own findings tell. */
+/** A server's clock is covered by the database's own findings. */
 function clockFindings({ clock }: Health): Finding[] {
   if (clock === null) return []
   const apart = `${seconds(Math.abs(clock.offsetMs))} ${clock.offsetMs > 0 ? 'ahead of' : 'behind'} the file's`

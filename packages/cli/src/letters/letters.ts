@@ -96,7 +96,7 @@ export async function discardLetters(given: Given, surroundings: Surroundings): 
   })
 }
 
-/** Of a configuration, or of the data folder. Nothing is made that is not there. */
+/** Dead letters of a configuration or of the data folder. Nothing is created. */
 async function withLetters<T>(
   given: Given,
   surroundings: Surroundings,

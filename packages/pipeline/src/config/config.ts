@@ -60,7 +60,7 @@ export type CheckedService = CheckedOptions<typeof SERVICE_OPTIONS> & {
   readonly name: string
   readonly type: string
   readonly bindings: ByName<Binding>
-  /** Of a type of your own: as written, since its table is known only once its module is loaded. */
+  /** Options of a custom type are unchecked, because its table is known only once its module is loaded. */
   readonly options: ByName<unknown>
 }
 

@@ -160,7 +160,7 @@ export const duration = <const More extends object>(about: About & { min?: numbe
     return value as Duration
   })
 
-/** Of something on a disk, or in memory. `none`: without a limit. */
+/** Option whose value is a size on disk or in memory. `none`: no limit. */
 export const size = <const More extends object>(about: About & { min: number; none?: boolean } & More) => {
   const allowed = `a size such as \`'500MB'\` or \`'2GB'\`${about.none ? ", or `'none'`" : ''}`
   return rule<Bytes, More>(about, allowed, (path, value) => {

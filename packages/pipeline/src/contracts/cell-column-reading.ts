@@ -50,7 +50,7 @@ export const PLAIN: Sign = 0
 export const ZIGZAG: Sign = 1
 const toSigned = (value: number, sign: Sign): number => (value >>> sign) ^ -(value & sign)
 
-/** Of the four that HIGH_BITS leaves. */
+/** Number of set bits among the four that HIGH_BITS leaves. */
 const bitsOf = (word: number): number => (word === 0 ? 0 : Math.imul(word >>> 7, 0x01010101) >>> 24)
 
 /** Offset of the number after `count` others; `end` if there are fewer. */

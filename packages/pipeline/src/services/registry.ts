@@ -39,7 +39,7 @@ export async function resolveServiceType(type: string, folder: string): Promise<
 
 const isBuiltIn = (type: string): boolean => Object.hasOwn(BUILT_IN_TYPES, type)
 
-/** Of a name that was checked. What a type's functions take, its own tables have seen to. */
+/** Type of a checked name. Its own tables have checked the arguments of its functions. */
 export function builtInType(type: string): ServiceType {
   return BUILT_IN_TYPES[type as keyof typeof BUILT_IN_TYPES] as unknown as ServiceType
 }

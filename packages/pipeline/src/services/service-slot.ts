@@ -21,7 +21,7 @@ export class ServiceSlot {
   readonly #listener: ServiceListener
   readonly #logger: Logger
   #service: Service | undefined
-  /** Of building, and of a start that takes too long; all else is with the service itself. */
+  /** Errors of building the service and of a start that takes too long; the service itself has all others. */
   readonly #health = new Health()
   #state: Extract<ServiceState, 'STOPPED' | 'STARTING' | 'ERROR'> = 'STOPPED'
   #waitingFor: string | null = null
@@ -107,7 +107,7 @@ export class ServiceSlot {
       this.#starting = undefined
     })
     this.#starting = starting
-    starting.catch(() => undefined) // Of one that nobody waits for any more, the status tells.
+    starting.catch(() => undefined) // Nobody waits for it any more; the status has its error.
   }
 
   async #bringUp(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ const senders = new Map(Object.entries(outlets).map(([name, port]) => [name, new
 const logger = forwardingLogger()
 const resources = new Resources({ config: resourcesConfig, logger, outlets: senders })
 const toldOf = new Map<string, string>()
-/** Of the failure that ended the service. */
+/** Error that ended the service. */
 let lastError: Error | undefined
 
 // Not awaited at the top, which a bundle of CommonJS can't hold.

@@ -58,7 +58,7 @@ export function isBatchKey(key: string): boolean {
   return parseBatchName(key.slice(key.lastIndexOf('/') + 1)) !== undefined
 }
 
-/** Of a batch or of metadata. */
+/** Run of the key of a batch or of metadata. */
 export function runIdOfKey(key: unknown): string {
   const runId = typeof key === 'string' ? key.slice(0, key.indexOf('/')) : ''
   if (isRunId(runId) && (key === metadataKey(runId, 'none') || key === metadataKey(runId, 'zstd'))) return runId

@@ -13,7 +13,7 @@ const AT_ONCE = 4
 /** What a claim of several messages may read before it gives back what does not fit into the answer. */
 const CLAIM_BYTES = 64 * MiB
 
-/** Of the budget, for answers to reads: whoever may only read must not keep others from consuming. */
+/** Share of the budget for answers to reads: readers must not keep others from consuming. */
 const SHARE_OF_READS = 3 / 4
 
 /** How long a pull waits for memory, whatever its own wait is: most answers are taken within milliseconds. */

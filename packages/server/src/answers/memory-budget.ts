@@ -1,6 +1,6 @@
 import { UnsentAnswersError } from '../errors.ts'
 
-/** Of the whole: what is granted to one is half of what is left, and less than this is not worth claiming for. */
+/** Share of the whole budget below which a claim is not worthwhile; each grant is half of what is left. */
 const LEAST_SHARE = 1 / 8
 
 /** Memory that is promised to an answer before its messages are claimed. */

@@ -32,7 +32,7 @@ export function toProblem(error: unknown): Problem {
     path: `${validationContext ?? 'request'}${instancePath}`,
     message: `${problem}${namesOf(params)}`,
   }))
-  // Of a path that does not exist, the client itself has spoken.
+  // The client itself named the path, so it can be shown.
   const detail = code === 'TIDEMARK_NOT_FOUND' ? (message ?? '') : httpWords({ ...fieldsOf(thrown), code, message })
   return { ...problemOf(code, status, detail), ...(errors !== undefined && { errors }) }
 }

@@ -178,7 +178,7 @@ async function answers(question: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Of topics that are not served, or of which nothing could be learned. */
+/** Health of topics that are not served, or did not answer. */
 const unknownHealth = (reachable: boolean): Health => ({
   healthy: reachable,
   checkedAt: new Date(),

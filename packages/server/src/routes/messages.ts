@@ -122,7 +122,7 @@ export const messageRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Of an id; messageIds have no order that a client could know. */
+/** Number of an id; messageIds have no order that a client could know. */
 function numberOf(text: string | undefined): number | undefined {
   const id = mapped(text, idOf)
   return typeof id === 'number' ? id : undefined

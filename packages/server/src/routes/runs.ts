@@ -19,7 +19,7 @@ import {
 
 const tag = 'runs'
 const MOST_POINTS = 10_000
-/** Of a point of the series as JSON, at most: its fields, and the cells of each molecule type. */
+/** Maximum bytes of a point of the series as JSON: its fields, and the cells of each molecule type. */
 const POINT_BYTES = 250
 const NUMBER_BYTES = 24
 export const RUN = `${API}/runs/:runId`

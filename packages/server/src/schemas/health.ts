@@ -3,7 +3,7 @@ import { MOST_REASONS, REASON_KINDS } from '../health/reasons.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { Failure, GroupHealth } from './groups.ts'
 
-/** Of each list: groups and topics that need attention can be thousands. */
+/** Maximum length of each list: thousands of groups and topics may need attention. */
 export const MOST_LISTED = 100
 const listed = <T extends TSchema>(schema: T, about: { description?: string } = {}) =>
   Type.Array(schema, { ...about, maxItems: MOST_LISTED })

@@ -108,7 +108,7 @@ export const Claim = share(
 
 const Failure = { name: Type.String(), message: Type.String() }
 
-/** Of one message, the newest: where a topic allows thousands of attempts, most of them failed alike. */
+/** Maximum number of attempts shown per message, the newest: with thousands of attempts, most failed alike. */
 export const MOST_FAILURES = 100
 const History = Type.Array(strict({ ...Failure, attempt: Count, at: Time }), {
   maxItems: MOST_FAILURES,

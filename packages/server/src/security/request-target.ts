@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BadRequestError } from '../errors.ts'
 
-/** Of two of these, each part of a chain of proxies might believe another one. */
+/** Headers that must not be repeated: parts of a chain of proxies might believe different values. */
 const ONCE = new Set([
   'host',
   'authorization',

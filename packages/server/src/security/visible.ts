@@ -30,7 +30,7 @@ function topicsOf(topics: unknown, isVisible: (topic: string) => boolean): objec
   return named.length === 0 ? undefined : Object.fromEntries(named)
 }
 
-/** Of the text for Prometheus: series of other topics, and those that are not of a topic, are left out. */
+/** Metrics text without series of other topics and series without a topic. */
 export function visibleMetrics(identity: Identity, text: string): string {
   if (!isLimited(identity, 'metrics')) return text
   return text

@@ -10,7 +10,7 @@ export type Visit = {
   readonly address: string
   identity?: Identity
   session?: Session
-  /** Of a request whose path names none. */
+  /** Topic of a request whose path names none. */
   topic?: string
   /** The code of what it was refused with. */
   refusal?: string

@@ -16,7 +16,7 @@ export class Activity {
   #toTell = new Map<string, Sums>()
   #own = new Map<string, Sums>()
 
-  /** Of this process, as it happens. The returned function ends it. */
+  /** Activity of this process, as it happens. The returned function ends it. */
   listen(topics: Tidemark): () => void {
     const ends = SUMMED.map(name =>
       topics.on(name, ({ topic, count }) => {
@@ -29,7 +29,7 @@ export class Activity {
     }
   }
 
-  /** Of other processes. */
+  /** Activity of other processes. */
   addOthers(sums: ReadonlyMap<string, Sums>): void {
     for (const [topic, each] of sums) add(this.#toTell, topic, each)
   }

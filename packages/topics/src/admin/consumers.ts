@@ -28,7 +28,7 @@ export type ConsumerHealth = {
   readonly reportedAt: Date
 }
 
-/** Of the group, or of all groups of the topic; those not heard of for a heartbeat timeout are left out. */
+/** Consumers of the group, or of all groups of the topic, with a heartbeat within the timeout. */
 export async function consumers(runtime: Runtime, name: string, given?: { group?: string }): Promise<ConsumerHealth[]> {
   const options = new Options('consumers', given)
   const group = options.string('group', undefined)

@@ -139,7 +139,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     }
     if (ms !== undefined) this.#time(ms)
     if (failure !== undefined) delivery.fail(failure)
-    // Of one that its handler settled it is asked how; that costs too much to be asked of all.
+    // Only deliveries that their handler settled are asked for the outcome; asking all would cost too much.
     const isAcked = failure === undefined && delivery.done()
     member.meter?.settled(!isAcked && delivery.failed, ms)
     this.#leave(delivery.held)

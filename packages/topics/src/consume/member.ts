@@ -20,7 +20,7 @@ export type MemberEvents<T> = {
  * QUICK_MS together, one in so many is timed. One among them that takes longer shows at the next look at the clock.
  */
 const QUICK_ONES = 16
-/** Of a lease that holds for less than this, every message is looked at the clock for. */
+/** For leases shorter than this, the clock is read for every message. */
 const SOON_MS = 10_000
 
 /** Kept by the worker and not by the message: a delivery is made for every message, and is as small as can be. */

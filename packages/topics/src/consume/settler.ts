@@ -230,7 +230,10 @@ const isPassing = (error: unknown): boolean =>
     each => error instanceof each,
   )
 
-/** Of several leases, of one lease's acks and failures, or of its failures; the second is empty where none can be halved. */
+/**
+ * Halves several leases, or one lease's acks and failures, or its failures; the second half is empty if nothing can be
+ * halved.
+ */
 function halves(pending: readonly Pending[]): [readonly Pending[], readonly Pending[]] {
   const [only] = pending
   if (pending.length !== 1 || only === undefined) return cut(pending)

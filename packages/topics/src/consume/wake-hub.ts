@@ -6,7 +6,7 @@
  * a live stream, so in a fixed order one consumer got 600 of 600 messages and two got none.
  */
 export class WakeHub {
-  /** Of the databases that are open in this process. */
+  /** Hubs of the databases that are open in this process. */
   static readonly #shared = new Map<string, { readonly hub: WakeHub; users: number }>()
   /** In the order in which they are woken. */
   readonly #wakers = new Set<Waker>()

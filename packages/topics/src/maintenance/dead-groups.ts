@@ -50,7 +50,7 @@ export class DeadGroups implements Job {
     return topics.length
   }
 
-  /** Of all dead groups, not only of those found now: a run that was killed half-way is simply gone on with. */
+  /** Clears bits of all dead groups, not only of those found now, so that an interrupted run is simply continued. */
   async #clearBits({ renew, signal }: JobContext): Promise<number> {
     let total = 0
     for (let more = true; more && !signal.aborted; ) {

@@ -9,7 +9,7 @@ import type { Job, JobContext, JobName, JobResult } from './job.ts'
 /** A process that is killed in a job holds it up for no longer than this. */
 const LOCK_MS = 60_000
 const RENEWALS = 4
-/** Of an interval: a turn that comes this early is one, so that jitter doesn't make it wait for the next. */
+/** Share of an interval by which a run may come early, so that jitter does not make it wait for the next. */
 const EARLY = 0.7
 const LONGEST_TIMER_MS = 0x7fff_ffff
 

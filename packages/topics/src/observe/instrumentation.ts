@@ -318,7 +318,7 @@ const FAILED_AS: { readonly [name in EventName]?: readonly [level: keyof Logger,
   'job-ended': ['warn', 'a job failed; it runs again at its next turn'],
 }
 
-/** Of these, an outage tells once what would otherwise be a line for every attempt. */
+/** Failures that an outage reports once, instead of a line for every attempt. */
 const TOLD_AS_OUTAGE = new Set(['publish', 'claim', 'settle', 'extend', 'heartbeat'])
 
 const failedAs = (name: EventName, action: string | undefined) =>

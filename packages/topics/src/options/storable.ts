@@ -1,4 +1,4 @@
-/** Of a key, a messageId or a type URL. */
+/** Maximum length of a key, a messageId or a type URL. */
 const LONGEST_TEXT = 1_024
 /** An entry of an index of PostgreSQL has at most 2704 bytes, and a messageId is in one. */
 const MOST_TEXT_BYTES = 2_048

@@ -18,7 +18,7 @@ export function messageIdOf(uid: number, salt: number, id: number): string {
   return last.text + THREE[id % BLOCK]
 }
 
-/** Of a message as the log has it; '' where that no longer has it. */
+/** messageId of a message in the log; '' if the log no longer has it. */
 export const messageIdIn = (
   { uid }: { readonly uid: number },
   { id, salt, messageId }: { readonly id: number; readonly salt: number | null; readonly messageId: string | null },

@@ -10,7 +10,7 @@ export type ReportedActivity = {
 
 export type SummedActivity = { readonly handler: Percentiles; readonly claimConflicts: ClaimConflicts }
 
-/** Of all processes together. */
+/** Activity of all processes together. */
 export function sumActivity(reported: readonly ReportedActivity[]): SummedActivity {
   const handler = new Histogram()
   let claims = 0

@@ -4,7 +4,7 @@ import { DatabaseVersionError } from '../errors.ts'
 /** A migration as a namespace remembers it; one that a pre-release made has no checksum. */
 export type AppliedMigration = { readonly version: number; readonly checksum: string | null }
 
-/** Of a migration's text, however its lines end. */
+/** Checksum of a migration's text, independent of line endings. */
 export const checksumOf = (text: string): string =>
   createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex').slice(0, 16)
 

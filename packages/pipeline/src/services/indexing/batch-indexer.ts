@@ -88,7 +88,7 @@ export class BatchIndexer extends Indexer {
   #buffer: TickBuffer | undefined
   #gaps: GapWatch | undefined
   #permanentGaps = 0
-  /** Of the run that it is at, or was at last. */
+  /** Meters of the current or last run. */
   #metered: Metered = {}
 
   constructor(definition: IndexerDefinition, options: BatchIndexerOptions) {

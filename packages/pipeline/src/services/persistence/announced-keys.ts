@@ -11,7 +11,7 @@ export class AnnouncedKeys {
   readonly #topics: Tidemark
   readonly #topic: string
   readonly #names = new Map<string, Set<string>>()
-  /** Of folders all of whose files are announced: what a listing of them came to. */
+  /** Listings of folders whose files are all announced. */
   readonly #sealed = new Map<string, string>()
   #readTo = 0
 

@@ -7,7 +7,7 @@ import type { ServiceContext } from '../service.ts'
 import { attempt, type RetryPolicy } from './attempts.ts'
 
 export type AnnouncingOptions = {
-  /** Of the topics that it makes for new runs. */
+  /** Settings of topics that it creates for new runs. */
   readonly settings?: AnnouncementSettings
   /** Counts what is announced: that of a service's binding. */
   readonly meter?: BindingMeter

@@ -46,7 +46,7 @@ export class DuplicateFilter {
     })
   }
 
-  /** Of claimed ticks of one run, those that are not stored yet. */
+  /** Claimed ticks of one run that are not stored yet. */
   async sift(claimed: readonly EncodedTick[]): Promise<Sifted> {
     const ordered = claimed.toSorted((a, b) => a.tick - b.tick)
     const tracked = await this.#areTracked(ordered)

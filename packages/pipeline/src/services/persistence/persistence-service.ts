@@ -42,7 +42,7 @@ const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, Limi
 const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
 /** Remembered as stored: 2 MB of them. Of older ones the storage tells. */
 const TRACKED_TICKS = 10_000
-/** Of latencies: in a few seconds there may be no batch at all. */
+/** Window of latencies: within a few seconds there may be no batch. */
 const WINDOW_MS = 60_000
 
 /**
@@ -70,7 +70,7 @@ export class PersistenceService extends Service {
   #context: ServiceContext | undefined
   /** Drained, and not stored yet. */
   #bytesInHand = 0
-  /** Of the batch before. */
+  /** Resolves when the previous batch is announced. */
   #announced: Promise<void> = Promise.resolve()
 
   constructor(name: string, resources: PersistenceResources, options: PersistenceOptions = {}) {

@@ -35,7 +35,7 @@ export function planRetention(config: CheckedConfig, resources: Resources, logge
   return [{ name: RETENTION, create }]
 }
 
-/** Of a disabled indexer only the ledger counts, if it has one: it may run elsewhere, or be left out for good. */
+/** For a disabled indexer only its ledger counts, if there is one: it may run elsewhere, or be left out for good. */
 function indexesOf(readers: readonly CheckedService[], { resources }: CheckedConfig): FollowingIndex[] {
   const byIndex = Map.groupBy(
     readers.flatMap(service => indexNamesOf(service).map(name => ({ name, service }))),

@@ -8,7 +8,7 @@ export type RunChoice = {
   readonly folder: string
   readonly simulation: SimulationOptions
   readonly samplingInterval: number
-  /** Of a new run; made where it is not given. */
+  /** Id of a new run (default: a new id). */
   readonly runId?: string | undefined
   /**
    * 'newest': the newest run with the same settings, or a new one where there is none. A run id: that run, and no

@@ -80,7 +80,7 @@ export class RunFolder {
   async states(): Promise<SavedState[]> {
     const matches = (await namesIn(this.#path)).map(name => STATE.exec(name)).filter(match => match !== null)
     const states = matches.map(([, tick, open]) => ({ tick: Number(tick), isOpen: open !== undefined }))
-    // Of the same tick, the one that needs nothing more comes first.
+    // For the same tick, the state that needs nothing more comes first.
     return states.sort((a, b) => b.tick - a.tick || Number(a.isOpen) - Number(b.isOpen))
   }
 

@@ -39,7 +39,7 @@ const components = <const More extends object>(about: { readonly says: string; r
     },
   )
 
-/** Of every indexer of batches, whatever it makes of them. */
+/** Options of every batch indexer. */
 export const BATCH_INDEXER_OPTIONS = {
   ...RUN_OPTIONS,
   source: choice(['topic', 'storage'], {

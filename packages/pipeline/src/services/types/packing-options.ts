@@ -1,6 +1,6 @@
 import { choice, type OptionTable, whole } from '../../config/option-table.ts'
 
-/** Of what an index keeps as bytes. */
+/** Compression options of indexed bytes. */
 export const PACKING_OPTIONS = {
   compression: choice(['zstd', 'none'], {
     says: 'Compression of new data. Existing data is detected, so it can be changed at any time.',

@@ -1,7 +1,7 @@
 import { type CheckedOptions, duration, type OptionTable, whole } from '../../config/option-table.ts'
 import type { RetryOptions } from '../persistence/attempts.ts'
 
-/** Of announcements, alike for batches and metadata. */
+/** Retries of announcements, for batches and metadata alike. */
 export const NOTIFICATION_OPTIONS = {
   notificationRetries: whole({
     says: 'Retries of a refused announcement before it is left to the reconciler. While the topic database is unavailable the service waits, without counting.',
@@ -21,7 +21,7 @@ export const notifyRetryOf = (options: CheckedOptions<typeof NOTIFICATION_OPTION
   return { maxRetries, initialBackoff: initialNotificationBackoff, maxBackoff: maxNotificationBackoff }
 }
 
-/** Of writes, alike for batches and metadata. */
+/** Retries of writes, for batches and metadata alike. */
 export const RETRY_OPTIONS = {
   maxRetries: whole({ says: 'Retries of a failed write before it is dead-lettered.', min: 0, max: 1_000, default: 5 }),
   initialBackoff: duration({ says: 'Delay before the first retry; doubles with each retry.', default: '1s' }),

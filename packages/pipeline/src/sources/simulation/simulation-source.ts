@@ -165,7 +165,7 @@ async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promi
     await Promise.race([promise, aborted.promise])
   } finally {
     signal.removeEventListener('abort', abort)
-    promise.catch(() => {}) // Of a promise left behind, nobody waits for the error any more.
+    promise.catch(() => {}) // Nobody waits for the error of an abandoned promise.
   }
 }
 

@@ -61,7 +61,7 @@ export class ContainerReader implements AsyncDisposable {
     }
   }
 
-  /** Of the content; once all messages have been read. */
+  /** Footer of the content, once all messages have been read. */
   get footer(): Footer {
     if (this.#footer === undefined) throw new Error('The footer is available once the last message has been read')
     return this.#footer

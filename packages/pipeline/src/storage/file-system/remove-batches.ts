@@ -41,7 +41,7 @@ export async function mtimeOf(path: string): Promise<number | null> {
   }
 }
 
-/** Of the folder that a batch is in: only one that nothing comes into any more goes, so that no writer misses it. */
+/** Last tick of a batch's folder. The folder is removed only if no batch can be added to it, so that no writer misses it. */
 const lastTickOf = ({ tickStart }: TickRange): number => (Math.floor(tickStart / TICKS_PER_L1) + 1) * TICKS_PER_L1 - 1
 
 async function sizeOf(path: string): Promise<number | undefined> {

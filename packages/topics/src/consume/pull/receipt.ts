@@ -17,9 +17,9 @@ export type Receipt = {
   readonly subscriptionUid: number
   readonly token: string
   readonly size: number
-  /** Of the lease's messages, in their order. */
+  /** Ids of the lease's messages, in their order. */
   readonly ids: readonly number[]
-  /** Of the messages, for their messageIds. */
+  /** Salts of the messages, for their messageIds. */
   readonly salts: readonly number[]
   /** null: message i is in slot i. */
   readonly slots: readonly number[] | null

@@ -88,7 +88,7 @@ export type ExtendedReceipt = { readonly subscriptionUid: number; readonly lease
 /** The lease as the process that claimed it would have it: settling goes the same way for both. */
 async function heldLease(runtime: Runtime, receipt: Receipt): Promise<HeldLease> {
   const found = runtime.topics.cached(receipt.topic) ?? (await findTopic(runtime, receipt.topic))
-  // Of a topic that was made anew meanwhile the token is unknown; what is said of its messages is still right.
+  // If the topic was created again meanwhile, the token is unknown, and the result for its messages is still right.
   const topic = { ...found, uid: receipt.topicUid }
   await requireLease(runtime, receipt)
   const { token, size, slots, versions, attempts } = receipt

@@ -36,7 +36,7 @@ export class Database implements Statements {
   readonly statementTimeoutMs: number
   /** Called where a statement may miss the functions of this version: true where they were missing and are back. */
   restoreFunctions: () => Promise<boolean> = async () => false
-  /** Of the namespace, once it is open; an operator's own look needs none. */
+  /** Incarnation of the namespace, once it is open; operators need none. */
   incarnation: string | undefined
   readonly guard = new NamespaceGuard()
   readonly #connections: Connections

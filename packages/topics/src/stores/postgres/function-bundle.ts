@@ -41,5 +41,5 @@ const FILES = [
 /** The text of the bundle, for `inSchemas`. */
 export const FUNCTIONS = FILES.map(name => sqlFile(`./functions/${name}.sql`)).join('\n')
 
-/** Of the text, however its lines end. */
+/** Hash of the text, independent of line endings. */
 export const BUNDLE_HASH = checksumOf(FUNCTIONS).slice(0, BUNDLE_DIGITS)

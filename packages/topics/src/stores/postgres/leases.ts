@@ -13,7 +13,7 @@ export function postgresLeases(database: Database, claims: SharedClaims, wakeUps
     claim: request => claims.claim(request),
     settle: async settlements => {
       const results = await settle(database, settlements, topicId => wakeUps.send(topicId))
-      // Of a lease that was lost or forgotten, or of a namespace that is gone.
+      // The lease was lost or forgotten, or the namespace is gone.
       if (results.some(({ stale }) => stale.length > 0)) await database.requireNamespace()
       return results
     },

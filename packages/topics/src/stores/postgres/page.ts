@@ -36,7 +36,7 @@ export function decodeIds({ ids, first_id, last_id }: Row): number[] {
   return Array.from({ length: Number(last_id) - first + 1 }, (_, index) => first + index)
 }
 
-/** Of the rows that were asked for with their transactions. */
+/** Transaction ids of rows that were read with them. */
 export const decodeXids = (row: Row): number[] => readColumn(row.xids, readInteger)
 
 function decodeExtras({ extras }: Row): Map<number, Extra> | undefined {

@@ -64,7 +64,7 @@ export class SilenceError extends Error {
  * It is itself what the driver's pool takes for a client, so that the factory of clients may take its time.
  */
 export class Session extends EventEmitter {
-  /** Of the statements to come. */
+  /** Timeout of the following statements. */
   limitMs: number
   /** Resolves when the connection is no more, whatever ended it. */
   readonly gone: Promise<void>

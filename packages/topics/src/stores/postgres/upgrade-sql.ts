@@ -14,7 +14,7 @@ export const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => t
 /** What is there of a namespace. */
 export type Present = {
   readonly hasSchema: boolean
-  /** Of the tables; 0 where there are none. */
+  /** Version of the tables; 0 if there are none. */
   readonly version: number
   readonly hasFunctions: boolean
   /** Who may use the tables' schema may use the functions' too. */

@@ -6,7 +6,7 @@ import { rowsOf } from './rows.ts'
 
 /** The connection that a caller gave as `tx`. */
 export type CallersDatabase = Pick<SqliteDatabase, 'isOpen' | 'isTransaction' | 'prepare'> & {
-  /** Of its file; '' where it is in memory. */
+  /** Path of its file; '' if it is in memory. */
   readonly path: string
   /** Its name, as that of a `SqliteDriver`. */
   readonly library: string
@@ -50,7 +50,7 @@ function recognise(raw: unknown): { readonly library: string; readonly db: Sqlit
   throw new TransactionError(`The tx given to publish is not a transaction this store can use. ${ACCEPTED}`)
 }
 
-/** Of a connection that is open: the file it has open never changes. Statements are prepared once. */
+/** A caller's open connection with its path, which never changes. Statements are prepared once. */
 function withPath(library: string, db: SqliteDatabase): CallersDatabase {
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
   const prepare: SqliteDatabase['prepare'] = sql => {

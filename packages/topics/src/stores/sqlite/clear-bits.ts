@@ -78,7 +78,10 @@ function clearEnded(tx: Transaction, ended: Ended, limit: number): number {
   return Number(changes)
 }
 
-/** Of a group that may come back before its backfill was delivered: what lies beyond and is done must not come twice. */
+/**
+ * For a group that may return before its backfill was delivered: messages beyond it that are done must not be
+ * delivered twice.
+ */
 function noteUndelivered(tx: Transaction, { id, topic_id, bit, cleared_id }: Ended, upTo: number | null): void {
   const backfill = openBackfill(tx, id)
   if (backfill === undefined) return

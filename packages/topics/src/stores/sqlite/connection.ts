@@ -73,7 +73,7 @@ export class Connection implements Transaction {
   readonly #writes = new WriteQueue(body => this.#retry(() => this.#transaction(body)))
   readonly #wal: WalSync
   readonly #prepare = (sql: string): SqliteStatement => this.prepare(sql)
-  /** Of callers, given to publish. */
+  /** Transactions that callers passed to publish. */
   readonly #transactions = new Set<WeakRef<CallersConnection>>()
   readonly guard = new NamespaceGuard()
   readonly #file: FileIdentity | undefined
@@ -217,7 +217,7 @@ export class Connection implements Transaction {
     if (this.#incarnation === undefined) throw goneError(this.path, undefined)
   }
 
-  /** Of a caller's own connection, inside the transaction that is open on it. */
+  /** Checks a caller's connection, inside the transaction that is open on it. */
   requireNamespaceOf(prepare: (sql: string) => SqliteStatement): void {
     this.#requireThere(this.#file?.change() ?? this.#file?.logChange())
     this.#requireIncarnation(prepare)

@@ -14,7 +14,10 @@ const REPORT = `
     failed = excluded.failed, claims = excluded.claims, claim_conflicts = excluded.claim_conflicts,
     handler = excluded.handler`
 
-/** Of this instance the rows that are not reported any more, of others those that were not heard of for a timeout. */
+/**
+ * Deletes rows of this instance that are no longer reported, and rows of others without a heartbeat within the
+ * timeout.
+ */
 const FORGET = `
   delete from tidemark_consumer
   where subscription_id = ?1 and (

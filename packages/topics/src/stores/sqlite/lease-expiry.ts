@@ -27,7 +27,7 @@ export function expireLeases(
   for (const lease of leases) {
     const { taken, dead } = endLease(tx, topic, subscription, lease, {
       now,
-      // Of several, those that have waited longest come first.
+      // The longest waiting come first.
       dueAt: lease.deadline,
       error: new LeaseExpiredError(lease.consumer),
     })

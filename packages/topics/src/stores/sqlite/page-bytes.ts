@@ -2,7 +2,7 @@ import { rowOf, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Of the payloads of one claim: a page of messages of many megabytes each would take more memory than there is. */
+/** Maximum payload bytes of one claim: a page of messages of many megabytes each would exceed the memory. */
 const MOST_BYTES = 64 * 1024 ** 2
 
 /** Payloads up to this size, in characters or bytes, are not measured: a page of a thousand has room for them. */

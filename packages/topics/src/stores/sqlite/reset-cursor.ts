@@ -44,7 +44,7 @@ export function resetCursor(
         live_id = (select next_id - 1 from tidemark_topic t where t.id = topic_id)
       where id = ?3`).run(cursor, now, subscription.id)
   forgetDone(tx, subscription.id)
-  // Of one without a bit, by offset or dead, an earlier backfill has nothing to say any more.
+  // An earlier backfill of a group without a bit (by offset, or dead) no longer matters.
   tx.prepare('delete from tidemark_backfill where subscription_id = ? and ? is null').run(subscription.id, row.bit)
   if (row.bit === null) return
   // By reference the live stream goes on at the present, and a backfill brings what lies between.

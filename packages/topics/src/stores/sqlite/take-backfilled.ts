@@ -68,7 +68,7 @@ export function takeBackfilled(tx: Transaction, subscriptionId: number, { token,
 
 type Taken = OpenBackfill & { topic_id: number; bit: number | null; group_status: SubscriptionStatus }
 
-/** Of a dead group, whose topic leaves reference tracking, the bits say nothing any more. */
+/** The bits of a dead group mean nothing once its topic leaves reference tracking. */
 function idsToTake(
   tx: Transaction,
   subscriptionId: number,

@@ -25,7 +25,7 @@ export type LogBounds = {
 /** Messages that a group has not claimed for the first time, and when the oldest of them was created. */
 export type Waiting = { readonly count: number; readonly oldestAt: number | null }
 
-/** Of the live stream, and of what a backfill has yet to bring. */
+/** Waiting messages of the live stream, and of a backfill. */
 export function waitingFor(
   tx: Transaction,
   bounds: LogBounds,

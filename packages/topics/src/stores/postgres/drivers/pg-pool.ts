@@ -133,7 +133,7 @@ function borrow(client: PoolClient) {
   }
 }
 
-/** Of several statements, those of the last. */
+/** Rows of the last of several statements. */
 function rowsOf(result: unknown): Row[] {
   const last = Array.isArray(result) ? result.at(-1) : result
   return (last as { rows: Row[] }).rows
