@@ -50,3 +50,24 @@ export async function lockFolder(given: string): Promise<Disposable> {
   if (lock === null) throw new FolderInUseError(folder)
   return lock
 }
+
+/** Several folders that are let go of together. Node 22 has no DisposableStack. */
+export class FolderLocks implements Disposable {
+  #locks: Disposable[] = []
+
+  async lock(folder: string): Promise<void> {
+    this.#locks.push(await lockFolder(folder))
+  }
+
+  /** The same locks for somebody else: this object no longer lets go of them. */
+  move(): FolderLocks {
+    const moved = new FolderLocks()
+    moved.#locks = this.#locks
+    this.#locks = []
+    return moved
+  }
+
+  [Symbol.dispose](): void {
+    for (const lock of this.#locks.splice(0)) lock[Symbol.dispose]()
+  }
+}

@@ -4,7 +4,7 @@ import type { CheckedConfig } from '../config/config.ts'
 import { checkOptions } from '../config/option-table.ts'
 import { type Roles, rolesOf } from '../config/roles.ts'
 import type { EncodedTick } from '../contracts/tick-codec.ts'
-import { lockFolder } from '../databases/folder-lock.ts'
+import { FolderLocks } from '../databases/folder-lock.ts'
 import { loadEnvironmentStrategy } from '../environment/load-strategy.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
 import { isEnvironmentFault } from '../faults.ts'
@@ -46,9 +46,9 @@ export type StartOptions = ConfigChoice & {
 export async function startPipeline(options: StartOptions): Promise<StartedPipeline | null> {
   const { interrupted, logger } = options
   const { config: given, types, ingest, locks: folders } = await chooseConfig(options)
-  using locks = new DisposableStack()
+  using locks = new FolderLocks()
   // Before anything is read: another process would change the run and its last tick.
-  for (const folder of new Set(folders)) locks.use(await lockFolder(folder))
+  for (const folder of new Set(folders)) await locks.lock(folder)
   const withRun = async () => await withRunId(await withRunChoice(given, options), logger)
   const config = await waitedFor(withRun, interrupted)
   if (config === null) return null
@@ -62,7 +62,7 @@ type StartedParts = {
   readonly config: CheckedConfig
   readonly sources: readonly Source[]
   readonly ingest: IngestQueues | undefined
-  readonly locks: DisposableStack
+  readonly locks: FolderLocks
 }
 
 /** A running pipeline, with its folders locked until it is disposed. */
@@ -73,7 +73,7 @@ export class StartedPipeline implements AsyncDisposable {
   readonly #roles: Roles
   readonly #sources: readonly Source[]
   readonly #ingest: IngestQueues | undefined
-  readonly #locks: DisposableStack
+  readonly #locks: FolderLocks
   readonly #options: StartOptions
 
   constructor({ pipeline, config, sources, ingest, locks }: StartedParts, options: StartOptions) {
