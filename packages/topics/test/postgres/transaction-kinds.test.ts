@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import knex from 'knex'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, sql as kyselySql, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
 import pgPromise from 'pg-promise'
 import postgres from 'postgres'
@@ -87,6 +87,30 @@ describe('a transaction of any kind', () => {
     await began
     await client.query('commit')
     assert.deepEqual(await stored(world.tm), [1])
+  })
+
+  it('is accepted where it was begun by hand on one connection of Kysely or postgres.js', async () => {
+    await using world = await withTopic()
+    const db = new Kysely({ dialect: new PostgresDialect({ pool: poolAt(world.database.url) }) })
+    await db.connection().execute(async connection => {
+      for (const end of ['commit', 'rollback']) {
+        await kyselySql`begin`.execute(connection)
+        await world.tm.publish('work', `${end} in Kysely`, { tx: connection })
+        await kyselySql.raw(end).execute(connection)
+      }
+      await assert.rejects(world.tm.publish('work', 'outside', { tx: connection }), TransactionError)
+    })
+    await db.destroy()
+    const sql = postgres(world.database.url, { onnotice: () => {} })
+    const reserved = await sql.reserve()
+    for (const end of ['commit', 'rollback']) {
+      await reserved`begin`
+      await world.tm.publish('work', `${end} in postgres.js`, { tx: reserved })
+      await reserved.unsafe(end)
+    }
+    reserved.release()
+    await sql.end()
+    assert.deepEqual(await stored(world.tm), ['commit in Kysely', 'commit in postgres.js'])
   })
 
   it('takes publishes that are not waited for one by one', async () => {

@@ -24,11 +24,9 @@ const ACCEPTED =
 /** The more specific shapes first. */
 const LIBRARIES: readonly Library[] = [
   {
-    what: 'a transaction of Prisma',
+    // The transactions of an extended client have all that the client has.
+    what: 'a Prisma client',
     is: tx => hasMethod(tx, '$queryRawUnsafe'),
-    others: [
-      { what: 'a PrismaClient, not the transaction of its $transaction()', is: tx => hasMethod(tx, '$connect') },
-    ],
     send: (tx: Methods<'$queryRawUnsafe'>, text, parameter) => tx.$queryRawUnsafe(text, parameter),
   },
   {
@@ -61,20 +59,15 @@ const LIBRARIES: readonly Library[] = [
     send: (tx: Methods<'unsafe'>, text, parameter) => tx.unsafe(text, [parameter]),
   },
   {
-    what: 'a transaction of Kysely',
+    // Not refused where it is no `Transaction`: connection() gives one on which a program may have begun by itself.
+    what: 'a Kysely object',
     is: tx => hasMethod(tx, 'executeQuery'),
-    others: [
-      {
-        what: 'a Kysely instance, not a transaction of it',
-        is: tx => isObject(tx) && 'isTransaction' in tx && tx.isTransaction === false,
-      },
-    ],
     send: (tx: Methods<'executeQuery'>, text, parameter) => tx.executeQuery(kyselyQuery(text, parameter)),
   },
   {
     // Its `query` is its relational API, not a method. It takes parameters only through its own template tag, which is not
     // ours to import.
-    what: 'a transaction of Drizzle',
+    what: 'a Drizzle database',
     is: tx => hasMethod(tx, 'execute') && (!hasMethod(tx, 'query') || 'session' in tx),
     send: (tx: Methods<'execute'>, text, parameter) => tx.execute(text.replaceAll('$1', () => quoteLiteral(parameter))),
   },
