@@ -32,7 +32,14 @@ const TEST_FILES = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'te
 const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 2, 8)
 
 /** These wait for timeouts and restarts, up to a minute: begun last, they would be waited for alone. */
-const BEGUN_FIRST = ['cli/test/faults', 'test/postgres/silence', 'test/silence', 'test/whole/', 'test/crash/']
+const BEGUN_FIRST = [
+  'cli/test/faults',
+  'test/postgres/silence',
+  'test/silence',
+  'conformance/suspects',
+  'test/whole/',
+  'test/crash/',
+]
 
 /** More than these are no chance. */
 const MOST_RUN_AGAIN = 5

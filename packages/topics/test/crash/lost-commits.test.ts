@@ -1,3 +1,4 @@
+/** Servers that lose commits, fail over or are restored: each is a PostgreSQL server, made to do so with its own settings and files. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import pg from 'pg'

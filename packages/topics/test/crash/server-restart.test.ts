@@ -1,3 +1,4 @@
+/** A PostgreSQL server that is killed and started again under its clients. SQLite has no server. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'

@@ -1,3 +1,4 @@
+/** Transactions that are open at once, with savepoints: only PostgreSQL has them, and its snapshot cursor is what this is about. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../testing/databases.ts'
