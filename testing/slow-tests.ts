@@ -87,6 +87,7 @@ export const SLOW_TESTS = [
   'conformance/suspects.test',
   'conformance/tables.test',
   'conformance/transactions.test',
+  'topics/test/drivers/',
   'topics/test/outside/',
   'topics/test/postgres/lag.test',
   'topics/test/postgres/leases.test',
@@ -101,6 +102,7 @@ export const SLOW_TESTS = [
   'server/test/runs.test',
   'server/test/security.test',
   'server/test/sessions.test',
+  'testing/bundles/',
   'testing/getting-started.test',
   'testing/harness.test',
 ] as const
