@@ -13,7 +13,9 @@ describe('PGlite', () => {
   before(async () => {
     db = await PGlite.create()
   })
-  after(() => db.close())
+  after(async () => {
+    if (!db.closed) await db.close()
+  })
 
   it('is not closed with Tidemark, and can be migrated and diagnosed', async () => {
     const driver = pglite(db)
@@ -82,11 +84,8 @@ describe('PGlite', () => {
     assert.equal((await reader.receive()).payload, 'in time')
     assert.equal(await reader.poll(0), null)
   })
-})
 
-describe('a PGlite that is closed underneath', () => {
-  it('is reported, and lets Tidemark close', async () => {
-    const db = await PGlite.create()
+  it('that is closed underneath is reported, and lets Tidemark close', async () => {
     const tm = await open({ driver: pglite(db) }, { logger: SILENT })
     await tm.publish('work', 1)
     await db.close()

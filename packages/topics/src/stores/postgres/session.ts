@@ -171,19 +171,27 @@ export class Session extends EventEmitter {
     this.#stream()?.unref?.()
   }
 
+  /** Nothing of one that fails is left. */
   async #connect(): Promise<void> {
-    await this.#timed(async () => {
-      const client = await this.#make()
-      if (!isNewClient(client)) throw new ConfigError('open.client', kindOf(client), NEW_CLIENT)
-      this.#client = client
-      used.add(client)
-      client.on('error', error => this.emit('error', error))
-      client.on('end', () => this.emit('end'))
-      client.on('notification', message => this.emit('notification', message))
-      if (this.#isGone) throw new NotConnectedError('It was given up while it connected')
-      await client.connect()
-      this.#isConnected = true
-    })
+    try {
+      await this.#timed(() => this.#connectClient())
+    } catch (error) {
+      this.destroy()
+      throw error
+    }
+  }
+
+  async #connectClient(): Promise<void> {
+    const client = await this.#make()
+    if (!isNewClient(client)) throw new ConfigError('open.client', kindOf(client), NEW_CLIENT)
+    this.#client = client
+    used.add(client)
+    client.on('error', error => this.emit('error', error))
+    client.on('end', () => this.emit('end'))
+    client.on('notification', message => this.emit('notification', message))
+    if (this.#isGone) throw new NotConnectedError('It was given up while it connected')
+    await client.connect()
+    this.#isConnected = true
   }
 
   /** A factory may ask somebody for a token, who fails, or never answers. */
