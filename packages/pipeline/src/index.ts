@@ -16,6 +16,8 @@ export { checkWiring, WiringError } from './config/check-whole.ts'
 export { type Wiring, wiringProblems } from './config/check-wiring.ts'
 export {
   type CheckedConfig,
+  type CheckedResources,
+  type CheckedService,
   defineConfig,
   type PipelineConfig,
   type ResourcesConfig,
@@ -87,7 +89,7 @@ export {
 } from './databases/errors.ts'
 export { FolderInUseError, FolderUnusableError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
-export type { BatchRow, BatchStatus, LedgerCounts, TickRange } from './databases/ledger-store.ts'
+export type { BatchRow, BatchStatus, LedgerCounts, LedgerPage, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
 export {
@@ -99,13 +101,16 @@ export {
   migrateIndexes,
   openIndex,
 } from './databases/open-index.ts'
-export type { PackedBytes, PackingOptions } from './databases/packing.ts'
+export type { PackedBytes, Packing, PackingOptions } from './databases/packing.ts'
 export type { SqlValue, Transaction } from './databases/transaction.ts'
+export type { WrittenAs } from './databases/written-as.ts'
 export type { LetterKind, PipelineLetter } from './dead-letters/letter.ts'
 export {
   type LetterFilter,
   type LetterOutcome,
+  type LetterPageOptions,
   type LetterSelection,
+  type PipelineLetterPage,
   PipelineLetters,
   type RedrivenLetters,
 } from './dead-letters/pipeline-letters.ts'
@@ -125,19 +130,34 @@ export { LedgerConflictError, StaleClaimError } from './ledger/errors.ts'
 export type { Gap } from './ledger/gap-detection.ts'
 export type { LedgerMetrics } from './ledger/ledger-metrics.ts'
 export type { LedgerOptions } from './ledger/ledger-options.ts'
-export { type FailedBatch, failedBatches, failedBatchPlace, RunLedgers, retryFailed } from './ledger/operate-ledgers.ts'
+export {
+  type FailedBatch,
+  type FailedQuery,
+  failedBatches,
+  failedBatchPlace,
+  RunLedgers,
+  retryFailed,
+} from './ledger/operate-ledgers.ts'
 export { defaultLogger } from './logger.ts'
 export type { WindowedLatency } from './metrics/latency-window.ts'
 export type { IndexerProgress, PipelineProgress, ServiceProgress } from './progress/progress.ts'
 export {
   BoundedQueue,
   type DrainOptions,
+  type PutOptions,
   type QueueLimits,
   type QueueMetrics,
   type QueueOptions,
   type WaitOptions,
 } from './queues/bounded-queue.ts'
-export { DEAD_LETTER_TOPIC, DeadLetterQueue, type TakenLetter, type TakenLetters } from './queues/dead-letter-queue.ts'
+export {
+  DEAD_LETTER_TOPIC,
+  DeadLetterQueue,
+  type KeptLetter,
+  type LetterPage,
+  type TakenLetter,
+  type TakenLetters,
+} from './queues/dead-letter-queue.ts'
 export type { DrainableQueue } from './queues/drainable-queue.ts'
 export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
@@ -149,6 +169,7 @@ export type {
   GapsPage,
   IndexedGap,
   IndexedRange,
+  LifePage,
   LifeQuery,
   OrganismFacts,
   OrganismReader,
@@ -218,7 +239,7 @@ export {
 export type { MetadataPersistenceOptions, PersistenceOptions } from './services/persistence/options.ts'
 export { type PersistenceResources, PersistenceService } from './services/persistence/persistence-service.ts'
 export { Reconciler, type ReconcilerOptions, type ReconcilerResources } from './services/persistence/reconciler.ts'
-export { type Keep, parseKeep } from './services/retention/keep.ts'
+export { type Keep, type KeptBy, parseKeep } from './services/retention/keep.ts'
 export {
   Service,
   type ServiceContext,
@@ -233,9 +254,11 @@ export {
   ServiceManager,
   type ServiceManagerOptions,
   type StartReport,
+  type StopOptions,
 } from './services/service-manager.ts'
 export type { ServicePlan } from './services/service-slot.ts'
 export { defineServiceType, type ServiceBuild, type ServiceCheck, type ServiceType } from './services/service-type.ts'
+export type { RunChoice } from './services/simulation/choose-run.ts'
 export { SimulationRunError } from './services/simulation/errors.ts'
 export {
   type EncodedMetadata,
@@ -244,7 +267,9 @@ export {
 } from './services/simulation/simulation-service.ts'
 export { defineIndexerType } from './services/types/indexer-type.ts'
 export { WorkerEntryError } from './services/worker-entry.ts'
-export type { ConfigChoice } from './start/choose-config.ts'
+export type { SimulationOptions } from './sources/simulation/settings.ts'
+export type { ConfigChoice, IngestQueues } from './start/choose-config.ts'
+export type { Source } from './start/sources.ts'
 export { type StartedPipeline, type StartOptions, startPipeline } from './start/start-pipeline.ts'
 export type { IndexTotals } from './start/totals.ts'
 export { batchOf } from './storage/batch-order.ts'
@@ -263,12 +288,14 @@ export {
 export { BatchFile } from './storage/file-system/batch-file.ts'
 export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
 export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
+export type { RunSize } from './storage/file-system/run-size.ts'
 export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'
 export type {
   BatchQuery,
   BatchRef,
   Page,
   QuarantinedFile,
+  RemovedBatches,
   RunQuery,
   Storage,
   StoredBatch,

@@ -56,18 +56,27 @@ export type PipelineConfig = GivenOptions<typeof PIPELINE_OPTIONS> & {
   readonly services: ByName<ServiceConfig>
 }
 
+/** A checked service of a configuration. */
 export type CheckedService = CheckedOptions<typeof SERVICE_OPTIONS> & {
+  /** Name of the service. */
   readonly name: string
+  /** Type of the service. */
   readonly type: string
+  /** Resources of the service by name. */
   readonly bindings: ByName<Binding>
   /** Options of a custom type are unchecked, because its table is known only once its module is loaded. */
   readonly options: ByName<unknown>
 }
 
+/** Checked resources of a configuration. */
 export type CheckedResources = {
+  /** Topics, or null if it has none. */
   readonly topics: CheckedOptions<typeof TOPICS_OPTIONS> | null
+  /** Storages by name. */
   readonly storages: ByName<CheckedOptions<typeof STORAGE_OPTIONS>>
+  /** Index databases by name. */
   readonly indexes: ByName<CheckedOptions<typeof INDEX_OPTIONS>>
+  /** Queues by name. */
   readonly queues: ByName<CheckedOptions<typeof QUEUE_OPTIONS>>
 }
 

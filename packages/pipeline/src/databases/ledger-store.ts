@@ -59,7 +59,12 @@ export type LedgerStart = {
 }
 
 /** Ranges that start after this tick, up to a limit. */
-export type LedgerPage = { readonly after: number; readonly limit: number }
+export type LedgerPage = {
+  /** Tick after which ranges start. */
+  readonly after: number
+  /** Maximum number of ranges. */
+  readonly limit: number
+}
 export type KeyPage = { readonly after: string; readonly limit: number }
 
 /** Tables of the ledgers of a run, one ledger per indexer. `ledger/batch-ledger.ts` makes the decisions. */

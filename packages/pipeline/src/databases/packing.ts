@@ -12,6 +12,7 @@ export type PackingOptions = {
   readonly level?: number
 }
 
+/** Compression of rows, with defaults. */
 export type Packing = Required<PackingOptions>
 
 /** First four bytes of a zstd frame. */

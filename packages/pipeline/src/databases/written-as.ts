@@ -3,6 +3,7 @@ import type { Transaction } from './transaction.ts'
 
 /** How a range of environment ticks was written. Ranges overlap if the strategy was switched back. */
 export type WrittenAs = TickRange & {
+  /** Name of the strategy. */
   readonly strategy: string
   /** Settings that reading depends on, as JSON. */
   readonly settings: string

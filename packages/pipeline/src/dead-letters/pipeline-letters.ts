@@ -28,9 +28,23 @@ export type LetterSelection = LetterFilter & {
   readonly all?: true
 }
 
-export type LetterPageOptions = { readonly after?: string; readonly limit?: number }
+/** Options of a page of dead letters. */
+export type LetterPageOptions = {
+  /** `next` of the page before. */
+  readonly after?: string
+  /** Maximum number of dead letters. */
+  readonly limit?: number
+}
+
 type PlacedPipelineLetter = PipelineLetter & { readonly place: string }
-export type PipelineLetterPage = { readonly letters: readonly PlacedPipelineLetter[]; readonly next: string | null }
+
+/** A page of dead letters. */
+export type PipelineLetterPage = {
+  /** Dead letters of the page. */
+  readonly letters: readonly PlacedPipelineLetter[]
+  /** Value of `after` for the next page; null on the last page. */
+  readonly next: string | null
+}
 
 /** A dead letter that failed again. */
 export type LetterOutcome = {

@@ -10,8 +10,11 @@ export type FailedBatch = BatchRow & {
   readonly indexer: string
 }
 
+/** Selection of failed batches. */
 export type FailedQuery = {
+  /** Name of an indexer (default: all). */
   readonly indexer?: string
+  /** Maximum number of batches. */
   readonly limit?: number
   /** Failed batches after this one (`failedBatchPlace`). */
   readonly after?: string

@@ -24,6 +24,7 @@ export type WaitOptions = {
   readonly signal?: AbortSignal
 }
 
+/** Options of a put. */
 export type PutOptions = WaitOptions & {
   /** Once this aborts the allowance holds the item back no longer: it has left its source, which is being stopped. */
   readonly letIn?: AbortSignal

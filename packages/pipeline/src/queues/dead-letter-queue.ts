@@ -25,10 +25,18 @@ const NEVER = '36500d'
 const COMES_BACK = '2s'
 const HELD_BYTES = 32 * 1024 ** 2
 
+/** A dead letter that was read and not taken. */
 export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
 /** `place` of the last letter seen is where the next page begins. */
 type PlacedLetter = KeptLetter & { readonly place: number }
-export type LetterPage = { readonly letters: readonly PlacedLetter[]; readonly next: number | null }
+
+/** A page of dead letters. */
+export type LetterPage = {
+  /** Dead letters of the page. */
+  readonly letters: readonly PlacedLetter[]
+  /** Value of `after` for the next page; null on the last page. */
+  readonly next: number | null
+}
 
 /** A dead letter that no other caller gets until it is removed or put back. */
 export type TakenLetter = {

@@ -73,7 +73,9 @@ export type LifeQuery = TickQuery & {
   /** Maximum number of states (default 1000). */
   readonly limit?: number
 }
+/** A page of states of one organism. */
 export type LifePage = {
+  /** States by tick. */
   readonly moments: readonly { readonly tick: number; readonly state: Organism }[]
   /** Pass it as `from` to continue if the page was limited by bytes; null: this is all. */
   readonly next: number | null

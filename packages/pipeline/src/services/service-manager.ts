@@ -31,7 +31,11 @@ export type StartReport = {
   /** Services that could not start. */
   readonly failed: readonly FailedStart[]
 }
-export type StopOptions = { readonly timeoutMs?: number }
+/** Options of a stop. */
+export type StopOptions = {
+  /** Milliseconds to wait for a service. */
+  readonly timeoutMs?: number
+}
 
 /**
  * Starts services in order, stops them in reverse order, and isolates their failures. Every method takes the name of

@@ -37,7 +37,12 @@ export type ConfigChoice = {
 }
 
 /** Queues for ticks from outside. */
-export type IngestQueues = { readonly ticks: string; readonly metadata: string | undefined }
+export type IngestQueues = {
+  /** Name of the queue of ticks. */
+  readonly ticks: string
+  /** Name of the queue of metadata, if there is one. */
+  readonly metadata: string | undefined
+}
 
 export type Chosen = WholeConfig & {
   readonly ingest: IngestQueues | undefined

@@ -4,7 +4,9 @@ import { simulation } from '../services/types/simulation.ts'
 
 /** A service that fills a queue. */
 export type Source = {
+  /** Name of the service. */
   readonly name: string
+  /** Type of the service. */
   readonly type: string
   /** Last tick of a simulation; undefined: it runs until it is stopped. */
   readonly lastTick: number | undefined

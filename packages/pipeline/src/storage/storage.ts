@@ -122,4 +122,10 @@ export type Storage = {
   removedRanges(runId: string): Promise<readonly TickRange[]>
 }
 
-export type RemovedBatches = { readonly batches: number; readonly bytes: number }
+/** Batches that were removed. */
+export type RemovedBatches = {
+  /** Number of batches. */
+  readonly batches: number
+  /** Bytes of their files. */
+  readonly bytes: number
+}

@@ -4,7 +4,16 @@ import { parseDuration } from '../../duration.ts'
 /** How much of a run is kept: everything, a duration, or a number of ticks. */
 export type Keep = 'forever' | Duration | number
 
-export type KeptBy = { readonly ms: number } | { readonly ticks: number }
+/** What is kept of a run: a duration, or a number of ticks. */
+export type KeptBy =
+  | {
+      /** Duration in milliseconds. */
+      readonly ms: number
+    }
+  | {
+      /** Number of ticks. */
+      readonly ticks: number
+    }
 
 const ALLOWED = "'forever', a duration such as '1h' or '7d', or a number of ticks such as 100000"
 

@@ -4,15 +4,19 @@ import { toSettings } from '../../sources/simulation/settings.ts'
 import { SimulationRunError } from './errors.ts'
 import { RunFolder } from './run-folder.ts'
 
+/** Which run a simulation produces. */
 export type RunChoice = {
+  /** Folder of the states of runs. */
   readonly folder: string
+  /** Options of the simulation. */
   readonly simulation: SimulationOptions
+  /** Ticks between two that are emitted. */
   readonly samplingInterval: number
   /** Id of a new run (default: a new id). */
   readonly runId?: string | undefined
   /**
-   * 'newest': the newest run with the same settings, or a new one where there is none. A run id: that run, and no
-   * other. false: a new run.
+   * Run to resume. 'newest': the newest run with the same settings, or a new one where there is none. A run id: that
+   * run, and no other. false: a new run.
    */
   readonly resume: 'newest' | false | (string & {})
 }

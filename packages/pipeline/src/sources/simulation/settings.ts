@@ -2,6 +2,7 @@ import type { EnvironmentConfig } from '../../contracts/tick.ts'
 import { EnvironmentProperties } from '../../environment/properties.ts'
 import { SimulationOptionError } from './errors.ts'
 
+/** Options of the reference simulation. */
 export type SimulationOptions = {
   /** Seed. The same seed and options produce the same ticks, byte for byte. */
   readonly seed: string

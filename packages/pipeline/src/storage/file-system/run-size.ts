@@ -2,7 +2,13 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing } from './missing.ts'
 
-export type RunSize = { readonly files: number; readonly bytes: number }
+/** Size of a run on disk. */
+export type RunSize = {
+  /** Number of files. */
+  readonly files: number
+  /** Bytes of all files. */
+  readonly bytes: number
+}
 
 /** What is in a folder and all below it. */
 export async function sizeOf(folder: string): Promise<RunSize> {
