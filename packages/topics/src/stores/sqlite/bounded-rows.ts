@@ -1,7 +1,6 @@
 import type { RawMessage } from '../../payload/raw-message.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
-import type { SqliteStatement } from './driver.ts'
-import type { SqlValue } from './rows.ts'
+import type { SqliteStatement, SqlValue } from './driver.ts'
 
 /** What a row counts. `octet_length` reads it from the row's header, not from the pages that overflow. */
 const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`

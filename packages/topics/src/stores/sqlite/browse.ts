@@ -11,9 +11,9 @@ import {
   rowsWithin,
   toRawMessage,
 } from './bounded-rows.ts'
+import type { SqlValue } from './driver.ts'
 import { boundsOf, createdAt, firstIdSince } from './log-rows.ts'
 import { idOf } from './positions.ts'
-import type { SqlValue } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 

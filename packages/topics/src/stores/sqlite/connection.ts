@@ -5,7 +5,6 @@ import {
   DatabaseFullError,
   DatabaseMovedError,
   DatabaseReadOnlyError,
-  DatabaseVersionError,
   NamespaceGoneError,
   OutcomeUnknownError,
   SyncError,
@@ -15,6 +14,7 @@ import {
 import type { Expected } from '../expected.ts'
 import type { ClockReading } from '../inspection.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
+import { type CallersConnection, CallersConnections } from './callers-connections.ts'
 import {
   agoBy,
   asOfNow,
@@ -33,7 +33,7 @@ import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import { createPrivateFile, foldersOf } from './private-file.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
-import { isAtLeast, OLDEST_SQLITE, olderError } from './sqlite-version.ts'
+import { isAtLeast, OLDEST_SQLITE, olderError, walError } from './sqlite-version.ts'
 import type { Transaction } from './transaction.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -55,9 +55,6 @@ export type ConnectionOptions = {
   readonly busyTimeoutMs: number
 }
 
-/** What has to be known of a connection that a caller has a transaction open on. */
-export type CallersConnection = Pick<SqliteDatabase, 'isOpen' | 'isTransaction'>
-
 /**
  * One connection, used from one thread: a transaction runs from begin to commit without giving way, so statements of two
  * callers never mix. A database that another process writes to is tried again later; the event loop is never blocked on it.
@@ -73,8 +70,7 @@ export class Connection implements Transaction {
   readonly #writes = new WriteQueue(body => this.#retry(() => this.#transaction(body)))
   readonly #wal: WalSync
   readonly #prepare = (sql: string): SqliteStatement => this.prepare(sql)
-  /** Transactions that callers passed to publish. */
-  readonly #transactions = new Set<WeakRef<CallersConnection>>()
+  readonly #callers = new CallersConnections()
   readonly guard = new NamespaceGuard()
   readonly #file: FileIdentity | undefined
   #incarnation: number | undefined
@@ -206,9 +202,7 @@ export class Connection implements Transaction {
 
   /** A caller's own connection, with a transaction open that has written. */
   noteTransaction(tx: CallersConnection): void {
-    for (const each of this.#transactions)
-      if (!each.deref()?.isOpen || each.deref() === tx) this.#transactions.delete(each)
-    this.#transactions.add(new WeakRef(tx))
+    this.#callers.note(tx)
   }
 
   /** The namespace is open: from now on every transaction makes sure that it is still this one. */
@@ -345,11 +339,7 @@ export class Connection implements Transaction {
 
   /** Some caller's transaction is open, and the lock is not to be had. */
   #isHeldHere(): boolean {
-    const isOpen = [...this.#transactions].some(each => {
-      const tx = each.deref()
-      return tx?.isOpen && tx.isTransaction
-    })
-    if (!isOpen) return false
+    if (!this.#callers.hasTransaction) return false
     try {
       this.#run('begin immediate')
       this.#run('rollback')
@@ -408,9 +398,3 @@ export class Connection implements Transaction {
     this.prepare(sql).run()
   }
 }
-
-const walError = (path: string, { name }: SqliteDriver): DatabaseVersionError =>
-  new DatabaseVersionError(
-    `${path} has a write-ahead log, which another process opened it with, and the SQLite of ${name} is too old to be ` +
-      `trusted with one. Close it there, or open it with the same library everywhere`,
-  )

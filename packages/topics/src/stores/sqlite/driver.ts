@@ -1,4 +1,5 @@
-import type { SqlValue } from './rows.ts'
+/** A parameter of a SQLite statement. */
+export type SqlValue = string | number | bigint | null | Uint8Array
 
 /**
  * A library for SQLite, and the file to open with it, for `open({ driver })`. Tidemark opens connections of its own, so

@@ -1,6 +1,7 @@
 import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import { requiredRow, rowOf, rowsOf, type SqlValue } from './rows.ts'
+import type { SqlValue } from './driver.ts'
+import { requiredRow, rowOf, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 

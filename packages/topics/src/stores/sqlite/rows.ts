@@ -1,8 +1,5 @@
 import { DatabaseError } from '../../errors.ts'
-import type { SqliteStatement } from './driver.ts'
-
-/** A parameter of a SQLite statement. */
-export type SqlValue = string | number | bigint | null | Uint8Array
+import type { SqliteStatement, SqlValue } from './driver.ts'
 
 /** The rows of a statement, as the type its `select` list has. */
 export const rowsOf = <T>(statement: SqliteStatement, ...values: SqlValue[]): T[] => statement.all(...values) as T[]

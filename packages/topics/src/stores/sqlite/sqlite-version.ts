@@ -9,6 +9,13 @@ export const olderError = ({ name }: { readonly name: string }, version: string)
       `Tidemark needs ${OLDEST_SQLITE.join('.')} or later. Update ${name === 'node:sqlite' ? 'Node' : name}`,
   )
 
+/** With such a SQLite a checkpoint could corrupt the file. */
+export const walError = (path: string, { name }: { readonly name: string }): DatabaseVersionError =>
+  new DatabaseVersionError(
+    `${path} has a write-ahead log, which another process opened it with, and the SQLite of ${name} is too old to be ` +
+      `trusted with one. Close it there, or open it with the same library everywhere`,
+  )
+
 export function isAtLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map(Number)
   for (const [index, least] of oldest.entries()) {

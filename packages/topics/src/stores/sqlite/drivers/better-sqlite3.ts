@@ -1,6 +1,5 @@
 import { ConfigError } from '../../../errors.ts'
-import type { SqliteDatabase, SqliteDriver, SqliteStatement } from '../driver.ts'
-import type { SqlValue } from '../rows.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteStatement, SqlValue } from '../driver.ts'
 import { fromRow, type SynchronousDatabase, toBound, toDatabase } from './synchronous-library.ts'
 
 /** The class that the package `better-sqlite3` exports. */

@@ -1,5 +1,4 @@
-import type { SqliteDatabase, SqliteStatement } from '../driver.ts'
-import type { SqlValue } from '../rows.ts'
+import type { SqliteDatabase, SqliteStatement, SqlValue } from '../driver.ts'
 
 /** These libraries bind every number as a float, with which SQLite would divide and print otherwise. */
 export function toBound(value: SqlValue): SqlValue {
