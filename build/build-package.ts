@@ -8,6 +8,8 @@ import { type Files, inFolder, isOutside, refuseWarnings, writeJavaScript } from
 
 export type PackageBuild = {
   readonly folder: string
+  /** Names in dist, each with its file (default: what the manifest exports). */
+  readonly entries?: Files
   /** Entries that are run as a command, and have no types. */
   readonly programs?: Files
   /** Modules that go into one file where two others use them (default: all). */
@@ -15,10 +17,10 @@ export type PackageBuild = {
 }
 
 /** From src to dist, as it is published. Without source maps: they would refer to sources that are not published. */
-export async function buildPackage({ folder, programs = {}, shared }: PackageBuild): Promise<void> {
+export async function buildPackage({ folder, programs = {}, shared, ...given }: PackageBuild): Promise<void> {
   const dist = join(folder, 'dist')
   const types = join(dist, 'types')
-  const entries = entriesOf(folder)
+  const entries = given.entries ?? entriesOf(folder)
   rmSync(dist, { recursive: true, force: true })
   emitTypes(folder, types)
   await writeJavaScript({ ...entries, ...programs }, folder, dist, shared)

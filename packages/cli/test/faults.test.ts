@@ -151,7 +151,7 @@ for (const [engine, fresh] of Object.entries(ENGINES)) {
       await using disturbed = await fresh()
       const expected = leftAlone(undisturbed)
       expected.catch(() => undefined)
-      const args = ['start', '--data', disturbed.folder, '--port', '0', '--json']
+      const args = ['start', '--data', disturbed.folder, '--port', '0', '--json', '--no-demo']
       const environment = { ...disturbed.settings, ...SLOWLY }
       await using command = startTidemark(args, { environment })
       const [, url = ''] = await command.waitFor(/(http:\/\/[\d.:]+)/)

@@ -42,6 +42,14 @@ describe('tidemark start', () => {
       },
       { what: 'the run to be indexed and served', timeout: 60_000 },
     )
+    await until(
+      async () => {
+        const { status, body } = await answer(address, '/api/v1/topics/demo.orders')
+        const { groups = [], messagesPublished = 0 } = body as { groups?: unknown[]; messagesPublished?: number }
+        return status === 200 && groups.length === 3 && messagesPublished > 0
+      },
+      { what: 'the demonstration with its three groups', timeout: 60_000 },
+    )
     const services = JSON.stringify((await answer(address, '/api/v1/pipeline')).body)
     assert.match(services, /"simulation"/)
     await fetch(`${address}/api/v1/pipeline/clear-errors`, { method: 'POST' })
@@ -75,7 +83,7 @@ describe('stopping and restarting over HTTP', () => {
 
   it('stops, starts and restarts; only Ctrl-C ends the process', async () => {
     using folder = temporaryFolder()
-    const args = ['start', '--data', folder.path, '--port', '0', '--json']
+    const args = ['start', '--data', folder.path, '--port', '0', '--json', '--no-demo']
     await using command = startTidemark(args, { environment: SETTINGS })
     const address = await addressOf(command)
     const simulation = '/services/simulation'

@@ -7,6 +7,7 @@ import type { DiskWatch } from './disk/disk-watch.ts'
 import { guardedOutlet } from './disk/guarded-outlet.ts'
 import { watchDisk } from './disk/watch-pipeline.ts'
 import { parseDuration } from './duration.ts'
+import { graphOf, type PipelineGraph } from './graph/pipeline-graph.ts'
 import { RunLedgers } from './ledger/operate-ledgers.ts'
 import { defaultLogger } from './logger.ts'
 import type { PipelineProgress } from './progress/progress.ts'
@@ -76,6 +77,7 @@ export async function runPipeline(
     disk,
     letterTopics: letterTopicsOf(config),
     roles: rolesOf(config),
+    config,
     report: await manager.start(),
   })
 }
@@ -86,6 +88,7 @@ type PipelineParts = {
   readonly disk: DiskWatch
   readonly letterTopics: readonly string[]
   readonly roles: Roles
+  readonly config: CheckedConfig
   readonly report: StartReport
 }
 
@@ -102,9 +105,11 @@ export class Pipeline implements AsyncDisposable {
   readonly #disk: DiskWatch
   readonly #letterTopics: readonly string[]
   readonly #progress: ProgressReader
+  readonly #config: CheckedConfig
   readonly #timer: NodeJS.Timeout
 
-  constructor({ services, resources, disk, letterTopics, roles, report }: PipelineParts) {
+  constructor({ services, resources, disk, letterTopics, roles, config, report }: PipelineParts) {
+    this.#config = config
     this.services = services
     this.report = report
     this.#resources = resources
@@ -138,6 +143,16 @@ export class Pipeline implements AsyncDisposable {
    */
   async progress(): Promise<PipelineProgress> {
     return await this.#progress.read()
+  }
+
+  /**
+   * The pipeline as it flows: its services, what lies between them, and how much has passed through each binding.
+   *
+   * @example
+   * for (const { from, to, passed } of pipeline.graph().edges) console.log(`${from} → ${to}: ${passed}`)
+   */
+  graph(): PipelineGraph {
+    return graphOf(this.#config, this.services.status(), this.#resources.status())
   }
 
   /** Status after a check of every database and storage, which takes a few seconds if one does not answer. */

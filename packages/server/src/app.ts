@@ -39,8 +39,9 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   const app = createFastify(context)
   const metrics = new ServerMetrics(context)
   addHooks(app, context, metrics)
-  // Who opens the address that was printed finds the page that says what there is.
-  app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
+  context.live.start()
+  // Who opens the address that was printed finds at least the page that says what there is.
+  if (!context.settings.page) app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
   takeBodies(app, context.settings.limits)
   validateStrictly(app)
   for (const schema of sharedSchemas()) app.addSchema(schema)

@@ -6,6 +6,7 @@ import { Audit } from './audit/audit.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { NotServedError } from './errors.ts'
 import { HealthLook } from './health/health-look.ts'
+import { LiveLook } from './live/live-look.ts'
 import type { Settings } from './options.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
 import { RunIndexes } from './runs/run-indexes.ts'
@@ -19,6 +20,7 @@ export class Context {
   readonly pulls: ConcurrencyLimit
   readonly events: EventHub
   readonly health: HealthLook
+  readonly live: LiveLook
   readonly largeAnswers: LargeAnswers
   readonly unreadPulls: UnreadPulls
   readonly ingestedRuns: IngestedRuns
@@ -38,8 +40,9 @@ export class Context {
     this.#runs =
       indexes === undefined ? undefined : new RunIndexes(indexes, limits.openRuns, settings.environmentStrategies)
     this.ingestedRuns = new IngestedRuns(this.#runs)
-    this.events = new EventHub(settings, this.#runs)
     this.health = new HealthLook(settings)
+    this.live = new LiveLook(settings, this.health)
+    this.events = new EventHub(settings, this.#runs, this.live)
     this.largeAnswers = new LargeAnswers(limits.unsentBytes)
     this.unreadPulls = new UnreadPulls(settings)
   }
@@ -60,6 +63,7 @@ export class Context {
     this.closing.abort()
     this.security.close()
     this.events.close()
+    await this.live.close()
     await this.#runs?.close()
   }
 

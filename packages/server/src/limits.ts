@@ -61,6 +61,12 @@ export const LIMITS = {
     default: 10,
   }),
   openRuns: whole({ says: 'Maximum number of run indexes kept open.', min: 1, max: 1_000, default: 8 }),
+  historySeries: whole({
+    says: 'Maximum number of series in one answer of the history.',
+    min: 1,
+    max: 100_000,
+    default: 1_000,
+  }),
   jsonCells: whole({ says: 'Maximum number of cells on a page of JSON.', min: 1, default: 1_000_000 }),
 } as const
 

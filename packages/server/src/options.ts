@@ -79,6 +79,8 @@ export type ServerOptions = {
   readonly logger?: Logger
   /** Limits of the server. */
   readonly limits?: GivenLimits
+  /** Whether the web page is served. Default true. */
+  readonly page?: boolean
 }
 
 export type Settings = {
@@ -98,6 +100,7 @@ export type Settings = {
   readonly environmentStrategies: readonly EnvironmentStrategy[]
   readonly ingest: IngestTarget | undefined
   readonly logger: Logger
+  readonly page: boolean
   readonly limits: Limits
 }
 
@@ -160,6 +163,7 @@ const OPTIONS = {
   environmentStrategy: strategies,
   ingest: rule<IngestTarget, object>(about, '{ ticks: pipeline.outlet(…) }', (path, value) => checkIngest(path, value)),
   logger: made<Logger>('a pino logger', 'warn'),
+  page: flag({ says: '' }),
   limits: rule(about, 'an object of limits', (path, value) => checkOptions(path, value, LIMITS)),
 } as const
 
@@ -198,6 +202,7 @@ export function checkServerOptions(given: ServerOptions): Settings {
     environmentStrategies: options.environmentStrategy ?? [],
     ingest: options.ingest,
     logger,
+    page: options.page ?? true,
     limits: limits ?? checkOptions('server.limits', {}, LIMITS),
   }
 }

@@ -25,8 +25,8 @@ describe('the description', () => {
     assert.deepEqual(body, JSON.parse(readFileSync(KEPT, 'utf8')))
   })
 
-  it('is found from the address of the server itself', async () => {
-    await using server = await serve()
+  it('is found from the address of a server without the page', async () => {
+    await using server = await serve({ page: false })
     const response = await fetch(new URL('/', server.url))
     assert.equal(response.status, 200)
     assert.equal(response.redirected, true)

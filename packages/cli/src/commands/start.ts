@@ -33,6 +33,7 @@ export const start: Command = {
       help: "remove indexed data older than this, such as 1h or 100000 ticks (default 'forever')",
     },
     'no-server': { help: 'run without the HTTP server' },
+    'no-demo': { help: "run without the demonstration of orders, which shows groups at work (topic 'demo.orders')" },
     ...SERVER,
   },
   examples: [

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   type ConfigChoice,
   isRunId,
@@ -33,6 +34,7 @@ export async function start(given: Given, surroundings: Surroundings): Promise<E
   const topics = await started.topics()
   if (topics !== null) {
     await using served = await server?.(started, topics, problems.logger)
+    await using _demonstration = await demonstrationOf(given, choice, topics, problems.logger)
     const show = async (): Promise<void> => display.progress(await pipeline.progress(), problems.recent)
     display.begun({ runId, url: served?.url, configFile: choice.configFile })
     const done = new AbortController()
@@ -50,6 +52,20 @@ export async function start(given: Given, surroundings: Surroundings): Promise<E
   const totals = topics === null ? undefined : await started.totals()
   if (totals !== undefined) display.ended(totals)
   return started.hasFailed ? EXIT.failed : EXIT.done
+}
+
+/** Only beside the default pipeline, for whoever looks at its page. */
+async function demonstrationOf(
+  given: Given,
+  { configFile, dataFolder }: ConfigChoice,
+  topics: Tidemark | undefined,
+  logger: Logger,
+): Promise<AsyncDisposable | undefined> {
+  const isUnwanted = ['no-demo', 'no-server'].some(name => given.flag(name)) || given.whole('ticks') !== undefined
+  if (isUnwanted || topics === undefined || configFile !== undefined || given.text('ingest') !== undefined)
+    return undefined
+  const { demonstrate } = await import('../demo/demonstration.ts')
+  return await demonstrate(topics, `sqlite:${join(dataFolder, 'topics.db')}`, logger)
 }
 
 const choiceOf = (given: Given): ConfigChoice => ({

@@ -9,8 +9,10 @@ import { environmentRoutes } from './environment.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { ingestRoutes } from './ingest.ts'
+import { liveRoutes } from './live.ts'
 import { messageRoutes } from './messages.ts'
 import { organismRoutes } from './organisms.ts'
+import { pageRoutes } from './page.ts'
 import { pipelineRoutes } from './pipeline.ts'
 import { pipelineLetterRoutes } from './pipeline-letters.ts'
 import { pullRoutes } from './pull.ts'
@@ -32,8 +34,10 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...runRoutes(context),
   ...environmentRoutes(context),
   ...organismRoutes(context),
+  ...liveRoutes(context),
   ...healthRoutes(context, metrics),
   ...sessionRoutes(context),
   ...auditRoutes(context),
   ...descriptionRoutes(),
+  ...(context.settings.page ? pageRoutes() : []),
 ]

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { SUMMED } from '../streams/activity.ts'
-import { Count, nullable, strict } from './common.ts'
+import { Count, nullable, strict, Time } from './common.ts'
+import { LiveRowsSchema, OverviewSchema } from './live.ts'
 import { share } from './shared.ts'
 
 const Topic = Type.String()
@@ -70,6 +71,11 @@ const Skipped = strict(
   { description: 'Events after Last-Event-ID were dropped before they could be sent.' },
 )
 
+const Hello = strict(
+  { life: Type.String(), version: Type.String(), at: Time },
+  { description: 'The first event of a stream: who sends it, and its time.' },
+)
+
 const event = (name: string, data: TSchema): TSchema =>
   strict({ id: Type.Optional(Type.String()), event: Type.Literal(name), data })
 
@@ -83,6 +89,9 @@ export const EventSchema = share(
     event('service', share('ServiceEvent', ServiceEvent)),
     event('pipeline', share('PipelineEvent', PipelineEvent)),
     event('run', share('RunEvent', RunEvent)),
+    event('hello', share('HelloEvent', Hello)),
+    event('snapshot', OverviewSchema),
+    event('live', LiveRowsSchema),
     event('skipped', share('SkippedEvent', Skipped)),
   ]),
 )

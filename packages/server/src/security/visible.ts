@@ -1,3 +1,5 @@
+import type { LiveRows } from '../live/live-changes.ts'
+import type { Overview } from '../live/overview.ts'
 import type { ServerEvent } from '../streams/event-stream.ts'
 import { type Identity, isLimited, sees } from './identity.ts'
 
@@ -5,15 +7,36 @@ type Data = { readonly topic?: unknown; readonly topics?: unknown; readonly at?:
 
 /** What of an event its reader may see. Of what is not said by topic, a reader whose role is limited to topics sees nothing. */
 export function visibleEvent(identity: Identity, event: ServerEvent): ServerEvent | undefined {
-  // That something was skipped says nothing of what it was.
-  if (!isLimited(identity, 'read') || event.event === 'skipped') return event
+  // That something was skipped says nothing of what it was, and neither does who tells it.
+  if (!isLimited(identity, 'read') || ['skipped', 'hello'].includes(event.event)) return event
+  const isVisible = (topic: string): boolean => sees(identity, 'read', topic)
+  if (event.event === 'snapshot')
+    return { event: 'snapshot', data: visibleOverview(dataOf(event) as Overview, isVisible) }
+  if (event.event === 'live') return { event: 'live', data: visibleRows(dataOf(event) as LiveRows, isVisible) }
   const { topic, topics, at } = dataOf(event)
   if (typeof topic === 'string') return sees(identity, 'read', topic) ? event : undefined
-  const visible = topicsOf(topics, name => sees(identity, 'read', name))
+  const visible = topicsOf(topics, isVisible)
   if (visible === undefined) return undefined
   const { id, event: name } = event
   return { ...(id !== undefined && { id }), event: name, data: { ...(at !== undefined && { at }), topics: visible } }
 }
+
+/** The pipeline belongs to no topic. */
+export const visibleOverview = (overview: Overview, isVisible: (topic: string) => boolean): Overview => ({
+  at: overview.at,
+  topics: overview.topics.filter(({ topic }) => isVisible(topic)),
+  omitted: overview.omitted,
+  attention: overview.attention.filter(({ topic }) => topic !== undefined && isVisible(topic)),
+  pipeline: null,
+})
+
+/** Names of topics have no slash. */
+const visibleRows = ({ at, topics, groups }: LiveRows, isVisible: (topic: string) => boolean): LiveRows => ({
+  at,
+  topics: Object.fromEntries(Object.entries(topics).filter(([topic]) => isVisible(topic))),
+  groups: Object.fromEntries(Object.entries(groups).filter(([name]) => isVisible(name.split('/')[0] ?? ''))),
+  edges: [],
+})
 
 /** What was made a text elsewhere can't be looked into, and is not shown. */
 const dataOf = (event: ServerEvent): Data =>

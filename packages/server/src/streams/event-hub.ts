@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { EventName, Events, Tidemark } from 'tidemark'
+import { LiveChanges } from '../live/live-changes.ts'
+import type { LiveLook, Looked } from '../live/live-look.ts'
+import { overviewOf } from '../live/overview.ts'
 import type { Settings } from '../options.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import type { RunIndexes } from '../runs/run-indexes.ts'
+import { VERSION } from '../version.ts'
 import { Activity } from './activity.ts'
 import { DatabaseWatch } from './database-watch.ts'
 import type { EventStream, ServerEvent } from './event-stream.ts'
@@ -60,6 +63,8 @@ const TOLD: readonly EventName[] = [
 export class EventHub {
   readonly #settings: Settings
   readonly #runs: RunIndexes | undefined
+  readonly #live: LiveLook
+  readonly #changes = new LiveChanges()
   readonly #readers = new Set<EventStream>()
   /** Since somebody listens without a break: an id from before, or of another server, can't be gone on from. */
   #life = ''
@@ -68,9 +73,10 @@ export class EventHub {
   #number = 0
   #stop: (() => void) | undefined
 
-  constructor(settings: Settings, runs: RunIndexes | undefined) {
+  constructor(settings: Settings, runs: RunIndexes | undefined, live: LiveLook) {
     this.#settings = settings
     this.#runs = runs
+    this.#live = live
   }
 
   /** Feeds the reader until it goes away, from where it was where that is still known. */
@@ -79,7 +85,9 @@ export class EventHub {
       this.#life = randomBytes(4).toString('hex')
       this.#stop = this.#start()
     }
+    stream.push({ event: 'hello', data: { life: this.#life, version: VERSION, at: new Date() } })
     for (const event of this.#since(lastEventId)) stream.push(event)
+    stream.push({ event: 'snapshot', data: overviewOf(await this.#live.read(2_000)) })
     this.#readers.add(stream)
     await new Promise<void>(resolve => {
       if (stream.signal.aborted) return resolve()
@@ -136,7 +144,7 @@ export class EventHub {
             ),
           ]),
     ]
-    const watch = topics && this.#watch(topics, activity)
+    const watch = topics && this.#watch(activity)
     let isLooking = false
     const look = (): void => {
       const summed = activity.take()
@@ -159,29 +167,22 @@ export class EventHub {
     }
   }
 
-  /** Looks at the database again and again, but for no more than a tenth of the time. The returned function ends it. */
-  #watch(topics: Tidemark, activity: Activity): () => void {
-    const ended = new AbortController()
-    const { signal } = ended
+  /** After each look at the database, which is one for all who watch. The returned function ends it. */
+  #watch(activity: Activity): () => void {
     const watch = new DatabaseWatch()
-    const look = async (): Promise<void> => {
-      const stats = await topics.admin.stats({ maxAge: 0 })
-      const { changes, sums } = watch.compare(stats, activity.takeOwn())
-      if (signal.aborted) return
+    return this.#live.watch(looked => {
+      const { changes, sums } = watch.compare(looked.stats, activity.takeOwn())
       activity.addOthers(sums)
       for (const change of changes) this.#tell('change', change)
-    }
-    const run = async (): Promise<void> => {
-      while (!signal.aborted) {
-        const begun = performance.now()
-        // What does not answer now is compared with what it says when it does; that it does not, events of this process tell.
-        await look().catch(error => this.#settings.logger.debug({ err: error }, 'the topics could not be looked at'))
-        const tookMs = performance.now() - begun
-        await delay(Math.max(LOOK_MS, tookMs * 9), undefined, { signal, ref: false }).catch(() => undefined)
-      }
-    }
-    void run()
-    return () => ended.abort()
+      this.#tellFigures(looked)
+    })
+  }
+
+  /** Figures are not kept for readers that come back: a snapshot tells them more. */
+  #tellFigures(looked: Looked): void {
+    const { isOther, rows } = this.#changes.compare(looked)
+    const event = isOther ? { event: 'snapshot', data: overviewOf(looked) } : { event: 'live', data: rows }
+    for (const reader of this.#readers) reader.push(event)
   }
 
   #listen(topics: Tidemark): (() => void)[] {

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Stats, Tidemark, TopicConfig } from 'tidemark'
+import type { HealthLook } from '../health/health-look.ts'
+import type { Settings } from '../options.ts'
+import { attentionOf } from './attention.ts'
+import { GraphRates } from './graph-live.ts'
+import { RateHistory } from './rate-history.ts'
+import type { Attention, GraphLive, TopicLive } from './shapes.ts'
+import { TopicsLive } from './topics-live.ts'
+
+/** One look a second while somebody watches, one in ten seconds while nobody does, so that there is a history for who comes. */
+const WATCHED_MS = 1_000
+const UNWATCHED_MS = 10_000
+/** Health asks more than positions do. */
+const HEALTH_MS = 5_000
+/** Looking takes no more than a tenth of the time, however large the database is. */
+const SHARE = 9
+
+export type Looked = {
+  readonly at: Date
+  readonly stats: Stats
+  readonly topics: readonly TopicLive[]
+  readonly attention: readonly Attention[]
+  readonly pipeline: GraphLive | null
+}
+
+/** One look at all topics for all who watch: its cost does not depend on how many they are. */
+export class LiveLook {
+  readonly history = new RateHistory()
+  readonly #settings: Settings
+  readonly #health: HealthLook
+  readonly #rates = new TopicsLive()
+  readonly #flow = new GraphRates()
+  readonly #watchers = new Set<(looked: Looked) => void>()
+  readonly #ended = new AbortController()
+  #wake = new AbortController()
+  #latest: Looked | undefined
+  #attention: readonly Attention[] = []
+  #healthAt = Number.NEGATIVE_INFINITY
+  #configs: ReadonlyMap<string, TopicConfig> = new Map()
+  #running: Promise<void> | undefined
+
+  constructor(settings: Settings, health: HealthLook) {
+    this.#settings = settings
+    this.#health = health
+  }
+
+  start(): void {
+    const { topics } = this.#settings
+    if (topics !== undefined) this.#running ??= this.#run(topics)
+  }
+
+  /** Called after each look until the returned function is called. */
+  watch(watcher: (looked: Looked) => void): () => void {
+    this.#watchers.add(watcher)
+    this.#wake.abort()
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** The last look where it is fresh enough, or a new one. */
+  async read(maxAgeMs = WATCHED_MS): Promise<Looked> {
+    const { topics } = this.#settings
+    if (topics === undefined) return { at: new Date(), stats: NOTHING, topics: [], attention: [], pipeline: null }
+    const latest = this.#latest
+    return latest !== undefined && Date.now() - latest.at.getTime() <= maxAgeMs ? latest : await this.#look(topics)
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    this.#wake.abort()
+    await this.#running
+  }
+
+  async #run(topics: Tidemark): Promise<void> {
+    const { signal } = this.#ended
+    while (!signal.aborted) {
+      const begun = performance.now()
+      await this.#look(topics).catch(error =>
+        this.#settings.logger.debug({ err: error }, 'the topics could not be looked at'),
+      )
+      const tookMs = performance.now() - begun
+      this.#wake = new AbortController()
+      const rest = this.#watchers.size > 0 ? WATCHED_MS : UNWATCHED_MS
+      const waiting = AbortSignal.any([signal, this.#wake.signal])
+      await delay(Math.max(rest - tookMs, tookMs * SHARE), undefined, { signal: waiting, ref: false }).catch(
+        () => undefined,
+      )
+    }
+  }
+
+  async #look(topics: Tidemark): Promise<Looked> {
+    const stats = await topics.admin.stats({ maxAge: 0 })
+    if (Object.keys(stats.topics).some(topic => !this.#configs.has(topic)) || this.#isDue()) {
+      this.#configs = new Map((await topics.admin.topics()).map(({ topic, config }) => [topic, config]))
+    }
+    const { topics: live, figures } = this.#rates.add(stats, this.#configs)
+    this.history.add(stats.takenAt.getTime(), figures)
+    await this.#lookAtHealth(live)
+    const graph = this.#settings.pipeline?.graph()
+    const pipeline = graph === undefined ? null : this.#flow.add(graph, live)
+    const looked: Looked = { at: stats.takenAt, stats, topics: live, attention: this.#attention, pipeline }
+    this.#latest = looked
+    for (const watcher of this.#watchers) watcher(looked)
+    return looked
+  }
+
+  #isDue = (): boolean => performance.now() - this.#healthAt >= HEALTH_MS
+
+  async #lookAtHealth(topics: readonly TopicLive[]): Promise<void> {
+    if (!this.#isDue()) return
+    this.#healthAt = performance.now()
+    const { topics: health, pipeline } = await this.#health.look()
+    this.#attention = attentionOf(health, pipeline, topics)
+  }
+}
+
+const NOTHING: Stats = { takenAt: new Date(0), topics: {}, jobs: {} }

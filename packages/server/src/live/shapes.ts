@@ -1,0 +1,52 @@
+import type { GraphEdge, GraphNode } from '@tidemark/pipeline'
+import type { BackfillProgress, SubscriptionStatus, TopicConfig } from 'tidemark'
+
+/** A group as the page watches it. */
+export type GroupLive = {
+  readonly group: string
+  readonly status: SubscriptionStatus
+  readonly healthy: boolean
+  /** Id up to which the group has claimed; null where the engine does not say. */
+  readonly cursor: number | null
+  readonly watermark: number | null
+  readonly lagMessages: number
+  readonly lagMs: number
+  readonly inFlight: number
+  readonly retries: number
+  readonly deadLetters: number
+  readonly consumedPerSecond: number
+  readonly sinceHeartbeatMs: number
+  readonly members: number
+  readonly backfill: BackfillProgress | null
+}
+
+/** A topic as the page watches it. */
+export type TopicLive = {
+  readonly topic: string
+  readonly config: TopicConfig
+  readonly first: number | null
+  readonly last: number | null
+  readonly kept: number
+  readonly bytes: number | null
+  readonly oldestAt: Date | null
+  readonly publishedPerSecond: number
+  readonly groups: readonly GroupLive[]
+}
+
+/** Something that needs somebody, the most urgent first. */
+export type Attention = {
+  readonly severity: 'bad' | 'warning'
+  readonly kind: string
+  readonly topic?: string
+  readonly group?: string
+  readonly service?: string
+  readonly runId?: string
+  readonly since: Date | null
+  readonly count?: number
+  readonly text: string
+}
+
+/** A binding of the pipeline with how fast data passes through it. */
+export type GraphEdgeLive = GraphEdge & { readonly perSecond: number | null; readonly backlog: number }
+
+export type GraphLive = { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdgeLive[] }

@@ -1,0 +1,83 @@
+import type { GroupHealth, Stats, TopicConfig, TopicStats } from 'tidemark'
+import type { Figures } from './rate-history.ts'
+import type { GroupLive, TopicLive } from './shapes.ts'
+
+/** Rates are differences of positions over this long: shorter ones jump, longer ones lag behind. */
+const RATE_WINDOW_MS = 5_000
+
+type Sample = { readonly at: number; readonly topics: ReadonlyMap<string, Figures> }
+
+/** Looks at the positions of all topics and groups, and the rates between them: right for every process on the database. */
+export class TopicsLive {
+  readonly #samples: Sample[] = []
+
+  /** Takes a look; what it found is what `figures` names, by `topic:a` and `group:a/b`. */
+  add(
+    stats: Stats,
+    configs: ReadonlyMap<string, TopicConfig>,
+  ): { topics: readonly TopicLive[]; figures: Sample['topics'] } {
+    const at = stats.takenAt.getTime()
+    const figures = figuresOf(stats)
+    while (this.#samples.length > 1 && (this.#samples[1]?.at ?? at) <= at - RATE_WINDOW_MS) this.#samples.shift()
+    const before = this.#samples[0]
+    this.#samples.push({ at, topics: figures })
+    const rateOf = (name: string, counter: 'published' | 'consumed'): number =>
+      rate(figures.get(name)?.[counter], before?.topics.get(name)?.[counter], at - (before?.at ?? at))
+    const topics = Object.entries(stats.topics).flatMap(([topic, found]): TopicLive[] => {
+      const config = configs.get(topic)
+      return config === undefined ? [] : [topicLive(topic, config, found, rateOf)]
+    })
+    return { topics, figures }
+  }
+}
+
+function topicLive(
+  topic: string,
+  config: TopicConfig,
+  { messagesPublished, groups }: TopicStats,
+  rateOf: (name: string, counter: 'published' | 'consumed') => number,
+): TopicLive {
+  return {
+    topic,
+    config,
+    first: null,
+    last: messagesPublished,
+    kept: messagesPublished,
+    bytes: null,
+    oldestAt: null,
+    publishedPerSecond: rateOf(`topic:${topic}`, 'published'),
+    groups: Object.values(groups).map(group => groupLive(group, rateOf(`group:${topic}/${group.group}`, 'consumed'))),
+  }
+}
+
+const groupLive = (group: GroupHealth, consumedPerSecond: number): GroupLive => ({
+  group: group.group,
+  status: group.status,
+  healthy: group.healthy,
+  cursor: null,
+  watermark: null,
+  lagMessages: group.lagMessages,
+  lagMs: group.lagMs,
+  inFlight: group.inFlight,
+  retries: group.retries,
+  deadLetters: group.deadLetters,
+  consumedPerSecond,
+  sinceHeartbeatMs: group.sinceHeartbeatMs,
+  members: group.consumers,
+  backfill: group.backfill,
+})
+
+function figuresOf({ topics }: Stats): Map<string, Figures> {
+  const figures = new Map<string, Figures>()
+  for (const [topic, { messagesPublished, groups }] of Object.entries(topics)) {
+    figures.set(`topic:${topic}`, { published: messagesPublished })
+    for (const { group, lagMessages } of Object.values(groups)) {
+      figures.set(`group:${topic}/${group}`, { consumed: messagesPublished - lagMessages, lag: lagMessages })
+    }
+  }
+  return figures
+}
+
+/** A counter that fell was reset or made anew. */
+const rate = (now = 0, before = now, elapsedMs: number): number =>
+  elapsedMs <= 0 || now < before ? 0 : ((now - before) / elapsedMs) * 1_000

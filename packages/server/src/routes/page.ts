@@ -1,0 +1,98 @@
+import { type Asset, loadPage, type Page } from '@tidemark/web'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { takesEncoding } from '../accepts.ts'
+import { NotFoundError } from '../errors.ts'
+import { type Route, route } from '../route.ts'
+import { strict } from '../schemas/common.ts'
+
+const tag = 'page'
+
+/** The shell and its files hold no data, so they need no token; what they show comes from the API, which does. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types tidemark"
+
+/** Addresses of the page. Every one of them is answered with the shell; which screen it is, the page knows. */
+const ADDRESSES = [
+  '/',
+  '/login',
+  '/topics',
+  '/topics/:topic',
+  '/topics/:topic/messages',
+  '/topics/:topic/groups/:group',
+  '/dead-letters',
+  '/services',
+  '/services/:service',
+  '/runs',
+  '/runs/:runId',
+]
+
+export function pageRoutes(): Route[] {
+  let page: Promise<Page> | undefined
+  const load = (): Promise<Page> => {
+    page ??= loadPage()
+    return page
+  }
+  return [
+    ...ADDRESSES.map(path =>
+      route({
+        method: 'GET',
+        path,
+        tag,
+        name: `page ${path}`,
+        role: 'open',
+        hidden: true,
+        summary: 'Get the page',
+        answers: { 200: { says: 'HTML page', content: { 'text/html': Type.String() } } },
+        async handle({ reply }) {
+          const { shell } = await load()
+          return reply
+            .headers({
+              'content-type': 'text/html; charset=utf-8',
+              'content-security-policy': POLICY,
+              'cache-control': 'no-cache',
+            })
+            .send(shell)
+        },
+      }),
+    ),
+    route({
+      method: 'GET',
+      path: '/assets/:file',
+      tag,
+      name: 'asset',
+      role: 'open',
+      hidden: true,
+      raw: true,
+      summary: 'Get a file of the page',
+      params: strict({ file: Type.String({ maxLength: 100 }) }),
+      answers: { 200: { says: 'The file', content: { '*/*': Type.String() } } },
+      async handle({ params: { file }, request, reply }) {
+        const asset = (await load()).files.get(file)
+        if (asset === undefined) throw new NotFoundError(`The page has no file '${file}'. Reload it`)
+        return sendAsset(asset, request, reply)
+      },
+    }),
+  ]
+}
+
+/** Its name carries a hash of its content, so a browser never has to ask again. A worker has the policy of its own file. */
+function sendAsset({ type, bytes, brotli, gzip }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const accepted = request.headers['accept-encoding']
+  const [encoding, body] = takesEncoding(accepted, 'br')
+    ? ['br', brotli]
+    : takesEncoding(accepted, 'gzip')
+      ? ['gzip', gzip]
+      : [undefined, bytes]
+  if (encoding !== undefined) reply.header('content-encoding', encoding)
+  return reply
+    .headers({
+      'content-type': type,
+      'content-security-policy': POLICY,
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+    })
+    .send(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
+}

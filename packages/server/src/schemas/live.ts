@@ -1,0 +1,142 @@
+import { Type } from 'typebox'
+import { MOST_ATTENTION } from '../live/attention.ts'
+import { MOST_GROUPS, MOST_TOPICS } from '../live/overview.ts'
+import { Count, nullable, strict, Time } from './common.ts'
+import { BackfillProgress } from './groups.ts'
+import { share } from './shared.ts'
+import { TopicConfig } from './topics.ts'
+
+const Rate = Type.Number({ minimum: 0 })
+
+const GroupLive = share(
+  'GroupLive',
+  strict({
+    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
+    status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
+    healthy: Type.Boolean(),
+    cursor: nullable(Type.Integer({ description: 'Id up to which the group has claimed.' })),
+    watermark: nullable(Type.Integer({ description: 'Id up to which the group has settled everything.' })),
+    lagMessages: Count,
+    lagMs: Type.Number(),
+    inFlight: Count,
+    retries: Count,
+    deadLetters: Count,
+    consumedPerSecond: Rate,
+    sinceHeartbeatMs: Type.Number(),
+    members: Count,
+    backfill: nullable(BackfillProgress),
+  }),
+)
+
+const TopicLive = share(
+  'TopicLive',
+  strict({
+    topic: Type.String(),
+    config: TopicConfig,
+    first: nullable(Type.Integer({ description: 'Id of the oldest retained message.' })),
+    last: nullable(Type.Integer({ description: 'Id of the newest message.' })),
+    kept: Type.Integer({ minimum: 0, description: 'Number of retained messages; on PostgreSQL an estimate by ids.' }),
+    bytes: nullable(Type.Integer({ minimum: 0, description: 'Size on disk, estimated.' })),
+    oldestAt: nullable(Time),
+    publishedPerSecond: Rate,
+    groups: Type.Array(GroupLive, { maxItems: MOST_GROUPS }),
+  }),
+)
+
+const Attention = share(
+  'Attention',
+  strict({
+    severity: Type.Enum(['bad', 'warning']),
+    kind: Type.String(),
+    topic: Type.Optional(Type.String()),
+    group: Type.Optional(Type.String()),
+    service: Type.Optional(Type.String()),
+    runId: Type.Optional(Type.String()),
+    since: nullable(Time),
+    count: Type.Optional(Count),
+    text: Type.String(),
+  }),
+)
+
+const Graph = share(
+  'PipelineGraph',
+  strict({
+    nodes: Type.Array(
+      strict({
+        id: Type.String(),
+        kind: Type.Enum(['service', 'topic', 'queue', 'storage', 'index']),
+        name: Type.String(),
+        state: nullable(Type.String({ description: 'State of a service.' })),
+        healthy: Type.Boolean(),
+      }),
+      { maxItems: 1_000 },
+    ),
+    edges: Type.Array(
+      strict({
+        from: Type.String(),
+        to: Type.String(),
+        binding: Type.String(),
+        group: nullable(Type.String({ description: 'Consumer group of a binding that reads a topic.' })),
+        passed: nullable(Count),
+        fill: nullable(Type.Number({ description: 'Fill level of a queue, 0 to 1.' })),
+        perSecond: nullable(Rate),
+        backlog: Count,
+      }),
+      { maxItems: 10_000 },
+    ),
+  }),
+)
+
+export const OverviewSchema = share(
+  'Overview',
+  strict({
+    at: Time,
+    topics: Type.Array(TopicLive, { maxItems: MOST_TOPICS }),
+    omitted: Type.Integer({ minimum: 0, description: 'Number of topics that are left out.' }),
+    attention: Type.Array(Attention, { maxItems: MOST_ATTENTION }),
+    pipeline: nullable(Graph),
+  }),
+)
+
+export const LiveRowsSchema = share(
+  'LiveRows',
+  strict(
+    {
+      at: Time,
+      topics: Type.Record(Type.String(), Type.Array(nullable(Type.Number()), { maxItems: 3 }), {
+        description: 'Changed topics: [last, publishedPerSecond, kept].',
+      }),
+      groups: Type.Record(Type.String(), Type.Array(nullable(Type.Number()), { maxItems: 8 }), {
+        description:
+          "Changed groups by 'topic/group': [cursor, lagMessages, lagMs, inFlight, retries, deadLetters, consumedPerSecond, sinceHeartbeatMs].",
+      }),
+      edges: Type.Array(Type.Array(nullable(Type.Number()), { maxItems: 3 }), {
+        maxItems: 10_000,
+        description: 'Edges of the pipeline in the order of the snapshot: [perSecond, backlog, fill].',
+      }),
+    },
+    { description: 'Figures that have changed since the last event of this kind.' },
+  ),
+)
+
+const Column = Type.Optional(Type.Array(nullable(Type.Number()), { maxItems: 1_440 }))
+
+export const HistorySchema = strict({
+  step: Type.String(),
+  end: Time,
+  since: Time,
+  series: Type.Record(Type.String(), strict({ published: Column, consumed: Column, lag: Column })),
+})
+
+export const ServerFactsSchema = strict({
+  version: Type.String(),
+  startedAt: Time,
+  now: Time,
+  name: Type.String({ description: 'Name of the caller.' }),
+  serves: strict({
+    topics: Type.Boolean(),
+    pipeline: Type.Boolean(),
+    runs: Type.Boolean(),
+    ingest: Type.Boolean(),
+  }),
+})

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { open } from 'tidemark'
+import { freshDatabase } from '../../../testing/databases.ts'
+import { until } from '../../../testing/until.ts'
+import { RateHistory } from '../src/live/rate-history.ts'
+import { SILENT, serve } from './servers.ts'
+import { Listener } from './streams.ts'
+
+const OPTIONS = { logger: SILENT, maintenance: false } as const
+
+/** Reaches inside: nobody waits for a minute to see the minutes' ring turn. */
+describe('the history of rates', () => {
+  const look = (history: RateHistory, at: number, published: number, lag: number): void =>
+    history.add(
+      at,
+      new Map([
+        ['topic:a', { published }],
+        ['group:a/g', { consumed: published - lag, lag }],
+      ]),
+    )
+
+  it('gives rates as differences of positions, and null where nothing is known', () => {
+    const history = new RateHistory()
+    look(history, 10_000, 100, 0)
+    look(history, 11_000, 110, 4)
+    look(history, 13_000, 130, 0)
+    assert.deepEqual(history.read('topic:a', '1s', 4, 13_000), { published: [null, 10, null, null] })
+    assert.deepEqual(history.read('group:a/g', '1s', 4, 13_000), {
+      consumed: [null, 6, null, null],
+      lag: [0, 4, null, 0],
+    })
+    assert.deepEqual(history.read('topic:a', '10s', 2, 13_000), { published: [null, null] })
+    look(history, 20_000, 330, 0)
+    assert.deepEqual(history.read('topic:a', '10s', 2, 20_000), { published: [null, 20] })
+  })
+
+  it('does not make a negative rate of a counter that begins anew', () => {
+    const history = new RateHistory()
+    look(history, 1_000, 500, 0)
+    look(history, 2_000, 3, 0)
+    assert.deepEqual(history.read('topic:a', '1s', 1, 2_000), { published: [null] })
+  })
+
+  it('forgets what is gone, and keeps no more than its length', () => {
+    const history = new RateHistory()
+    for (let second = 0; second < 1_000; second++) look(history, second * 1_000, second, 0)
+    assert.equal(history.read('topic:a', '1s', 1_000, 999_000).published?.filter(rate => rate !== null).length, 300)
+    history.add(1_000_000, new Map())
+    assert.equal(history.has('topic:a'), false)
+    assert.deepEqual(history.read('topic:a', '1s', 3, 1_000_000), {})
+  })
+})
+
+describe('the overview', () => {
+  it('shows topics, groups and what needs somebody, with rates of every process', async () => {
+    const database = await freshDatabase()
+    await using tm = await open(database.url, OPTIONS)
+    await using other = await open(database.url, OPTIONS)
+    await using server = await serve({ topics: tm })
+    await tm.configureTopic('orders', { semantics: 'pub-sub', maxAttempts: 1 })
+    const group = other.consumerGroup('orders', 'email')
+    group.addConsumer('one', async () => {
+      throw new Error('mailbox full')
+    })
+    await group.start({ from: 'beginning' })
+    const published = setInterval(() => void other.publish('orders', { n: 1 }).catch(() => undefined), 20)
+    try {
+      const seen = await until(
+        async () => {
+          const { body } = await server.get('/api/v1/overview')
+          const [topic] = body.topics
+          const [email] = topic?.groups ?? []
+          const isToldOf = body.attention.some((each: { kind: string }) => each.kind === 'dead-letters')
+          return isToldOf && topic.publishedPerSecond > 0 && email?.consumedPerSecond > 0 ? body : undefined
+        },
+        { what: 'rates and dead letters in the overview' },
+      )
+      assert.equal(seen.topics[0].topic, 'orders')
+      assert.equal(seen.topics[0].config.semantics, 'pub-sub')
+      assert.ok(seen.topics[0].groups[0].deadLetters > 0)
+      assert.equal(seen.pipeline, null)
+      const series = encodeURIComponent('topic:orders,group:orders/email,topic:gone')
+      const { body } = await server.get(`/api/v1/history?series=${series}&step=10s&points=30`)
+      assert.equal(body.series['topic:orders'].published.length, 30)
+      assert.deepEqual(body.series['topic:gone'], {})
+    } finally {
+      clearInterval(published)
+      await group.stop()
+      await database.drop()
+    }
+  })
+
+  it('streams a snapshot first, then what changes', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('orders')
+    await using events = await Listener.open(server.url, '/api/v1/events')
+    await events.next(({ event }) => event === 'snapshot', 'a snapshot')
+    assert.equal(events.events[0]?.event, 'hello')
+    await server.tm.publish('orders', { n: 1 })
+    await events.next(({ event, data }) => event === 'live' && data.topics.orders?.[0] === 1, 'the first message')
+    await server.tm.configureTopic('later')
+    await events.next(
+      ({ event, data }) =>
+        event === 'snapshot' && data.topics.some(({ topic }: { topic: string }) => topic === 'later'),
+      'the new topic',
+    )
+  })
+
+  it('shows a reader that is limited to topics nothing else', async () => {
+    const token = 'kJ8-vq2LmW9x_Tz4RbY7'
+    await using server = await serve({
+      authenticate: ({ headers }) =>
+        headers.authorization === `Bearer ${token}` ? { name: 'shop', roles: ['read:orders.'] } : null,
+    })
+    await server.tm.configureTopic('orders.new')
+    await server.tm.configureTopic('salaries')
+    const authorization = { authorization: `Bearer ${token}` }
+    const names = await until(
+      async () => {
+        const { body } = await server.get('/api/v1/overview', authorization)
+        return body.topics.length > 0 && body.topics.map(({ topic }: { topic: string }) => topic)
+      },
+      { what: 'the topic that may be seen' },
+    )
+    assert.deepEqual(names, ['orders.new'])
+    await using events = await Listener.open(server.url, '/api/v1/events', authorization)
+    await events.next(({ event }) => event === 'snapshot', 'a snapshot')
+    await server.tm.publish('salaries', 1)
+    await server.tm.publish('orders.new', 1)
+    await events.next(
+      ({ event, data }) => event === 'live' && data.topics['orders.new'] !== undefined,
+      'the message that may be seen',
+    )
+    assert.ok(!JSON.stringify(events.events).includes('salaries'))
+  })
+})

@@ -1,0 +1,18 @@
+import { signal } from '@preact/signals'
+
+/** The time by this browser, once a second while the page is looked at: ages grow by it. */
+export const now = signal(Date.now())
+/** How far this browser's clock is ahead of the server's. */
+let ahead = 0
+
+setInterval(() => {
+  if (document.visibilityState === 'visible') now.value = Date.now()
+}, 1000)
+
+export const setServerTime = (time: string): void => {
+  ahead = Date.now() - Date.parse(time)
+}
+
+/** Milliseconds since a time of the server, never negative. */
+export const ageOf = (time: string | number): number =>
+  Math.max(0, now.value - ahead - (typeof time === 'number' ? time : Date.parse(time)))

@@ -1,0 +1,220 @@
+import { computed, effect, signal } from '@preact/signals'
+import { now, setServerTime } from './clock.ts'
+import { loggedOut } from './http.ts'
+import { tell } from './notices.ts'
+import { session } from './session.ts'
+import type { GroupLive, Overview, TopicLive } from './shapes.ts'
+
+/** Without a sign of life for this long the page says so. The server sends `live` at least every 2 s. */
+const SILENT_MS = 5_000
+const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000]
+/** Six open streams stall a browser on HTTP/1.1, so a tab that nobody looks at lets go of its own. */
+const HIDDEN_MS = 10_000
+
+/** Everything that the overview shows, kept current by the stream. */
+export const overview = signal<Overview | undefined>(undefined)
+/** Frozen by the key `l`: the stream goes on, the page stands still and counts what it misses. */
+export const frozen = signal(false)
+export const missedWhileFrozen = signal(0)
+
+const lastSign = signal(0)
+const retryAt = signal(0)
+const isConnected = signal(false)
+const isHidden = signal(false)
+let version: string | undefined
+/** The server has another page than this one. */
+export const isOutdated = signal(false)
+
+type Connection = {
+  readonly state: 'connecting' | 'live' | 'lost' | 'hidden'
+  readonly lastAt: number
+  readonly retryInMs: number
+}
+
+export const connection = computed<Connection>(() => {
+  const isSilent = now.value - lastSign.value > SILENT_MS
+  const state = isHidden.value
+    ? 'hidden'
+    : lastSign.value === 0
+      ? 'connecting'
+      : isConnected.value && !isSilent
+        ? 'live'
+        : 'lost'
+  return { state, lastAt: lastSign.value, retryInMs: Math.max(0, retryAt.value - now.value) }
+})
+
+/** Writes wait for a server that answers. */
+export const isLive = computed(() => connection.value.state === 'live')
+
+type Handler = (data: never) => void
+const handlers = new Map<string, Set<Handler>>()
+
+function on<T>(event: string, handler: (data: T) => void): void {
+  const all = handlers.get(event) ?? new Set()
+  handlers.set(event, all.add(handler as Handler))
+}
+
+let source: EventSource | undefined
+let attempt = 0
+let timer = 0
+let wasHidden = false
+/** Waiting changes, drawn once per frame. */
+let waiting: (() => void)[] = []
+
+function heard(event: MessageEvent<string>): void {
+  lastSign.value = Date.now()
+  if (frozen.value && event.type !== 'hello') {
+    missedWhileFrozen.value++
+    return
+  }
+  const data = JSON.parse(event.data) as never
+  if (waiting.length === 0) requestAnimationFrame(flush)
+  waiting.push(() => {
+    for (const handler of handlers.get(event.type) ?? []) handler(data)
+  })
+}
+
+function flush(): void {
+  const changes = waiting
+  waiting = []
+  for (const change of changes) change()
+}
+
+function connect(): void {
+  disconnect()
+  const url = new URL('/api/v1/events', location.href)
+  const opened = new EventSource(url)
+  source = opened
+  for (const event of handlers.keys()) opened.addEventListener(event, heard)
+  opened.onopen = () => {
+    if (lastSign.peek() > 0 && Date.now() - lastSign.peek() > SILENT_MS && !wasHidden)
+      tell(`Back after ${Math.round((Date.now() - lastSign.peek()) / 1000)} s.`)
+    attempt = 0
+    wasHidden = false
+    isConnected.value = true
+    lastSign.value = Date.now()
+  }
+  // A browser gives up for good after an error answer, so the page closes and opens the stream itself.
+  opened.onerror = () => lose()
+}
+
+function lose(): void {
+  disconnect()
+  const wait = WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 15_000
+  attempt++
+  retryAt.value = Date.now() + wait
+  timer = setTimeout(connect, wait)
+  // An expired session looks like a lost stream: whoever asks learns which.
+  fetch('/api/v1/session')
+    .then(answer => {
+      if (answer.status === 401) loggedOut.value++
+    })
+    .catch(() => undefined)
+}
+
+function disconnect(): void {
+  clearTimeout(timer)
+  source?.close()
+  source = undefined
+  isConnected.value = false
+}
+
+/** A stream that is open and silent is as good as none. */
+effect(() => {
+  if (isConnected.value && now.value - lastSign.value > SILENT_MS) lose()
+})
+
+const retryNow = (): void => {
+  if (session.peek() && !isConnected.peek() && !isHidden.peek()) connect()
+}
+addEventListener('online', retryNow)
+addEventListener('focus', retryNow)
+
+let hiding = 0
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(hiding)
+  if (document.visibilityState === 'hidden') {
+    hiding = setTimeout(() => {
+      isHidden.value = true
+      disconnect()
+    }, HIDDEN_MS)
+    return
+  }
+  now.value = Date.now()
+  if (!isHidden.peek()) return
+  wasHidden = true
+  isHidden.value = false
+  connect()
+})
+
+/** A login opens the stream, a logout closes it. */
+effect(() => {
+  if (session.value) connect()
+  else disconnect()
+})
+
+on<{ version: string; at: string }>('hello', hello => {
+  setServerTime(hello.at)
+  version ??= hello.version
+  isOutdated.value = version !== hello.version
+})
+
+on<Overview>('snapshot', snapshot => {
+  setServerTime(snapshot.at)
+  overview.value = snapshot
+})
+
+/** Only what has changed, as rows of numbers. */
+type Live = {
+  readonly at: string
+  readonly topics: { readonly [topic: string]: readonly [last: number | null, perSecond: number, kept: number] }
+  readonly groups: {
+    readonly [topicAndGroup: string]: readonly [
+      cursor: number,
+      lag: number,
+      lagMs: number,
+      inFlight: number,
+      retries: number,
+      dead: number,
+      perSecond: number,
+      heartbeatMs: number,
+    ]
+  }
+  readonly edges: readonly (readonly [perSecond: number | null, backlog: number, fill: number | null])[]
+}
+
+on<Live>('live', ({ at, topics, groups, edges }) => {
+  setServerTime(at)
+  const before = overview.peek()
+  if (before === undefined) return
+  const pipeline = before.pipeline && {
+    ...before.pipeline,
+    edges: before.pipeline.edges.map((edge, index) => {
+      const [perSecond, backlog, fill] = edges[index] ?? [edge.perSecond, edge.backlog, edge.fill]
+      return { ...edge, perSecond, backlog, fill }
+    }),
+  }
+  overview.value = { ...before, at, pipeline, topics: before.topics.map(topic => changed(topic, topics, groups)) }
+})
+
+function changed(topic: TopicLive, topics: Live['topics'], groups: Live['groups']): TopicLive {
+  const [last, publishedPerSecond, kept] = topics[topic.topic] ?? [topic.last, topic.publishedPerSecond, topic.kept]
+  return {
+    ...topic,
+    last,
+    publishedPerSecond,
+    kept,
+    groups: topic.groups.map(each => changedGroup(topic.topic, each, groups)),
+  }
+}
+
+function changedGroup(topic: string, group: GroupLive, groups: Live['groups']): GroupLive {
+  const row = groups[`${topic}/${group.group}`]
+  if (row === undefined) return group
+  const [cursor, lagMessages, lagMs, inFlight, retries, deadLetters, consumedPerSecond, sinceHeartbeatMs] = row
+  return { ...group, cursor, lagMessages, lagMs, inFlight, retries, deadLetters, consumedPerSecond, sinceHeartbeatMs }
+}
+
+/** One topic of the overview. */
+export const topicNamed = (name: string): TopicLive | undefined =>
+  overview.value?.topics.find(({ topic }) => topic === name)

@@ -1,0 +1,57 @@
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+
+export type Loaded<T> = {
+  readonly value: ReadonlySignal<T | undefined>
+  readonly error: ReadonlySignal<unknown>
+  /** Old values stay and are dimmed meanwhile. */
+  readonly isLoading: ReadonlySignal<boolean>
+  reload(): void
+}
+
+/** Loads when what it depends on changes, and every so often; the newest question wins. */
+export function useLoaded<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  on: readonly unknown[],
+  everyMs?: number,
+): Loaded<T> {
+  const value = useSignal<T | undefined>(undefined)
+  const error = useSignal<unknown>(undefined)
+  const isLoading = useSignal(true)
+  const again = useSignal(0)
+  useEffect(() => {
+    const abort = new AbortController()
+    let timer = 0
+    const run = async (): Promise<void> => {
+      isLoading.value = true
+      try {
+        const found = await load(abort.signal)
+        if (abort.signal.aborted) return
+        value.value = found
+        error.value = undefined
+      } catch (failure) {
+        if (abort.signal.aborted) return
+        error.value = failure
+      }
+      isLoading.value = false
+      if (everyMs !== undefined) timer = setTimeout(whenSeen, everyMs)
+    }
+    const whenSeen = (): void => {
+      if (document.visibilityState === 'visible') void run()
+      else timer = setTimeout(whenSeen, everyMs)
+    }
+    void run()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [...on, again.value])
+  return {
+    value,
+    error,
+    isLoading,
+    reload: () => {
+      again.value++
+    },
+  }
+}

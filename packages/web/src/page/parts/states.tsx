@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'preact/hooks'
+import { copy } from '../copy.ts'
+import { Problem } from '../http.ts'
+
+/** Nothing for 150 ms: what comes at once does not flicker. Then rows of the final height. */
+export function Loading({ rows = 4 }: { rows?: number }) {
+  const [isLate, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 150)
+    return () => clearTimeout(timer)
+  }, [])
+  if (!isLate) return null
+  return (
+    <div class="stack" role="status" aria-busy="true" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} class="skeleton" />
+      ))}
+    </div>
+  )
+}
+
+/** Only this panel failed: what the server said, and another try. */
+export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  return (
+    <div class="problem" role="alert">
+      <strong>{message}</strong>
+      {error instanceof Problem && <code class="muted">{error.code}</code>}
+      {retry && (
+        <button type="button" onClick={retry}>
+          Retry
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** What belongs here, and how to make the first one. */
+export function Empty({
+  title,
+  children,
+  command,
+}: {
+  title: string
+  children?: preact.ComponentChildren
+  command?: string
+}) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children && <p class="muted">{children}</p>}
+      {command !== undefined && <Command text={command} />}
+    </div>
+  )
+}
+
+function Command({ text }: { text: string }) {
+  return (
+    <div class="command">
+      <code>{text}</code>
+      <button type="button" class="plain" onClick={() => void copy(text, 'the command')}>
+        Copy
+      </button>
+    </div>
+  )
+}

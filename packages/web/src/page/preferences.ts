@@ -1,0 +1,33 @@
+import { effect, type Signal, signal } from '@preact/signals'
+
+/** Choices of this browser. A browser that keeps nothing forgets them with the tab. */
+function kept<T extends string>(name: string, allowed: readonly T[]): Signal<T> {
+  const [first] = allowed as readonly [T]
+  const chosen = signal<T>(allowed.find(each => each === read(name)) ?? first)
+  effect(() => {
+    try {
+      localStorage.setItem(name, chosen.value)
+    } catch {
+      // Storage is full or forbidden: the choice holds until the tab is closed.
+    }
+  })
+  return chosen
+}
+
+function read(name: string): string | null {
+  try {
+    return localStorage.getItem(name)
+  } catch {
+    return null
+  }
+}
+
+export const THEMES = ['system', 'light', 'dark'] as const
+export const theme = kept('tidemark.theme', THEMES)
+export const times = kept('tidemark.times', ['relative', 'local', 'utc'])
+/** Single letters as commands; WCAG asks that they can be switched off. */
+export const letterKeys = kept('tidemark.keys', ['on', 'off'])
+
+effect(() => {
+  document.documentElement.dataset.theme = theme.value
+})

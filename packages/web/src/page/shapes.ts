@@ -1,0 +1,87 @@
+/** What the API answers, as far as the page reads it. Times are ISO strings; ids of messages are numbers. */
+
+export type Status = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
+
+type TopicConfig = {
+  readonly semantics: 'queue' | 'pub-sub'
+  readonly tracking: 'offset' | 'reference'
+  readonly retentionMs: number | null
+  readonly [option: string]: unknown
+}
+
+export type GroupLive = {
+  readonly group: string
+  readonly status: Status
+  readonly healthy: boolean
+  readonly cursor: number
+  readonly watermark: number
+  readonly lagMessages: number
+  readonly lagMs: number
+  readonly inFlight: number
+  readonly retries: number
+  readonly deadLetters: number
+  readonly consumedPerSecond: number
+  readonly sinceHeartbeatMs: number
+  readonly members: number
+  readonly backfill: Backfill | null
+}
+
+export type Backfill = {
+  readonly status: 'RUNNING' | 'COMPLETED' | 'CANCELLED' | 'FAILED'
+  readonly progress: number
+  readonly processed: number
+  readonly ratePerSecond: number
+  readonly etaMs: number | null
+  readonly error: string | null
+}
+
+export type TopicLive = {
+  readonly topic: string
+  readonly config: TopicConfig
+  readonly first: number | null
+  readonly last: number | null
+  readonly kept: number
+  readonly bytes: number | null
+  readonly oldestAt: string | null
+  readonly publishedPerSecond: number
+  readonly groups: readonly GroupLive[]
+}
+
+export type Attention = {
+  readonly severity: 'bad' | 'warning'
+  readonly kind: string
+  readonly topic?: string
+  readonly group?: string
+  readonly service?: string
+  readonly runId?: string
+  readonly since: string | null
+  readonly count?: number
+  readonly text: string
+}
+
+export type GraphNode = {
+  readonly id: string
+  readonly kind: 'service' | 'topic' | 'queue' | 'storage' | 'index'
+  readonly name: string
+  readonly state: string | null
+  readonly healthy: boolean
+}
+
+export type GraphEdge = {
+  readonly from: string
+  readonly to: string
+  readonly binding: string
+  readonly group: string | null
+  readonly perSecond: number | null
+  readonly backlog: number
+  readonly fill: number | null
+}
+
+export type Graph = { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] }
+
+export type Overview = {
+  readonly at: string
+  readonly topics: readonly TopicLive[]
+  readonly attention: readonly Attention[]
+  readonly pipeline: Graph | null
+}

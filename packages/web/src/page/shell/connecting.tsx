@@ -1,0 +1,15 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** Before the server has said who one is. */
+export function Connecting() {
+  const [isLate, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 1_000)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <main class="main" aria-busy="true">
+      {isLate && <p>The server does not answer yet. Trying again…</p>}
+    </main>
+  )
+}

@@ -1,0 +1,69 @@
+/** Where the viewer looks: the centre in cells, and pixels per cell. */
+export type Camera = { readonly x: number; readonly y: number; readonly scale: number }
+
+export type Size = { readonly width: number; readonly height: number }
+
+const MIN_SCALE = 1 / 8
+const MAX_SCALE = 64
+const MARGIN = 0.96
+
+/** All of the world, with a little air around it. */
+export const fitted = (world: Size, view: Size): Camera => ({
+  x: world.width / 2,
+  y: world.height / 2,
+  scale: bounded(Math.min(view.width / world.width, view.height / world.height) * MARGIN),
+})
+
+/** Zooms so that the cell under the pointer stays under it. */
+export function zoomedAt(camera: Camera, factor: number, pointer: { x: number; y: number }, view: Size): Camera {
+  const scale = bounded(camera.scale * factor)
+  const [dx, dy] = [pointer.x - view.width / 2, pointer.y - view.height / 2]
+  return {
+    scale,
+    x: camera.x + dx / camera.scale - dx / scale,
+    y: camera.y + dy / camera.scale - dy / scale,
+  }
+}
+
+export const panned = (camera: Camera, dx: number, dy: number): Camera => ({
+  ...camera,
+  x: camera.x - dx / camera.scale,
+  y: camera.y - dy / camera.scale,
+})
+
+/** A torus has no end; a bounded world stays in view. */
+export function kept(camera: Camera, world: Size, isTorus: boolean): Camera {
+  if (isTorus) return { ...camera, x: wrapped(camera.x, world.width), y: wrapped(camera.y, world.height) }
+  return {
+    ...camera,
+    x: Math.min(world.width, Math.max(0, camera.x)),
+    y: Math.min(world.height, Math.max(0, camera.y)),
+  }
+}
+
+export const wrapped = (value: number, length: number): number => ((value % length) + length) % length
+
+/** The cell at a point of the view, or undefined outside of a bounded world. */
+export function cellAt(
+  camera: Camera,
+  point: { readonly x: number; readonly y: number },
+  view: Size,
+  world: Size,
+  isTorus: boolean,
+): { x: number; y: number } | undefined {
+  const x = Math.floor(camera.x + (point.x - view.width / 2) / camera.scale)
+  const y = Math.floor(camera.y + (point.y - view.height / 2) / camera.scale)
+  if (isTorus) return { x: wrapped(x, world.width), y: wrapped(y, world.height) }
+  return x >= 0 && y >= 0 && x < world.width && y < world.height ? { x, y } : undefined
+}
+
+const bounded = (scale: number): number => Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale))
+
+/** `at=512,300,4` of the address. */
+export function cameraOf(text: string | null): Camera | undefined {
+  const [x, y, scale] = (text ?? '').split(',').map(Number)
+  if (x === undefined || y === undefined || scale === undefined) return undefined
+  return [x, y, scale].every(Number.isFinite) && scale > 0 ? { x, y, scale: bounded(scale) } : undefined
+}
+
+export const cameraText = ({ x, y, scale }: Camera): string => [x.toFixed(1), y.toFixed(1), scale.toFixed(3)].join(',')

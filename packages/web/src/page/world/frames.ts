@@ -1,0 +1,93 @@
+import { bytesOf, type Frame, type PlaneChoice } from './plane.ts'
+import { startWorker } from './start-worker.ts'
+import type { Loaded, Wanted } from './worker.ts'
+
+/** Decoded ticks stay until they take this much; the least recently used goes first. */
+const MOST_BYTES = 128 * 1024 ** 2
+const AT_ONCE = 6
+
+export class MissingTick extends Error {
+  override readonly name = 'MissingTick'
+}
+
+/** Ticks of one run in one plane, loaded once and kept. */
+export class Frames {
+  readonly #runId: string
+  readonly #shape: readonly number[]
+  readonly #plane: PlaneChoice
+  readonly #worker = startWorker()
+  readonly #kept = new Map<number, Frame>()
+  readonly #loading = new Map<number, Promise<Frame>>()
+  readonly #answers = new Map<number, (loaded: Loaded) => void>()
+  #bytes = 0
+  #last = 0
+  /** For the budgets. */
+  slowestDecodeMs = 0
+
+  constructor(runId: string, shape: readonly number[], plane: PlaneChoice) {
+    this.#runId = runId
+    this.#shape = shape
+    this.#plane = plane
+    this.#worker.onmessage = ({ data }: MessageEvent<Loaded>) => this.#answers.get(data.id)?.(data)
+  }
+
+  /** What is there already. */
+  peek(tick: number): Frame | undefined {
+    const frame = this.#kept.get(tick)
+    if (frame !== undefined) {
+      this.#kept.delete(tick)
+      this.#kept.set(tick, frame)
+    }
+    return frame
+  }
+
+  async get(tick: number): Promise<Frame> {
+    const kept = this.peek(tick)
+    if (kept !== undefined) return kept
+    const loading = this.#loading.get(tick) ?? this.#load(tick).finally(() => this.#loading.delete(tick))
+    this.#loading.set(tick, loading)
+    return await loading
+  }
+
+  /** Loads ahead, a few at a time, and gives up none of what is on its way. */
+  prefetch(ticks: readonly number[]): void {
+    for (const tick of ticks) {
+      if (this.#loading.size >= AT_ONCE) return
+      if (!this.#kept.has(tick) && !this.#loading.has(tick)) this.get(tick).catch(() => undefined)
+    }
+  }
+
+  hasAll = (ticks: readonly number[]): boolean => ticks.every(tick => this.#kept.has(tick))
+
+  close(): void {
+    this.#worker.terminate()
+    this.#kept.clear()
+  }
+
+  #load(tick: number): Promise<Frame> {
+    const id = ++this.#last
+    const url = new URL(`/api/v1/runs/${this.#runId}/environment/${tick}`, location.href).href
+    const { promise, resolve, reject } = Promise.withResolvers<Frame>()
+    this.#answers.set(id, loaded => {
+      this.#answers.delete(id)
+      if ('frame' in loaded) {
+        this.slowestDecodeMs = Math.max(this.slowestDecodeMs, loaded.decodeMs)
+        this.#keep(loaded.frame)
+        resolve(loaded.frame)
+      } else reject(loaded.status === 404 ? new MissingTick(loaded.detail) : new Error(loaded.detail))
+    })
+    const wanted: Wanted = { id, url, tick, shape: this.#shape, plane: this.#plane }
+    this.#worker.postMessage(wanted)
+    return promise
+  }
+
+  #keep(frame: Frame): void {
+    this.#kept.set(frame.tick, frame)
+    this.#bytes += bytesOf(frame)
+    for (const [tick, oldest] of this.#kept) {
+      if (this.#bytes <= MOST_BYTES || this.#kept.size === 1) break
+      this.#kept.delete(tick)
+      this.#bytes -= bytesOf(oldest)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** Two axes of a world; the others are fixed. A world of one dimension is a row. */
+export type PlaneChoice = { readonly x: number; readonly y: number | undefined; readonly fixed: readonly number[] }
+
+/** The cells of one tick in a plane, row by row. 0 is an empty cell. */
+export type Frame = {
+  readonly tick: number
+  readonly width: number
+  readonly height: number
+  readonly type: Uint8Array
+  readonly value: Int32Array
+  readonly owner: Int32Array
+}
+
+export const bytesOf = ({ type, value, owner }: Frame): number => type.byteLength + value.byteLength + owner.byteLength
+
+/** `plane=0,1` and `fix=_,_,3` of the address; the first two axes where it names none. */
+export function planeOf(shape: readonly number[], plane: string | null, fix: string | null): PlaneChoice {
+  const [x, y] = (plane ?? '').split(',').map(Number)
+  const isAxis = (axis: number | undefined): axis is number =>
+    axis !== undefined && Number.isInteger(axis) && axis >= 0 && axis < shape.length
+  const [axisX, axisY] = isAxis(x) && isAxis(y) && x !== y ? [x, y] : [0, shape.length > 1 ? 1 : undefined]
+  const given = (fix ?? '').split(',').map(Number)
+  const fixed = shape.map((length, axis) => {
+    const value = given[axis]
+    return value !== undefined && Number.isInteger(value) ? Math.min(length - 1, Math.max(0, value)) : 0
+  })
+  return { x: axisX, y: axisY, fixed }
+}
+
+export const sizeOf = (shape: readonly number[], { x, y }: PlaneChoice): { width: number; height: number } => ({
+  width: shape[x] ?? 1,
+  height: y === undefined ? 1 : (shape[y] ?? 1),
+})
