@@ -8,16 +8,15 @@ const TABLE = /(<!-- scenarios -->\n)([\s\S]*?)(<!-- end of scenarios -->)/
 const HEAD = ['| scenario | what is tested | versions | result |', '| --- | --- | --- | --- |']
 
 /** Scenarios that were not run this time keep their rows. */
-export function writeCompatibility(results: readonly Result[], all: readonly string[]): void {
+export function writeCompatibility(result: Result, all: readonly string[]): void {
   const page = readFileSync(FILE, 'utf8')
   if (!TABLE.test(page)) throw new Error(`${FILE} has no place for the table: ${TABLE.source}`)
-  const rows = new Map([...rowsOf(page), ...results.map(result => [result.name, rowOf(result)] as const)])
+  const rows = new Map([...rowsOf(page), [result.name, rowOf(result)]])
   const lines = all.flatMap(name => rows.get(name) ?? [])
   writeFileSync(
     FILE,
     page.replace(TABLE, (_, begin, __, end) => `${begin}\n${[...HEAD, ...lines].join('\n')}\n\n${end}`),
   )
-  console.log(`Wrote ${FILE}`)
 }
 
 function rowsOf(page: string): (readonly [string, string])[] {

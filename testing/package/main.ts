@@ -31,17 +31,15 @@ if (values.list) {
   using folder = temporaryFolder()
   const tarballs = packAll(folder.path)
   const results: Result[] = []
+  const all = chooseScenarios([]).map(({ name }) => name)
   for (const scenario of scenarios) {
     process.stdout.write(`${scenario.name} … `)
     const result = await runScenario(scenario, tarballs, folder.path)
     console.log(result.outcome === 'passed' ? 'passed' : `${result.outcome}: ${result.reason}`)
     results.push(result)
+    // At once: a run that is interrupted keeps what it has tested.
+    if (values.write) writeCompatibility(result, all)
   }
   printTable(results)
-  if (values.write)
-    writeCompatibility(
-      results,
-      chooseScenarios([]).map(({ name }) => name),
-    )
   process.exitCode = results.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 }
