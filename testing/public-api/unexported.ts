@@ -22,12 +22,9 @@ const KNOWN = new Set(
     'BindingMeter',
     'BoundResource',
     'DeadLetterMessage',
-    'DiskWatch',
     'IndexMetrics',
     'IndexParts',
     'RedriveTargets',
-    'Resources',
-    'Roles',
     'TopicEnvelope',
   ].map(name => `@tidemark/pipeline ${name}`),
 )

@@ -71,7 +71,7 @@ export async function runPipeline(
   const disk = watchDisk(config, resources, manager, { logger, lookMs: diskLookMs })
   // Before the first service: one that starts with the budget used up makes not a single tick.
   await disk.start()
-  return new Pipeline({
+  return Pipeline.create({
     services: manager,
     resources,
     disk,
@@ -108,7 +108,12 @@ export class Pipeline implements AsyncDisposable {
   readonly #config: CheckedConfig
   readonly #timer: NodeJS.Timeout
 
-  constructor({ services, resources, disk, letterTopics, roles, config, report }: PipelineParts) {
+  /** @internal */
+  static create(parts: PipelineParts): Pipeline {
+    return new Pipeline(parts)
+  }
+
+  private constructor({ services, resources, disk, letterTopics, roles, config, report }: PipelineParts) {
     this.#config = config
     this.services = services
     this.report = report

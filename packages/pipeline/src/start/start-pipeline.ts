@@ -54,7 +54,7 @@ export async function startPipeline(options: StartOptions): Promise<StartedPipel
   if (config === null) return null
   const sources = sourcesOf({ config, types })
   const pipeline = await runPipeline(config, { logger })
-  return new StartedPipeline({ pipeline, config, sources, ingest, locks: locks.move() }, options)
+  return StartedPipeline.create({ pipeline, config, sources, ingest, locks: locks.move() }, options)
 }
 
 type StartedParts = {
@@ -76,7 +76,12 @@ export class StartedPipeline implements AsyncDisposable {
   readonly #locks: FolderLocks
   readonly #options: StartOptions
 
-  constructor({ pipeline, config, sources, ingest, locks }: StartedParts, options: StartOptions) {
+  /** @internal */
+  static create(parts: StartedParts, options: StartOptions): StartedPipeline {
+    return new StartedPipeline(parts, options)
+  }
+
+  private constructor({ pipeline, config, sources, ingest, locks }: StartedParts, options: StartOptions) {
     this.pipeline = pipeline
     this.#config = config
     this.#roles = rolesOf(config)
