@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Node, SyntaxKind } from 'typescript/unstable/ast'
 import { isTypeAliasDeclaration } from 'typescript/unstable/ast/is'
 import { API, type Project, SymbolFlags, type Symbol as TypeSymbol } from 'typescript/unstable/sync'
@@ -13,6 +14,8 @@ import { ENTRIES } from './entries.ts'
 
 const ROOT = `${import.meta.dirname}/../..`
 const MADE = `${import.meta.dirname}/made/declarations`
+/** Sources of the packages that have entries. */
+const FOLDERS = [...new Set(ENTRIES.map(({ file }) => dirname(file)))]
 
 /** Parts of the pipeline that its classes show and that it does not export yet. To be shortened, never to grow. */
 const KNOWN = new Set(
@@ -42,7 +45,7 @@ function withDeclarations<T>(look: (project: Project) => T): T {
   mkdirSync(MADE, { recursive: true })
   const emitted = { noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true }
   const compilerOptions = { ...emitted, rootDir: '../../../..', outDir: 'types' }
-  writeProject('emit.json', { compilerOptions, include: ['../../../../packages/*/src'], exclude: [] })
+  writeProject('emit.json', { compilerOptions, include: FOLDERS.map(folder => `../../../../${folder}`), exclude: [] })
   writeProject('tsconfig.json', { include: ['types'], exclude: [] })
   const { status } = spawnSync('tsc', ['--project', `${MADE}/emit.json`], { stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
