@@ -30,7 +30,9 @@ function missingHook(error: unknown): MissingHookError | undefined {
   if (error instanceof MissingHookError) return error
   if (!(error instanceof Error)) return undefined
   const inner = [error.cause]
-  if (error instanceof SuppressedError) inner.push(error.error, error.suppressed)
+  // Node 22 has no such class.
+  if (typeof SuppressedError === 'function' && error instanceof SuppressedError)
+    inner.push(error.error, error.suppressed)
   if (error instanceof AssertionError) inner.push(error.actual)
   return inner.map(missingHook).find(each => each !== undefined)
 }

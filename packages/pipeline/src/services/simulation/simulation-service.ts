@@ -91,11 +91,14 @@ export class SimulationService extends Service {
     const { simulation, samplingInterval = 1, stateFolder, runId, resume = 'newest', storage } = this.#options
     const choice = { folder: stateFolder, simulation, samplingInterval, runId, resume }
     const run = await chooseRun(choice)
-    using stack = new DisposableStack()
-    const lock = stack.use(await run.lock())
-    this.#stored = storage && (await StoredRanges.of(storage, run.record.runId, samplingInterval))
-    this.#simulation = await this.#restore(run)
-    stack.move()
+    const lock = await run.lock()
+    try {
+      this.#stored = storage && (await StoredRanges.of(storage, run.record.runId, samplingInterval))
+      this.#simulation = await this.#restore(run)
+    } catch (error) {
+      lock[Symbol.dispose]()
+      throw error
+    }
     this.#run = run
     this.#lock = lock
     // An open state is saved anew once its tick is handed over.
