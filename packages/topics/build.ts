@@ -9,4 +9,6 @@ const programs = Object.fromEntries(scripts.map(file => [`scripts/${basename(fil
 await buildPackage({
   folder: import.meta.dirname,
   programs: { ...programs, 'end-with-parent': 'src/conformance/end-with-parent.ts' },
+  // Not what the suites share: a program would load node:test with it.
+  shared: /^(?!.*\/src\/conformance\/)/,
 })

@@ -59,9 +59,13 @@ function withoutOurs(manifest: Manifest): Manifest {
 }
 
 function withTarballs(manifest: Manifest, tarballs: Tarballs): Manifest {
-  return eachDependency(manifest, entries =>
+  const changed = eachDependency(manifest, entries =>
     entries.map(([name, version]) => [name, isOurs(name) ? `file:${tarballOf(name, tarballs)}` : version]),
   )
+  // What ours depend on of ours is in no registry.
+  const direct = dependenciesOf(manifest)
+  const others = [...tarballs].filter(([name]) => direct[name] === undefined)
+  return { ...changed, overrides: Object.fromEntries(others.map(([name, file]) => [name, `file:${file}`])) }
 }
 
 function tarballOf(name: string, tarballs: Tarballs): string {

@@ -33,6 +33,7 @@ export type Manifest = {
   readonly description?: string
   readonly dependencies?: { readonly [name: string]: string }
   readonly devDependencies?: { readonly [name: string]: string }
+  readonly overrides?: { readonly [name: string]: string }
   readonly scripts?: { readonly scenario?: string; readonly test?: string }
   readonly scenario?: { readonly proves?: string; readonly postgres?: boolean; readonly shows?: readonly string[] }
 }
