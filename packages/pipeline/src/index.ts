@@ -45,6 +45,7 @@ export { shownConfig } from './config/shown-config.ts'
 export { CONFIG_TEMPLATE } from './config/template.ts'
 export type { WholeConfig } from './config/whole-config.ts'
 export { countCells, decodeCells, encodeCells } from './contracts/cell-codec.ts'
+export type { DeadLetterMessage, TopicEnvelope } from './contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 export { type ContractLimits, DEFAULT_LIMITS } from './contracts/limits.ts'
 export { decodeMetadata, encodeMetadata } from './contracts/metadata-codec.ts'
 export {
@@ -89,6 +90,7 @@ export {
 } from './databases/errors.ts'
 export { FolderInUseError, FolderUnusableError } from './databases/folder-lock.ts'
 export type { IndexDatabase } from './databases/index-database.ts'
+export type { IndexMetrics } from './databases/index-meter.ts'
 export type { BatchRow, BatchStatus, LedgerCounts, LedgerPage, TickRange } from './databases/ledger-store.ts'
 export type { MetadataStore } from './databases/metadata.ts'
 export { MetadataReader, type MetadataReaderOptions, MetadataTimeoutError } from './databases/metadata-reader.ts'
@@ -230,6 +232,7 @@ export {
   runOfTopic,
   topicOfRun,
 } from './services/notification-topics.ts'
+export type { AnnouncingOptions } from './services/persistence/announcer.ts'
 export type { RetryOptions } from './services/persistence/attempts.ts'
 export { MixedRunsError, NotStoredError } from './services/persistence/errors.ts'
 export {

@@ -11,53 +11,91 @@ import type { TickBlobs } from './tick-blobs.ts'
 import type { SqlValue, Transaction } from './transaction.ts'
 import type { WrittenAsRows } from './written-as.ts'
 
-/** Content of an index. */
-export type IndexParts = {
+/** Index of one run: a SQLite file or a PostgreSQL schema. Several processes may share it. */
+export type IndexDatabase = AsyncDisposable & {
   /** Metadata of the run. */
   readonly metadata: MetadataStore
-  /** Ledgers of the indexers. */
+  /**
+   * Ledgers of the indexers.
+   *
+   * @internal
+   */
   readonly ledger: LedgerStore
   /** Batches that were processed. */
   readonly idempotency: IdempotencyTracker
   /** Failed attempts of batches. */
   readonly retries: RetryTracker
-  /** Cells of each tick. Each indexer creates its own tables. */
+  /**
+   * Cells of each tick. Each indexer creates its own tables.
+   *
+   * @internal
+   */
   readonly environmentTicks: TickBlobs
-  /** Strategies that wrote the cells. */
+  /**
+   * Strategies that wrote the cells.
+   *
+   * @internal
+   */
   readonly environmentWritten: WrittenAsRows
-  /** Organisms of each tick. */
+  /**
+   * Organisms of each tick.
+   *
+   * @internal
+   */
   readonly organismTicks: TickBlobs
-  /** Ticks that were removed (`keep`). */
+  /**
+   * Ticks that were removed (`keep`).
+   *
+   * @internal
+   */
   readonly removedTicks: RemovedTicks
-  /** Facts of organisms. */
+  /**
+   * Facts of organisms.
+   *
+   * @internal
+   */
   readonly organisms: OrganismRows
-  /** Time series. */
+  /**
+   * Time series.
+   *
+   * @internal
+   */
   readonly series: SeriesRows
+  /** Kind of the database. */
+  readonly engine: 'sqlite' | 'postgres'
+  /** Id of the run. */
+  readonly runId: string
+  /** Location for people, without user and password. */
+  readonly location: string
+  /**
+   * Runs `work` in a transaction, which is committed when it resolves and rolled back when it rejects. If the server
+   * rolled it back because of a conflict, `work` runs again.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Runs one statement that only reads. It waits for no writer. */
+  read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
+  /** Statements of this process, from memory. */
+  metrics(): IndexMetrics
+  /** Makes the space of removed rows available again. */
+  reclaim(): Promise<void>
+  /** Waits for running statements and closes the database. Can be called again. */
+  close(): Promise<void>
 }
 
-/** Index of one run: a SQLite file or a PostgreSQL schema. Several processes may share it. */
-export type IndexDatabase = AsyncDisposable &
-  IndexParts & {
-    /** Kind of the database. */
-    readonly engine: 'sqlite' | 'postgres'
-    /** Id of the run. */
-    readonly runId: string
-    /** Location for people, without user and password. */
-    readonly location: string
-    /**
-     * Runs `work` in a transaction, which is committed when it resolves and rolled back when it rejects. If the server
-     * rolled it back because of a conflict, `work` runs again.
-     */
-    transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-    /** Runs one statement that only reads. It waits for no writer. */
-    read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
-    /** Statements of this process, from memory. */
-    metrics(): IndexMetrics
-    /** Makes the space of removed rows available again. */
-    reclaim(): Promise<void>
-    /** Waits for running statements and closes the database. Can be called again. */
-    close(): Promise<void>
-  }
+/** Content of an index. */
+export type IndexParts = Pick<
+  IndexDatabase,
+  | 'metadata'
+  | 'ledger'
+  | 'idempotency'
+  | 'retries'
+  | 'environmentTicks'
+  | 'environmentWritten'
+  | 'organismTicks'
+  | 'removedTicks'
+  | 'organisms'
+  | 'series'
+>
 
 /** Checks whether the indexes of an address are reachable. */
 export type IndexProbe = {

@@ -1,5 +1,6 @@
 import { LatencyWindow } from '../metrics/latency-window.ts'
 
+/** Figures of an open index by name. */
 export type IndexMetrics = { readonly [name: string]: number }
 
 /** Window of latencies: within a few seconds there may be no flush. */

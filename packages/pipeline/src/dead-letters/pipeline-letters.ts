@@ -72,6 +72,7 @@ export class PipelineLetters {
   readonly #targets: RedriveTargets
   readonly #topics: readonly string[]
 
+  /** @internal */
   constructor(targets: RedriveTargets, topics: readonly string[] = LETTER_TOPICS) {
     this.#targets = targets
     this.#topics = topics

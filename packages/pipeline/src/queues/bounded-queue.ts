@@ -119,7 +119,11 @@ export class BoundedQueue<T> {
     }
   }
 
-  /** Charges new items to an allowance and makes them wait while it is used up. Items in the queue are not affected. */
+  /**
+   * Charges new items to an allowance and makes them wait while it is used up. Items in the queue are not affected.
+   *
+   * @internal
+   */
   limitBy(allowance: Allowance): void {
     this.#allowance = allowance
     allowance.onRaised(() => this.#admit())

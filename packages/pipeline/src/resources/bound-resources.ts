@@ -22,7 +22,11 @@ export type BoundTopic = {
   readonly consumerGroup: string
   /** Settings of the topic in the configuration. A topic per run is configured by the service that opens it. */
   readonly settings: TopicOptions
-  /** Counts the traffic of the binding, for `status().bindings`. */
+  /**
+   * Counts the traffic of the binding, for `status().bindings`.
+   *
+   * @internal
+   */
   readonly meter: BindingMeter
 }
 
@@ -46,6 +50,7 @@ export class BoundResources {
   readonly #service: string
   readonly #bound: ReadonlyMap<string, BoundResource>
 
+  /** @internal */
   constructor(service: string, bound: ReadonlyMap<string, BoundResource>) {
     this.#service = service
     this.#bound = bound

@@ -8,6 +8,7 @@ export class MonitoredReader<T> implements AsyncDisposable {
   readonly #reader: Reader<T>
   readonly #meter: BindingMeter
 
+  /** @internal */
   constructor(reader: Reader<T>, meter: BindingMeter) {
     this.topic = reader.topic
     this.#reader = reader

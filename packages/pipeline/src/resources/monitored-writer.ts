@@ -8,6 +8,7 @@ export class MonitoredWriter<T> {
   readonly #topics: Tidemark
   readonly #meter: BindingMeter
 
+  /** @internal */
   constructor(topics: Tidemark, topic: string, meter: BindingMeter) {
     this.topic = topic
     this.#topics = topics

@@ -30,7 +30,11 @@ export type MetadataIndexerOptions = IndexerOptions & {
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
-  /** Counts the traffic of a service's binding. */
+  /**
+   * Counts the traffic of a service's binding.
+   *
+   * @internal
+   */
   readonly meter?: BindingMeter
 }
 

@@ -6,10 +6,15 @@ import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } fro
 import type { ServiceContext } from '../service.ts'
 import { attempt, type RetryPolicy } from './attempts.ts'
 
+/** Options of a service that announces what it has stored. */
 export type AnnouncingOptions = {
   /** Settings of topics that it creates for new runs. */
   readonly settings?: AnnouncementSettings
-  /** Counts what is announced: that of a service's binding. */
+  /**
+   * Counts what is announced: that of a service's binding.
+   *
+   * @internal
+   */
   readonly meter?: BindingMeter
 }
 

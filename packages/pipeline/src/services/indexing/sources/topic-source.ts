@@ -26,7 +26,11 @@ export type TopicSourceOptions = {
   readonly lease?: Duration
   /** Settings of the run's topic. */
   readonly settings?: AnnouncementSettings
-  /** Counts the traffic of a service's binding. */
+  /**
+   * Counts the traffic of a service's binding.
+   *
+   * @internal
+   */
   readonly meter?: BindingMeter
 }
 

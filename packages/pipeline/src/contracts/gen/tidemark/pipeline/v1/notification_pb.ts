@@ -137,23 +137,29 @@ export const MetadataInfoSchema: GenMessage<MetadataInfo> = /*@__PURE__*/
  */
 export type DeadLetterMessage = Message<"tidemark.pipeline.v1.DeadLetterMessage"> & {
   /**
-   * The message itself, encoded, and the full name of its type.
+   * The message itself, encoded.
    *
    * @generated from field: bytes original_message = 1;
    */
   originalMessage: Uint8Array;
 
   /**
+   * The full name of its type.
+   *
    * @generated from field: string message_type = 2;
    */
   messageType: string;
 
   /**
+   * The last error.
+   *
    * @generated from field: string failure_reason = 3;
    */
   failureReason: string;
 
   /**
+   * The number of failed attempts.
+   *
    * @generated from field: int32 retry_count = 4;
    */
   retryCount: number;
@@ -166,18 +172,22 @@ export type DeadLetterMessage = Message<"tidemark.pipeline.v1.DeadLetterMessage"
   sourceService: string;
 
   /**
-   * Unix times in milliseconds.
+   * Unix time in milliseconds.
    *
    * @generated from field: int64 first_failure_time_ms = 6;
    */
   firstFailureTimeMs: bigint;
 
   /**
+   * Unix time in milliseconds.
+   *
    * @generated from field: int64 last_failure_time_ms = 7;
    */
   lastFailureTimeMs: bigint;
 
   /**
+   * Where the last error was thrown.
+   *
    * @generated from field: repeated string stack_trace_lines = 8;
    */
   stackTraceLines: string[];
