@@ -150,6 +150,7 @@ export class SharedClaims {
     const { topic, subscription, consumer, limit, suspects, sweep, forget, shared, leaseMs } = request
     const { keysOnly, known, asBytes } = how
     const isBusy = this.#busy.has(subscription.id)
+    // In the order of claim_request in functions/types.sql.
     const values = [
       topic.id,
       topic.uid,
