@@ -3,8 +3,8 @@ import { UsageError } from './errors.ts'
 
 export type Values = { readonly [name: string]: readonly string[] | true | undefined }
 
-/** The arguments and options of one call, read by what they should be. */
-export class Given {
+/** The arguments and options of one call, read by what they should be. `Name` limits the options that may be read. */
+export class Given<Name extends string = string> {
   readonly #arguments: { readonly [name: string]: readonly string[] | undefined }
   readonly #options: Values
 
@@ -22,20 +22,20 @@ export class Given {
     return this.#arguments[name] ?? []
   }
 
-  flag(name: string): boolean {
+  flag(name: Name): boolean {
     return this.#options[name] === true
   }
 
-  text(name: string): string | undefined {
+  text(name: Name): string | undefined {
     return this.texts(name).at(-1)
   }
 
-  texts(name: string): readonly string[] {
+  texts(name: Name): readonly string[] {
     const value = this.#options[name]
     return value === undefined || value === true ? [] : value
   }
 
-  whole(name: string, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}): number | undefined {
+  whole(name: Name, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}): number | undefined {
     const text = this.text(name)
     return text === undefined ? undefined : wholeOf(`--${name}`, text, { min, max })
   }
@@ -44,24 +44,24 @@ export class Given {
     return wholeOf(`<${name}>`, this.argument(name), { min: 0, max: Number.MAX_SAFE_INTEGER })
   }
 
-  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+  oneOf<T extends string>(name: Name, allowed: readonly T[]): T | undefined {
     const text = this.text(name)
     if (text === undefined || allowed.includes(text as T)) return text as T | undefined
     throw new UsageError(`--${name} must be ${allowed.join(' or ')}, not '${text}'`)
   }
 
   /** Tidemark itself checks durations, and names the option. */
-  duration(name: string): Duration | undefined {
+  duration(name: Name): Duration | undefined {
     return this.text(name) as Duration | undefined
   }
 
   /** Or the word that means "without end". */
-  durationOr<Word extends string>(name: string, word: Word): Duration | Word | undefined {
+  durationOr<Word extends string>(name: Name, word: Word): Duration | Word | undefined {
     return this.text(name) === word ? word : this.duration(name)
   }
 
   /** 'now', 'beginning', a time, or a messageId. */
-  position(name: string): From | undefined {
+  position(name: Name): From | undefined {
     const text = this.text(name)
     if (text === undefined || text === 'now' || text === 'beginning') return text
     if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text)) return { messageId: text }

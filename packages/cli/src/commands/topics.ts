@@ -10,7 +10,7 @@ import { GROUP_HEADINGS, groupRow } from './group-rows.ts'
 
 const TOPIC = { name: 'topic' } as const
 
-const SETTINGS: CommandOptionTable = {
+const SETTINGS = {
   semantics: { value: '<kind>', help: 'queue or pub-sub (default queue)' },
   tracking: { value: '<kind>', help: 'offset or reference; an existing topic is switched while its groups run' },
   retention: {
@@ -41,7 +41,8 @@ const SETTINGS: CommandOptionTable = {
   'dedupe-window': { value: '<duration>', help: 'time for which message ids are deduplicated, or forever' },
   'max-message-bytes': { value: '<n>', help: 'maximum size of a message in bytes' },
   'partition-rows': { value: '<n>', help: 'PostgreSQL only: rows per partition of the log; fixed at creation' },
-}
+} as const satisfies CommandOptionTable
+type Setting = keyof typeof SETTINGS
 
 export const list: Command = {
   name: 'topics list',
@@ -148,7 +149,7 @@ export const remove: Command = {
 }
 
 /** All options of `configureTopic`; SETTINGS has the words for them. */
-function settingsOf(given: Given): TopicOptions {
+function settingsOf(given: Given<Setting>): TopicOptions {
   const initial = given.duration('backoff-initial')
   const max = given.duration('backoff-max')
   return present({
@@ -169,7 +170,7 @@ function settingsOf(given: Given): TopicOptions {
   } satisfies { [K in keyof Required<TopicOptions>]: TopicOptions[K] | undefined })
 }
 
-function truth(given: Given, name: string): boolean | undefined {
+function truth(given: Given<Setting>, name: Setting): boolean | undefined {
   const word = given.oneOf(name, ['true', 'false'])
   return word === undefined ? undefined : word === 'true'
 }
