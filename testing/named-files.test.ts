@@ -13,6 +13,8 @@ const files = find(`${FOLDERS}.{ts,sql}`).map(path => path.replaceAll('\\', '/')
 const names = new Set(files.map(path => basename(path)))
 
 const NAMED = /`([\w./-]+\.(?:ts|sql))`/g
+const BARE = /(?<![\w./-])([\w-]+(?:\/[\w-]+)*\.(?:ts|sql))\b/g
+const MAP = 'docs/internals/architecture.md'
 /** Files that a reader creates. */
 const GETTING_STARTED = readFileSync(join(ROOT, 'docs/getting-started.md'), 'utf8')
 const THEIRS = [
@@ -32,16 +34,22 @@ describe('a file that is named', () => {
     it(`by ${page} exists`, () => check(page, readFileSync(join(ROOT, page), 'utf8').matchAll(NAMED)))
   }
 
+  it('by the map exists', () => {
+    const [, map = ''] = /^## The map$(.*?)^## /ms.exec(readFileSync(join(ROOT, MAP), 'utf8')) ?? []
+    assert.notEqual(map, '', `${MAP} has no section "The map"`)
+    check(MAP, map.matchAll(BARE))
+  })
+
   it('by a comment exists', () => {
     for (const path of files.filter(each => !each.includes('/gen/'))) {
       const comments = readFileSync(join(ROOT, path), 'utf8').match(/^\s*(?:\/?\*|\/\/|--).*$/gm) ?? []
-      check(path, comments.join('\n').matchAll(/(?<![\w./-])([\w-]+(?:\/[\w-]+)*\.(?:ts|sql))\b/g))
+      check(path, comments.join('\n').matchAll(BARE))
     }
   })
 })
 
 describe('the table "Where is …"', () => {
-  const page = readFileSync(join(ROOT, 'docs/internals/architecture.md'), 'utf8')
+  const page = readFileSync(join(ROOT, MAP), 'utf8')
   const [, table = ''] = /^## Where is …$(.*?)^## /ms.exec(page) ?? []
   const rows = [...table.matchAll(/^\| ([^|`]+) \| ([^|]+) \|/gm)].map(([, concept = '', named = '']) => ({
     concept: concept.trim(),
