@@ -21,7 +21,7 @@ export type Answer = {
   readonly content?: TSchema | { readonly [type: string]: TSchema }
 }
 
-/** Whether the client already has the answer, so that the response is 304. */
+/** The answer 304: the client already has what it asks for. */
 export const AS_YOU_HAVE_IT: Answer = { says: 'Not modified' }
 
 /** A route: what validates it also describes it. */
