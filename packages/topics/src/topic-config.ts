@@ -45,7 +45,7 @@ export type TopicOptions = {
   maxAttempts?: number
   /**
    * Delays before a failed message is redelivered: `initial` (default 1 s), multiplied by `factor` (2) each time, at
-   * most `max` (1 min, or `initial` if that is longer).
+   * most `max` (1 min, or `initial` if that is longer). Replaced as a whole: parts left out have their defaults again.
    */
   backoff?: { initial?: Duration; max?: Duration; factor?: number }
   /** Time for which a `messageId` is deduplicated (default 7 days). */

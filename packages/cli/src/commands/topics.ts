@@ -36,8 +36,14 @@ const SETTINGS = {
   'advance-zombies': { value: '<true|false>', help: 'whether a group past --zombie-ttl is moved forward' },
   lease: { value: '<duration>', help: 'lease of a claim; 0s never expires' },
   'max-attempts': { value: '<n>', help: 'delivery attempts before a message is dead-lettered' },
-  'backoff-initial': { value: '<duration>', help: 'delay before the second attempt' },
-  'backoff-max': { value: '<duration>', help: 'maximum delay between attempts' },
+  'backoff-initial': {
+    value: '<duration>',
+    help: 'delay before the second attempt; resets --backoff-max unless given too',
+  },
+  'backoff-max': {
+    value: '<duration>',
+    help: 'maximum delay between attempts; resets --backoff-initial unless given too',
+  },
   'dedupe-window': { value: '<duration>', help: 'time for which message ids are deduplicated, or forever' },
   'max-message-bytes': { value: '<n>', help: 'maximum size of a message in bytes' },
   'partition-rows': { value: '<n>', help: 'PostgreSQL only: rows per partition of the log; fixed at creation' },
