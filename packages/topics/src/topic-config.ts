@@ -213,7 +213,10 @@ export function readTopicConfig(stored: StoredTopicConfig): TopicConfig {
   return config
 }
 
-/** One that was stored before this was noted: nothing could cap what is kept for ever, and a default was none's choice. */
+/**
+ * The settings that were given. In a configuration stored before `given` was recorded, those that differ from their default;
+ * with retention 'forever' none counts, because nothing could limit it.
+ */
 function givenOf(stored: StoredTopicConfig): readonly Following[] {
   if (stored.given !== undefined) return stored.given
   return FOLLOWING.filter(setting => stored.retentionMs !== null && stored[setting] !== DEFAULT_TOPIC_CONFIG[setting])

@@ -32,6 +32,7 @@ const PATIENCE_MS = 50
 /** What a claim need not read: rows of which it needs only the keys, or a page that another group has read. */
 type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined; readonly era: number }
 
+/** The claims of one process. Its groups share the rows that they read, and what is known of claims without an answer. */
 export class SharedClaims {
   readonly #database: Database
   readonly #rows: SharedRowCache
@@ -126,7 +127,7 @@ export class SharedClaims {
 
   async #ask(request: ClaimRequest, id: string, reading: Reading): Promise<ClaimResult> {
     const row = await this.#send(request, id, { ...reading, asBytes: false })
-    // The topic or the group was deleted, or the whole namespace: that is told otherwise.
+    // The topic or the group was deleted; if the whole namespace was, this throws.
     if (row.status === 'GONE') await this.#database.requireNamespace()
     const size = Number(row.size)
     if (size >= request.limit) this.#busy.add(request.subscription.id)

@@ -10,8 +10,8 @@ type Chosen = { readonly rows: RetryRow[]; readonly suspects: Suspects; readonly
 const NOTHING: Chosen = { rows: [], suspects: 'none', waiting: 'none' }
 
 /**
- * What of the retries that are due a claim takes: suspects on their last attempt, where it has nothing else in hand; all
- * that failed by themselves, together; then one piece of an expired lease.
+ * The due retries that a claim takes: one suspect on its last attempt, if the claimer holds nothing else; otherwise the
+ * messages that failed by themselves, together; otherwise one piece of an expired lease.
  */
 export function chooseRetries(tx: Transaction, request: ClaimRequest, now: number): Chosen {
   if (!hasDue(tx, request, now)) return NOTHING
