@@ -63,7 +63,7 @@ export class Context {
     this.closing.abort()
     this.security.close()
     this.events.close()
-    await this.live.close()
+    this.live.close()
     await this.#runs?.close()
   }
 

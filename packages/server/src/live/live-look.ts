@@ -38,7 +38,7 @@ export class LiveLook {
   #attention: readonly Attention[] = []
   #healthAt = Number.NEGATIVE_INFINITY
   #configs: ReadonlyMap<string, TopicConfig> = new Map()
-  #running: Promise<void> | undefined
+  #isRunning = false
 
   constructor(settings: Settings, health: HealthLook) {
     this.#settings = settings
@@ -47,7 +47,9 @@ export class LiveLook {
 
   start(): void {
     const { topics } = this.#settings
-    if (topics !== undefined) this.#running ??= this.#run(topics)
+    if (topics === undefined || this.#isRunning) return
+    this.#isRunning = true
+    void this.#run(topics)
   }
 
   /** Called after each look until the returned function is called. */
@@ -65,10 +67,10 @@ export class LiveLook {
     return latest !== undefined && Date.now() - latest.at.getTime() <= maxAgeMs ? latest : await this.#look(topics)
   }
 
-  async close(): Promise<void> {
+  /** A look that is under way is not waited for: a database that has gone silent would keep the server from closing. */
+  close(): void {
     this.#ended.abort()
     this.#wake.abort()
-    await this.#running
   }
 
   async #run(topics: Tidemark): Promise<void> {
@@ -95,7 +97,10 @@ export class LiveLook {
     }
     const { topics: live, figures } = this.#rates.add(stats, this.#configs)
     this.history.add(stats.takenAt.getTime(), figures)
-    await this.#lookAtHealth(live)
+    // Not waited for: where it takes long, figures still come every second, and what needs somebody a little later.
+    this.#lookAtHealth(live).catch(error =>
+      this.#settings.logger.debug({ err: error }, 'the health could not be looked at'),
+    )
     const graph = this.#settings.pipeline?.graph()
     const pipeline = graph === undefined ? null : this.#flow.add(graph, live)
     const looked: Looked = { at: stats.takenAt, stats, topics: live, attention: this.#attention, pipeline }
@@ -111,6 +116,7 @@ export class LiveLook {
     this.#healthAt = performance.now()
     const { topics: health, pipeline } = await this.#health.look()
     this.#attention = attentionOf(health, pipeline, topics)
+    this.#healthAt = performance.now()
   }
 }
 
