@@ -116,6 +116,7 @@ export {
   PipelineLetters,
   type RedrivenLetters,
 } from './dead-letters/pipeline-letters.ts'
+export type { RedriveTargets } from './dead-letters/redrive-letter.ts'
 export { type Bytes, parseBytes, sizeText } from './disk/bytes.ts'
 export type { DiskPartStatus, DiskStatus } from './disk/disk-status.ts'
 export { DiskFullError } from './disk/guarded-outlet.ts'

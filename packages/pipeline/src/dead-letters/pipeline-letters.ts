@@ -72,7 +72,6 @@ export class PipelineLetters {
   readonly #targets: RedriveTargets
   readonly #topics: readonly string[]
 
-  /** @internal */
   constructor(targets: RedriveTargets, topics: readonly string[] = LETTER_TOPICS) {
     this.#targets = targets
     this.#topics = topics

@@ -20,8 +20,11 @@ import { batchOf } from '../storage/batch-order.ts'
 import type { Storage } from '../storage/storage.ts'
 import { kindOf } from './letter.ts'
 
+/** Where given-up ticks and batches go when they are redriven. */
 export type RedriveTargets = {
+  /** Topics of the pipeline. */
   readonly topics: Tidemark
+  /** Storage of the batches. */
   readonly storage: Storage
   /** Addresses of the runs' indexes: a batch that failed there may be claimed again. */
   readonly indexes: readonly string[]
