@@ -41,7 +41,8 @@ export class BatchLedger {
     this.#settings = settings
   }
 
-  static async open({ ledger }: Pick<IndexDatabase, 'ledger'>, options: LedgerOptions): Promise<BatchLedger> {
+  static async open(index: IndexDatabase, options: LedgerOptions): Promise<BatchLedger> {
+    const { ledger } = index
     const settings = ledgerSettings(options)
     const { indexer, samplingInterval, firstTick } = settings
     const stored = await ledger.open(indexer, { samplingInterval, firstTick })

@@ -12,3 +12,5 @@ const { url, topic, group, size } = JSON.parse(process.argv[2] ?? '') as HolderA
 const tm = await open(url)
 await tm.reader(topic, { group, batchSize: size, from: 'beginning' }).receive()
 process.send?.('holding')
+// Until it is killed: an open Tidemark alone keeps no process alive.
+setInterval(() => undefined, 60_000)
