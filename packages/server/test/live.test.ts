@@ -5,7 +5,7 @@ import { freshDatabase } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { RateHistory } from '../src/live/rate-history.ts'
 import { SILENT, serve } from './servers.ts'
-import { Listener } from './streams.ts'
+import { Listener, type Received } from './streams.ts'
 
 const OPTIONS = { logger: SILENT, maintenance: false } as const
 
@@ -105,6 +105,18 @@ describe('the overview', () => {
         event === 'snapshot' && data.topics.some(({ topic }: { topic: string }) => topic === 'later'),
       'the new topic',
     )
+  })
+
+  it('says that its figures are old when the database no longer answers', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('orders')
+    await using events = await Listener.open(server.url, '/api/v1/events')
+    const isToldOf = ({ event, data }: Received): boolean =>
+      event === 'snapshot' && data.attention[0]?.kind === 'database'
+    await events.next(({ event }) => event === 'live', 'the first figures')
+    assert.equal(events.events.some(isToldOf), false)
+    await server.tm.close()
+    await events.next(isToldOf, 'the silence to be told')
   })
 
   it('shows a reader that is limited to topics nothing else', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Stats, Tidemark, TopicConfig } from 'tidemark'
 import type { HealthLook } from '../health/health-look.ts'
 import type { Settings } from '../options.ts'
-import { attentionOf } from './attention.ts'
+import { attentionOf, MOST_ATTENTION } from './attention.ts'
 import { GraphRates } from './graph-live.ts'
 import { RateHistory } from './rate-history.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
@@ -35,7 +35,7 @@ export class LiveLook {
   readonly #ended = new AbortController()
   #wake = new AbortController()
   #latest: Looked | undefined
-  #attention: readonly Attention[] = []
+  #attention: readonly Attention[] = [NOT_LOOKED_YET]
   #healthAt = Number.NEGATIVE_INFINITY
   #configs: ReadonlyMap<string, TopicConfig> = new Map()
   #isRunning = false
@@ -77,9 +77,10 @@ export class LiveLook {
     const { signal } = this.#ended
     while (!signal.aborted) {
       const begun = performance.now()
-      await this.#look(topics).catch(error =>
-        this.#settings.logger.debug({ err: error }, 'the topics could not be looked at'),
-      )
+      await this.#look(topics).catch(error => {
+        this.#settings.logger.debug({ err: error }, 'the topics could not be looked at')
+        this.#tellOfSilence()
+      })
       const tookMs = performance.now() - begun
       this.#wake = new AbortController()
       const rest = this.#watchers.size > 0 ? WATCHED_MS : UNWATCHED_MS
@@ -109,15 +110,41 @@ export class LiveLook {
     return looked
   }
 
+  /** The figures stay as they were, with their time; that they are old is told at once. */
+  #tellOfSilence(): void {
+    const before = this.#latest
+    this.#healthAt = Number.NEGATIVE_INFINITY
+    if (before === undefined || before.attention[0] === SILENT) return
+    const looked: Looked = { ...before, attention: [SILENT, ...before.attention] }
+    this.#latest = looked
+    for (const watcher of this.#watchers) watcher(looked)
+  }
+
   #isDue = (): boolean => performance.now() - this.#healthAt >= HEALTH_MS
 
   async #lookAtHealth(topics: readonly TopicLive[]): Promise<void> {
     if (!this.#isDue()) return
     this.#healthAt = performance.now()
     const { topics: health, pipeline } = await this.#health.look()
-    this.#attention = attentionOf(health, pipeline, topics)
+    const isUnknown = this.#settings.topics !== undefined && health === undefined
+    this.#attention = [...(isUnknown ? [SILENT] : []), ...attentionOf(health, pipeline, topics)].slice(
+      0,
+      MOST_ATTENTION,
+    )
     this.#healthAt = performance.now()
   }
 }
 
+const NOT_LOOKED_YET: Attention = {
+  severity: 'warning',
+  kind: 'unknown',
+  since: null,
+  text: 'The health of the topics is not known yet',
+}
+const SILENT: Attention = {
+  severity: 'bad',
+  kind: 'database',
+  since: null,
+  text: 'The database of the topics does not answer, so the figures are old',
+}
 const NOTHING: Stats = { takenAt: new Date(0), topics: {}, jobs: {} }

@@ -1,6 +1,6 @@
 import type { Graph, GraphNode } from '../shapes.ts'
 
-export const NODE = { width: 168, height: 46, gapX: 76, gapY: 16 } as const
+export const NODE = { width: 184, height: 46, gapX: 64, gapY: 16 } as const
 
 export type Placed = GraphNode & { readonly x: number; readonly y: number }
 

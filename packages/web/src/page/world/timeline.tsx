@@ -25,7 +25,7 @@ export function Timeline({ run }: { run: RunState }) {
     <div class="timeline panel">
       <div class="row">
         <button type="button" aria-label="First tick" onClick={() => run.goTo(0)}>
-          ⏮
+          |◀
         </button>
         <button type="button" aria-label="One sample back" onClick={() => run.step(-1)}>
           ◀
@@ -125,6 +125,8 @@ function Population({ run }: { run: RunState }) {
   if (points.length < 2 || range === null) return null
   const most = Math.max(1, ...points.map(({ alive }) => alive))
   const span = Math.max(1, range.tickEnd - range.tickStart)
+  const xOf = (point: { readonly tick: number } | undefined): string =>
+    ((((point?.tick ?? 0) - range.tickStart) / span) * 1000).toFixed(1)
   const path = points
     .map(
       ({ tick, alive }) =>
@@ -133,7 +135,7 @@ function Population({ run }: { run: RunState }) {
     .join('L')
   return (
     <svg viewBox="0 0 1000 40" preserveAspectRatio="none" aria-hidden="true">
-      <path d={`M0 40L${path}L1000 40Z`} fill="currentColor" fill-opacity=".28" />
+      <path d={`M${xOf(points[0])} 40L${path}L${xOf(points.at(-1))} 40Z`} fill="currentColor" fill-opacity=".28" />
       <path d={`M${path}`} fill="none" stroke="currentColor" stroke-width="1.2" vector-effect="non-scaling-stroke" />
     </svg>
   )
