@@ -1,6 +1,6 @@
--- The operators' verbs: retries, dead letters, claims, cursors and consistency checks.
+-- Admin operations: retries, dead letters, claims, cursor resets and consistency checks.
 
--- What waits to be delivered to the group again, with what is told of its message. By the primary key, from `after` on.
+-- The group's pending retries with the metadata of their messages, read by primary key, starting after `after`.
 create function tidemark_fn.waiting_retries(p_topic int, p_subscription int, p_after bigint, p_limit int)
 returns table (
   id bigint, attempts int, due_at timestamptz, suspect boolean, history jsonb, salt bigint, key text, type text, message_id text,
@@ -35,8 +35,9 @@ begin
 end
 $$;
 
--- Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without retries,
--- so that a late settlement is told so. The leases first: a settlement that was quicker has made its retries by then.
+-- Moves the cursor to a start position, as subscribe does for a new group. The group's leases end without creating
+-- retries, and late settlements of them are reported as stale. The leases are locked first: a settlement that got there
+-- earlier has written its retries by then.
 create function tidemark_fn.reset_cursor(
   p_subscription int, p_from text, p_since timestamptz, p_id bigint, p_limit bigint, p_settings jsonb
 ) returns text
@@ -69,9 +70,9 @@ begin
     epoch = x.epoch + 1, moved_at = clock_timestamp(), live_xid = pg_current_xact_id()
   where x.id = s.id;
   delete from tidemark.done_range as d where d.subscription_id = s.id;
-  -- Of one without a bit, by offset or dead, an earlier backfill has nothing to say any more.
+  -- A group without a bit (tracked by offset, or dead) has no use for an earlier backfill.
   delete from tidemark.backfill as b where b.subscription_id = s.id and s.bit is null;
-  -- By reference the live stream goes on at the present, and a backfill brings what lies between.
+  -- With reference tracking the live stream continues from the present, and a backfill delivers what lies before.
   if s.bit is not null then
     perform tidemark_fn.unrequire(s, tidemark_fn.last_id(s.topic_id));
     perform tidemark_fn.begin_backfill(s.id, place.window_from, place.window_to, place.at_id, p_since,
@@ -84,8 +85,9 @@ begin
 end
 $$;
 
--- These dead letters go back into delivery, where their group is live and their message kept: that of the id and the salt,
--- since ids are drawn again after a restore. Returns how many did, and of how many of live groups the message is gone.
+-- Returns dead letters to delivery if their group is live and their message still exists. The message must match in
+-- both id and salt, because ids are reused after a restore. Returns the number redriven and, for live groups, the
+-- number whose message is gone.
 create function tidemark_fn.redrive(p_topic int, p_ids bigint[], out redriven int, out gone int)
 language plpgsql volatile as $$
 declare
@@ -107,7 +109,7 @@ begin
     order by d.id
     for update of d skip locked
   ) as x;
-  -- One that is in delivery already, after a reset, is so once.
+  -- After a cursor reset a message may already be in delivery; it is not queued twice.
   insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
   select s.id, k.id, k.xid, 0, d.version, clock_timestamp(), false, d.history
   from tidemark.dead_letter as d
@@ -135,7 +137,7 @@ begin
 end
 $$;
 
--- What must never be, each a sentence.
+-- Broken invariants of a topic, one sentence each.
 create function tidemark_fn.inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
 declare
@@ -183,7 +185,7 @@ begin
 end
 $$;
 
--- What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
+-- Bitmap states that must never occur. Checks the oldest messages, the newest, and the next ones of the group that is
 -- furthest behind.
 create function tidemark_fn.bit_inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
@@ -199,7 +201,7 @@ begin
     union all
     select w.bit from tidemark.bit_wipe as w where w.topic_id = p_topic
   ) as b;
-  -- By what the groups have claimed, not by their watermarks: any open transaction of the server would hold those back.
+  -- Based on claimed positions, not watermarks: any open transaction on the server would hold the watermarks back.
   select coalesce(min(least(
     greatest(s.from_id, s.at_id) + 1,
     (select min(l.first_id) from tidemark.lease as l
@@ -228,7 +230,8 @@ begin
     order by t.id
     limit 10)
     union all
-    -- What began before the group was seen to be live may not have known of it; its live stream brings that all the same.
+    -- A publish that began before the group became visible may not know the group. Its live stream delivers the message
+    -- anyway.
     (select format('message %%s is not required of group ''%%s'', which was live when it was published', t.id, s.group_name)
     from looked_at as t
     join tidemark.subscription as s on s.topic_id = %1$s and s.status in ('ACTIVE', 'PAUSED') and s.since is null
@@ -239,13 +242,13 @@ begin
 end
 $$;
 
--- The messages of a live lease that nobody has settled, in the order of their slots.
+-- The unsettled messages of a live lease, in slot order.
 create function tidemark_fn.unsettled(s tidemark.subscription, l tidemark.lease)
 returns table (id bigint, xid xid8, attempt int, version int)
 language plpgsql volatile as $$
 begin
   if l.kind = 'page' then
-    -- each slot's own bit: comparing each slot with all open ones, a page of 10 000 took 250 ms
+    -- Test each slot's own bit: comparing every slot with the list of open ones took 250 ms for a page of 10 000.
     return query
     select p.id, p.xid, 1, 1
     from tidemark_fn.keys_of(tidemark_fn.lease_query('xid, id', s, l)) as k
@@ -258,7 +261,7 @@ begin
 end
 $$;
 
--- One claim; of its messages the lowest and the highest id, and the first p_named by name.
+-- One claim with the lowest and highest id of its messages, and the first p_named of them by name.
 create function tidemark_fn.describe_claim(s tidemark.subscription, l tidemark.lease, p_named int) returns jsonb
 language plpgsql volatile as $$
 declare
@@ -279,7 +282,7 @@ begin
 end
 $$;
 
--- Live claims of a topic, or of one group or consumer, the oldest first, after (place, token).
+-- Live claims of a topic, group or consumer, oldest first, paged by (place, token).
 create function tidemark_fn.claims(
   p_topic int, p_subscription int, p_consumer text, p_place bigint, p_token uuid, p_limit int, p_named int
 ) returns setof jsonb
@@ -301,8 +304,8 @@ as $$
   ) as c
 $$;
 
--- Takes a live claim from its holder, as if its lease had run out now; null where there is none. Locks as a claim does: the
--- subscription, then the lease.
+-- Takes a live claim away from its holder, as if its lease had expired now. Returns null if there is no such claim.
+-- Locks in the same order as a claim: the subscription, then the lease.
 create function tidemark_fn.release_claim(p_topic int, p_token uuid, error_name text, error_text text, most_named int) returns jsonb
 language plpgsql volatile
 set enable_seqscan = off

@@ -1,7 +1,8 @@
--- One batch of a backfill after another: which messages become the group's own, and the checkpoint.
+-- Runs a backfill batch by batch: marks messages as required of the group and saves a checkpoint.
 
--- The next batch of ids and its checkpoint. Nothing where the token is not the holder's; who lost it meanwhile is undone.
--- The backfill's own row is locked last and for a moment, because the group's claims need it too.
+-- Processes the next batch of ids and saves the checkpoint. Does nothing if the token is not the current holder's; a
+-- holder that loses the backfill during the batch is rolled back. The backfill's own row is locked last and briefly,
+-- because the group's claims need it too.
 create function tidemark_fn.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8)
 returns setof tidemark.backfill
 language plpgsql volatile as $$
@@ -16,8 +17,8 @@ begin
   if not found then
     return;
   end if;
-  -- Of a group that has died meanwhile nothing is marked: its bits are being cleared. The lock keeps its bit its own, and
-  -- is none that a claim minds.
+  -- If the group has died in the meantime nothing is marked, because its bits are being cleared. The lock keeps the bit
+  -- from being reassigned and does not conflict with claims.
   select s.bit into group_bit from tidemark.subscription as s
   where s.id = p_subscription and s.status in ('ACTIVE', 'PAUSED')
   for key share;
@@ -47,7 +48,7 @@ begin
 end
 $$;
 
--- Makes the next messages of a backfill, up to an id, the group's own. Returns how many.
+-- Marks the backfill's next messages, up to an id, as required of the group. Returns how many.
 create function tidemark_fn.mark_required(b tidemark.backfill, p_bit int, p_upto bigint) returns bigint
 language plpgsql volatile as $$
 begin
@@ -68,7 +69,7 @@ begin
 end
 $$;
 
--- Which of them are to be marked, as conditions on a row `l` of the log and `t` of the bitmaps.
+-- Which messages to mark, as conditions on a row `l` of the log and `t` of the bitmaps.
 create function tidemark_fn.backfill_wanted(b tidemark.backfill, group_bit int) returns text
 language plpgsql stable as $$
 declare
@@ -81,7 +82,7 @@ begin
     wanted := format(' and l.created_at >= %L::timestamptz', b.since);
   end if;
   if b.scope = 'pending' then
-    -- A row that is not there was done before tracking began, unless the filling has yet to come to it.
+    -- A message without a bitmap row was finished before tracking began, unless filling has not reached it yet.
     wanted := wanted || format(' and case when t.id is null then l.id >= %s else t.required & ~t.completed <> 0 or t.required = 0 end', unfilled);
   end if;
   if exists (select from tidemark.done_range as d where d.subscription_id = b.subscription_id) then
@@ -95,7 +96,7 @@ begin
 end
 $$;
 
--- The messages of a backfill, as a condition on rows that have xid and id.
+-- The range of a backfill, as a condition on rows that have xid and id.
 create function tidemark_fn.backfill_filter(b tidemark.backfill) returns text
 language plpgsql volatile as $$
 begin
@@ -108,7 +109,7 @@ begin
 end
 $$;
 
--- What a group that came back had done before goes into its new bits.
+-- Copies what a resurrected group had already completed into its new bit.
 create function tidemark_fn.mark_done(b tidemark.backfill, p_bit int, p_upto bigint) returns void
 language plpgsql volatile as $$
 declare
@@ -128,7 +129,7 @@ begin
 end
 $$;
 
--- The text that reads the messages of a backfill after its cursor, up to an id, that the group has neither done nor holds.
+-- The query for the backfill's messages after its cursor, up to an id, that the group has neither completed nor holds.
 create function tidemark_fn.undone_query(s tidemark.subscription, b tidemark.backfill, p_last bigint) returns text
 language sql volatile as $$
   select format(

@@ -1,6 +1,7 @@
--- What a backfill brings is delivered as retry rows, beside the live stream.
+-- Delivers backfilled messages as retry rows, beside the live stream.
 
--- The next page of what a backfill brings. It is due again at once where there is more behind what it has looked at in vain.
+-- Claims the next page of backfilled messages. If it found none in the ids it scanned but more ids remain, it is due
+-- again at once.
 create function tidemark_fn.claim_backfilled(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -19,8 +20,9 @@ begin
 end
 $$;
 
--- The next page of a backfill, as retry rows: held by the claim's lease or, without a token, due at once. What the group
--- holds already will be delivered by its holder. A claim looks at so many ids at most; `more` says that there are others.
+-- Turns the next page of a backfill into retry rows, held by the claim's lease or, without a token, due at once. Skips
+-- what the group already holds; the holder will process it. The number of ids scanned per claim is bounded; `more` is
+-- true if some remain.
 create function tidemark_fn.take_backfilled(
   s tidemark.subscription, p_token uuid, p_limit int, out ids bigint[], out xids xid8[], out more boolean
 )
@@ -36,10 +38,10 @@ begin
   last := case when s.status = 'DEAD' and b.status = 'RUNNING' then b.upper_id else b.checkpoint_id end;
   upto := least(last, b.cursor_id + greatest(p_limit, 50000));
   if b.cursor_id < upto then
-    -- read before the bitmaps: what was settled in between has its bit
+    -- Read before the bitmaps: anything settled in between has its completed bit by then.
     held := tidemark_fn.held_ids(s, b.cursor_id + 1, upto);
     if s.status = 'DEAD' then
-      -- Its topic leaves reference tracking, and the bits say nothing any more.
+      -- The topic is leaving reference tracking; its bits are no longer valid.
       select k.ids, k.xids into ids, xids
       from tidemark_fn.keys_of(format('%s order by id limit %s', tidemark_fn.undone_query(s, b, upto), p_limit)) as k;
     else
@@ -79,8 +81,9 @@ begin
 end
 $$;
 
--- What the group's backfill has yet to bring, and when the first of it was created. A thousand ids are looked at one by one.
--- Beyond, the ids tell: what was gone through brings no more than was marked, what was not may bring all.
+-- How much of the group's backfill is still undelivered, and when the first of it was created. The first thousand ids
+-- are checked one by one. Beyond that the count is estimated from ids: the scanned range holds at most what was marked,
+-- the rest may hold a message per id.
 create function tidemark_fn.backfill_ahead(s tidemark.subscription, first_kept bigint, out waiting bigint, out oldest_at timestamptz)
 language plpgsql volatile
 set enable_seqscan = off
@@ -127,7 +130,7 @@ begin
 end
 $$;
 
--- A page of what is left to deliver becomes retry rows, for a group whose topic leaves reference tracking.
+-- Turns a page of undelivered messages into retry rows, for a group whose topic is leaving reference tracking.
 create function tidemark_fn.release_backfilled(p_topic int, p_limit int) returns boolean
 language plpgsql volatile as $$
 declare

@@ -1,6 +1,7 @@
--- Backfills: what was published before a group came, made its own batch by batch, and delivered beside the live stream.
+-- Backfills: messages published before a group joined are marked as required of it batch by batch, and delivered beside
+-- the live stream.
 
--- A backfill of a group that exists, by an administrator's word: null, or why not.
+-- Starts a backfill of an existing group on an administrator's request. Returns null, or the reason for refusing.
 create function tidemark_fn.start_backfill(
   p_topic int, p_subscription int, p_since timestamptz, p_id bigint, p_scope text, p_limit bigint, p_settings jsonb
 ) returns text
@@ -25,7 +26,8 @@ begin
   if p_since is not null then
     first_id := tidemark_fn.id_before(p_topic, p_since, tidemark_fn.last_id(p_topic));
   end if;
-  -- What the live cursor has still to come to comes with the backfill: neither the position nor the limit may cut it off.
+  -- The backfill takes over what the live cursor has not reached yet, so neither the start position nor the limit may
+  -- cut it off.
   if tidemark_fn.backlog(s, 1) > 0 then
     needed := tidemark_fn.watermark(s);
     p_limit := greatest(p_limit, tidemark_fn.last_id(p_topic) - needed);
@@ -42,11 +44,12 @@ begin
 end
 $$;
 
--- Moves the group's live cursor to the present, and begins a backfill of what the lower cursor has not passed and the
--- present sees. A lower cursor that has passed nothing is '1:1:' twice; one that stands before a message is '1:1:', the
--- present, and its place. An earlier backfill that was not delivered is taken along, unless the group is to get `again`
--- what it has done. Returns how many messages the limit left out. Needs the subscription's lock, and in a topic that is
--- tracked; the new window's lower bound is the old one's, since the present transaction may have its id already.
+-- Moves the group's live cursor to the present and starts a backfill of everything visible now that the lower cursor
+-- has not passed. A lower cursor that has passed nothing is '1:1:' twice; one that stands before a message is '1:1:',
+-- the present, and the message's place. An undelivered earlier backfill is merged, unless `again` asks for what the
+-- group has completed too. Returns how many messages the limit left out. Needs the subscription's lock and, in a
+-- tracked topic, the topic's. The new window keeps the old lower id bound, because the current transaction may already
+-- have its id.
 create function tidemark_fn.begin_backfill(
   p_subscription int, p_from pg_snapshot, p_to pg_snapshot, p_place bigint, p_since timestamptz, p_lower_id bigint,
   p_scope text, p_limit bigint, p_settings jsonb, p_again boolean
@@ -103,7 +106,7 @@ begin
 end
 $$;
 
--- For a group that comes back without one.
+-- Assigns a bit to a resurrected group that has none.
 create function tidemark_fn.take_bit(p_topic int) returns int
 language plpgsql volatile as $$
 declare
@@ -118,7 +121,7 @@ begin
 end
 $$;
 
--- The id just before the newest p_limit messages between two ids. Not every id is a message.
+-- The id just before the newest p_limit messages between two ids. Ids have gaps, so the messages are counted.
 create function tidemark_fn.newest_ids(p_topic int, p_lower bigint, p_upper bigint, p_limit bigint, p_since timestamptz) returns bigint
 language plpgsql volatile as $$
 begin
@@ -128,7 +131,7 @@ begin
 end
 $$;
 
--- In place of an earlier one of the group. One that covers nothing is complete.
+-- Replaces the group's earlier backfill. An empty range is complete at once.
 create function tidemark_fn.store_backfill(
   s tidemark.subscription, g tidemark_fn.backfill_range, p_scope text, p_settings jsonb
 ) returns tidemark.backfill
@@ -148,7 +151,7 @@ language sql volatile as $$
   returning b.*
 $$;
 
--- What the group still holds from before is its own, though the dead clean-up may have taken its bit.
+-- Marks what the group still holds from before as required, because the dead-group clean-up may have cleared its bits.
 create function tidemark_fn.require_held(s tidemark.subscription, p_last bigint) returns void
 language plpgsql volatile as $$
 declare

@@ -1,7 +1,7 @@
--- Looking into topics without consuming from them.
+-- Browsing topics without consuming from them.
 
--- About the first id whose message was created at or after a time. Ids and times are drawn together, so they rise together
--- but for what runs side by side: whoever uses this leaves some ids of room and compares the times themselves.
+-- Approximately the first id whose message was created at or after a time. Ids and times rise together except among
+-- concurrent publishes, so callers leave a margin of ids and compare the times themselves.
 create function tidemark_fn.id_near(p_topic int, at timestamptz) returns bigint
 language plpgsql volatile
 set enable_seqscan = off
@@ -30,13 +30,14 @@ begin
 end
 $$;
 
--- What a row counts. The length of a large value is read from its pointer, not from where it is kept.
+-- The size of a row as counted against the limit. The length of a large value is read from its TOAST pointer, without
+-- fetching the value.
 create function tidemark_fn.row_bytes() returns text
 language sql immutable as $$
   select 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
 $$;
 
--- A message's columns; of those above p_largest without payload and headers.
+-- A message's columns. Messages larger than p_largest come without payload and headers.
 create function tidemark_fn.bounded_columns(p_largest bigint) returns text
 language sql immutable as $$
   select case when p_largest is null then tidemark_fn.log_columns(false) else format(
@@ -44,14 +45,14 @@ language sql immutable as $$
     'case when %1$s <= %2$s then payload else '''' end as payload', tidemark_fn.row_bytes(), p_largest) end
 $$;
 
--- The columns by which row_room() counts: what is left out takes no room.
+-- The columns that row_room() counts: omitted contents take no room.
 create function tidemark_fn.counted_columns(p_largest bigint) returns text
 language sql immutable as $$
   select format('xid, id, case when %1$s <= %2$s then %1$s else 0 end as bytes', tidemark_fn.row_bytes(),
     coalesce(p_largest, 9223372036854775807))
 $$;
 
--- How many rows of a query (of counted columns) there is room for; null: for all. For the first always, where p_first.
+-- How many rows of a query (of counted columns) fit; null if all do. With p_first the first row always fits.
 create function tidemark_fn.row_room(p_rows text, p_newest boolean, p_bytes bigint, p_first boolean) returns int
 language plpgsql volatile as $$
 begin
@@ -63,8 +64,8 @@ begin
 end
 $$;
 
--- The messages of a range of ids that match. The caller keeps the range short: no index knows keys or types. is_cut: there
--- was no room for all of them.
+-- The matching messages in a range of ids. The caller keeps the range short, because keys and types are not indexed.
+-- is_cut: not all of them fitted.
 create function tidemark_fn.browse(
   p_topic int, p_low bigint, p_high bigint, p_since timestamptz, p_until timestamptz, p_key text, p_typed boolean, p_type text,
   p_newest boolean, p_limit int, p_bytes bigint, p_largest bigint, p_first boolean,
@@ -105,9 +106,10 @@ begin
 end
 $$;
 
--- What committed after a place: the snapshot cursor of a group, with the subscription kept by whoever looks, and the life of
--- the server in which it was written down: in another one it may mean other transactions, and `place` is null then. Writes
--- nothing; a transaction id is drawn only when there is something to move on to (see cursor.sql).
+-- What was committed after a place. A place is a group's snapshot cursor, kept by the reader as a subscription, and the
+-- server incarnation in which it was taken: in another incarnation its transaction ids may mean other transactions, and
+-- `place` is null then. Writes nothing; it draws a transaction id only when there is something to move on to (see
+-- cursor.sql).
 create function tidemark_fn.tail(
   p_topic int, p_place text, p_limit int, p_bytes bigint, p_largest bigint, out place text, out page tidemark_fn.claim_result
 )

@@ -1,17 +1,20 @@
--- One claim, one round trip. A function and not one statement: every statement in it must see what was committed after
--- it got the subscription's lock, or it would read the log with a snapshot older than the window it reads.
+-- One claim in one round trip. It is a function rather than one statement because each statement in it must see what
+-- was committed after it got the subscription's lock. Otherwise it would read the log with a snapshot older than its
+-- window.
 
--- One claim. plpgsql sets every expression up anew in each transaction, for about a microsecond: what can be said in a
--- statement that is there anyway is said in it, and what few claims need is a function of its own.
--- The last id is read before this transaction has an id: see cursor.sql. A claim that is lost in a crash only costs a
--- redelivery; waiting for the disk under the lock would cost every claim. A topic that is not found was deleted, and its log
--- is gone too; or it was made anew with its namespace, and the log is another topic's.
--- force_generic_plan: PostgreSQL plans a statement anew for its first five runs on a connection, to compare; for nothing here,
--- as all of them go by index and no value changes that. A connection's second claim took 850 us in place of 660.
+-- One claim. plpgsql initialises every expression anew in each transaction, for about a microsecond each. So
+-- expressions are folded into statements that run anyway, and what few claims need is a function of its own. The last
+-- id is read before this transaction has an id: see cursor.sql. synchronous_commit is off: a claim lost in a crash only
+-- costs a redelivery, while waiting for the disk under the lock would slow every claim. If the topic is not found it
+-- was deleted, and its log is gone too; or it was recreated with its namespace, and the log belongs to another topic.
+-- force_generic_plan: PostgreSQL makes a custom plan for the first five runs of a statement on a connection. That is
+-- wasted here, because every statement uses an index and no value changes the plan. It made a connection's second claim
+-- take 850 us instead of 660.
 create function tidemark_fn.claim(q tidemark_fn.claim_request) returns tidemark_fn.claim_result
 language plpgsql volatile
--- Only the (id, xid) index gives a page without reading the whole window, and statistics lag behind a growing partition:
--- left to choose, the planner sorted all that was left for every claim (20 000 rows a second in place of 400 000).
+-- Only the (id, xid) index yields a page without reading the whole window, and statistics lag behind a growing
+-- partition. With sequential scans allowed, the planner sorted the whole backlog for every claim (20 000 rows a second
+-- instead of 400 000).
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -65,7 +68,8 @@ begin
 end
 $$;
 
--- Looks without locking or writing. The status is 'WORK' where there is something to claim, and the claim's own otherwise.
+-- Looks for work without locking or writing. The status is 'WORK' if there is something to claim; otherwise it is the
+-- status that the claim would return.
 create function tidemark_fn.look_for_work(
   q tidemark_fn.claim_request, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -99,7 +103,7 @@ begin
   end if;
   if tidemark_fn.has_work(s, q.sweep) then
     r.status := 'WORK';
-    -- what waits is told by the claim that follows
+    -- Left to the claim that follows, which reports what is waiting.
     r.exceptions := null;
   else
     r.next_due_ms := tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep);
@@ -108,7 +112,7 @@ begin
 end
 $$;
 
--- Looks without locking or writing, so that an idle group costs no transaction id.
+-- Checks without locking or writing, so that an idle group costs no transaction id.
 create function tidemark_fn.has_work(s tidemark.subscription, sweep boolean) returns boolean
 language plpgsql volatile as $$
 declare
@@ -134,8 +138,9 @@ begin
   end if;
   select pg_current_snapshot() into until;
   later := tidemark_fn.next_window(s, until, 0, tidemark_fn.last_id(s.topic_id));
-  -- What ended transactions may have brought would be looked for at every look, among all that was published since they
-  -- began: where that is much, or once in a while, it is worth a write to be rid of them.
+  -- Every look has to search for late rows: those of transactions that were in progress at the window's start and have
+  -- ended since, among everything published since they began. If that is a lot, or now and then, a claim that moves the
+  -- window past them is worth its write.
   late_after := tidemark_fn.late_after(later);
   if late_after < later.to_id - 10000 or late_after is not null and s.moved_at < now - interval '10 seconds' then
     return true;
@@ -145,7 +150,7 @@ begin
 end
 $$;
 
--- When there is something to do again, of what this claim may do at all.
+-- Milliseconds until this claim would have something to do again.
 create function tidemark_fn.next_due_ms(subscription int, p_suspects text, with_leases boolean) returns float8
 language sql volatile as $$
   select extract(epoch from least(
@@ -162,7 +167,7 @@ language sql volatile as $$
   ) - clock_timestamp())::float8 * 1000
 $$;
 
--- Forgets the leases that the caller knows to have ended, and ends those that have run out. Returns what is to be told of that.
+-- Deletes the leases that the caller knows to have ended, and ends expired ones. Returns what to report about that.
 create function tidemark_fn.end_leases(q tidemark_fn.claim_request, s tidemark.subscription, max_attempts int) returns jsonb
 language plpgsql volatile as $$
 declare
@@ -184,8 +189,8 @@ begin
 end
 $$;
 
--- What a claim takes, once leases that have run out are ended: retries that are due, else what a backfill brings, else the next
--- page of the log.
+-- Chooses the work of a claim after expired leases have ended: due retries first, then backfilled messages, then the
+-- next page of the log.
 create function tidemark_fn.take_work(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -207,7 +212,8 @@ begin
     r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
       else tidemark_fn.claim_next_page(q, s, terms, r) end;
   end if;
-  -- Undoes the claim: it is made again with a lower limit. Bytes travel as hexadecimal digits.
+  -- The page is too large to send. The claim is rolled back and repeated with a lower limit. Bytes are sent as
+  -- hexadecimal digits, hence the doubling.
   if r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
     raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;
@@ -215,7 +221,7 @@ begin
 end
 $$;
 
--- The page that another group of the caller has read: it is claimed as it is, and nothing of the log is read.
+-- Claims a page that another group of the caller has already read, without reading the log.
 create function tidemark_fn.claim_known_page(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -235,7 +241,7 @@ begin
 end
 $$;
 
--- The next page of the log: of the window as it stands, else of the one after it.
+-- The next page of the log: from the current window or, if that is used up, from the next one.
 create function tidemark_fn.claim_next_page(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -257,9 +263,10 @@ begin
       r.page := row(s.at_id, r.first_id, r.last_id, r.size, r.server);
     end if;
   end if;
-  -- A short page was the window's last: nobody needs to look through the rest of it for late ones again.
+  -- A short page was the last of the window, so later claims need not search the rest of it for late rows.
   r.at_id := case when r.size < q.page_limit then s.to_id else r.last_id end;
-  -- Rows, or late ones to be rid of: otherwise the next claim simply takes a later window.
+  -- Move the window only for rows, or to get past late transactions. Otherwise the next claim simply takes a later
+  -- window.
   if r.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
     update tidemark.subscription as x
     set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
@@ -272,8 +279,8 @@ begin
 end
 $$;
 
--- The rows of a lease once more: for a claim of keys whose rows are not all cached, or, as bytes, for one whose texts
--- could not be told apart. `server` is null where the lease is not known.
+-- Reads the rows of a lease again: for a keys-only claim whose rows are not all cached or, as bytes, for one whose
+-- texts could not be split. `server` is null if the lease is unknown.
 create function tidemark_fn.read_lease(p_token uuid, p_as_bytes boolean) returns tidemark_fn.claim_result
 language plpgsql stable
 set enable_seqscan = off

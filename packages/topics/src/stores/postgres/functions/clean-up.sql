@@ -1,12 +1,12 @@
--- Messages go by the partition, the lowest first:
+-- Messages are deleted a partition at a time, lowest first:
 --
 --   full ──every older transaction has ended──▶ sealed ──nobody needs it──▶ dropping ──detached, dropped──▶ gone
 --
--- note_full, seal_next and begin_drop are a stage each; partition-drops.ts does the last, which no function can. A run that
--- is killed anywhere leaves a stage that the next run finds in tidemark.partition.
+-- note_full, seal_next and begin_drop do one stage each; partition-drops.ts does the last, which no function can do. A run
+-- that is killed leaves its stage in tidemark.partition, where the next run continues.
 
--- Partitions that ids have gone past. To be called in a transaction that has no id yet: whoever drew an id before last_id
--- was read has a lower transaction id than the one that is taken here (see cursor.sql).
+-- Records partitions that ids have moved past. Call it in a transaction that has no id yet: every transaction that drew
+-- a message id before last_id was read then has a lower transaction id than the one taken here (see cursor.sql).
 create function tidemark_fn.note_full(p_topic int) returns void
 language plpgsql volatile as $$
 declare
@@ -22,8 +22,8 @@ begin
 end
 $$;
 
--- Seals the lowest full partition once nothing more can come, and notes what is in it: the one time that it is read as a
--- whole. False where there is none to seal, or an older transaction is still open.
+-- Seals the lowest full partition once nothing more can be written to it, and records its contents. This is the only
+-- time it is read as a whole. False if there is none to seal, or an older transaction is still open.
 create function tidemark_fn.seal_next(p_topic int) returns boolean
 language plpgsql volatile as $$
 declare
@@ -46,9 +46,10 @@ begin
 end
 $$;
 
--- A topic of few messages would keep them until a million ids are used up. Once the oldest message of the partition in use
--- has come to a quarter of its time, the rest of the ids is drawn and thrown away, a part at a time (a million take 0.2 s).
--- Drawn and not set: setting the sequence could take it back, under somebody who draws at the same moment.
+-- Without rotation a topic with few messages would keep them until a million ids are used up. Once the oldest message
+-- of the current partition has reached a quarter of its retention, the remaining ids are drawn and discarded, a chunk
+-- at a time (a million take 0.2 s). They are drawn with nextval, not skipped with setval, because setval could move the
+-- sequence back under a concurrent publish.
 create function tidemark_fn.rotate(p_topic int) returns boolean
 language plpgsql volatile
 set enable_seqscan = off
@@ -63,7 +64,7 @@ declare
   oldest timestamptz;
   skipped bigint;
 begin
-  -- What is kept for ever never goes, but perhaps while nobody is subscribed.
+  -- Messages kept for ever are never deleted, except perhaps while nobody is subscribed.
   select coalesce(t.config ->> 'retentionMs', case when not exists (
     select from tidemark.subscription as s where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED')
   ) then t.config ->> 'zeroSubscriptionRetentionMs' end)::float8 into keep_ms
@@ -73,11 +74,11 @@ begin
   end if;
   oldest := tidemark_fn.time_of(format('select created_at from tidemark.log_%s where id >= %s and id < %s order by id limit 1',
     p_topic, first, first + size));
-  -- not in a hurry, however short the retention
+  -- There is no hurry, however short the retention.
   if oldest is null or oldest > clock_timestamp() - greatest(keep_ms / 4, 60000) * interval '1 millisecond' then
     return false;
   end if;
-  -- takes the log's lock: who rotates at the same time finds it done
+  -- Takes the log's lock, so a concurrent rotation finds it done.
   perform tidemark_fn.add_partitions(p_topic, size, first + size);
   skipped := least(first + size - 1 - tidemark_fn.last_id(p_topic), 1000000);
   if skipped <= 0 then
@@ -89,8 +90,9 @@ begin
 end
 $$;
 
--- Groups that have read all there is stand at their last message until the next one comes. Moving their used-up windows
--- on, as a claim that finds nothing may, lets go of it. It is no move of the group's own: moved_at stays.
+-- A group that has read everything stays at its last message until the next one arrives, which would keep that message.
+-- Moving its used-up window on, as an empty claim may do, releases it. The group itself has not moved, so moved_at
+-- stays.
 create function tidemark_fn.move_idle_windows(p_topic int) returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -112,10 +114,11 @@ begin
     select * from tidemark.subscription as x
     where x.topic_id = p_topic and x.status in ('ACTIVE', 'PAUSED') and tidemark_fn.cursor_id(x) < high
     order by x.id
-    -- one that is being claimed for is not idle
+    -- A group that is being claimed for is not idle.
     for no key update skip locked
   loop
-    -- the first takes it to the present, the second past what was in progress at its old end
+    -- The first step moves the window to the present, the second past transactions that were in progress at its old
+    -- end.
     for step in 1..2 loop
       is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
       exit when is_there;
@@ -129,14 +132,14 @@ begin
 end
 $$;
 
--- Past the forced cap. Nothing caps what is kept for ever.
+-- Whether the partition is past the forced retention cap. Nothing caps messages that are kept for ever.
 create function tidemark_fn.is_capped(t tidemark.topic, p tidemark.partition) returns boolean
 language sql volatile as $$
   select t.config ->> 'retentionMs' is not null and tidemark_fn.is_older(p.newest, (t.config ->> 'maxRetentionMs')::float8)
 $$;
 
--- By the bitmaps, where the topic has them: is there something that a live group has to do, or that nobody was there for
--- and that is to be kept a while longer for this?
+-- In a topic with bitmaps: whether a live group still has work in the partition, or messages that no group required are
+-- still within the time they are kept for.
 create function tidemark_fn.has_open_bits(p_topic int, p_number bigint, live_bits bigint, is_young boolean) returns boolean
 language plpgsql stable as $$
 declare
@@ -150,7 +153,7 @@ begin
 end
 $$;
 
--- Past its retention, and below every live group's watermark.
+-- Whether the partition is past its retention and below every live group's watermark.
 create function tidemark_fn.is_done(t tidemark.topic, p tidemark.partition) returns boolean
 language plpgsql volatile as $$
 declare
@@ -168,7 +171,7 @@ begin
   from tidemark.subscription as s
   where s.topic_id = t.id and s.status in ('ACTIVE', 'PAUSED');
   keep_ms := case when live_groups = 0 then unsubscribed_ms else retention_ms end;
-  -- What a queue holds is there to be done, whoever comes.
+  -- A queue's messages wait for whichever group comes.
   if keep_ms is null or live_groups = 0 and t.semantics = 'queue' then
     return false;
   end if;
@@ -188,7 +191,7 @@ begin
 end
 $$;
 
--- Messages of this partition that the cursor has not passed. It is read only where the cursor stands in it.
+-- How many messages of this partition the cursor has not passed. The partition is read only if the cursor is inside it.
 create function tidemark_fn.count_unclaimed(s tidemark.subscription, p tidemark.partition) returns bigint
 language plpgsql volatile as $$
 declare
@@ -206,8 +209,9 @@ begin
 end
 $$;
 
--- Counts what dead groups have not claimed of the partition that is to go next: not under the locks of the decision, since it
--- may have to read all of it for each of them. A dead group's cursor stands still, and another epoch's count is not used.
+-- Counts what dead groups have not claimed of the next partition to drop. This happens outside the locks of begin_drop,
+-- because it may read the whole partition for each group. A dead group's cursor does not move, and a count from another
+-- epoch is not used.
 create function tidemark_fn.note_unclaimed(p_topic int) returns void
 language plpgsql volatile as $$
 declare
@@ -240,9 +244,9 @@ language sql volatile as $$
   end
 $$;
 
--- Messages up to `high` are about to go. What the group's live leases hold of them is settled, and a settlement that comes
--- later finds it so. A page finds its slots by reading its rows again, which would shift: what is left of one becomes
--- retries under the same lease, which keep their slots. Returns how many had not been settled.
+-- Messages up to `high` are about to be dropped. Marks what the group's live leases hold of them as settled, so a later
+-- settlement finds it done. A page lease finds its slots by reading its rows again, and these would shift; so what is
+-- left of a page becomes retries under the same lease, which keep their slots. Returns how many had not been settled.
 create function tidemark_fn.settle_gone(s tidemark.subscription, high bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -258,7 +262,7 @@ begin
     select * from tidemark.lease as x
     where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and (x.kind = 'page' and x.first_id <= high
       or x.kind = 'retry' and exists (select from tidemark.retry as r where r.token = x.token and r.id <= high))
-    -- in the order in which settlements lock them
+    -- The order in which settlements lock them.
     order by x.token
     for update
   loop
@@ -291,9 +295,9 @@ begin
 end
 $$;
 
--- What a backfill has not delivered up to `high` is passed over: of a live group, what it had set the bit for (what it has not
--- come to was never promised); of a dead one, whose bits may be cleared, all that it has neither done nor holds. Before the
--- leases are settled: what is held is not the backfill's.
+-- Skips what a backfill has not delivered up to `high`. For a live group that is what was marked for it (what the
+-- backfill has not reached was never promised); for a dead one, whose bits may be cleared, everything it has neither
+-- completed nor holds. Runs before the leases are settled, because held messages do not belong to the backfill.
 create function tidemark_fn.skip_backfill(s tidemark.subscription, high bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -324,8 +328,9 @@ begin
 end
 $$;
 
--- Decides on the lowest partition, under the log's lock and every group's: where it may go, nothing of this topic refers to
--- its messages any more when this commits, and no claim or subscription comes to them again. `lost`: [{ group, count }].
+-- Decides about the lowest partition under the log's lock and every group's lock. Once a drop commits, nothing in this
+-- topic refers to the partition's messages, and no claim or subscription reaches them again. `lost`: [{ group, count
+-- }].
 create function tidemark_fn.begin_drop(p_topic int, out number bigint, out lost jsonb)
 language plpgsql volatile as $$
 declare
@@ -337,7 +342,7 @@ declare
   taken bigint;
 begin
   lost := '[]';
-  -- A decision that a crash takes away is simply made again; what follows it is flushed with it.
+  -- A decision lost in a crash is made again; the statements that follow flush it.
   perform set_config('synchronous_commit', 'off', true);
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', p_topic));
   select * into t from tidemark.topic as x where x.id = p_topic;
@@ -362,7 +367,7 @@ begin
     if s.status = 'DEAD' or is_forced and s.status <> 'CANCELLED' then
       taken := taken + tidemark_fn.unclaimed(s, p);
     end if;
-    -- A dead group is told when it comes back.
+    -- A dead group is told when it is resurrected.
     if s.status = 'DEAD' then
       update tidemark.subscription as x set lost_dead = x.lost_dead + taken where x.id = s.id;
     elsif taken > 0 and s.status <> 'CANCELLED' then
@@ -370,7 +375,7 @@ begin
       lost := lost || jsonb_build_object('group', s.group_name, 'count', taken);
     end if;
   end loop;
-  -- Lower bounds of the ids still to come: a cursor that has not been there yet goes past.
+  -- Raises the lower bounds of the ids to come, so that a cursor that has not reached the partition skips it.
   update tidemark.subscription as x
   set late_ids = (past.s).late_ids, open_ids = (past.s).open_ids, from_id = (past.s).from_id, next_id = (past.s).next_id
   from (select y.id, tidemark_fn.past_gone(y, high) as s from tidemark.subscription as y where y.topic_id = p_topic) as past

@@ -3,7 +3,7 @@
 create function tidemark_fn.now_ms() returns bigint
 language sql volatile as $$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
 
--- Stable, as `extract` is: only so it is put into the statement that calls it.
+-- Stable, because `extract` is: otherwise it would not be inlined into the calling statement.
 create function tidemark_fn.to_ms(at timestamptz) returns bigint
 language sql stable as $$ select floor(extract(epoch from at) * 1000)::bigint $$;
 

@@ -1,17 +1,18 @@
--- The snapshot cursor. A window holds the rows that its later snapshot sees and its earlier one doesn't, and is read in the
--- order of ids. Whatever had committed when a message was published has a lower id and is seen by every snapshot that sees
--- the message: it comes before it. Transaction ids would not do: a transaction that wrote something else first, and then
--- waited for the lock of one that published and committed, has the lower one.
+-- The snapshot cursor. A window holds the rows that its later snapshot sees and its earlier one doesn't, and is read in id
+-- order. If a message was committed before another was published, it has the lower id and is visible to every snapshot
+-- that sees the other, so it is delivered first. Ordering by transaction id would break that: a transaction may write
+-- something else first, then wait for the lock of one that publishes and commits, and still have the lower transaction id.
 --
--- A message's transaction id is taken before its id, so what bounds the one bounds the other:
+-- A message's transaction id is drawn before its id, so a bound on one is a bound on the other:
 --
 --   v := last id handed out;  own := this transaction's id;  s := snapshot
 --
 -- A transaction with an id above `own` began to write after v was read, so its messages' ids are above v.
 
--- The snapshot of now, told in terms of `own`. pg_current_snapshot() ends at the last COMPLETED transaction: running
--- ones above that are neither listed nor told apart from future ones, and they may long have drawn their ids. Listing
--- them, up to `own`, changes nothing of what the snapshot sees, and makes "at or above xmax" mean "after v was read".
+-- The current snapshot, with every running transaction below `own` listed. pg_current_snapshot() ends at the last
+-- COMPLETED transaction: running ones above that are neither listed nor distinguishable from future ones, and they may
+-- have drawn message ids long ago. Listing them, up to `own`, does not change what the snapshot sees, and makes "at or
+-- above xmax" mean "after v was read".
 create function tidemark_fn.take_snapshot(own xid8) returns pg_snapshot
 language plpgsql volatile as $$
 declare
@@ -33,10 +34,10 @@ begin
 end
 $$;
 
--- Waits out an attachment of partitions that a snapshot taken before may see and that is not announced yet: PostgreSQL lets
--- others see a commit a moment before it tells their sessions to look at the log's partitions again. Somebody who happened
--- to look in that moment can have written to the new partition, and a claim that doesn't know of it would pass over those
--- rows for ever. add_partitions holds this lock until after the announcement. Costs about 2 us.
+-- Waits until partitions that are being attached are known to every session. PostgreSQL makes a commit visible a moment
+-- before it invalidates other sessions' view of the log's partitions. In that moment another session may write to the
+-- new partition, and a claim that doesn't know the partition yet would skip those rows for ever. add_partitions holds
+-- this lock until after the invalidation. Costs about 2 us.
 create function tidemark_fn.await_partitions(topic_id int) returns void
 language plpgsql volatile as $$
 begin
@@ -44,10 +45,10 @@ begin
 end
 $$;
 
--- The text that reads the rows visible in `seeing` and not in `seen`, up to an id, in the order of ids: after `after`, and,
--- of transactions that were in progress at `seen` and have ended since, after `late_after` (null: there are none). Text
--- with literals, because only constants let the planner leave out the partitions that the id bounds exclude. Two branches,
--- because the index on (id, xid) finds the few late ones among many others by both columns, without fetching the others.
+-- The query for the rows visible in `seeing` and not in `seen`, up to an id, in id order: after `after` and, for
+-- transactions that were in progress at `seen` and have ended since, after `late_after` (null: there are none). The
+-- bounds are literals, because only constants let the planner prune partitions. Two branches, because the index on (id,
+-- xid) then finds the few late rows by both columns without fetching the others.
 create function tidemark_fn.page_query(
   columns text, topic_id int, seen pg_snapshot, seeing pg_snapshot, late_after bigint, after bigint, upto bigint,
   since timestamptz, page_limit int
@@ -86,8 +87,8 @@ begin
 end
 $$;
 
--- The text that reads the rows of these keys, in their order. The lateral limit makes the planner look each one up in
--- its own partition, whatever it believes about the sizes.
+-- The query for the rows of these keys, in their order. The lateral limit makes the planner look each one up in its own
+-- partition, whatever its statistics say about the sizes.
 create function tidemark_fn.rows_query(topic_id int, xids xid8[], ids bigint[]) returns text
 language sql stable as $$
   select format(
@@ -97,9 +98,10 @@ language sql stable as $$
     xids, ids, topic_id, (select min(i) from unnest(ids) as i), (select max(i) from unnest(ids) as i))
 $$;
 
--- Below the ids of the transactions that were in progress at window_from and have ended by window_to; null where there are
--- none. Of these only: one that is held open for hours would have every claim look through all that was published since.
--- In plpgsql, like what follows: a function in SQL that can't be inlined is planned anew in each transaction.
+-- A lower bound of the ids of transactions that were in progress at window_from and have ended by window_to; null if
+-- there are none. Transactions that are still open do not count: one held open for hours would make every claim scan
+-- everything published since. This and the following functions are plpgsql, because an SQL function that can't be
+-- inlined is planned anew in each transaction.
 create function tidemark_fn.late_after(s tidemark.subscription) returns bigint
 language plpgsql immutable as $$
 begin
@@ -114,7 +116,7 @@ begin
 end
 $$;
 
--- What a claim reads in its window as it stands.
+-- The query that a claim runs on its current window.
 create function tidemark_fn.window_query(columns text, s tidemark.subscription, page_limit int) returns text
 language plpgsql stable as $$
 declare
@@ -128,21 +130,21 @@ begin
 end
 $$;
 
--- Exactly the rows of a page lease: a window's rows are for ever the same.
+-- Reads exactly the rows of a page lease: the rows of a window never change.
 create function tidemark_fn.lease_query(columns text, s tidemark.subscription, l tidemark.lease) returns text
 language sql stable as $$
   select tidemark_fn.page_query(columns, s.topic_id, l.window_from, l.window_to,
     l.first_id - 1, l.first_id - 1, l.last_id, s.since, l.size)
 $$;
 
--- Whether a cursor has passed the message.
+-- Whether the cursor has passed the message.
 create function tidemark_fn.has_passed(seen pg_snapshot, seeing pg_snapshot, at_id bigint, xid xid8, id bigint)
 returns boolean
 language sql immutable as $$
   select pg_visible_in_snapshot(xid, seen) or id <= at_id and pg_visible_in_snapshot(xid, seeing)
 $$;
 
--- The subscription with its window moved on: from where it ended to `until`. `floor` is v of the header, for `until`.
+-- The subscription with its window moved on, from its old end to `until`. `floor` is v of the header, for `until`.
 create function tidemark_fn.next_window(s tidemark.subscription, until pg_snapshot, floor bigint, ceiling bigint)
 returns tidemark.subscription
 language plpgsql stable as $$
@@ -157,7 +159,7 @@ begin
   moved.seen_id := s.to_id;
   moved.to_id := ceiling;
   moved.at_id := 0;
-  -- A transaction in progress was so at the window's beginning already, and keeps its bound, or it began after that.
+  -- A transaction in progress either was so at the window's start and keeps its bound, or began later.
   if pg_snapshot_xmin(until) = pg_snapshot_xmax(until) then
     moved.open_ids := '{}';
   elsif cardinality(s.open_ids) = 0 then
@@ -174,14 +176,15 @@ begin
 end
 $$;
 
--- The window after this one, as a look finds it: nothing is written, so no transaction id is needed.
+-- The next window as has_work sees it. Nothing is written, so no transaction id is needed.
 create function tidemark_fn.window_ahead(s tidemark.subscription) returns tidemark.subscription
 language sql volatile as $$
   select tidemark_fn.next_window(s, pg_current_snapshot(), 0, tidemark_fn.last_id(s.topic_id))
 $$;
 
--- The id up to which the cursor has passed everything. What the window has yet to bring lies above it, and what transactions
--- bring that were in progress at its end or began later. It never goes back: a window begins with the bounds of the last.
+-- The id up to which the cursor has passed everything. Above it lie the rest of the window and the rows of transactions
+-- that were in progress at its end or began later. It never decreases, because a window starts with the bounds of the
+-- previous one.
 create function tidemark_fn.cursor_id(s tidemark.subscription) returns bigint
 language plpgsql immutable as $$
 begin
@@ -191,14 +194,14 @@ $$;
 
 create function tidemark_fn.last_id(topic_id int) returns bigint
 language sql volatile as $$
-  -- null, not 1, for a sequence that was never used
+  -- null, not 1, if the sequence was never used.
   select coalesce(pg_sequence_last_value(format('tidemark.log_%s_id', topic_id)::regclass), 0)
 $$;
 
--- Lower bounds of the ids of each transaction that is in progress at a snapshot just taken, for a cursor that is placed
--- anew. What is known of other cursors holds for all: whoever is not older than a snapshot has ids above what was handed
--- out then; a partition's seal says the same. 0 where nothing is known: the first window that sees it ended is then looked
--- through from the start, once. The cursors that stand furthest know most.
+-- Lower id bounds for each transaction in progress at a snapshot just taken, for a cursor placed anew. Bounds known
+-- from other cursors hold here too: a transaction that is not older than a snapshot draws ids above those handed out by
+-- then. A partition's seal gives the same kind of bound. 0 if nothing is known: then the first window that sees the
+-- transaction ended is scanned from the start, once. The cursors that are furthest ahead give the best bounds.
 create function tidemark_fn.id_bounds(p_topic int, taken pg_snapshot) returns bigint[]
 language plpgsql volatile as $$
 begin
@@ -229,8 +232,8 @@ begin
 end
 $$;
 
--- Below the first id whose message was created at or after a time; `otherwise` where there is none. The fence keeps the
--- planner from walking the ids from the oldest on, where the BRIN finds the time.
+-- An id just below the first message created at or after a time; `otherwise` if there is none. The optimisation fence
+-- keeps the planner from walking the ids from the oldest, where the BRIN index finds the time.
 create function tidemark_fn.id_before(p_topic int, at timestamptz, otherwise bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -242,21 +245,22 @@ begin
 end
 $$;
 
--- Nothing after the place was seen before the window, and nobody who was in progress at its end, or came later, can have an
--- id up to this one: whoever stands at the same place and sees as far, sees the same rows up to it.
+-- Whether the page up to this id is the same for every group. Nothing after the place was visible before the window,
+-- and no transaction that was in progress at its end or began later can have an id up to this one. So any cursor at the
+-- same place that sees as far reads the same rows.
 create function tidemark_fn.is_complete(s tidemark.subscription, last_id bigint) returns boolean
 language sql immutable as $$
   select s.since is null and s.at_id >= s.seen_id and last_id <= s.next_id and last_id <= all(s.open_ids)
 $$;
 
--- The page is what this group would read next, or the beginning of it.
+-- Whether the page is what this group would read next, or the beginning of it.
 create function tidemark_fn.is_next(k tidemark_fn.known_page, s tidemark.subscription, page_limit int, server text) returns boolean
 language sql immutable as $$
   select k.at_id = s.at_id and k.size <= page_limit and k.server = server and s.from_id < k.first_id
     and tidemark_fn.is_complete(s, k.last_id)
 $$;
 
--- The subscription, past the messages that are gone or about to go: the lower bounds of the ids still to come.
+-- The subscription moved past messages that are dropped or about to be: raises the lower bounds of the ids to come.
 create function tidemark_fn.past_gone(s tidemark.subscription, gone bigint) returns tidemark.subscription
 language plpgsql immutable as $$
 begin
@@ -270,19 +274,21 @@ begin
 end
 $$;
 
--- The cursor lies ahead of what the database knows: of the transactions it has had, or of the ids it has handed out. Claimed
--- from there, whatever is published until it catches up would be taken for seen. repair() places it anew.
--- `floor`: an id that was handed out in this life of the server; it spares most callers the look at the sequence.
+-- Whether the cursor is ahead of the database: of its transaction ids, or of the message ids it has handed out. Claims
+-- from there would treat everything published until the database catches up as already seen. repair() fixes such
+-- cursors. `floor` is an id handed out in this incarnation of the server, which spares most callers a read of the
+-- sequence.
 create function tidemark_fn.is_ahead(s tidemark.subscription, floor bigint) returns boolean
 language sql volatile as $$
   select pg_snapshot_xmax(s.window_to) > pg_snapshot_xmax(pg_current_snapshot())
     or s.to_id > floor and s.to_id > tidemark_fn.last_id(s.topic_id)
 $$;
 
--- What changes whenever the server may have lost its newest commits, which hand out ids and transaction ids anew: a start of
--- the server, a failover to another one, a restored folder (the start), and a recovery from the crash of one of its
--- processes, which is no start (the statistics begin anew). With the transaction that wrote the topic's row, also a
--- topic that was loaded from a dump. Costs about 2 us.
+-- Identifies the current incarnation of the server. It changes whenever the server may have lost its newest commits and
+-- hands out ids and transaction ids again: after a restart, a failover or a restored data directory (all change the
+-- start time), and after crash recovery of one of its processes, which is not a restart (it resets the statistics).
+-- Together with the transaction that wrote the topic's row it also detects a topic loaded from a dump. Costs about 2
+-- us.
 create function tidemark_fn.incarnation() returns text
 language sql volatile as $$
   select extract(epoch from pg_postmaster_start_time()) || '/'

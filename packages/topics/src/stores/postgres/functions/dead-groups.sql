@@ -1,8 +1,7 @@
--- Dead groups and their resurrection. Subscriptions are locked in the order of their ids, and leases only under their
--- subscription's lock, in the order of their tokens: settlements lock leases in that order too, and never wait for a
--- subscription.
+-- Dead groups and their resurrection. Subscriptions are locked in id order, and leases only under their subscription's
+-- lock, in token order. Settlements lock leases in the same order and never wait for a subscription.
 
--- The one place where a loss is counted.
+-- The only place that counts lost messages.
 create function tidemark_fn.add_loss(p_id int, p_count bigint) returns void
 language sql volatile as $$
   update tidemark.subscription as x
@@ -10,9 +9,9 @@ language sql volatile as $$
   where x.id = p_id and p_count > 0
 $$;
 
--- DEAD → ACTIVE; nothing where it is not DEAD. The group goes on where it stopped, but for what is beyond its limit (the
--- given, else its own), or, to `skip`, at the present: what that passes over is lost to the group, and counted so, as is what
--- was cleaned up meanwhile. `full_up`: the bitmaps have no place for it, and nothing is changed.
+-- DEAD → ACTIVE; no effect if the group is not DEAD. The group continues where it stopped, within its limit (the given
+-- one, or its own); with `skip` it continues at the present. Messages skipped this way, or cleaned up in the meantime,
+-- are counted as lost to the group. `full_up`: the bitmaps have no free bit for it, and nothing is changed.
 create function tidemark_fn.resurrect(
   p_id int, p_mode text, p_limit bigint, p_settings jsonb,
   out epoch int, out skipped bigint, out lost bigint, out backfill boolean, out full_up boolean
@@ -30,7 +29,7 @@ begin
     return;
   end if;
   select t.config ->> 'tracking' = 'reference' into by_reference from tidemark.topic as t where t.id = s.topic_id;
-  -- One whose bit was taken away while it was dead gets another.
+  -- A group whose bit was taken away while it was dead gets another.
   if by_reference and s.bit is null then
     perform from tidemark.topic as x where x.id = s.topic_id for no key update;
     s.bit := tidemark_fn.free_bit(s.topic_id);
@@ -43,7 +42,7 @@ begin
   skipped := 0;
   lost := s.lost_dead;
   backfill := false;
-  -- Before it is live: what its cleared bits no longer say is counted otherwise.
+  -- Runs before the group is live, because losses are counted differently while its bits are cleared.
   if p_mode = 'skip' then
     skipped := tidemark_fn.force_advance(p_id);
   end if;
@@ -59,7 +58,8 @@ begin
   end if;
   bound := coalesce(p_limit, s.backfill_limit);
   if by_reference then
-    -- By reference, what it missed is brought by a backfill; what the limit leaves out is no longer required of it.
+    -- With reference tracking a backfill delivers what the group missed; what the limit leaves out is no longer
+    -- required of it.
     skipped := tidemark_fn.begin_backfill(s.id, s.window_from, s.window_to, s.at_id, s.since,
       tidemark_fn.watermark(s), 'retained', bound, p_settings, false);
     select b.status = 'RUNNING' into backfill from tidemark.backfill as b where b.subscription_id = s.id;
@@ -73,7 +73,7 @@ begin
 end
 $$;
 
--- Counts a miss for each whole timeout of silence. One that is locked is at work, or being counted by another process.
+-- Counts a miss for each full timeout of silence. A locked group is at work, or is being counted by another process.
 create function tidemark_fn.detect_dead()
 returns table (id int, misses int, dead boolean, silent_ms float8)
 language plpgsql volatile as $$
@@ -103,7 +103,8 @@ begin
 end
 $$;
 
--- Its leases run out with it, those without a term too: whoever comes after takes them over as any expired one.
+-- Its leases expire with it, including those without a deadline; the next consumer takes them over like any expired
+-- lease.
 create function tidemark_fn.bury_group(p_id int) returns void
 language plpgsql volatile as $$
 declare
@@ -122,7 +123,7 @@ begin
 end
 $$;
 
--- Pub-sub topics that keep messages and have no live group. Ids, not rows, are counted.
+-- Pub-sub topics that keep messages and have no live group. The counts are of ids, not rows.
 create function tidemark_fn.unsubscribed_topics()
 returns table (topic text, messages bigint, oldest_at timestamptz)
 language plpgsql volatile as $$

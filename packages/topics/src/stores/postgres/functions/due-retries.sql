@@ -1,6 +1,6 @@
--- Retries that are due: which of them a claim takes, and how they are leased and read.
+-- Due retries: which of them a claim takes, and how they are leased and read.
 
--- Retries that are due, of those that this claim may take.
+-- Claims due retries, as far as this claim may take them.
 create function tidemark_fn.claim_retries(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -24,11 +24,11 @@ begin
 end
 $$;
 
--- One look-up says for nearly every claim that there are none.
+-- One index lookup tells nearly every claim that there are none.
 create function tidemark_fn.has_due_retries(subscription int) returns boolean
 language plpgsql volatile as $$
 declare
-  -- a variable, because no index can be searched for what changes as it is read
+  -- A variable, because an index cannot be searched for a volatile expression.
   now timestamptz := clock_timestamp();
 begin
   return exists (
@@ -38,18 +38,18 @@ begin
 end
 $$;
 
--- Which of the retries that are due a claim takes; lease_retries leases them. "Suspects" in docs/internals/architecture.md says why:
+-- Chooses which due retries a claim takes; lease_retries leases them. "Suspects" in docs/internals/architecture.md explains why:
 --   'alone'   one suspect on its last attempt, if the claimer allows that (p_suspects = 'alone'), before all others
---   'none'    otherwise the messages that failed by themselves, together
+--   'none'    otherwise messages that failed on their own, together
 --   'shared'  otherwise one piece of an expired lease, unless p_suspects = 'none'
 --   null      nothing that this claim may take
--- `waiting`: the suspects that are due and that this claim may not take.
+-- `waiting`: the due suspects that this claim may not take.
 create function tidemark_fn.choose_retries(
   subscription int, p_suspects text, max_attempts int, out suspects text, out piece uuid, out waiting text
 )
 language plpgsql volatile as $$
 declare
-  -- a variable, because no index can be searched for what changes as it is read
+  -- A variable, because an index cannot be searched for a volatile expression.
   now timestamptz := clock_timestamp();
   head record;
   is_last boolean;
@@ -60,7 +60,7 @@ begin
   where r.subscription_id = subscription and r.token is null and r.piece is not null and r.due_at <= now
   order by r.due_at, r.id
   limit 1;
-  -- Its piece is from a time when it had more attempts.
+  -- Its piece was formed when it had more attempts left.
   is_last := coalesce(head.attempts + 1 >= max_attempts, false);
   is_alone := is_last or exists (
     select from tidemark.retry as r
@@ -84,7 +84,7 @@ begin
 end
 $$;
 
--- Leases what choose_retries has chosen.
+-- Leases the retries that choose_retries chose.
 create function tidemark_fn.lease_retries(
   s tidemark.subscription, p_token uuid, p_limit int, p_suspects text, p_piece uuid,
   out ids bigint[], out xids xid8[], out attempts int[], out versions int[]
@@ -119,8 +119,8 @@ begin
   with leased as (
     update tidemark.retry as r
     set attempts = r.attempts + 1, version = r.version + 1, token = p_token, slot = due.place - 1
-    -- By all of the key, and with no constant: a planner that believes that a group has few retries compared each of them
-    -- with each that is due (a page of 10 000 took minutes).
+    -- Joined on the whole key, without constants: believing that a group has few retries, the planner compared each of
+    -- them with each due one (a page of 10 000 took minutes).
     from unnest(chosen, array_fill(s.id, array[cardinality(chosen)])) with ordinality as due (id, subscription_id, place)
     where r.subscription_id = due.subscription_id and r.id = due.id
     returning r.id, r.xid, r.slot, r.attempts, r.version
@@ -132,8 +132,8 @@ begin
 end
 $$;
 
--- The messages of retry rows that were just leased, and their lease. Those that are gone from the log are settled; `size` stays
--- 0 where all of them are.
+-- Reads the messages of retry rows that were just leased, and their lease. Messages that are gone from the log are
+-- settled; `size` stays 0 if all of them are gone.
 create function tidemark_fn.read_held(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result,
   xids xid8[], ids bigint[]
@@ -147,8 +147,8 @@ begin
   r := tidemark_fn.read_rows(r, rows, tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared));
   if r.size < cardinality(ids) then
     present := (tidemark_fn.keys_of(rows)).ids;
-    -- Sets, and look-ups by the whole key: `= any(array)` compared each message of the page with each other one, which for
-    -- 10 000 took two seconds.
+    -- Sets, looked up by the whole key: `= any(array)` compared all messages of the page with each other, which took
+    -- two seconds for 10 000.
     slots := array(
       select w.place - 1
       from unnest(ids) with ordinality as w (id, place)

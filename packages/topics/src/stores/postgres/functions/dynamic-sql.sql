@@ -1,8 +1,8 @@
--- Dynamic SQL. Every topic has tables of its own, and no parameter can stand for a table's name: a statement that names one is
--- a text. These functions run such texts, together with read_rows of page.sql; no other function does. `$1` and `$2` in a
--- text stand for the arrays that are given with it.
+-- Dynamic SQL. Every topic has its own tables, and a table name cannot be a parameter, so a statement that names one is
+-- built as text. Only these functions and read_rows in page.sql run such texts. `$1` and `$2` in a text stand for the
+-- arrays passed along with it.
 
--- Runs a statement. Returns how many rows it wrote or read.
+-- Runs a statement. Returns the number of rows it wrote or read.
 create function tidemark_fn.run(statement text) returns bigint
 language plpgsql volatile as $$
 declare
@@ -45,7 +45,7 @@ begin
 end
 $$;
 
--- The one number that a query brings; null where it brings no row.
+-- The single number that a query returns; null if it returns no row.
 create function tidemark_fn.number_of(query text) returns bigint
 language plpgsql volatile as $$
 declare
@@ -56,7 +56,7 @@ begin
 end
 $$;
 
--- The one time that a query brings; null where it brings no row.
+-- The single timestamp that a query returns; null if it returns no row.
 create function tidemark_fn.time_of(query text, given bigint[] default null) returns timestamptz
 language plpgsql volatile as $$
 declare
@@ -67,7 +67,7 @@ begin
 end
 $$;
 
--- The keys that a query brings, in its order.
+-- The keys that a query returns, in its order.
 create function tidemark_fn.keys_of(query text, given bigint[] default null, out xids xid8[], out ids bigint[])
 language plpgsql volatile as $$
 begin
@@ -75,7 +75,7 @@ begin
 end
 $$;
 
--- The rows that a query brings, of the columns that the caller names.
+-- The rows that a query returns, with the columns that the caller names.
 create function tidemark_fn.records_of(query text) returns setof record
 language plpgsql volatile as $$
 begin

@@ -1,7 +1,7 @@
--- Heartbeats: one statement for all groups of a process. See dead-groups.sql for the order of locks.
+-- Heartbeats: one statement for all groups of a process. Lock order: see dead-groups.sql.
 
--- A heartbeat forgives the misses only when the last is older than one timeout: a group that beats once, falls silent and
--- beats once more has not recovered. The counts of the present minute and of the one before make the rate.
+-- A heartbeat clears the misses only if the last miss is older than one timeout: a group that beats once, falls silent
+-- and beats again has not recovered. The rate is computed from the counts of the current minute and the previous one.
 create function tidemark_fn.record_beat(p_id int, p_processed bigint, p_failed bigint, p_filtered bigint) returns void
 language plpgsql volatile as $$
 declare
@@ -25,7 +25,7 @@ begin
 end
 $$;
 
--- A group that is there already starts again: it takes the settings given, and is seen to be alive. null: it is gone.
+-- Restarts an existing group: it takes the given settings and counts as alive. null: the group is gone.
 create function tidemark_fn.go_on(
   p_id int, p_uid bigint, p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_is_limited boolean, p_backfill_limit bigint,
   out subscription tidemark.subscription
@@ -49,8 +49,8 @@ begin
 end
 $$;
 
--- What this instance's consumers have done. Of its own rows, those that are not reported any more go; of others', those that
--- were not heard of for a timeout. The caller holds the subscriptions.
+-- Records the work of this instance's consumers. Deletes its own rows that are no longer reported, and other instances'
+-- rows that were silent for a timeout. The caller holds the subscriptions' locks.
 create function tidemark_fn.report_consumers(p_ids int[], p_instance text, p_reports jsonb) returns void
 language plpgsql volatile as $$
 declare
@@ -91,7 +91,7 @@ declare
   beat record;
   there int[] := '{}';
 begin
-  -- A heartbeat that is lost in a crash is followed by the next; waiting for the disk would hold up the groups' claims.
+  -- A heartbeat lost in a crash is followed by the next one; waiting for the disk would hold up the groups' claims.
   perform set_config('synchronous_commit', 'off', true);
   for beat in
     select b.id, b.uid, b.processed, b.failed, b.filtered
@@ -113,7 +113,7 @@ begin
     if status = 'DEAD' then
       select r.epoch, r.skipped, r.lost, r.backfill into epoch, skipped, lost, backfill
       from tidemark_fn.resurrect(beat.id, 'continue', null, p_settings) as r;
-      -- without an epoch it could not be, and is alive all the same
+      -- No epoch: the group could not be resurrected, but its heartbeat still counts.
       status := case when epoch is null then 'DEAD' else 'ACTIVE' end;
     end if;
     if status in ('ACTIVE', 'PAUSED', 'DEAD') then

@@ -1,6 +1,7 @@
--- What is waiting, in flight and retained: for describe, health and stats.
+-- Figures about waiting, in-flight and retained messages, for describe, health and stats.
 
--- Messages after the cursor, exact up to `p_limit` and an estimate by ids above it; and when the first was created.
+-- The number of messages after the cursor, exact up to `p_limit` and estimated from ids above it, and when the first
+-- was created.
 create function tidemark_fn.backlog(s tidemark.subscription, p_limit int, first_kept bigint, out waiting bigint, out oldest_at timestamptz)
 language plpgsql volatile
 set enable_seqscan = off
@@ -33,20 +34,22 @@ begin
 end
 $$;
 
--- How many wait, for who needs no more than that.
+-- Only the number of waiting messages.
 create function tidemark_fn.backlog(s tidemark.subscription, p_limit int) returns bigint
 language sql volatile as $$
   select b.waiting from tidemark_fn.backlog(s, p_limit, tidemark_fn.first_kept_id(s.topic_id)) as b
 $$;
 
--- What waits for these groups in `log`, one partition or all of them: after `starts`, each no more than `share`.
+-- What is waiting for these groups in `log`, which is one partition or all of them: after `starts`, at most `share`
+-- each.
 create function tidemark_fn.backlogs_in(
   log text, p_topic int, groups tidemark_fn.group_place[], lowest bigint, last bigint, share int
 )
 returns table (subscription_id int, waiting bigint, oldest_at timestamptz)
 language plpgsql volatile as $$
 begin
-  -- It is planned for every topic, so it names the log once, and no other table: the first message's time comes with the rest.
+  -- This is planned for every topic, so it names the log once and no other table; the first message's time comes in the
+  -- same query.
   return query select w.* from tidemark_fn.records_of(format($q$
     select g.id, case when w.size < %4$s then w.size else greatest(w.size, tidemark_fn.ids_after(%5$s, w.first_id - 1, %3$s)) end,
       w.oldest_at
@@ -66,9 +69,9 @@ begin
 end
 $$;
 
--- What waits for each group of a topic that is behind, as `backlog` tells it, in one statement however many they are: planning
--- one for each took a millisecond a group. So that its cost has a bound, they count 10 000 messages between them; beyond its
--- share a group's backlog is told by the ids. Groups at the head of their log have no row.
+-- What is waiting for each group of a topic that is behind, with the columns of `backlog`, in one statement for all
+-- groups: planning one for each took a millisecond a group. To bound the cost, the groups together count at most 10 000
+-- messages; beyond its share a group's backlog is estimated from ids. Groups at the head of the log have no row.
 create function tidemark_fn.backlogs(p_topic int, p_limit int)
 returns table (subscription_id int, waiting bigint, oldest_at timestamptz)
 language plpgsql volatile
@@ -85,7 +88,8 @@ declare
   lowest bigint;
   share int;
 begin
-  -- Where what the cursor has not passed begins; lower only where transactions have ended that it saw in progress.
+  -- `start` is where the unread part begins. It is lower than the cursor only if transactions that the cursor saw in
+  -- progress have ended.
   select array_agg(row(b.id, b.start, b.window_from, b.window_to, b.at_id, b.since)::tidemark_fn.group_place), min(b.start)
   into groups, lowest
   from (
@@ -100,20 +104,21 @@ begin
     return;
   end if;
   share := least(p_limit, 10000 / cardinality(groups) + 1);
-  -- Mostly all of it lies in the newest partition, and a statement that names it is planned in half the time.
+  -- Usually all of it lies in the newest partition, and a statement that names only that partition is planned in half
+  -- the time.
   if (lowest + 1) / size = last / size and to_regclass(format('tidemark.%I', log || '_p' || last / size)) is not null then
     begin
       return query select * from tidemark_fn.backlogs_in(log || '_p' || last / size, p_topic, groups, lowest, last, share);
       return;
     exception when undefined_table then
-      -- It was dropped meanwhile, as it may be where only dead groups are behind.
+      -- The partition was dropped in the meantime, which is possible if only dead groups are behind.
     end;
   end if;
   return query select * from tidemark_fn.backlogs_in(log, p_topic, groups, lowest, last, share);
 end
 $$;
 
--- For health. Reads a few rows by index, the groups, and what is known of the partitions.
+-- For health. Reads a few rows by index, the groups, and the recorded facts about partitions.
 create function tidemark_fn.topic_facts(
   p_topic int, out made_at timestamptz, out oldest_at timestamptz, out newest_at timestamptz, out retained bigint,
   out unprocessed_at timestamptz, out removable bigint
@@ -136,7 +141,7 @@ begin
   newest_at := tidemark_fn.time_of(format('select created_at from tidemark.log_%s order by id desc limit 1', p_topic));
   retained := case when oldest_at is null then 0 else tidemark_fn.last_id(p_topic) - greatest(first_kept - 1, 0) end;
 
-  -- A group for which nothing waits stands at its last message only until the clean-up moves it on.
+  -- A group with nothing waiting stays at its last message only until the clean-up moves it on.
   select min(g.oldest_waiting_at), count(*), min(g.watermark) filter (where g.backlog + g.in_flight + g.retries > 0)
   into waiting_at, live_groups, watermark
   from tidemark_fn.describe_groups(array[p_topic], 1, 1) as g
@@ -162,19 +167,20 @@ begin
 end
 $$;
 
--- The groups of these topics. Retries and dead letters are counted up to `p_most`; null: all of them.
+-- The groups of these topics. Retries and dead letters are counted up to `p_most`; null counts all of them.
 create function tidemark_fn.describe_groups(p_topics int[], p_limit int, p_most bigint)
 returns table (
   s tidemark.subscription, watermark bigint, backlog bigint, oldest_waiting_at timestamptz, in_flight bigint, retries bigint,
   dead_letters bigint
 )
 language sql volatile
--- Compiling a statement like this takes longer than it runs.
+-- JIT compilation of this statement takes longer than running it.
 set jit = off
--- A group's own rows by index: of a table that is mostly one group's, each group's counts read all of it.
+-- Forces index lookups: if most of a table belongs to one group, the planner otherwise reads all of it for every
+-- group's counts.
 set enable_seqscan = off
 as $$
-  -- once, not for every group
+  -- Materialized, so that it runs once and not for every group.
   with waiting as materialized (
     select b.* from unnest(p_topics) as t (id) cross join lateral tidemark_fn.backlogs(t.id, p_limit) as b
   )
@@ -187,8 +193,8 @@ as $$
       select from tidemark.retry as r where r.subscription_id = s.id and r.token is null limit p_most
     ) as r),
     (select count(*) from (
-      -- A range of one name: by the statistics of a table that is mostly one group's, an equality is true of every row, and
-      -- all of the topic's would be read for the groups that have none.
+      -- A range of one name instead of an equality: if most of the table belongs to one group, the statistics say that
+      -- an equality matches every row, and the planner would read all of the topic's rows for groups that have none.
       select from tidemark.dead_letter as d
       where d.topic_id = s.topic_id and d.group_name between s.group_name and s.group_name limit p_most
     ) as d)
@@ -201,12 +207,13 @@ as $$
   where s.topic_id = any(p_topics)
 $$;
 
--- The groups of these topics as JSON, one object a group, and what `removable` asks of them; topics without groups have no row.
--- Times are in milliseconds. In one statement for all topics: one for each took half as long again as the topic's backlog.
+-- The groups of these topics as JSON, one object per group, and the inputs of `removable`; topics without groups have
+-- no row. Times are in milliseconds. One statement for all topics: a statement for each took half as long again as the
+-- topic's backlog.
 create function tidemark_fn.describe_json(p_topics int[], p_limit int, p_most bigint)
 returns table (topic_id int, groups json, live_groups bigint, watermark bigint)
 language sql volatile
--- Compiling a statement like this takes longer than it runs.
+-- JIT compilation of this statement takes longer than running it.
 set jit = off
 as $$
   select d.topic_id, json_agg(to_json(d) order by d.group_name collate "C"),
@@ -233,13 +240,13 @@ as $$
   group by d.topic_id
 $$;
 
--- Every topic with its groups, and the jobs: all that is monitored, in one look. So that its cost has a bound, all groups
--- together count no more than 10 000 messages; beyond its share of them a group's backlog is told by the ids.
+-- Every topic with its groups, and the jobs: everything that is monitored, in one call. To bound the cost, all groups
+-- together count at most 10 000 messages; beyond its share a group's backlog is estimated from ids.
 create function tidemark_fn.stats(p_limit int, p_most bigint, out now bigint, out topics json, out jobs json)
 language sql volatile
 set jit = off
 as $$
-  -- once, not for every topic
+  -- Materialized, so that it runs once and not for every topic.
   with described as materialized (
     select d.*
     from (select least(p_limit, 10000 / greatest(count(*), 1) + 1)::int as share from tidemark.subscription) as counted

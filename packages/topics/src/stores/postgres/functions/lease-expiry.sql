@@ -1,6 +1,6 @@
--- Leases that end before their messages are settled: by their deadline, or taken away by an operator.
+-- Leases that end before their messages are settled: at their deadline, or taken away by an operator.
 
--- Into how many pieces n messages with so many attempts left are split; see pieces.ts, which computes the same.
+-- The number of pieces that n messages with this many attempts left are split into; pieces.ts computes the same.
 create function tidemark_fn.piece_count(messages bigint, attempts_left int) returns bigint
 language plpgsql immutable as $$
 declare
@@ -23,8 +23,8 @@ begin
 end
 $$;
 
--- The piece that each of the messages belongs to, by how often each was tried; null for those on their last attempt. Only
--- messages with as many attempts left share one.
+-- The piece of each message, given how often each was tried; null for messages on their last attempt. Only messages
+-- with equally many attempts left share a piece.
 create function tidemark_fn.split(attempts int[], max_attempts int) returns uuid[]
 language sql volatile as $$
   with alike as materialized (
@@ -44,7 +44,7 @@ language sql volatile as $$
   select array_agg(p.name order by m.place) from message as m left join piece as p using (attempt, number)
 $$;
 
--- For people: the first of these messages, with what their messageIds are made of.
+-- The first of these messages with the parts of their messageIds, for people to read.
 create function tidemark_fn.named_messages(s tidemark.subscription, ids bigint[], xids xid8[], versions int[]) returns jsonb
 language plpgsql stable as $$
 begin
@@ -62,9 +62,10 @@ begin
 end
 $$;
 
--- Takes a live lease from its holder. What was not settled is tried again from p_due, as suspects in pieces, so that a poison
--- message can't hold the others for long; past its attempts it is buried. The lease stays, to tell a late settlement that it
--- is late. `dead_ids`: what is completed by that, in a topic with reference tracking.
+-- Takes a live lease away from its holder. Unsettled messages are retried from p_due as suspects in pieces, so that a
+-- poison message can't block the others for long; those out of attempts are dead-lettered. The lease row stays, so that
+-- a late settlement is reported as late. `dead_ids`: the messages completed by dead-lettering, in a topic with
+-- reference tracking.
 create function tidemark_fn.end_lease(
   s tidemark.subscription, l tidemark.lease, p_due timestamptz, error jsonb, max_attempts int, most_named int,
   out taken jsonb, out dead int, out dead_ids bigint[]
@@ -80,7 +81,7 @@ begin
   if l.kind = 'page' then
     attempts := array_fill(1, array[cardinality(slots)]);
   else
-    -- a slot whose message was gone when it was claimed has no row
+    -- A slot whose message was gone when it was claimed has no row.
     select coalesce(array_agg(r.slot order by r.slot), '{}'), coalesce(array_agg(r.attempts order by r.slot), '{}')
     into slots, attempts
     from tidemark.retry as r
@@ -100,7 +101,7 @@ begin
       array_agg(f.version order by f.place) as versions
     into first
     from (
-      -- what is buried has no row
+      -- Dead-lettered messages no longer have a row.
       select r.id, r.xid, r.version, u.place
       from unnest(slot_ids) with ordinality as u (id, place)
       join tidemark.retry as r on r.subscription_id = (select s.id) and r.id = u.id
@@ -112,7 +113,7 @@ begin
 end
 $$;
 
--- Leases whose deadline has passed end here.
+-- Ends leases whose deadline has passed.
 create function tidemark_fn.expire_leases(
   s tidemark.subscription, max_attempts int, error_text text, most_named int, out take_overs jsonb, out dead_lettered int
 )
@@ -129,10 +130,10 @@ begin
     select * from tidemark.lease as x
     where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.deadline < now
     order by x.deadline
-    -- one that is being settled is not expired
+    -- A lease that is being settled has not expired.
     for update skip locked
   loop
-    -- due since the deadline: of several, those that have waited longest come first
+    -- Due since the deadline, so that those that have waited longest come first.
     select * into ended from tidemark_fn.end_lease(s, l, l.deadline,
       jsonb_build_object('name', 'LeaseExpiredError', 'message', replace(error_text, '{consumer}', l.consumer)),
       max_attempts, most_named);

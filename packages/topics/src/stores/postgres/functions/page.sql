@@ -1,10 +1,11 @@
--- How the rows of a page travel to the client: packed column by column into one row.
+-- Packs the rows of a page column by column into one result row for the client.
 
--- The select list that packs rows. JSON travels as text, joined by U+001E, which JSON can't contain: hex would double it
--- (measured: 800 000 rows a second against 470 000). `as_bytes` is for rows that turn out not to be valid text. Every
--- aggregate costs 50 to 100 us per 1000 rows, even over nulls, so what is mostly null is gathered in one, with a filter. A list
--- costs as much again to send and to decode, so what is mostly the same for all rows is sent once: two more aggregates
--- (min and max are the cheapest) cost less than a list. `in_order`: the rows come by rising ids.
+-- The select list that packs rows. JSON is sent as text joined by U+001E, which JSON can't contain: hex would double
+-- its size (800 000 rows a second against 470 000). `as_bytes` is for rows that turn out not to be valid text. Every
+-- aggregate costs 50 to 100 us per 1000 rows, even over nulls, so columns that are mostly null share one aggregate with
+-- a filter. Sending and decoding a list costs as much again, so a column that usually has one value for all rows is
+-- sent once; detecting that with two more aggregates (min and max are the cheapest) costs less than a list. `in_order`:
+-- the rows come in ascending id order.
 create function tidemark_fn.pack(keys_only boolean, as_bytes boolean, with_xids boolean default false, in_order boolean default false)
 returns text
 language sql immutable as $$
@@ -35,7 +36,7 @@ language sql immutable as $$
   select case when keys_only then 'xid, id' else 'xid, id, created_at, salt, key, type, headers, message_id, payload' end
 $$;
 
--- The rows of a query, packed into the result by a list of `pack`.
+-- Reads the rows of a query into the result, packed with a select list of `pack`.
 create function tidemark_fn.read_rows(r tidemark_fn.claim_result, rows text, list text) returns tidemark_fn.claim_result
 language plpgsql volatile as $$
 begin

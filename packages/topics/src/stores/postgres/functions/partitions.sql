@@ -1,17 +1,18 @@
--- The log of one topic: a table of its own, in partitions of `partition_rows` ids, made ahead of need.
+-- The log of one topic: its own table, partitioned by `partition_rows` ids, with partitions created ahead of need.
 
 create function tidemark_fn.create_log(topic_id int, partition_rows bigint) returns void
 language plpgsql volatile as $$
 begin
   perform tidemark_fn.run(format('create sequence tidemark.log_%s_id as bigint cache 1', topic_id));
-  -- No unique index: ids come from the sequence and rows are never updated. Claims read by id and tell windows apart by xid,
-  -- in the index alone; ids rise, so a publish writes at its right end. The BRIN finds a point in time at almost no cost.
+  -- No unique index: ids come from the sequence and rows are never updated. Claims read by id and filter windows by
+  -- xid, using only the index. Ids rise, so a publish appends at the right end of the index. The BRIN index finds a
+  -- point in time at almost no cost.
   perform tidemark_fn.run(format($ddl$
     create table tidemark.log_%1$s (
       xid xid8 not null default pg_current_xact_id(),
       id bigint not null default nextval('tidemark.log_%1$s_id'),
       created_at timestamptz not null default clock_timestamp(),
-      -- Of the publish: ids are drawn again after a restore or a lost commit, this is not.
+      -- One salt per publish. Ids are reused after a restore or a lost commit; the salt is not.
       salt bigint not null default ('x' || right(replace(gen_random_uuid()::text, '-', ''), 13))::bit(52)::bigint,
       key text,
       type text,
@@ -41,8 +42,9 @@ language sql stable as $$
   where i.inhparent = format('tidemark.log_%s', topic_id)::regclass and not i.inhdetachpending
 $$;
 
--- Makes sure that there is a partition for `up_to` and one after it. Returns the first id that has none.
--- A table is made first and attached then: attaching takes a lock that no reader or writer minds.
+-- Makes sure that there is a partition for `up_to` and one after it. Returns the first id without a partition. The
+-- table is created first and attached afterwards, because attaching takes a lock that blocks neither readers nor
+-- writers.
 create function tidemark_fn.add_partitions(topic_id int, partition_rows bigint, up_to bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -52,7 +54,7 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended('tidemark.log', topic_id));
   is_tracked := tidemark_fn.is_tracked(topic_id);
-  -- Where all are gone it goes on with that of the last id: no transaction can have an older one in hand.
+  -- If all are gone it continues with the partition of the last id: no transaction can still hold an older id.
   select coalesce(max(p.number), (tidemark_fn.last_id(topic_id) + 1) / partition_rows - 1) into last
   from tidemark_fn.log_partitions(topic_id) as p;
 
@@ -68,7 +70,7 @@ begin
     end if;
     has_made := true;
   end loop;
-  -- Only now, so that claims wait no longer than the commit takes: see await_partitions.
+  -- Taken only now, so that claims wait no longer than the commit takes: see await_partitions.
   if has_made then
     perform pg_advisory_xact_lock(hashtextextended('tidemark.attach', topic_id));
   end if;
@@ -89,7 +91,7 @@ language sql stable as $$
   order by number
 $$;
 
--- The lowest id that a partition of the log is there for: what is below was cleaned up.
+-- The lowest id that still has a partition. Everything below was cleaned up.
 create function tidemark_fn.first_kept_id(p_topic int) returns bigint
 language sql volatile as $$
   select coalesce(min(substring(c.relname from '_p([0-9]+)$')::bigint), 0)
@@ -100,7 +102,7 @@ language sql volatile as $$
     and not i.inhdetachpending
 $$;
 
--- How many more messages each topic has partitions for.
+-- The number of further messages that each topic has partitions for.
 create function tidemark_fn.partition_room() returns table (topic_id int, name text, partition_rows bigint, room bigint)
 language sql volatile as $$
   select t.id, t.name, size.rows, greatest((made.last + 1) * size.rows - 1 - tidemark_fn.last_id(t.id), 0)
@@ -109,7 +111,7 @@ language sql volatile as $$
   cross join lateral (select coalesce(max(p.number), -1) as last from tidemark_fn.log_partitions(t.id) as p) as made
 $$;
 
--- For programs whose user may not create tables: partitions for every topic that has room for less than one more.
+-- For programs whose user may not create tables: adds partitions to every topic with less than one partition of room.
 create function tidemark_fn.make_partitions_ahead() returns void
 language plpgsql volatile as $$
 declare

@@ -1,16 +1,16 @@
--- Transaction ids mean something in one cluster only. A namespace that a logical dump brought into another one has
--- positions in terms of transactions that were another server's. Where this one's counter stands lower, messages published
--- here would lie below cursors that have never seen them: lost. So a namespace knows its cluster, open() looks whether it
--- is still there, and repair() tells everything that is stored anew.
+-- Transaction ids are only meaningful within one cluster. After a logical dump is loaded into another cluster, the
+-- stored cursors refer to the old server's transactions. If the new server's counter is lower, messages published here
+-- would lie below cursors that have never seen them, and be lost. So a namespace records its cluster, open() checks
+-- that it is still there, and repair() rewrites everything stored in terms of transaction ids.
 
 create function tidemark_fn.xid_number(x xid8) returns bigint
 language sql immutable as $$ select x::text::bigint $$;
 
--- One more than the highest transaction id that a snapshot speaks of.
+-- One more than the highest transaction id in a snapshot.
 create function tidemark_fn.snapshot_end(s pg_snapshot) returns bigint
 language sql immutable as $$ select pg_snapshot_xmax(s)::text::bigint $$;
 
--- '' where this user may not know.
+-- '' if this user may not read it.
 create function tidemark_fn.system_identifier() returns text
 language plpgsql stable as $$
 begin
@@ -21,8 +21,8 @@ exception
 end
 $$;
 
--- One more than the highest transaction id that anything stored speaks of. No index knows those of messages: `newest` of each
--- topic are looked at, null: all.
+-- One more than the highest transaction id in stored data. The transaction ids of messages are not indexed: the
+-- `newest` messages of each topic are checked, or all if null.
 create function tidemark_fn.stored_end(newest bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -58,10 +58,10 @@ begin
 end
 $$;
 
---   same      here as ever
---   new       not noted yet, and nothing speaks against this cluster
---   moved     from another one, and all that is stored lies before whatever runs here: it means the same
---   restored  from another one, and it does not: repair() is needed
+--   same      the cluster is the recorded one
+--   new       no cluster is recorded, and nothing contradicts this one
+--   moved     came from another cluster, but all stored transaction ids are in the past here: they keep their meaning
+--   restored  came from another cluster, and they do not: repair() is needed
 create function tidemark_fn.cluster_state() returns text
 language plpgsql volatile as $$
 declare
@@ -70,12 +70,11 @@ declare
   stored bigint;
 begin
   if known = here and known <> '' then
-    -- A snapshot that is stored ended before one that is taken now, unless it is of another counter.
-    -- The same with ids.
+    -- A stored snapshot ended before one taken now, unless it comes from another counter. The same holds for ids.
     return case when exists (select from tidemark.subscription as s where tidemark_fn.is_ahead(s, 0)) then 'restored' else 'same' end;
   end if;
   if known = '' or here = '' then
-    -- Where the cluster can't be told this is asked at every opening.
+    -- Checked at every open if the cluster cannot be identified.
     stored := tidemark_fn.stored_end(10000);
     return case when stored > tidemark_fn.snapshot_end(pg_current_snapshot()) then 'restored' else 'new' end;
   end if;
@@ -92,8 +91,8 @@ language sql volatile as $$
   where cluster.system_identifier <> excluded.system_identifier
 $$;
 
--- A page finds its slots by reading its rows again from its window. As retries under the same lease they keep their slots,
--- and whoever holds it may still settle it.
+-- Converts a page lease to retries. A page finds its slots by reading its rows again from its window; retries under the
+-- same lease keep their slots, so the holder can still settle it.
 create function tidemark_fn.page_to_retries(s tidemark.subscription, l tidemark.lease) returns void
 language plpgsql volatile as $$
 declare
@@ -118,7 +117,7 @@ begin
 end
 $$;
 
--- What a switch of the tracking or a backfill had yet to do, done while the old snapshots still tell what it covers.
+-- Finishes a tracking switch or backfill while the old snapshots still define what it covers.
 create function tidemark_fn.finish_before_rebase(t tidemark.topic) returns void
 language plpgsql volatile as $$
 declare
@@ -141,14 +140,15 @@ begin
 end
 $$;
 
--- The group's cursor by ids. Returns how many messages became retries.
+-- Rewrites the group's cursor in terms of ids. Returns how many messages became retries.
 create function tidemark_fn.rebase_cursor(s tidemark.subscription, p_gone bigint, p_now pg_snapshot) returns bigint
 language plpgsql volatile as $$
 declare
   log text := format('tidemark.log_%s', s.topic_id);
   last bigint := tidemark_fn.last_id(s.topic_id);
   low bigint := greatest(tidemark_fn.cursor_id(s), p_gone);
-  -- No window sees beyond its to_id: what is above was published after it, whatever its transaction id seems to say.
+  -- No window reaches beyond its to_id: messages above it were published later, whatever their transaction id seems to
+  -- say.
   passed text := format('id <= %s and tidemark_fn.has_passed(%L::pg_snapshot, %L::pg_snapshot, %s, xid, id)',
     s.to_id, s.window_from, s.window_to, s.at_id);
   place bigint;
@@ -158,7 +158,8 @@ declare
   made bigint;
 begin
   place := tidemark_fn.number_of(format('select max(id) from %s where id > %s and %s', log, low, passed));
-  -- A backfill that is resumed leaves out what the group holds: all the live stream has yet to bring of its range is held.
+  -- A resumed backfill leaves out what the group holds, so whatever the live stream has not yet delivered of its range
+  -- is held.
   place := greatest(place, low, (select b.upper_id from tidemark.backfill as b where b.subscription_id = s.id));
   made := tidemark_fn.run(format(
     'insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history) '
@@ -170,7 +171,7 @@ begin
       log, s.start_from, s.start_to, s.start_id));
     s.start_id := coalesce(first_id - 1, last);
   end if;
-  -- Whoever is in progress now was kept out: its ids are yet to be drawn.
+  -- Transactions in progress now were locked out, so they have not drawn any ids yet.
   bounds := array(select last from pg_snapshot_xip(p_now));
   update tidemark.subscription as x
   set window_from = case when is_there then '1:1:'::pg_snapshot else p_now end, window_to = p_now,
@@ -183,7 +184,7 @@ begin
 end
 $$;
 
--- A backfill that was cancelled or has failed may be resumed: what it has yet to come to, by ids.
+-- A cancelled or failed backfill can be resumed: rewrites its remaining range in terms of ids.
 create function tidemark_fn.rebase_backfill(b tidemark.backfill, p_now pg_snapshot) returns void
 language plpgsql volatile as $$
 declare
@@ -211,7 +212,7 @@ begin
   messages := 0;
   groups := 0;
   retries := 0;
-  -- A restore that left the sequence behind would give ids out twice: not only those that the log still has.
+  -- A restore that left the sequence behind would hand out ids twice, including ids that are no longer in the log.
   last := tidemark_fn.number_of(format('select max(id) from tidemark.log_%s', t.id));
   last := greatest(last, t.gone_id,
     (select max(greatest(x.to_id, x.next_id, x.at_id)) from tidemark.subscription as x where x.topic_id = t.id),
@@ -245,13 +246,13 @@ begin
       perform tidemark_fn.run(format('update tidemark.track_%s_p%s set xid = ''1'' where xid <> ''1''', t.id, at_number));
     end if;
   end loop;
-  -- Whoever could have written to them has ended with the old cluster.
+  -- Every transaction that could have written to them ended with the old cluster.
   update tidemark.partition as p set seal_xid = '1' where p.topic_id = t.id;
   update tidemark.bit_wipe as w set ended_xid = '1' where w.topic_id = t.id;
 end
 $$;
 
--- All or nothing, with everybody else kept out. Nothing where nothing is wrong: `state` says.
+-- All or nothing, with everybody else locked out. Does nothing if nothing is wrong: see `state`.
 create function tidemark_fn.repair(out state text, out topics bigint, out messages bigint, out groups bigint, out retries bigint)
 language plpgsql volatile as $$
 declare

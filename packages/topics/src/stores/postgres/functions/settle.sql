@@ -1,16 +1,16 @@
--- Settles leases. Locks leases only, one after another in the order of their tokens, and never the subscription: a claim
--- locks the subscription and then skips leases that are locked, so the two can't wait for each other. Messages that were not
--- acknowledged become retry rows, and past their attempts dead letters.
+-- Settles leases. Locks only leases, in token order, and never the subscription. A claim locks the subscription and
+-- then skips locked leases, so the two can't deadlock. Messages that were not acknowledged become retry rows or, out of
+-- attempts, dead letters.
 
--- Moves these retry rows to the dead letters.
+-- Moves retry rows to the dead letters.
 create function tidemark_fn.bury(s tidemark.subscription, ids bigint[]) returns void
 language plpgsql volatile as $$
 declare
   found_ids bigint[];
   found_xids xid8[];
 begin
-  -- Here and below a group's retries are asked for with `(select s.id)`, a value that the planner does not know: where it
-  -- believes that this group has hardly any, every index seems as good as the key, and each look-up read all of them.
+  -- Here and below, a group's retries are selected with `(select s.id)`, a value unknown to the planner. If it knew
+  -- that this group has hardly any, every index would look as good as the key, and each lookup read all of them.
   select array_agg(r.id), array_agg(r.xid) into found_ids, found_xids
   from tidemark.retry as r
   where r.subscription_id = (select s.id) and r.id = any(ids);
@@ -18,13 +18,13 @@ begin
     return;
   end if;
 
-  -- One that is gone from the log leaves no letter.
+  -- A message that is gone from the log leaves no dead letter.
   perform tidemark_fn.run(format(
     'insert into tidemark.dead_letter (topic_id, subscription_id, group_name, message_id, salt, created_at, key, type, headers, '
     'given_message_id, payload, attempts, version, error, history) '
     'select %s, %s, %L, m.id, m.salt, m.created_at, m.key, m.type, m.headers, m.message_id, m.payload, r.attempts, r.version, '
     'jsonb_build_object(''name'', r.history -> -1 -> ''name'', ''message'', r.history -> -1 -> ''message''), r.history '
-    -- the limit makes the planner look each one up, whatever it believes about the table
+    -- The limit makes the planner look each one up, whatever its statistics say.
     'from (%s) as m cross join lateral (select * from tidemark.retry as x where x.subscription_id = (select %s) and x.id = m.id limit 1) as r',
     s.topic_id, s.id, s.group_name, tidemark_fn.rows_query(s.topic_id, found_xids, found_ids), s.id));
 
@@ -33,8 +33,8 @@ begin
 end
 $$;
 
--- These slots of a live lease failed: to be tried again when due or, out of attempts, buried. Returns the buried slots.
--- `pieces`: of suspects, a piece for each slot, null for those that are leased alone.
+-- Fails slots of a live lease: they are retried when due or, out of attempts, dead-lettered. Returns the dead-lettered
+-- slots. `pieces`: for suspects, a piece per slot; null for those that are leased alone.
 create function tidemark_fn.fail_slots(
   s tidemark.subscription, l tidemark.lease, slots int[], dues timestamptz[], errors jsonb[], max_attempts int,
   p_suspect boolean, pieces uuid[]
@@ -56,7 +56,7 @@ begin
     select s.id, ids[f.slot + 1], xids[f.slot + 1], 1, 1, f.due, p_suspect, f.piece,
       jsonb_build_array(f.error || jsonb_build_object('attempt', 1, 'at', at_ms))
     from unnest(slots, dues, errors, pieces) as f (slot, due, error, piece)
-    -- what somebody deleted from the log by hand is settled
+    -- A message deleted from the log by hand counts as settled.
     where ids[f.slot + 1] is not null;
     if max_attempts <= 1 then
       dead_slots := slots;
@@ -67,8 +67,8 @@ begin
       update tidemark.retry as r
       set token = null, slot = null, due_at = f.due, suspect = p_suspect, piece = f.piece,
         history = r.history || jsonb_build_array(f.error || jsonb_build_object('attempt', r.attempts, 'at', at_ms))
-      -- The token comes with each slot: with a constant the planner, which believes that few rows have it, compared each
-      -- row of a page with each slot.
+      -- The token is repeated for each slot. With a constant the planner, believing that few rows match it, compared
+      -- each row of a page with each slot.
       from unnest(array_fill(l.token, array[cardinality(slots)]), slots, dues, errors, pieces)
         as f (token, slot, due, error, piece)
       where r.token = f.token and r.slot = f.slot
@@ -86,7 +86,7 @@ begin
 end
 $$;
 
--- These slots of a live lease were never tried: due at once, and the claim doesn't count.
+-- Releases slots of a live lease that were never tried: they are due at once, and the attempt doesn't count.
 create function tidemark_fn.release_slots(s tidemark.subscription, l tidemark.lease, slots int[]) returns void
 language plpgsql volatile as $$
 declare
@@ -118,7 +118,7 @@ language sql stable as $$
   )
 $$;
 
--- The messages in these slots of a lease, in the order of the slots.
+-- The messages in these slots of a lease, in slot order.
 create function tidemark_fn.slot_ids(s tidemark.subscription, l tidemark.lease, slots int[]) returns bigint[]
 language plpgsql volatile as $$
 declare
@@ -134,16 +134,16 @@ begin
   return array(
     select r.id
     from unnest(slots) with ordinality as u (slot, place)
-    -- the limit makes the planner look each one up, whatever it believes about the table
+    -- The limit makes the planner look each one up, whatever its statistics say.
     cross join lateral (select x.id from tidemark.retry as x where x.token = (select l.token) and x.slot = u.slot limit 1) as r
     order by u.place
   );
 end
 $$;
 
--- One lease: { token, size, maxAttempts, acks: [slot] | null for all, nacks: [{ slot, delayMs, error }], releases: [slot] }
--- Gives { stale, deadLettered, finished, unknown, topic: id where something became due }, and in a topic with reference tracking
--- what the group has completed by it.
+-- Settles one lease: { token, size, maxAttempts, acks: [slot] | null for all, nacks: [{ slot, delayMs, error }],
+-- releases: [slot] }. Returns { stale, deadLettered, finished, unknown, topic: id if something became due } and, in a
+-- topic with reference tracking, what the group has completed.
 create function tidemark_fn.settle_one(p jsonb, out result jsonb, out topic int, out group_bit int, out completed bigint[])
 language plpgsql volatile as $$
 declare
@@ -191,13 +191,13 @@ begin
 end
 $$;
 
--- The slots that a settlement acknowledges; null stands for all of them.
+-- The slots that a settlement acknowledges; null means all of them.
 create function tidemark_fn.asked_acks(p jsonb, size int) returns int[]
 language sql immutable as $$
   select case when p -> 'acks' = 'null' then array(select generate_series(0, size - 1)) else tidemark_fn.int_array(p -> 'acks') end
 $$;
 
--- Of a lease that is over, or not known: what is to be settled of it is stale.
+-- The result for a lease that has ended or is unknown: everything in the settlement is stale.
 create function tidemark_fn.stale_result(p jsonb, l tidemark.lease) returns jsonb
 language sql stable as $$
   select jsonb_build_object('finished', true, 'deadLettered', '[]'::jsonb, 'unknown', l.token is null, 'stale', to_jsonb(array(
@@ -211,8 +211,8 @@ language sql stable as $$
   )))
 $$;
 
--- What a settlement says of each slot that is not settled yet. One that is named twice is settled as the first says: an ack
--- before a nack before a release. Sets, because `= any(array)` compares each slot of a page with each other one.
+-- What a settlement asks for each slot that is not settled yet. If a slot is named twice, an ack wins over a nack, and
+-- a nack over a release. Sets, because `= any(array)` compares every slot of a page with every other.
 create function tidemark_fn.settled_slots(p jsonb, l tidemark.lease) returns tidemark_fn.settled_slots
 language plpgsql stable as $$
 declare
@@ -232,7 +232,7 @@ begin
   c.releases := array(
     select unnest(unsettled) intersect select unnest(tidemark_fn.int_array(p -> 'releases'))
     except select unnest(c.acks) except select unnest(c.nacks)
-    -- given back in their order, they come back in it
+    -- Released messages keep their order.
     order by 1
   );
   c.are_all := cardinality(unsettled) = cardinality(c.acks) + cardinality(c.nacks) + cardinality(c.releases);
@@ -257,9 +257,9 @@ begin
 end
 $$;
 
--- `p_done` are leases of which every slot is acknowledged, the common case: one statement for all that are page leases
--- and live. The rest, and what of those was not so simple, one by one. Returns the results of these, by token; a token
--- that is not among them is done.
+-- `p_done` lists leases with every slot acknowledged, the common case: one statement settles all live page leases among
+-- them. The rest, and the exceptions among `p_done`, are settled one by one. Returns their results by token; tokens
+-- without a result are done.
 create function tidemark_fn.settle(p_done uuid[], p_rest jsonb) returns jsonb
 language plpgsql volatile
 set enable_seqscan = off
@@ -285,7 +285,8 @@ begin
     returning l.token
   )
   select coalesce(array_agg(token), '{}') into done from settled;
-  -- Read when the leases are locked: a group that has ended gives up its bit under their locks, and another may get it.
+  -- Read once the leases are locked: a group that has ended gives up its bit under their locks, and another group may
+  -- get it.
   select array_agg(l.token) into tracked
   from tidemark.lease as l
   join tidemark.subscription as s on s.id = l.subscription_id
@@ -307,7 +308,7 @@ begin
       bits := bits || array_fill(1::bigint << one.group_bit, array[cardinality(one.completed)]);
     end if;
   end loop;
-  -- last, and all at once: rows that several settlements share are locked in one order
+  -- Last, and all at once, so that rows shared by several settlements are locked in one order.
   if cardinality(ids) > 0 then
     perform tidemark_fn.complete_all(topics, ids, bits);
   end if;

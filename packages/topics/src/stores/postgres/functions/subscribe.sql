@@ -1,15 +1,15 @@
--- How a group's subscription begins and ends, and where its cursor is placed.
+-- Creates and removes subscriptions, and places their cursors.
 
--- The group's subscription, made at a start position if it is new. Two processes that subscribe at once both get it.
---   now        from = to = the present: what is in progress commits after it, and is delivered
+-- The group's subscription, created at a start position if it is new. Two processes that subscribe at once both get it.
+--   now        from = to = the present: what is in progress commits later and is delivered
 --   beginning  from = a snapshot that sees nothing
---   since      from the beginning, less the messages created before; the first id of interest spares the old partitions
+--   since      from the beginning, without older messages; the first relevant id skips the old partitions
 --   message    from the beginning, placed just before that message
--- In a topic with reference tracking the live stream begins now, and a backfill of what lies between is begun. Of what lies
--- between, the newest p_limit; `skipped` counts the others. No subscription, by `refusal`:
---   GONE  there is no such topic, or it was made anew
+-- In a topic with reference tracking the live stream begins now, and a backfill delivers the messages in between, limited
+-- to the newest p_limit; `skipped` counts the others. `refusal` says why there is no subscription:
+--   GONE  there is no such topic, or it was recreated
 --   KIND  the topic is a queue and the group has a name, or the other way round
---   FULL  the bitmaps have no place for the group
+--   FULL  the bitmaps have no free bit for the group
 create function tidemark_fn.subscribe(
   p_topic int, p_topic_uid bigint, p_group text, p_from text, p_since timestamptz, p_id bigint,
   p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
@@ -32,11 +32,11 @@ begin
   if found then
     return;
   end if;
-  -- A partition whose drop is being decided is not to be begun on: claims find out by the topic's gone_id.
+  -- Keeps a partition from being dropped while the group starts on it: claims detect drops by the topic's gone_id.
   perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
   select tidemark_fn.last_id(t.id) into floor from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid;
-  -- Two that subscribe at once, or one and a switch of the tracking, come one after the other. Nor would a shared lock do for
-  -- the first alone: each would find the others in progress, and could not share the pages that it reads (see is_complete).
+  -- Serialises concurrent subscribes, and subscribes with tracking switches. A shared lock would not do even between
+  -- subscribes: each would see the others in progress, and could not share the pages that it reads (see is_complete).
   select t.config ->> 'tracking' = 'reference', case when (t.semantics = 'queue') <> (p_group = '') then 'KIND' end
   into by_reference, refusal
   from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid for no key update;
@@ -71,7 +71,7 @@ begin
 end
 $$;
 
--- A new group begins with the newest p_limit messages. What it was placed after was never for it.
+-- A new group starts with the newest p_limit messages. Older ones were never meant for it.
 create function tidemark_fn.start_with_newest(s tidemark.subscription, p_limit bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -84,7 +84,7 @@ begin
 end
 $$;
 
--- Where a cursor begins, as the columns of a subscription: see subscribe. `floor` is v of cursor.sql.
+-- The start of a cursor as columns of a subscription: see subscribe. `floor` is v of cursor.sql.
 create function tidemark_fn.start_place(p_topic int, p_from text, p_since timestamptz, p_id bigint, floor bigint)
 returns tidemark.subscription
 language plpgsql volatile as $$
@@ -94,7 +94,8 @@ declare
 begin
   place.window_to := tidemark_fn.take_snapshot(pg_current_xact_id());
   place.open_ids := tidemark_fn.id_bounds(p_topic, place.window_to);
-  -- One statement, because plpgsql sets each up anew on every connection, and a group often starts on a new one.
+  -- One statement, because plpgsql prepares each statement anew on every connection, and a group often starts on a new
+  -- one.
   select x.last_id, case when is_now then place.window_to else '1:1:' end, case when is_now then place.open_ids else '{}' end,
     case when is_now then floor when p_since is null then 0 else tidemark_fn.id_before(p_topic, p_since, x.last_id) end,
     floor, case when is_now then x.last_id else 0 end, coalesce(p_id - 1, 0),
@@ -106,7 +107,8 @@ begin
 end
 $$;
 
--- The group's cursor at the present, or as far on as leaves the newest `keep` messages. Returns it, and what it passes over.
+-- Moves the group's cursor to the present, or so far that the newest `keep` messages remain. Returns it, and what it
+-- passes over.
 create function tidemark_fn.pass_over(inout s tidemark.subscription, p_keep bigint, out passed bigint)
 language plpgsql volatile
 set enable_seqscan = off
@@ -123,7 +125,7 @@ declare
   rest bigint;
 begin
   until := tidemark_fn.take_snapshot(pg_current_xact_id());
-  -- This transaction has its id since it locked the subscription, so only an older bound of the ids to come is sure.
+  -- This transaction has had an id since it locked the subscription, so only an older bound of the ids to come is safe.
   ahead := tidemark_fn.next_window(s, until, s.next_id, tidemark_fn.last_id(s.topic_id));
   here := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', s, everything));
   there := tidemark_fn.count_of(tidemark_fn.window_query('xid, id', ahead, everything));
@@ -143,7 +145,7 @@ begin
 end
 $$;
 
--- Places the group's cursor so that no more than the newest p_keep messages wait for it. Returns how many it passes over.
+-- Moves the group's cursor so that at most the newest p_keep messages are waiting. Returns how many it passes over.
 create function tidemark_fn.keep_newest(s tidemark.subscription, p_keep bigint) returns bigint
 language plpgsql volatile as $$
 declare
@@ -161,7 +163,7 @@ begin
 end
 $$;
 
--- Of a topic that was never published to.
+-- For a topic that was never published to.
 create function tidemark_fn.remove_groups(p_topic int) returns void
 language plpgsql volatile as $$
 begin
@@ -172,7 +174,7 @@ begin
 end
 $$;
 
--- Gives the status that forbids it; null where it is gone now.
+-- Returns the status that forbids removal, or null if the subscription is gone now.
 create function tidemark_fn.remove_subscription(p_id int) returns text
 language plpgsql volatile as $$
 declare
@@ -186,14 +188,14 @@ begin
   if s.status not in ('DEAD', 'CANCELLED') then
     return s.status;
   end if;
-  -- Its bit is not given out again before it is wiped from every row that is kept.
+  -- Its bit is not reassigned before it is cleared from every retained row.
   if s.bit is not null then
     insert into tidemark.bit_wipe (topic_id, bit, next_id, last_id, ended_xid)
     values (s.topic_id, s.bit, 0, tidemark_fn.last_id(s.topic_id), coalesce(s.ended_xid, pg_current_xact_id()))
     on conflict do nothing;
   end if;
-  -- In the order of settlements; one under way is waited for.
-  -- Live and ended ones have an index each; locked together, in the order that settlements lock them in.
+  -- Waits for a settlement in progress. Live and ended leases have separate indexes; they are locked together, in the
+  -- order in which settlements lock them.
   tokens := array(
     select l.token from tidemark.lease as l where l.subscription_id = p_id and l.done_at is null and l.expired_at is null
     union all

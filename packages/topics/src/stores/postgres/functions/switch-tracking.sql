@@ -1,7 +1,8 @@
--- A topic changes its tracking while its groups run.
+-- Switches a topic's tracking while its groups run.
 
--- By reference from now on. False where there are too many groups; nothing is changed then. Transactions under way may
--- still publish without bits: filling waits for them, and then goes from the lowest id that is kept to the present.
+-- Switches to reference tracking. False if there are too many groups; nothing is changed then. Transactions in progress
+-- may still publish without bits: filling waits for them to end, and then runs from the lowest retained id to the
+-- present.
 create function tidemark_fn.track_by_reference(p_topic int) returns boolean
 language plpgsql volatile as $$
 declare
@@ -18,11 +19,11 @@ begin
   for s in
     select * from tidemark.subscription as x where x.topic_id = p_topic order by x.id for no key update
   loop
-    -- One that is dead gets a bit when it comes back.
+    -- A dead group gets a bit when it is resurrected.
     update tidemark.subscription as x
     set bit = case when s.status in ('ACTIVE', 'PAUSED') then next_bit end, cleared_id = 0, backfilling = false,
       live_xid = pg_current_xact_id(),
-      -- who has ended has no bits in the new table to be cleared
+      -- An ended group has no bits in the new table to clear.
       cleared_epoch = case when s.status in ('ACTIVE', 'PAUSED') then x.epoch - 1 else x.epoch end
     where x.id = s.id;
     if s.status in ('ACTIVE', 'PAUSED') then
@@ -38,8 +39,8 @@ begin
 end
 $$;
 
--- One page of ids. What a group has passed and doesn't hold is done. Claims wait at the subscriptions and settlements at
--- the leases meanwhile, so none of them can fall between what is read here and what is written.
+-- Fills one page of ids. What a group has passed and doesn't hold is completed. Meanwhile claims wait for the
+-- subscriptions and settlements for the leases, so nothing can change between what is read here and what is written.
 create function tidemark_fn.fill_tracking(p_topic int, p_limit int) returns boolean
 language plpgsql volatile as $$
 declare
@@ -73,12 +74,12 @@ begin
     select l.id, l.xid, coalesce(bit_or(1::bigint << s.bit), 0), coalesce(bit_or(1::bigint << s.bit) filter (
       where h.id is null and tidemark_fn.has_passed(s.window_from, s.window_to, s.at_id, l.xid, l.id)), 0)
     from tidemark.log_%1$s as l
-    -- A message that no group is there for has its row too, as if it were published now.
+    -- A message that no group requires gets a row too, as if it were published now.
     left join (tidemark.subscription as s left join tidemark.backfill as b on b.subscription_id = s.id)
       on s.topic_id = %1$s and s.bit is not null and s.status in ('ACTIVE', 'PAUSED')
       and not tidemark_fn.has_passed(s.start_from, s.start_to, s.start_id, l.xid, l.id)
       and (s.since is null or l.created_at >= s.since)
-      -- what a backfill covers is its own
+      -- The backfill handles what it covers.
       and (b.upper is null or l.id <= b.lower_id or not pg_visible_in_snapshot(l.xid, b.upper))
     left join unnest($1, $2) as h (subscription_id, id) on h.subscription_id = s.id and h.id = l.id
     where l.id between %2$s and %3$s
@@ -95,7 +96,8 @@ begin
 end
 $$;
 
--- What the live groups of a topic hold of these ids, a pair for each; nobody claims or settles before the transaction ends.
+-- The messages that live groups of a topic hold among these ids, a pair for each. Nobody claims or settles before the
+-- transaction ends.
 create function tidemark_fn.hold_all(p_topic int, low bigint, high bigint, out groups int[], out ids bigint[])
 language plpgsql volatile as $$
 declare
@@ -121,7 +123,7 @@ begin
 end
 $$;
 
--- By offset from now on; to be called when no backfill has anything left to deliver. False where one has.
+-- Switches to tracking by offset. Call it when no backfill has anything left to deliver; false if one has.
 create function tidemark_fn.track_by_offset(p_topic int) returns boolean
 language plpgsql volatile as $$
 begin
@@ -147,8 +149,8 @@ begin
 end
 $$;
 
--- For a publish in a caller's transaction, which could not be tried again after an error: holds the bitmaps' table until that
--- transaction ends. False where there is none, because the topic is tracked by offset now.
+-- For a publish in the caller's transaction, which cannot be retried after an error: locks the bitmap table until that
+-- transaction ends. False if there is none, because the topic is tracked by offset now.
 create function tidemark_fn.hold_tracking(p_topic int) returns boolean
 language plpgsql volatile as $$
 begin

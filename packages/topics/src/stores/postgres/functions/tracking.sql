@@ -1,7 +1,6 @@
--- Reference tracking: beside the log a narrow table of two bitmaps a message, `required` and `completed`, one bit a group.
--- All bits are set and cleared by | and & in single statements, so that doing it twice, or half and then again, is the
--- same as doing it once. Rows are always locked in the order of their ids: two groups that settle the same ones can't
--- wait for each other.
+-- Reference tracking: beside the log, a narrow table with two bitmaps per message, `required` and `completed`, and one
+-- bit per group. Bits are only set and cleared by | and & in single statements, so repeating an update, whole or in
+-- part, is harmless. Rows are always locked in id order, so two groups that settle the same messages can't deadlock.
 
 create function tidemark_fn.has_ended(x xid8) returns boolean
 language plpgsql volatile as $$
@@ -53,7 +52,7 @@ begin
 end
 $$;
 
--- Half-empty pages keep the updates of bits HOT.
+-- Half-empty pages keep bitmap updates HOT.
 create function tidemark_fn.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
 language plpgsql volatile as $$
 begin
@@ -68,7 +67,7 @@ $$;
 create function tidemark_fn.is_tracked(topic_id int) returns boolean
 language sql stable as $$ select to_regclass(format('tidemark.track_%s', topic_id)) is not null $$;
 
--- The lowest bit that no group has and that no removed group's traces keep; null where there is none. To be called with
+-- The lowest bit that is not assigned and has no traces of a removed group left; null if there is none. Call it with
 -- the topic's row locked.
 create function tidemark_fn.free_bit(p_topic int) returns int
 language sql volatile as $$
@@ -80,7 +79,7 @@ language sql volatile as $$
   limit 1
 $$;
 
--- These groups have done these messages; several groups' bits of one message are one update of its row.
+-- Records that groups have completed messages; several groups' bits of one message are one update of its row.
 create function tidemark_fn.complete(p_topic int, ids bigint[], bits bigint[]) returns void
 language plpgsql volatile as $$
 declare
@@ -93,8 +92,8 @@ begin
   if wanted is null then
     return;
   end if;
-  -- Two statements, each one look-up a row by the key: joined with what was locked, the planner, which believes that an
-  -- array is short, compared each row with each (the benchmark of 8 groups took 77 s, and takes 10).
+  -- Two statements, each with one key lookup per row. Joined with the locked rows, the planner, which assumes that an
+  -- array is short, compared every row with every other (the benchmark with 8 groups took 77 s instead of 10).
   bounds := format('t.id between %s and %s', wanted[1], wanted[cardinality(wanted)]);
   perform tidemark_fn.run(format(
     'select from tidemark.track_%s as t where %s and t.id = any($1) order by t.id for no key update', p_topic, bounds), wanted);
@@ -104,12 +103,12 @@ begin
     p_topic, bounds), wanted, masks);
 exception
   when undefined_table then
-    -- The topic left reference tracking after the settlement had read the group's bit: nobody wants it any more.
+    -- The topic left reference tracking after the settlement had read the group's bit, so the bit no longer matters.
     null;
 end
 $$;
 
--- One statement a topic, however many leases of however many groups were settled.
+-- One statement per topic, however many leases of however many groups were settled.
 create function tidemark_fn.complete_all(topics int[], ids bigint[], bits bigint[]) returns void
 language plpgsql volatile as $$
 declare
@@ -123,7 +122,7 @@ begin
 end
 $$;
 
--- What the page leases that were just acknowledged as a whole complete.
+-- What is completed by page leases that were just acknowledged as a whole.
 create function tidemark_fn.page_bits(tokens uuid[], out topics int[], out ids bigint[], out bits bigint[])
 language plpgsql volatile as $$
 declare
@@ -144,7 +143,7 @@ begin
 end
 $$;
 
--- What the group's live leases and its retry rows hold, of these ids.
+-- Which of these ids the group's live leases and retry rows hold.
 create function tidemark_fn.held_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
 language plpgsql volatile as $$
 declare
@@ -163,7 +162,8 @@ begin
 end
 $$;
 
--- Of a group that may come back before its backfill was delivered: what lies beyond and is done, or held, must not come twice.
+-- For a group that may be resurrected before its backfill was delivered: what lies beyond and is completed or held must
+-- not be delivered twice.
 create function tidemark_fn.note_undelivered(s tidemark.subscription, upto bigint) returns void
 language plpgsql volatile as $$
 declare
@@ -174,7 +174,7 @@ begin
   if not found then
     return;
   end if;
-  -- What it holds when this begins is all that can still be settled.
+  -- Only what the group holds at this point can still be settled.
   if s.cleared_id = 0 then
     insert into tidemark.done_range (subscription_id, first_id, last_id)
     select s.id, min(h.id), max(h.id)
@@ -185,7 +185,7 @@ begin
     group by h.island
     on conflict do nothing;
   end if;
-  -- Everything below is known by now: whoever published it has ended (see clear_bits).
+  -- Everything below is final by now: the transactions that published it have ended (see clear_bits).
   perform tidemark_fn.run(format($q$
     insert into tidemark.done_range (subscription_id, first_id, last_id)
     select %1$s, min(t.id), max(t.id)
@@ -202,8 +202,8 @@ begin
 end
 $$;
 
--- A group that has ended gives up its bit, where its topic has few left: who has done what is known for as long as there is
--- room. A cancelled one first, which never comes back. False where there is none.
+-- Takes the bit of an ended group if its topic has few left; completion history is kept while there is room. Cancelled
+-- groups go first, because they never come back. False if there is none to take.
 create function tidemark_fn.release_bit() returns boolean
 language plpgsql volatile as $$
 declare
@@ -216,12 +216,12 @@ begin
       + (select count(*) from tidemark.bit_wipe as w where w.topic_id = x.topic_id) > 48
   order by x.status = 'DEAD', x.status_at
   limit 1
-  -- not with "no key": a batch of a backfill that is under way keeps the key
+  -- Not "for no key update": a backfill batch in progress holds a key share lock.
   for update skip locked;
   if not found then
     return false;
   end if;
-  -- A settlement under way has read the bit, and is waited for.
+  -- Waits for settlements in progress, which have already read the bit.
   perform from tidemark.lease as l
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
   order by l.token
@@ -234,9 +234,10 @@ begin
 end
 $$;
 
--- One page of the dead clean-up: of the first group that is DEAD or CANCELLED and not finished, else of the first bit to be
--- wiped; else the next bit is given up. Publishes that began before the group ended may set its bit and commit behind the place where the clean-up is, so it
--- begins when they have ended; nothing waits for it, since only the bits of live groups hold a message.
+-- One page of the dead-group clean-up: of the first DEAD or CANCELLED group that is not finished, then of the first bit
+-- to clear; after that the next bit is taken. Publishes that began before the group ended may set its bit and commit
+-- behind the clean-up's position, so the clean-up starts when they have ended. Nothing waits for it, because only the
+-- bits of live groups retain a message.
 create function tidemark_fn.clear_bits(p_limit int, out cleared bigint, out more boolean)
 language plpgsql volatile as $$
 declare
@@ -288,7 +289,7 @@ begin
 end
 $$;
 
--- `upto` is null where there was nothing after.
+-- `upto` is null if nothing was left.
 create function tidemark_fn.clear_page(
   p_topic int, after bigint, p_limit int, change text, condition text, out cleared bigint, out upto bigint
 )
@@ -313,7 +314,7 @@ begin
 end
 $$;
 
--- One page of ids: messages created before that wait for nobody who is live are done with.
+-- One page of ids: completes messages created before a time that no live group requires.
 create function tidemark_fn.complete_orphans(
   p_topic int, p_after bigint, p_limit int, p_before timestamptz, out completed bigint, out upto bigint
 )
@@ -332,7 +333,8 @@ begin
 end
 $$;
 
--- What the group was moved past, up to p_last, is no longer required of it: otherwise it would be kept until the forced cap.
+-- Messages that the group was moved past, up to p_last, are no longer required of it; otherwise they would be kept
+-- until the forced cap.
 create function tidemark_fn.unrequire(s tidemark.subscription, p_last bigint) returns void
 language plpgsql volatile as $$
 declare

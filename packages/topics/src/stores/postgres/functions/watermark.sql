@@ -1,7 +1,7 @@
--- What a group, or a topic, no longer needs.
+-- Watermarks: what a group or a topic no longer needs.
 
--- The id up to which the group needs nothing any more: what it has not claimed, what it holds and what it will try again is
--- above. Of a backfill its own row tells. It never goes back.
+-- The id up to which the group needs nothing any more. Everything it has not claimed, holds or will retry lies above
+-- it. A backfill is covered by its own row. It never decreases.
 create function tidemark_fn.watermark(s tidemark.subscription) returns bigint
 language sql stable as $$
   select least(
@@ -12,7 +12,7 @@ language sql stable as $$
   )
 $$;
 
--- Ids after this one that are a message's, as far as sealed partitions tell: the rest may be.
+-- The number of messages after this id according to sealed partitions; elsewhere every id counts as one.
 create function tidemark_fn.ids_after(p_topic int, after bigint, last bigint) returns bigint
 language sql stable as $$
   select greatest(last - after - coalesce(sum(least(size.ids, size.ids * (p.number + 1) - 1 - after) - p.rows)
@@ -22,10 +22,10 @@ language sql stable as $$
   where p.topic_id = p_topic and p.sealed_at is not null and size.ids * (p.number + 1) - 1 > after
 $$;
 
--- Messages that could be gone: those of whole partitions, since nothing less can go, and all where none is needed any more.
--- What is sealed is known; of another partition the newest message is looked up, and ids are counted. Looks at 100 of them at
--- most, the lowest, so that a clean-up that has not run for long is not told to the last message.
--- `live_groups` counts them, `watermark` is the lowest of those for which something waits.
+-- The number of removable messages: those of whole partitions, since nothing smaller can be dropped, or all if none is
+-- needed any more. Counts are known for sealed partitions; for others the newest message is looked up and ids are
+-- counted. Looks at the 100 lowest partitions at most, so the count is a lower bound if the clean-up has not run for
+-- long. `live_groups` is their number, `watermark` the lowest among those with waiting messages.
 create function tidemark_fn.removable(p_topic int, live_groups bigint, watermark bigint) returns bigint
 language plpgsql volatile
 set enable_seqscan = off

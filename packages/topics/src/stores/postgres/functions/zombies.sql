@@ -1,7 +1,7 @@
--- Groups that live and do not move.
+-- Zombies: live groups that do not move.
 
--- Live groups for which something has waited, and which have neither moved nor been resumed, for the whole zombieTtl: a
--- message that has only just come to a quiet topic makes no zombie.
+-- Live groups that have had messages waiting and have neither moved nor been resumed for the whole zombieTtl. A message
+-- that has only just arrived in a quiet topic makes no zombie.
 create function tidemark_fn.zombies(p_limit int)
 returns table (subscription_id int, moved_ms float8, waiting bigint)
 language plpgsql volatile
@@ -40,7 +40,8 @@ begin
 end
 $$;
 
--- The cursor to the present. What is in progress comes after it, and is delivered. Returns how many the group has lost.
+-- Moves the cursor to the present. Messages in progress commit later and are delivered. Returns how many the group has
+-- lost.
 create function tidemark_fn.force_advance(p_subscription int) returns bigint
 language plpgsql volatile
 set enable_seqscan = off
@@ -50,7 +51,8 @@ set jit = off
 as $$
 declare
   s tidemark.subscription;
-  -- Read before this transaction has an id: see cursor.sql. A resurrection has one already; then an older bound is sure.
+  -- Read before this transaction has an id: see cursor.sql. A resurrection already has one; then only an older bound is
+  -- safe.
   floor bigint := (select tidemark_fn.last_id(x.topic_id) from tidemark.subscription as x
     where x.id = p_subscription and pg_current_xact_id_if_assigned() is null);
   until pg_snapshot;
