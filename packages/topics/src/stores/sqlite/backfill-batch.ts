@@ -43,9 +43,9 @@ export function backfillBatch(
 }
 
 /**
- * Whether a message is one of the backfill's: ?1 the group's bit, ?4 all that is retained, ?5 again what it has done, ?6 where
- * the filling is, ?7 the group. A row of the bitmaps that is not there was done before tracking began, unless the filling
- * has yet to come to it.
+ * Whether a message belongs to the backfill: ?1 the group's bit, ?4 all retained messages, ?5 completed ones again, ?6
+ * the position of filling, ?7 the group. A message without a bitmap row was finished before tracking began, unless
+ * filling has not reached it yet.
  */
 export const WANTED = `
   (?4 or case when t.id is null then l.id >= ?6 else t.required & ~t.completed <> 0 or t.required = 0 end)

@@ -52,7 +52,8 @@ function startBackfill(
   if (earlier && (earlier.status === 'RUNNING' || earlier.cursorId < earlier.checkpointId)) {
     throw BackfillError.unfinished(topic.name, group)
   }
-  // What the live cursor has still to come to comes with the backfill: neither position nor limit may cut it off.
+  // The backfill takes over what the live cursor has not reached yet, so neither the position nor the limit may cut it
+  // off.
   const lowerId = Math.min(cursorAt(tx, topic, from), row.cursor)
   const behind = row.next_id - 1 - row.cursor
   const maxMessages = plan.maxMessages === null ? null : Math.max(plan.maxMessages, behind)

@@ -7,10 +7,10 @@ import { logTable, trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 type Begin = {
-  /** The highest id that is not wanted. */
+  /** The highest id below the backfill's range. */
   readonly lowerId: number
   readonly plan: BackfillPlan
-  /** Deliver again what the group has done already. */
+  /** Also deliver messages that the group has already completed. */
   readonly again: boolean
 }
 
@@ -27,9 +27,9 @@ type BackfillState = {
 }
 
 /**
- * Moves the group's live cursor to the present, and begins a backfill of what lies between. An earlier one that was not
- * delivered is taken along, unless the group is to get `again` what it has done. Returns how many messages the limit left
- * out. To be called in a write transaction, in a topic that is tracked by reference.
+ * Moves the group's live cursor to the present and starts a backfill of what lies in between. An undelivered earlier
+ * backfill is merged, unless `again` asks for what the group has completed too. Returns how many messages the limit
+ * left out. Call it in a write transaction, in a topic with reference tracking.
  */
 export function beginBackfill(tx: Transaction, subscriptionId: number, { lowerId, plan, again }: Begin): number {
   const place = requiredRow<BackfillState>(
@@ -71,7 +71,9 @@ export function beginBackfill(tx: Transaction, subscriptionId: number, { lowerId
   return skipped
 }
 
-/** What the group still holds from before is its own, though the dead clean-up may have taken its bit. */
+/**
+ * Marks what the group still holds from before as required, because the dead-group clean-up may have cleared its bits.
+ */
 function requireHeld(tx: Transaction, subscriptionId: number, topicId: number, bit: number, last: number): void {
   const held = heldIds(tx, subscriptionId, 1, last)
   if (held.length === 0) return

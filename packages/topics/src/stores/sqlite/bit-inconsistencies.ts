@@ -4,12 +4,12 @@ import { rowsOf } from './rows.ts'
 import { hasTable, trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Rows of each part that is looked at, and sentences of each kind. */
+/** Rows checked in each part, and sentences reported of each kind. */
 const LOOKED_AT = 1_000
 const TOLD = 10
 
 /**
- * What the bitmaps must never say, among the oldest messages, the newest, and those that come next for the group that is
+ * Bitmap states that must never occur. Checks the oldest messages, the newest, and the next ones of the group that is
  * furthest behind.
  */
 export function bitInconsistencies(tx: Transaction, topic: TopicRecord): string[] {

@@ -6,9 +6,11 @@ import type { Prepare, Transaction } from './transaction.ts'
 
 export const MOST_BITS = 64
 
-// All arithmetic on bitmaps is done in SQL: bit 63 is beyond what a number of JavaScript holds exactly.
+// All bitmap arithmetic happens in SQL: JavaScript numbers cannot hold bit 63 exactly.
 
-/** One sub-select a statement says which groups the messages are for; to be called in the publishing transaction. */
+/**
+ * Records which groups require the messages, with one sub-select per statement. Call it in the publishing transaction.
+ */
 export function requireBits(prepare: Prepare, topic: TopicRecord, first: number, last: number): void {
   if (last >= first) prepare(requireBitsText(topic)).run(topic.id, first, last)
 }
@@ -22,10 +24,10 @@ export const requireBitsText = ({ id }: TopicRecord): string => `
   insert into ${trackTable(id)} (id, required, completed)
   select message.id, live.bits, 0 from message, live`
 
-/** A group's place in the bitmaps; `bit` is null in a topic that is tracked by offset. */
+/** A group's bit in the bitmaps; `bit` is null in a topic that is tracked by offset. */
 export type GroupBit = { readonly topic_id: number; readonly bit: number | null }
 
-/** The group has done this page, in one statement. */
+/** Records that the group has completed this page, in one statement. */
 export function completeRange(tx: Transaction, { topic_id, bit }: GroupBit, first: number, last: number): void {
   if (bit === null) return
   tx.prepare(`
@@ -45,7 +47,10 @@ export function completeIds(tx: Transaction, { topic_id, bit }: GroupBit, ids: r
   )
 }
 
-/** What the group was moved past, up to `last`, is no longer required of it: otherwise it would be kept until the cap. */
+/**
+ * Messages that the group was moved past, up to `last`, are no longer required of it; otherwise they would be kept
+ * until the cap.
+ */
 export function unrequire(tx: Transaction, { topic_id, bit }: GroupBit, last: number): void {
   if (bit === null) return
   tx.prepare(`
@@ -53,7 +58,7 @@ export function unrequire(tx: Transaction, { topic_id, bit }: GroupBit, last: nu
       where id <= ?2 and required & ~completed & (1 << ?1) <> 0`).run(bit, last)
 }
 
-/** The lowest bit that no group has and that no removed group's traces keep. */
+/** The lowest bit that is not assigned and has no traces of a removed group left. */
 function freeBit(tx: Transaction, topicId: number): number | undefined {
   return rowOf<{ bit: number }>(
     tx.prepare(`
@@ -67,7 +72,7 @@ function freeBit(tx: Transaction, topicId: number): number | undefined {
   )?.bit
 }
 
-/** For a group that has none. */
+/** Assigns a bit to a group that has none. */
 export function takeBit(
   tx: Transaction,
   { topic_id, name }: { readonly topic_id: number; readonly name: string },
@@ -84,7 +89,7 @@ function wipingBits(tx: Transaction, topicId: number): number {
   return requiredRow<{ wiping: number }>(count, topicId).wiping
 }
 
-/** The group's bit, if it has one, is not given out again before it is wiped from every row that is kept. */
+/** Keeps the group's bit, if it has one, from being reassigned before it is cleared from every retained row. */
 export function wipeBitOf(tx: Transaction, subscriptionId: number): void {
   tx.prepare(`
       insert or ignore into tidemark_bit_wipe (topic_id, bit, next_id, last_id)

@@ -2,10 +2,13 @@ import type { RawMessage } from '../../payload/raw-message.ts'
 import { type ByteBounds, UNBOUNDED } from '../byte-bounds.ts'
 import type { SqliteStatement, SqlValue } from './driver.ts'
 
-/** What a row counts. `octet_length` reads it from the row's header, not from the pages that overflow. */
+/**
+ * The size of a row as counted against the limit. `octet_length` reads it from the row's header, not from overflow
+ * pages.
+ */
 const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`
 
-/** A message's columns, the first parameter being the largest row that comes whole. */
+/** A message's columns. The first parameter is the size up to which a row comes with its payload. */
 export const BOUNDED_COLUMNS = `
   created_at, salt, key, type, message_id, ${ROW_BYTES} as bytes,
   case when ${ROW_BYTES} <= ?1 then headers end as headers, case when ${ROW_BYTES} <= ?1 then payload end as payload`
@@ -19,21 +22,21 @@ export type BoundedRow = {
   readonly message_id: string | null
   readonly bytes: number
   readonly headers: string | null
-  /** null: it is too large. */
+  /** null if it is too large. */
   readonly payload: string | Uint8Array | null
 }
 
 export type BoundedRows<T> = {
   readonly rows: readonly T[]
   readonly bytes: number
-  /** There was no room for the next. */
+  /** The next row did not fit. */
   readonly isCut: boolean
 }
 
-/** `taken`: how many rows the page has already. */
+/** `taken`: the number of rows already in the page. */
 export type Room = Pick<ByteBounds, 'maxBytes'> & { readonly taken?: number }
 
-/** Row by row, and no further than there is room for. The first of a page comes in any case. */
+/** Reads row by row, and stops when the page is full. The first row of a page always fits. */
 export function rowsWithin<T>(
   statement: SqliteStatement,
   values: readonly SqlValue[],
@@ -52,7 +55,7 @@ export function rowsWithin<T>(
   return { rows, bytes, isCut: false }
 }
 
-/** One whose payload was left out takes no room. */
+/** A row whose payload was left out takes no room. */
 export const messageBytes = ({ payload, bytes }: BoundedRow): number => (payload === null ? 0 : bytes)
 
 export function toRawMessage({ payload, bytes, message_id, created_at, ...row }: BoundedRow): RawMessage {

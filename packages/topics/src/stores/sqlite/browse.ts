@@ -49,8 +49,8 @@ export function readMatching(
 }
 
 /**
- * Ids follow the commits, so the place is an id; with the time of its message, since a file that was restored gives ids out
- * again. To be called as one reader.
+ * Ids follow commit order, so a place is an id, together with the time of its message, because a restored file reuses
+ * ids. Call it as one reader.
  */
 export function tail(
   tx: Transaction,

@@ -3,7 +3,7 @@ import type { SubscriptionRecord } from '../subscription-record.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Moves a message out of delivery, with its payload and its history; to be called in the settling transaction. */
+/** Moves a message out of delivery, with its payload and history. Call it in the settling transaction. */
 export function buryMessage(
   tx: Transaction,
   topicId: number,

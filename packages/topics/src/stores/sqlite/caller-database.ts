@@ -4,11 +4,11 @@ import { betterSqlite3Database } from './drivers/better-sqlite3.ts'
 import { libsqlDatabase } from './drivers/libsql.ts'
 import { rowsOf } from './rows.ts'
 
-/** The connection that a caller gave as `tx`. */
+/** The connection that a caller passed as `tx`. */
 export type CallersDatabase = Pick<SqliteDatabase, 'isOpen' | 'isTransaction' | 'prepare'> & {
   /** Path of its file; '' if it is in memory. */
   readonly path: string
-  /** Its name, as that of a `SqliteDriver`. */
+  /** Name of the library, as in `SqliteDriver`. */
   readonly library: string
 }
 
@@ -18,7 +18,7 @@ const ACCEPTED =
 
 const known = new WeakMap<object, CallersDatabase>()
 
-/** Recognised by its shape, because no library is a dependency of ours. */
+/** Recognised by its shape, because Tidemark depends on none of these libraries. */
 export function callersDatabase(tx: unknown): CallersDatabase {
   const raw = isObject(tx) && isObject(tx.session) && isObject(tx.session.client) ? tx.session.client : tx
   const found = isObject(raw) ? known.get(raw) : undefined
@@ -37,7 +37,7 @@ function recognise(raw: unknown): { readonly library: string; readonly db: Sqlit
     )
   }
   if (isObject(raw) && typeof raw.prepare === 'function') {
-    // Its getter throws where the database is closed.
+    // The getter throws if the database is closed.
     if ('isTransaction' in raw && typeof raw.location === 'function') {
       return { library: 'node:sqlite', db: withPlainStatements(raw) as SqliteDatabase }
     }
@@ -77,7 +77,7 @@ function withPath(library: string, db: SqliteDatabase): CallersDatabase {
   }
 }
 
-/** The caller's connection may give its own statements numbers as bigints, or rows as arrays. */
+/** The caller's connection may be set to return numbers as bigints, or rows as arrays. */
 function withPlainStatements(raw: object): object {
   const db = raw as RawDatabase
   return {

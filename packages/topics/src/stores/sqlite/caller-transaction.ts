@@ -4,7 +4,10 @@ import type { Connection } from './connection.ts'
 import { mapError } from './sqlite-errors.ts'
 import type { Prepare } from './transaction.ts'
 
-/** Runs `work` in a transaction that the caller has open, checked; it holds the write lock once it has written. */
+/**
+ * Runs `work` in the caller's open transaction, after checking it. The transaction holds the write lock once it has
+ * written.
+ */
 export function inCallersTransaction<T>(connection: Connection, tx: unknown, work: (prepare: Prepare) => T): T {
   const db = callersDatabase(tx)
   requireSameLibrary(connection, db)
@@ -31,8 +34,8 @@ export function inCallersTransaction<T>(connection: Connection, tx: unknown, wor
 }
 
 /**
- * Two copies of SQLite in one process don't know of each other's locks, and the one that closes first takes those of the
- * other away (https://sqlite.org/howtocorrupt.html#multiple_copies_of_sqlite_linked_into_the_same_application).
+ * Two copies of SQLite in one process don't know each other's locks, and the first to close a file releases the locks
+ * of the other (https://sqlite.org/howtocorrupt.html#multiple_copies_of_sqlite_linked_into_the_same_application).
  */
 function requireSameLibrary({ driverName }: Connection, { library }: CallersDatabase): void {
   if (library === driverName) return

@@ -1,9 +1,9 @@
 import type { SqliteDatabase } from './driver.ts'
 
-/** What has to be known of a connection that a caller has a transaction open on. */
+/** The parts of a caller's connection that tell whether it has a transaction open. */
 export type CallersConnection = Pick<SqliteDatabase, 'isOpen' | 'isTransaction'>
 
-/** Callers' own connections that were given to publish, as long as somebody else keeps them. */
+/** Callers' connections that were passed to publish, held weakly. */
 export class CallersConnections {
   readonly #noted = new Set<WeakRef<CallersConnection>>()
 
@@ -12,7 +12,7 @@ export class CallersConnections {
     this.#noted.add(new WeakRef(connection))
   }
 
-  /** One of them has a transaction open. */
+  /** Whether one of them has a transaction open. */
   get hasTransaction(): boolean {
     return [...this.#noted].some(each => {
       const connection = each.deref()

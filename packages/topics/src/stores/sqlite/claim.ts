@@ -22,13 +22,13 @@ type ClaimState = {
   moves: number
 }
 
-/** What the transaction decided; the rows themselves are read after it, without the write lock. */
+/** What the transaction decided. The rows are read after it, without the write lock. */
 export type Claimed =
   | { kind: 'page'; token: string; first: number; last: number; lastExtraId: number }
   | { kind: 'retry'; token: string; rows: RetryRow[]; suspects: Suspects }
   | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
-/** Reads only: an idle group costs no write. */
+/** Only reads, so an idle group costs no write. */
 export function look(tx: Transaction, request: ClaimRequest): { work: boolean; result: ClaimResult } {
   const place = claimStateOf(tx, request)
   if (place?.status !== 'ACTIVE') return { work: false, result: emptyResult(place, null) }
@@ -42,7 +42,7 @@ export function look(tx: Transaction, request: ClaimRequest): { work: boolean; r
   return { work: false, result: { ...emptyResult(place, due === null ? null : due - now), waiting } }
 }
 
-/** Expired leases first, then retries that are due, then the next page of the log. */
+/** Ends expired leases, then takes due retries, then the next page of the log. */
 export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimResult; claimed: Claimed | null } {
   const place = claimStateOf(tx, request)
   if (place?.status === 'ACTIVE' && isAhead(place)) return { result: aheadResult(place), claimed: null }
@@ -63,7 +63,7 @@ export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimRe
   return { result, claimed }
 }
 
-/** Ids that are all above the last large message need not be measured. */
+/** Payloads need not be measured if all ids are above the last large message. */
 function countThatFit(
   tx: Transaction,
   { topic, maxBytes }: ClaimRequest,
@@ -104,7 +104,7 @@ function leaseRetries(
   return { kind: 'retry', token, rows, suspects }
 }
 
-/** `more`: there are ids that this claim did not look at. */
+/** `more`: there are ids that this claim did not scan. */
 function claimBackfilled(
   tx: Transaction,
   request: ClaimRequest,
@@ -196,7 +196,7 @@ export function toLease(
   }
 }
 
-/** The cursor lies ahead of the log: whatever is published until the ids catch up would be skipped. */
+/** The cursor is ahead of the log: everything published until the ids catch up would be skipped. */
 const isAhead = ({ cursor, next_id }: ClaimState): boolean => cursor >= next_id
 
 const aheadResult = (place: ClaimState): ClaimResult => ({ ...emptyResult(place, null), status: 'AHEAD' })

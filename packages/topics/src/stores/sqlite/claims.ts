@@ -14,7 +14,7 @@ type ClaimRow = LiveLease & {
 
 const COLUMNS = 'l.token, l.consumer, l.kind, l.first_id, l.size, l.settled, l.claimed_at, l.deadline, s.group_name'
 
-/** The live leases, oldest first. Few are live, so their order costs a sort and no index. */
+/** The live leases, oldest first. Few are live, so sorting them is cheaper than an index. */
 export function listClaims(
   tx: Transaction,
   topic: TopicRecord,
@@ -38,7 +38,7 @@ export function listClaims(
   ).map(row => toClaim(tx, topic, row, most))
 }
 
-/** To be called inside a durable transaction. */
+/** Call it inside a durable transaction. */
 export function releaseClaim(tx: Transaction, topic: TopicRecord, token: string): ReleasedClaimRecord | undefined {
   const lease = rowOf<LiveLease & { id: number; group_name: string }>(
     tx.prepare(`

@@ -10,8 +10,8 @@ import type { Transaction } from './transaction.ts'
 import { watermarkOf } from './watermark.ts'
 
 /**
- * A step holds the write lock and the event loop, so it ends after this long however few rows it has come to. Measured on
- * a busy machine: 10 000 rows of 200 bytes take 48 ms, 100 rows of 100 kB 33 ms.
+ * A step holds the write lock and the event loop, so it ends after this long, however few rows it has removed. Measured
+ * on a busy machine: 10 000 rows of 200 bytes take 48 ms, 100 rows of 100 kB 33 ms.
  */
 const STEP_MS = 25
 
@@ -23,11 +23,11 @@ type LiveGroup = { id: number; cursor: number; bit: number | null }
 
 type Range = { readonly first: number; readonly upTo: number }
 
-/** There is something to remove. */
+/** Whether there is something to remove. */
 export const hasRemovable = (tx: Transaction, topic: TopicRecord, batchSize: number): boolean =>
   removable(tx, topic, batchSize) !== null
 
-/** Removes from the low end: ids that are kept have no gaps. A run that is killed has removed whole steps. */
+/** Removes messages from the low end, so that retained ids have no gaps. A killed run has removed whole steps. */
 export function removeSome(tx: Transaction, topic: TopicRecord, batchSize: number): CleanUpStep {
   const range = removable(tx, topic, batchSize)
   if (range === null) return NOTHING
@@ -41,7 +41,7 @@ export function removeSome(tx: Transaction, topic: TopicRecord, batchSize: numbe
   return { removed, partitionsDropped: 0, lost, more: last < range.upTo || removed === batchSize }
 }
 
-/** Gives the last id that was removed. */
+/** Returns the last id that was removed. */
 function deleteMessages(tx: Transaction, topic: TopicRecord, { first, upTo }: Range): number {
   const remove = tx.prepare(`delete from ${logTable(topic.id)} where id between ? and ?`)
   const started = performance.now()
@@ -54,7 +54,7 @@ function deleteMessages(tx: Transaction, topic: TopicRecord, { first, upTo }: Ra
   return last
 }
 
-/** What may go now, at most a batch of it; null where that is nothing. */
+/** The next range to remove, at most a batch; null if there is nothing to remove. */
 function removable(tx: Transaction, topic: TopicRecord, batchSize: number): Range | null {
   const place = rowOf<Bounds & { config: string }>(
     tx.prepare('select first_id, next_id, config from tidemark_topic where id = ?'),
@@ -63,7 +63,7 @@ function removable(tx: Transaction, topic: TopicRecord, batchSize: number): Rang
   if (place === undefined || place.first_id === place.next_id) return null
   const config = readTopicConfig(JSON.parse(place.config) as StoredTopicConfig)
   const first = place.first_id
-  /** The last id created longer ago than this; null: none is. */
+  /** The last id created longer ago than this; 0 if `ms` is null. */
   const olderThan = (ms: number | null): number => (ms === null ? 0 : firstIdSince(tx, topic, place, tx.ago(ms)) - 1)
   const batchEnd = first + batchSize - 1
   const capped = olderThan(config.maxRetentionMs)
@@ -74,10 +74,10 @@ function removable(tx: Transaction, topic: TopicRecord, batchSize: number): Rang
 
 type Window = { readonly first: number; readonly batchEnd: number; readonly olderThan: (ms: number | null) => number }
 
-/** Up to which id messages are past their retention and nobody needs them. */
+/** The id up to which messages are past their retention and needed by nobody. */
 function doneUpTo(tx: Transaction, topic: TopicRecord, config: TopicConfig, window: Window): number {
   const groups = liveGroups(tx, topic)
-  // What a queue holds is there to be done, whoever comes.
+  // A queue's messages wait for whichever group comes.
   const keepMs = groups.length === 0 ? config.zeroSubscriptionRetentionMs : config.retentionMs
   if (keepMs === null || (config.semantics === 'queue' && groups.length === 0)) return 0
   const watermarks = groups.map(group => watermarkOf(tx, group))
@@ -86,7 +86,10 @@ function doneUpTo(tx: Transaction, topic: TopicRecord, config: TopicConfig, wind
   return Math.min(upTo, completeUpTo(tx, topic, config, groups, { ...window, batchEnd: upTo }))
 }
 
-/** By the bitmaps: nobody live has it to do, and what nobody was there for keeps its own time. */
+/**
+ * According to the bitmaps: no live group has work up to this id, and messages that no group required have reached
+ * their own retention.
+ */
 function completeUpTo(
   tx: Transaction,
   topic: TopicRecord,

@@ -6,13 +6,14 @@ import { requiredRow, rowOf } from './rows.ts'
 import { trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** There is something for `clearBits` to do. */
+/** Whether `clearBits` has something to do. */
 export const hasBitsToClear = (tx: Transaction): boolean =>
   (findEnded(tx) ?? findWipe(tx) ?? findReleasable(tx)) !== undefined
 
 /**
- * One page, of the first group that is DEAD or CANCELLED and not finished, else of the first bit to be wiped. Else, where a
- * topic has few bits left, a group that has ended gives up its own: who has done what is known for as long as there is room.
+ * Clears one page: of the first DEAD or CANCELLED group that is not finished, then of the first bit to clear. After
+ * that, if a topic has few bits left, the bit of an ended group is taken; completion history is kept while there is
+ * room.
  */
 export function clearBits(tx: Transaction, limit: number): { cleared: number; more: boolean } {
   const ended = findEnded(tx)
@@ -24,7 +25,7 @@ export function clearBits(tx: Transaction, limit: number): { cleared: number; mo
   return { cleared: 0, more: releasable !== undefined }
 }
 
-/** Fewer free bits than this, and groups that have ended give up theirs. */
+/** Below this many free bits, ended groups lose theirs. */
 const SPARE_BITS = 16
 
 type Ended = { id: number; topic_id: number; bit: number; cleared_id: number; status: SubscriptionStatus }
@@ -43,7 +44,7 @@ const findEnded = (tx: Transaction): Ended | undefined =>
 const findWipe = (tx: Transaction): Wipe | undefined =>
   rowOf<Wipe>(tx.prepare('select topic_id, bit, next_id from tidemark_bit_wipe order by topic_id, bit limit 1'))
 
-/** A cancelled one first: it never comes back. */
+/** Cancelled groups go first, because they never come back. */
 const findReleasable = (tx: Transaction): (GroupBit & { id: number }) | undefined =>
   rowOf<GroupBit & { id: number }>(
     tx.prepare(`
@@ -79,13 +80,13 @@ function clearEnded(tx: Transaction, ended: Ended, limit: number): number {
 }
 
 /**
- * For a group that may return before its backfill was delivered: messages beyond it that are done must not be
+ * For a group that may be resurrected before its backfill was delivered: completed messages beyond it must not be
  * delivered twice.
  */
 function noteUndelivered(tx: Transaction, { id, topic_id, bit, cleared_id }: Ended, upTo: number | null): void {
   const backfill = openBackfill(tx, id)
   if (backfill === undefined) return
-  // What it holds when this begins is all that can still be settled.
+  // Only what the group holds at this point can still be settled.
   if (cleared_id === 0) noteHeld(tx, { id, bit }, backfill.cursor_id)
   if (upTo !== null) noteDone(tx, topic_id, { id, bit }, Math.max(cleared_id, backfill.cursor_id), upTo)
 }
@@ -105,7 +106,7 @@ function wipePage(tx: Transaction, { topic_id, bit, next_id }: Wipe, limit: numb
   return Number(changes)
 }
 
-/** null where there is nothing after. */
+/** null if nothing is left. */
 function pageEnd(tx: Transaction, topicId: number, after: number, limit: number): number | null {
   const { last } = requiredRow<{ last: number | null }>(
     tx.prepare(`select max(id) as last from (select id from ${trackTable(topicId)} where id > ? order by id limit ?)`),

@@ -3,22 +3,27 @@ import type { Prepare } from './transaction.ts'
 import { BOOT_ID, uptimeMs } from './uptime.ts'
 
 /**
- * SQLite has no clock of its own, and each process's may be wrong or be set. So the file keeps one: a time, and the
- * machine's uptime at which it was that. All processes of the machine count on from there.
+ * SQLite has no clock of its own, and a process's wall clock may be wrong or change. So the file keeps one: a time, and
+ * the machine's uptime at that time. All processes of the machine count from there.
  *
- *     anchored ──the machine was started anew──▶ anchored at its wall clock, or where it was if that is behind
- *         └──every wall clock is far off by the same, for CONFIRM_MS──▶ stepped, with all that is waiting shifted along
+ *     anchored ──the machine was restarted──▶ anchored at its wall clock, or where it was if that is behind
+ *         └──every wall clock is far off by the same, for CONFIRM_MS──▶ stepped, with all pending times shifted along
  *
  * A process whose wall clock is far off uses the file's time too, and removes nothing.
  */
 
-/** A wall clock this far from the file's is off. */
+/** A wall clock that differs from the file's by more than this is off. */
 const TOLERANCE_MS = 60_000
-/** How long wall clocks must agree that the file's clock is wrong, and how long a new one is on trial after a start. */
+/**
+ * How long wall clocks must agree that the file's clock is wrong, and how long a new time is on trial after a restart.
+ */
 const CONFIRM_MS = 600_000
-/** A start that finds more time passed than this is believed, but nothing is removed while it is on trial. */
+/**
+ * If more time than this has passed at a restart, the new time is accepted, but nothing is removed while it is on
+ * trial.
+ */
 const LONG_OFF_MS = 3_600_000
-/** How old the stored time may get while somebody writes: so far at most it goes back when the machine is started anew. */
+/** Maximum age of the stored time while somebody writes, and so the most that the clock can go back after a restart. */
 export const TOUCH_MS = 10_000
 
 type Row = {
@@ -39,12 +44,12 @@ export function nowBy(prepare: Prepare): number {
   return Math.floor(timeOf(prepare(ANCHOR).get() as Pick<Row, 'wall' | 'uptime'>))
 }
 
-/** Never before the time that is stored. */
+/** Never earlier than the stored time. */
 const timeOf = ({ wall, uptime }: Pick<Row, 'wall' | 'uptime'>): number => wall + Math.max(0, uptimeMs() - uptime)
 
 /**
- * The time before which a stored time is more than `ms` ago. A step of the file's clock makes nothing older: messages
- * that were published by a clock that was a month behind are not a month old when it is set right.
+ * The time before which a stored time is more than `ms` ago. Stepping the file's clock makes nothing older: messages
+ * published by a clock that was a month behind are not a month old once it is corrected.
  */
 export function agoBy(prepare: Prepare, ms: number): number {
   let at = nowBy(prepare) - ms
@@ -55,7 +60,7 @@ export function agoBy(prepare: Prepare, ms: number): number {
   return at
 }
 
-/** A stored time by the clock as it is now: of something that waits, the time since is how long it has really waited. */
+/** A stored time converted to the current clock, so that a waiting time is the time really waited. */
 export function asOfNow(prepare: Prepare, stored: number): number {
   return stepsOf(prepare).reduce((at, step) => (at < step.at + step.ms ? at + step.ms : at), stored)
 }
@@ -65,7 +70,7 @@ type Step = { readonly at: number; readonly ms: number }
 const stepsOf = (prepare: Prepare): Step[] =>
   prepare('select at, ms from tidemark_clock_step order by at').all() as Step[]
 
-/** Makes the clock of a new file, and goes on with that of one whose machine was started anew. In a write transaction. */
+/** Creates the clock of a new file, or continues it after the machine was restarted. Call it in a write transaction. */
 export function startClock(prepare: Prepare): void {
   const row = prepare(READ).get() as Row | undefined
   const uptime = uptimeMs()
@@ -75,7 +80,7 @@ export function startClock(prepare: Prepare): void {
       values (1, ?1, ?2, ?3, ?2, 0, 0)`).run(exactWall(), uptimeMs(), BOOT_ID)
     return
   }
-  // Without a boot id, an uptime that has gone back tells.
+  // Without a boot id, a restart shows in an uptime that went back.
   if (row.boot === BOOT_ID && uptime >= row.uptime - TOLERANCE_MS) return
   const wall = exactWall()
   prepare(`
@@ -88,7 +93,9 @@ export function startClock(prepare: Prepare): void {
   )
 }
 
-/** Stores the time again, and that somebody's wall clock agrees with it. In a write transaction, now and then. */
+/**
+ * Stores the current time, and that somebody's wall clock agrees with it. Called now and then, in a write transaction.
+ */
 export function touchClock(prepare: Prepare): void {
   const row = prepare(READ).get() as Row
   const uptime = uptimeMs()
@@ -102,7 +109,7 @@ export function touchClock(prepare: Prepare): void {
 export function readClock(prepare: Prepare): ClockReading {
   const row = prepare(READ).get() as Row
   const time = timeOf(row)
-  // Never -0, which people would wonder about.
+  // Avoids -0, which would puzzle people.
   const offsetMs = Math.round(Date.now() - time) + 0
   const trialMs = Math.max(0, row.trial_until - uptimeMs())
   return { now: Math.floor(time), offsetMs, isOff: isOff(offsetMs), trialMs }
@@ -110,14 +117,17 @@ export function readClock(prepare: Prepare): ClockReading {
 
 const isOff = (offsetMs: number): boolean => Math.abs(offsetMs) > TOLERANCE_MS
 
-/** There is something for `judgeClock` to note or to decide. */
+/** Whether `judgeClock` has something to record or decide. */
 export function needsJudgement(prepare: Prepare): boolean {
   const { isOff, offsetMs } = readClock(prepare)
   const row = prepare(READ).get() as Row
   return isOff && (!isSameClaim(row, offsetMs) || isConfirmed(row))
 }
 
-/** Notes since when this process's wall clock is off, or follows it. In a write transaction. */
+/**
+ * Records since when this process's wall clock has been off, or steps the file's clock to it. Call it in a write
+ * transaction.
+ */
 export function judgeClock(prepare: Prepare): void {
   const row = prepare(READ).get() as Row
   const { isOff, offsetMs } = readClock(prepare)
@@ -144,7 +154,10 @@ const SHIFTED: readonly [table: string, ...columns: string[]][] = [
   ['tidemark_consumer', 'started_at', 'reported_at', 'active_at'],
 ]
 
-/** What waits for a time, or is counted from one, waits as long as before. Messages keep their times: see `agoBy`. */
+/**
+ * Shifts everything that waits for a time or is counted from one, so that it waits as long as before. Messages keep
+ * their times: see `agoBy`.
+ */
 function step(prepare: Prepare, time: number, ms: number): void {
   for (const [table, ...columns] of SHIFTED) {
     prepare(`update ${table} set ${columns.map(column => `${column} = ${column} + ?1`).join(', ')}`).run(ms)
@@ -160,8 +173,8 @@ function step(prepare: Prepare, time: number, ms: number): void {
 }
 
 /**
- * Going back takes earlier steps back: messages of before them are as old as they are again. Those published in between
- * are of a time to come: they stay longer, never shorter.
+ * Stepping back undoes earlier steps, so messages from before them regain their true age. Messages published in between
+ * lie in the future: they are kept longer, never shorter.
  */
 function undoSteps(prepare: Prepare, ms: number): void {
   let left = Math.floor(ms)
@@ -175,7 +188,7 @@ function undoSteps(prepare: Prepare, ms: number): void {
   }
 }
 
-/** The wall clock tells whole milliseconds: the moment it turns is exact. */
+/** The wall clock counts whole milliseconds, so it is exact only at the moment it changes. */
 function exactWall(): number {
   const started = performance.now()
   const first = Date.now()

@@ -3,7 +3,7 @@ import { boundsOf, firstIdSince } from './log-rows.ts'
 import { trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** From the first message that is kept to the first that is not old enough. */
+/** From the first retained message to the first that is not old enough. */
 export function orphanRange(
   tx: Transaction,
   topic: TopicRecord,

@@ -10,7 +10,7 @@ const groups = (bitmap: string): string => `
   (select json_group_array(s.group_name order by s.group_name) from tidemark_subscription s
     where s.topic_id = ?1 and (t.${bitmap} >> s.bit) & 1) as ${bitmap}`
 
-/** Who has each message still to process, and who has done so. */
+/** Which groups still have to process each message, and which have. */
 export function completion(
   tx: Transaction,
   topic: TopicRecord,

@@ -16,7 +16,7 @@ export function configureTopic(tx: Transaction, name: string, given: Partial<Top
     const id = createTopic(sql => tx.prepare(sql), name, config)
     if ((JSON.parse(config) as StoredTopicConfig).tracking === 'reference') createTrack(tx, id)
   } else if (config !== row.config) {
-    // Nothing was ever published, so nobody loses anything: its groups are another kind's.
+    // Nothing was ever published, so nobody loses anything by removing groups of the other kind.
     const { semantics } = JSON.parse(config) as StoredTopicConfig
     if (semantics !== current?.semantics) {
       tx.prepare('delete from tidemark_subscription where topic_id = ?').run(row.id)
@@ -30,8 +30,8 @@ export function configureTopic(tx: Transaction, name: string, given: Partial<Top
 }
 
 /**
- * As a caller's open transaction sees it, which holds the only write lock: where `create` is asked for, it is made in that
- * transaction, and is gone if that is rolled back.
+ * The topic as seen by the caller's open transaction, which holds the only write lock. With `create` it is created in
+ * that transaction, and is gone if that is rolled back.
  */
 export function topicIn(prepare: Prepare, name: string, create: boolean): TopicRecord | undefined {
   const row = rowOf<TopicRow>(prepare(findTopicRow), name)
@@ -40,7 +40,7 @@ export function topicIn(prepare: Prepare, name: string, create: boolean): TopicR
   return toRecord(requiredRow<TopicRow>(prepare(findTopicRow), name))
 }
 
-/** Without bitmaps. Gives its id. */
+/** Creates the topic without bitmaps. Returns its id. */
 function createTopic(prepare: Prepare, name: string, config: string): number {
   const uid = random52()
   const { id } = requiredRow<{ id: number }>(
@@ -54,7 +54,9 @@ function createTopic(prepare: Prepare, name: string, config: string): number {
   return id
 }
 
-/** JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost. */
+/**
+ * JSON payloads are stored as text, others as blobs: people can read the table, and text becomes a string at no cost.
+ */
 export const createLogText = (topicId: number): string => `
     create table ${logTable(topicId)} (
       id integer primary key,

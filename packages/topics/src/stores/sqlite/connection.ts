@@ -56,12 +56,12 @@ export type ConnectionOptions = {
 }
 
 /**
- * One connection, used from one thread: a transaction runs from begin to commit without giving way, so statements of two
- * callers never mix. A database that another process writes to is tried again later; the event loop is never blocked on it.
+ * One connection, used from one thread. A transaction runs from begin to commit without yielding, so the statements of
+ * two callers never mix. If another process is writing, the call is retried later; the event loop is never blocked.
  */
 export class Connection implements Transaction {
   readonly path: string
-  /** Where `path` leads: SQLite keeps the log beside the file itself, not beside a link to it. */
+  /** The real path behind `path`: SQLite keeps the WAL beside the file itself, not beside a link to it. */
   readonly realPath: string
   readonly #driver: SqliteDriver
   readonly #db: SqliteDatabase
@@ -75,11 +75,11 @@ export class Connection implements Transaction {
   readonly #file: FileIdentity | undefined
   #incarnation: number | undefined
   #syncsItself = false
-  /** Another process, with a newer SQLite, may turn the log on; with this one a checkpoint could corrupt the file. */
+  /** Another process with a newer SQLite may turn WAL on; with this version a checkpoint could corrupt the file. */
   #refusesWal = false
   #touchedAt = Number.POSITIVE_INFINITY
   #checkpointsAfter = CHECKPOINT_AFTER
-  /** Writers of other processes met so far. */
+  /** How often a writer of another process was in the way. */
   busyCount = 0
   #waiting = 0
 
@@ -114,7 +114,7 @@ export class Connection implements Transaction {
     const wal = mode?.journal_mode === 'wal'
     this.#refusesWal = !isTrusted
     if (wal && !isTrusted) throw walError(this.path, this.#driver)
-    // Where there is no WAL (a memory database, some file systems) SQLite itself syncs.
+    // Without WAL (a memory database, some file systems) SQLite itself syncs.
     this.#db.exec(`pragma synchronous = ${wal || this.#options.durability === 'process' ? 'normal' : 'full'}`)
     this.#db.exec('pragma foreign_keys = on')
     this.#syncsItself = wal && this.#options.durability === 'full'
@@ -127,7 +127,7 @@ export class Connection implements Transaction {
       try {
         statement = this.#db.prepare(sql)
       } catch (error) {
-        // A busy database is left to read, which knows it by SQLite's own error.
+        // A busy error is left to read, which recognises it by SQLite's own code.
         throw isBusy(error) ? error : mapError(error, this.path)
       }
       this.#statements.set(sql, statement)
@@ -139,13 +139,13 @@ export class Connection implements Transaction {
     this.#db.exec(sql)
   }
 
-  /** From now on there is a clock; before, the file may have no table for it. */
+  /** Starts using the file's clock; before this the file may have no table for it. */
   async startClock(): Promise<void> {
     await this.write(true, () => startClock(this.#prepare))
     this.#touchedAt = performance.now()
   }
 
-  /** The file's clock, in milliseconds: the same for all processes, whatever one of them believes. */
+  /** The file's clock, in milliseconds. It is the same for all processes, whatever their wall clocks say. */
   now(): number {
     return nowBy(this.#prepare)
   }
@@ -155,7 +155,7 @@ export class Connection implements Transaction {
     return agoBy(this.#prepare, ms)
   }
 
-  /** When something stored happened, by the clock as it is now. */
+  /** A stored time converted to the current clock. */
   asOfNow(stored: number): number {
     return asOfNow(this.#prepare, stored)
   }
@@ -169,9 +169,9 @@ export class Connection implements Transaction {
   }
 
   /**
-   * Runs `body` in a write transaction, with the bodies of others that come meanwhile. `durable`: on the disk before this
-   * resolves; otherwise a power failure may undo it, as it may undo the claims that nobody depends on. `expected`: records
-   * of another incarnation are refused, and nothing is changed.
+   * Runs `body` in a write transaction, together with other bodies that arrive meanwhile. `durable`: on disk before
+   * this resolves; otherwise a power failure may undo it, which is fine for claims. `expected`: records of another
+   * incarnation are refused, and nothing is changed.
    */
   async write<T>(durable: boolean, body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
     const syncs = durable && this.#syncsItself
@@ -183,8 +183,8 @@ export class Connection implements Transaction {
   }
 
   /**
-   * A durable write, unless a transaction of this process holds the lock: one that was given to publish, and whose caller
-   * may be waiting for this very call. That would wait for itself until the busy timeout.
+   * A durable write, unless a transaction of this process holds the lock: one that was passed to publish, and whose
+   * caller may be waiting for this very call. Waiting would be a deadlock until the busy timeout.
    */
   async writeUnlessHeld<T>(body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
     const started = performance.now()
@@ -200,12 +200,12 @@ export class Connection implements Transaction {
     return this.#driver.name
   }
 
-  /** A caller's own connection, with a transaction open that has written. */
+  /** Remembers a caller's connection whose open transaction has written. */
   noteTransaction(tx: CallersConnection): void {
     this.#callers.note(tx)
   }
 
-  /** The namespace is open: from now on every transaction makes sure that it is still this one. */
+  /** The namespace is open: from now on every transaction checks that it is still the same one. */
   async bind(): Promise<void> {
     this.#incarnation = await this.read(() => findIncarnation(this.#prepare))
     if (this.#incarnation === undefined) throw goneError(this.path, undefined)
@@ -217,7 +217,7 @@ export class Connection implements Transaction {
     this.#requireIncarnation(prepare)
   }
 
-  /** Runs `body` as one reader: the file is locked and unlocked once, not for each statement. */
+  /** Runs `body` as one reader: the file is locked and unlocked once instead of for each statement. */
   readSync<T>(body: (tx: Transaction) => T): T {
     if (this.#db.isTransaction) return body(this)
     this.guard.assertThere()
@@ -231,8 +231,8 @@ export class Connection implements Transaction {
   }
 
   /**
-   * Runs `body` as one reader, again while the database is busy. In an open namespace it makes sure that this still is the
-   * same one.
+   * Runs `body` as one reader, and retries while the database is busy. In an open namespace it checks that it is still
+   * the same one.
    */
   async read<T>(body: (tx: Transaction) => T, expected?: Expected): Promise<T> {
     const checked = this.#checked(body, expected)
@@ -264,26 +264,26 @@ export class Connection implements Transaction {
 
   async close(): Promise<void> {
     await this.#writes.drain()
-    // Closing may move the log into the database file: what a failed sync has left in doubt is made sure of before.
+    // Closing may copy the WAL into the database file, so a suspect WAL is verified first.
     if (this.#wal.isSuspect && this.#db.isOpen) await this.#regainTrust().catch(() => undefined)
     await this.#wal.close()
     if (this.#db.isOpen) this.#db.close()
   }
 
-  /** The transaction has committed, so where this fails nobody knows whether it is stored. */
+  /** The transaction has committed, so if this fails, it is unknown whether it is stored. */
   async #sync(): Promise<void> {
     try {
       await this.#flush()
     } catch (error) {
       this.#requireStored(this.#file?.change() ?? this.#file?.logChange())
       const mapped = mapError(error, this.path)
-      // Found out when it is opened, by a transaction that had nothing to write.
+      // Found out at open, by a transaction that had nothing to write.
       if (!this.#wal.isInUse && mapped instanceof DatabaseReadOnlyError) throw mapped
       throw OutcomeUnknownError.afterFailedSync(this.path, error)
     }
   }
 
-  /** After a failed sync, before anything more is written that has to be promised. */
+  /** After a failed sync, before anything else is written that must be durable. */
   async #regainTrust(): Promise<void> {
     try {
       await this.#flush()
@@ -298,7 +298,7 @@ export class Connection implements Transaction {
     }
   }
 
-  /** A checkpoint relies on the log, so there is none while that is suspect. */
+  /** A checkpoint relies on the WAL, so there is none while the WAL is suspect. */
   async #flush(): Promise<void> {
     try {
       await this.#wal.flush()
@@ -327,7 +327,7 @@ export class Connection implements Transaction {
       this.#requireIncarnation(this.#prepare)
       if (performance.now() - this.#touchedAt > TOUCH_MS) this.#touchClock()
       const result = body()
-      // Here, and not at the beginning: a body may take a while. Where the file is gone nothing is stored.
+      // Checked here and not at the beginning, because a body may take a while. If the file is gone nothing is stored.
       this.#requireThere(this.#file?.change())
       this.#run('commit')
       return result
@@ -337,7 +337,7 @@ export class Connection implements Transaction {
     }
   }
 
-  /** Some caller's transaction is open, and the lock is not to be had. */
+  /** A caller's transaction is open, and the lock cannot be taken. */
   #isHeldHere(): boolean {
     if (!this.#callers.hasTransaction) return false
     try {
@@ -360,7 +360,7 @@ export class Connection implements Transaction {
     this.#touchedAt = performance.now()
   }
 
-  /** `expected`: the records that the body relies on; of another incarnation they are refused before it runs. */
+  /** `expected`: the records that the body relies on; those of another incarnation are refused before it runs. */
   #checked<T>(body: (tx: Transaction) => T, expected: Expected | undefined): () => T {
     if (expected === undefined) return () => body(this)
     return () => {
@@ -375,12 +375,12 @@ export class Connection implements Transaction {
     if (found !== this.#incarnation) throw this.guard.gone(goneError(this.path, found))
   }
 
-  /** The path leads to the file that was opened; to be asked after closing too. */
+  /** Whether the path still leads to the file that was opened. May be called after closing. */
   isSameFile(): boolean {
     return this.#file?.isSame() ?? true
   }
 
-  /** `change`: what became of the file, if anything. To be called while nothing of the call is stored. */
+  /** `change`: what happened to the file, if anything. Call it while nothing of the call is stored. */
   #requireThere(change: FileChange | undefined): void {
     this.guard.assertThere()
     if (change === undefined) return
@@ -388,7 +388,7 @@ export class Connection implements Transaction {
     throw this.guard.gone(new NamespaceGoneError(this.path, change.what))
   }
 
-  /** The same after a commit: where the file was only moved away, it may have what was committed. */
+  /** The same after a commit: if the file was only moved away, it may contain what was committed. */
   #requireStored(change: FileChange | undefined): void {
     if (change?.isForGood === false) throw OutcomeUnknownError.afterMove(this.path)
     this.#requireThere(change)

@@ -25,7 +25,7 @@ const FORGET = `
     or reported_at < ?4 - (select heartbeat_timeout_ms from tidemark_subscription where id = ?1)
   )`
 
-/** To be called inside a write transaction. */
+/** Call it inside a write transaction. */
 export function reportConsumers(
   tx: Transaction,
   subscriptionId: number,

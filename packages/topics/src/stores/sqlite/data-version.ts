@@ -1,12 +1,12 @@
 import type { Connection } from './connection.ts'
 import { requiredRow } from './rows.ts'
 
-/** Between two looks at the file: short while things happen, longer when nothing does. One look takes about 3 µs. */
+/** Interval between checks of the file: short while things happen, longer when idle. A check takes about 3 µs. */
 const BUSY_MS = 4
 const IDLE_MS = 12
 const IDLE_AFTER_MS = 2_000
 
-/** Notices that another connection or process has written to the file, through `pragma data_version`. */
+/** Notices writes by other connections or processes through `pragma data_version`. */
 export class DataVersionWatch {
   readonly #connection: Connection
   readonly #changed: () => void
@@ -41,7 +41,7 @@ export class DataVersionWatch {
     this.#timer.unref()
   }
 
-  /** A hint that can't be had now is had at the next look; whoever really needs the database says what is wrong with it. */
+  /** A hint that fails now is repeated at the next check; a real use of the database reports what is wrong with it. */
   #tryToRead(): number | undefined {
     try {
       return this.#read()

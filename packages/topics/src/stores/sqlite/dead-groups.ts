@@ -11,7 +11,7 @@ import type { Transaction } from './transaction.ts'
 
 type Silent = SubscriptionRow & { topic_id: number; misses: number; last_heartbeat_at: number }
 
-/** Counts a miss for each whole timeout of silence; to be called inside a write transaction. */
+/** Counts a miss for each full timeout of silence. Call it inside a write transaction. */
 export function detectDead(tx: Transaction): Detection {
   const now = tx.now()
   const silent = rowsOf<Silent>(
@@ -42,7 +42,10 @@ export function detectDead(tx: Transaction): Detection {
   return { missed, dead }
 }
 
-/** Its leases run out with it, those without a term too: whoever comes after takes them over as any expired one. */
+/**
+ * Its leases expire with it, including those without a deadline; the next consumer takes them over like any expired
+ * lease.
+ */
 function bury(tx: Transaction, id: number, now: number): void {
   tx.prepare("update tidemark_subscription set status = 'DEAD', status_at = ? where id = ?").run(now, id)
   tx.prepare(`
@@ -88,7 +91,7 @@ export function endedSubscriptions(tx: Transaction, olderThanMs: number): Subscr
   }))
 }
 
-/** Its leases and retries go with it. To be called inside a write transaction; again is fine. */
+/** Its leases and retries are deleted with it. Call it inside a write transaction; repeating it is harmless. */
 export function removeSubscription(tx: Transaction, topic: TopicRecord, { id, group }: SubscriptionRecord): void {
   const row = rowOf<{ status: string }>(tx.prepare('select status from tidemark_subscription where id = ?'), id)
   if (row === undefined) return
@@ -96,7 +99,7 @@ export function removeSubscription(tx: Transaction, topic: TopicRecord, { id, gr
     throw new InvalidTransitionError(topic.name, group, row.status, 'REMOVED')
   }
   wipeBitOf(tx, id)
-  // All leases are read for it: an index that also knows the ended ones would cost every claim and every settlement.
+  // This reads all leases: an index that includes ended ones would slow every claim and every settlement.
   tx.prepare('delete from tidemark_lease where subscription_id = ?').run(id)
   tx.prepare('delete from tidemark_subscription where id = ?').run(id)
 }

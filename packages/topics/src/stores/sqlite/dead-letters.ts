@@ -33,7 +33,7 @@ const letterBytes = (row: Row): number => messageBytes(row) + row.history.length
 
 function listDeadLetters(tx: Transaction, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
   const { group, after = 0, limit, maxPayloadBytes = UNBOUNDED } = query
-  // An index of its own for each: with one statement for both, all letters of the topic were sorted.
+  // Two statements, so that each uses its own index: a single one sorted all dead letters of the topic.
   const ofGroup = group === undefined ? '' : 'and group_name = ?'
   const statement = tx.prepare(`
     select ${COLUMNS} from tidemark_dead_letter where topic_id = ? ${ofGroup} and id > ? order by id limit ?`)

@@ -1,13 +1,13 @@
 import type { TopicRecord } from '../topic-record.ts'
 import { logTable } from './topic-rows.ts'
 
-/** The message of an id, if it is the one with that salt. */
+/** The message with this id, if it has that salt. */
 export const saltedText = ({ id }: TopicRecord): string =>
   `select id from ${logTable(id)} where id = ? and salt = ? and message_id is null`
 
 /**
- * The id of a message whose messageId the caller gave. What is remembered counts no more once another message has its id,
- * as after a restore by hand; one whose message was cleaned up still does.
+ * The id of a message whose messageId the caller gave. An entry no longer counts once another message has its id, as
+ * after a manual restore; it still counts if its message was cleaned up.
  */
 export const rememberedText = ({ id }: TopicRecord): string => `
   select d.id from tidemark_dedupe d

@@ -14,7 +14,7 @@ const LOW_DISK = 1_000 * MB
 const NO_DISK = 50 * MB
 const LONG_WAL = 1_000 * MB
 
-/** Looks at the file and into it, without writing. */
+/** Inspects the file and its contents without writing. */
 export async function diagnose(path: string, driver: SqliteDriver): Promise<Diagnosis> {
   const findings = [...fileFindings(path), diskFinding(path)]
   if (findings.some(({ state }) => state === 'bad')) return { findings, usable: false }
@@ -75,7 +75,7 @@ function diskFinding(path: string): Finding {
   }
 }
 
-/** An older SQLite is harmless where it does without a write-ahead log. */
+/** An older SQLite is harmless without a write-ahead log. */
 function sqliteFindings(db: SqliteDatabase, path: string, { name, olderSqlite }: SqliteDriver): Finding[] {
   const { version } = db.prepare('select sqlite_version() as version').get() as { version: string }
   const { journal_mode: mode } = db.prepare('pragma journal_mode').get() as { journal_mode: string }

@@ -5,13 +5,19 @@ import type { Transaction } from './transaction.ts'
 
 type Group = { readonly id: number; readonly bit: number | null }
 
-/** Whether a range of the group's has the id; `group` and `id` are SQL. Hoisted: backfills.ts, which is loaded first, needs it. */
+/**
+ * Whether one of the group's done ranges contains the id; `group` and `id` are SQL. A function declaration, because
+ * backfills.ts needs it and is loaded first.
+ */
 export function isInDoneRange(group: string, id: string): string {
   return `
   exists (select 1 from tidemark_done_range r where r.subscription_id = ${group} and r.last_id >= ${id} and r.first_id <= ${id})`
 }
 
-/** The condition that a message `m.id`, with its bitmaps `t`, is neither done nor held: ?1 the bit, ?2 the group, ?5 what is held. */
+/**
+ * The condition that a message `m.id`, with its bitmaps `t`, is neither completed nor held: ?1 the bit, ?2 the group,
+ * ?5 the held ids.
+ */
 const UNDONE = `
   (?1 is null or coalesce(t.completed, 0) & (1 << ?1) = 0)
     and not ${isInDoneRange('?2', 'm.id')}
@@ -23,7 +29,7 @@ const undone = (topicId: number, what: string, limit = ''): string => `
   left join ${trackTable(topicId)} t on t.id = m.id
   where ${UNDONE} ${limit}`
 
-/** Messages after `after`, up to `last`, that the group has neither done nor holds. Ids have no gaps. */
+/** Messages after `after`, up to `last`, that the group has neither completed nor holds. Ids have no gaps. */
 export function countUndone(tx: Transaction, topicId: number, group: Group, after: number, last: number): number {
   if (after >= last) return 0
   const held = JSON.stringify(heldIds(tx, group.id, after + 1, last))
@@ -42,7 +48,7 @@ export function undoneIds(
   return rowsOf<{ id: number }>(ids, group.bit, group.id, after, last, held, limit).map(({ id }) => id)
 }
 
-/** Notes what the group has done of these ids, as the bitmaps know it. */
+/** Records which of these ids the group has completed, according to the bitmaps. */
 export function noteDone(tx: Transaction, topicId: number, { id, bit }: Group, after: number, last: number): void {
   tx.prepare(`
       insert or ignore into tidemark_done_range (subscription_id, first_id, last_id)
@@ -54,7 +60,7 @@ export function noteDone(tx: Transaction, topicId: number, { id, bit }: Group, a
       group by island`).run(id, bit, after, last)
 }
 
-/** Whoever holds them delivers them. */
+/** Their holders will process them. */
 export function noteHeld(tx: Transaction, { id }: Group, after: number): void {
   const held = heldIds(tx, id, after + 1, Number.MAX_SAFE_INTEGER)
   tx.prepare(`
@@ -64,7 +70,7 @@ export function noteHeld(tx: Transaction, { id }: Group, after: number): void {
       group by island`).run(id, JSON.stringify(held))
 }
 
-/** What a group that came back had done before goes into its new bits. */
+/** Copies what a resurrected group had already completed into its new bit. */
 export function markDone(tx: Transaction, topicId: number, { id, bit }: Group, after: number, last: number): void {
   const [noted] = rowsOf(tx.prepare('select 1 from tidemark_done_range where subscription_id = ? limit 1'), id)
   if (noted === undefined) return

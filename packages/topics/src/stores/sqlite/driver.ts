@@ -32,9 +32,9 @@ export type SqliteOpenOptions = {
 
 /** A connection of a `SqliteDriver`. */
 export type SqliteDatabase = {
-  /** Not closed. */
+  /** Whether the connection is open. */
   readonly isOpen: boolean
-  /** A transaction is open. */
+  /** Whether a transaction is open. */
   readonly isTransaction: boolean
   /** Runs one or more statements without parameters. */
   exec(sql: string): void
@@ -59,6 +59,6 @@ export type SqliteStatement = {
   all(...values: SqlValue[]): unknown[]
   /** The rows, one by one. */
   iterate(...values: SqlValue[]): Iterable<unknown>
-  /** Rows are arrays of values from now on, not objects. */
+  /** Makes the statement return rows as arrays of values instead of objects. */
   setReturnArrays(enabled: boolean): void
 }

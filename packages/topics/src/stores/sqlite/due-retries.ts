@@ -2,7 +2,7 @@ import type { ClaimRequest, Suspects } from '../leases.ts'
 import { rowOf, rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** As the claim would have it. */
+/** A retry with the attempt and version that the claim would give it. */
 export type RetryRow = { id: number; attempts: number; version: number }
 
 type Chosen = { readonly rows: RetryRow[]; readonly suspects: Suspects; readonly waiting: Suspects }
@@ -10,14 +10,14 @@ type Chosen = { readonly rows: RetryRow[]; readonly suspects: Suspects; readonly
 const NOTHING: Chosen = { rows: [], suspects: 'none', waiting: 'none' }
 
 /**
- * The due retries that a claim takes: one suspect on its last attempt, if the claimer holds nothing else; otherwise the
- * messages that failed by themselves, together; otherwise one piece of an expired lease.
+ * The due retries that a claim takes: one suspect on its last attempt, if the claimer holds nothing else; otherwise
+ * messages that failed on their own, together; otherwise one piece of an expired lease.
  */
 export function chooseRetries(tx: Transaction, request: ClaimRequest, now: number): Chosen {
   if (!hasDue(tx, request, now)) return NOTHING
   const { maxAttempts } = request.topic.config
   const [piece] = dueRows<RetryRow & { piece: string }>(tx, request, IN_PIECES, now, 1)
-  // Its piece is from a time when it had more attempts.
+  // Its piece was formed when it had more attempts left.
   const isLast = piece !== undefined && piece.attempts >= maxAttempts
   const alone = isLast ? [piece] : dueRows(tx, request, ALONE, now, 1)
   if (alone.length > 0 && request.suspects === 'alone') return { ...NOTHING, rows: alone, suspects: 'alone' }
@@ -29,12 +29,13 @@ export function chooseRetries(tx: Transaction, request: ClaimRequest, now: numbe
   return { rows: rowsOfPiece(tx, request, piece.piece, now), suspects: 'shared', waiting }
 }
 
-// Left to choose, SQLite reads all of a group's retries, or all suspects to find those that are alone.
+// The indexes are named because SQLite would otherwise read all of a group's retries, or all suspects to find those
+// that are alone.
 const FAILED = { index: 'tidemark_retry_due', which: 'suspect = 0' }
 const IN_PIECES = { index: 'tidemark_retry_suspect', which: 'piece is not null' }
 const ALONE = { index: 'tidemark_retry_alone', which: 'suspect = 1 and piece is null' }
 
-/** One statement says for nearly every claim that there are none. */
+/** One statement tells nearly every claim that there are none. */
 function hasDue(tx: Transaction, { subscription }: ClaimRequest, now: number): boolean {
   const isDue = (suspect: number): string => `
     exists (
@@ -80,7 +81,7 @@ function rowsOfPiece(tx: Transaction, { subscription, limit }: ClaimRequest, pie
   )
 }
 
-/** When the group's next retry is due or its next lease runs out, of what this claim may take at all. */
+/** When the group's next retry is due or its next lease expires, as far as this claim may take them. */
 export function nextDueAt(tx: Transaction, { subscription, suspects, sweep }: ClaimRequest): number | null {
   const row = rowOf<{ due: number | null }>(
     tx.prepare(`

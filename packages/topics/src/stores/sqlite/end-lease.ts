@@ -22,12 +22,12 @@ export type LiveLease = {
 
 export type Unsettled = { id: number; attempts: number; version: number; history: FailedAttempt[] }
 
-/** How a lease ends that nobody settled. */
+/** How an unsettled lease ends. */
 type End = { readonly now: number; readonly dueAt: number; readonly error: FailureRecord }
 
 /**
- * Takes a live lease from its holder. What was not settled is tried again from `dueAt`, as suspects in pieces; past
- * maxAttempts it becomes a dead letter. The lease stays, to tell a late settlement that it is late.
+ * Takes a live lease away from its holder. Unsettled messages are retried from `dueAt`, as suspects in pieces; past
+ * maxAttempts they become dead letters. The lease row stays, so that a late settlement is reported as late.
  */
 export function endLease(
   tx: Transaction,
@@ -64,7 +64,7 @@ export function endLease(
   return { taken: { token: lease.token, consumer: lease.consumer, count: taken.length, messages }, dead: dead.length }
 }
 
-/** The messages of a live lease that nobody has settled, in the order of their slots. */
+/** The unsettled messages of a live lease, in slot order. */
 export function unsettledOf(tx: Transaction, { token, kind, first_id, size, settled }: LiveLease): Unsettled[] {
   if (kind === 'retry') {
     return rowsOf<Omit<Unsettled, 'history'> & { history: string }>(
@@ -79,7 +79,10 @@ export function unsettledOf(tx: Transaction, { token, kind, first_id, size, sett
   return unsettled
 }
 
-/** The piece that each belongs to; null for those on their last attempt. Only messages with as many attempts left share one. */
+/**
+ * The piece of each message; null for those on their last attempt. Only messages with equally many attempts left share
+ * a piece.
+ */
 function piecesOf(taken: readonly Unsettled[], maxAttempts: number): (string | null)[] {
   const pieces = new Map<Unsettled, string>()
   for (const [attempts, alike] of Map.groupBy(taken, each => each.attempts)) {
@@ -93,7 +96,7 @@ function piecesOf(taken: readonly Unsettled[], maxAttempts: number): (string | n
   return taken.map(each => pieces.get(each) ?? null)
 }
 
-/** For people: the messages with what their messageIds are made of. */
+/** The messages with the parts of their messageIds, for people to read. */
 export function named<T extends { readonly id: number; readonly version: number }>(
   tx: Transaction,
   { id: topicId }: TopicRecord,

@@ -35,7 +35,7 @@ export function topicFacts(tx: Transaction, topic: TopicRecord): TopicFacts {
 const madeAt = (tx: Transaction, topic: TopicRecord): number =>
   requiredRow<{ at: number }>(tx.prepare('select created_at as at from tidemark_topic where id = ?'), topic.id).at
 
-/** By the clock and the watermarks. What the bitmaps of a reference topic still hold back is not looked at. */
+/** Based on the clock and the watermarks. Ignores what the bitmaps of a reference topic still hold back. */
 export function removable(tx: Transaction, topic: TopicRecord, groups: readonly GroupDescription[]): number {
   const live = groups.filter(isLive)
   const { semantics, retentionMs, zeroSubscriptionRetentionMs } = topic.config
@@ -49,7 +49,7 @@ export function removable(tx: Transaction, topic: TopicRecord, groups: readonly 
 
 const isLive = ({ status }: GroupDescription): boolean => status === 'ACTIVE' || status === 'PAUSED'
 
-/** What must never be. Each look is an index's. */
+/** Broken invariants. Each check uses an index. */
 function inconsistencies(tx: Transaction, topic: TopicRecord): string[] {
   const { first_id, next_id } = boundsOf(tx, topic)
   const { low, high } = requiredRow<{ low: number | null; high: number | null }>(

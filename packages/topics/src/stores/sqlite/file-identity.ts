@@ -3,15 +3,15 @@ import { resolve } from 'node:path'
 
 type Identity = { readonly dev: number; readonly ino: number }
 
-/** What became of a file: `what` completes "the namespace was". A file that was only moved away may come back. */
+/** What happened to a file: `what` completes "the namespace was". A file that was only moved away may come back. */
 export type FileChange = { readonly what: string; readonly isForGood: boolean }
 
 const MOVED: FileChange = { what: 'moved away', isForGood: false }
 
 /**
- * Whether a path still leads to the file that was opened. A process goes on writing to a file that was removed or replaced
- * under it, and nobody will ever read that. Its log (-wal) counts as much: commits are there first. A look at either
- * takes 1.5 µs.
+ * Whether a path still leads to the file that was opened. A process can keep writing to a file that was removed or
+ * replaced, and nobody will ever read that. Its WAL (-wal) matters just as much, because commits go there first.
+ * Checking either takes 1.5 µs.
  */
 export class FileIdentity {
   readonly #path: string
@@ -19,10 +19,10 @@ export class FileIdentity {
   readonly #file: Identity | undefined
   #log: Identity | undefined
 
-  /** To be made when the file is open. */
+  /** Create it while the file is open. */
   constructor(path: string) {
     this.#path = resolve(path)
-    // SQLite keeps the log beside the file itself, not beside a link to it.
+    // SQLite keeps the WAL beside the file itself, not beside a link to it.
     this.#logPath = `${realpathSync(path)}-wal`
     this.#file = identityOf(path)
   }
@@ -31,7 +31,7 @@ export class FileIdentity {
     return isSame(identityOf(this.#path), this.#file)
   }
 
-  /** undefined where it is the same. */
+  /** undefined if it is still the same. */
   change(): FileChange | undefined {
     const file = identityOf(this.#path, this.#file)
     if (isSame(file, this.#file)) return undefined
@@ -39,7 +39,7 @@ export class FileIdentity {
     return { what: `lost: its file was ${file === undefined ? 'removed' : 'replaced by another'}`, isForGood: true }
   }
 
-  /** The same of its log. There is none before the first transaction, nor where the file system can't have one. */
+  /** The same for its WAL. There is none before the first transaction, or if the file system cannot have one. */
   logChange(): FileChange | undefined {
     const log = identityOf(this.#logPath, this.#log)
     this.#log ??= log
@@ -50,7 +50,7 @@ export class FileIdentity {
   }
 }
 
-/** A folder that may not be looked into says nothing. */
+/** A folder that cannot be read tells nothing. */
 function identityOf(path: string, unknown?: Identity): Identity | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
@@ -63,8 +63,8 @@ const isSame = (one: Identity | undefined, other: Identity | undefined): boolean
   one?.ino === other?.ino && one?.dev === other?.dev
 
 /**
- * Whether a file that this process has open has a name left somewhere. Asked of SQLite's own descriptors: a descriptor of
- * ours would, when closed, release the locks that SQLite holds on the file.
+ * Whether an open file still has a name anywhere. Uses SQLite's own descriptors: closing one of ours would release the
+ * locks that SQLite holds on the file.
  */
 function isStillNamed(file: Identity): boolean {
   try {
@@ -74,7 +74,7 @@ function isStillNamed(file: Identity): boolean {
   }
 }
 
-/** 0 where the descriptor is of another file, or was closed since it was listed. */
+/** 0 if the descriptor is another file's, or was closed since it was listed. */
 function linksOf(descriptor: number, file: Identity): number {
   try {
     const found = fstatSync(descriptor)

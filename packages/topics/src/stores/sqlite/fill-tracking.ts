@@ -8,7 +8,10 @@ type Fill = { fill_next_id: number | null; fill_last_id: number }
 
 type Group = { id: number; bit: number; cursor: number; start_id: number; lower_id: number | null; upper_id: number }
 
-/** One page of what is kept: what a group has passed and doesn't hold is done. Bits are only set, never cleared. */
+/**
+ * Fills one page of retained messages: what a group has passed and doesn't hold is completed. Bits are only set, never
+ * cleared.
+ */
 export function fillTracking(tx: Transaction, topic: TopicRecord, limit: number): boolean {
   const fill = requiredRow<Fill>(
     tx.prepare('select fill_next_id, fill_last_id from tidemark_topic where id = ?'),
@@ -35,7 +38,7 @@ export function fillTracking(tx: Transaction, topic: TopicRecord, limit: number)
   return !isDone
 }
 
-/** A message that no group is there for has its row too, as if it were published now. */
+/** A message that no group requires gets a row too, as if it were published now. */
 function fillNobodys(tx: Transaction, topicId: number, first: number, last: number): void {
   tx.prepare(`
       insert or ignore into ${trackTable(topicId)} (id)

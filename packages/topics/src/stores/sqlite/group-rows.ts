@@ -41,11 +41,11 @@ type ActivityRow = { subscription_id: number; claims: number; claim_conflicts: n
 export type DescribedGroup = {
   readonly topicId: number
   readonly description: GroupDescription
-  /** The lowest id that it has claimed and not settled, or will try again. */
+  /** The lowest id that it has claimed and not settled, or will retry. */
   readonly lowestHeld: number | undefined
 }
 
-/** `topicId` null: of all topics. Retries and dead letters are counted up to `most`; -1: all of them. */
+/** `topicId` null: all topics. Retries and dead letters are counted up to `most`; -1 counts all of them. */
 export type Wanted = { readonly topicId: number | null; readonly most: number }
 
 const GROUPS = `
@@ -66,7 +66,7 @@ const GROUPS = `
   where ?1 is null or s.topic_id = ?1
   order by s.group_name`
 
-/** A statement that needs a topic's groups, or all there are. */
+/** Restricts a statement to one topic's groups; without a topic it covers all. */
 const ofGroups = (column: string): string =>
   `(?1 is null or ${column} in (select id from tidemark_subscription where topic_id = ?1))`
 
@@ -83,8 +83,8 @@ const ACTIVITY = `
   where c.consumer = '' and c.reported_at >= ?2 - s.heartbeat_timeout_ms and ${ofGroups('c.subscription_id')}`
 
 /**
- * A handful of statements, however many groups there are: positions, leases, retries, backfills and what consumers have
- * told. Of the log, one row a group, and what a backfill brings next.
+ * Runs a handful of statements however many groups there are: positions, leases, retries, backfills and consumer
+ * reports. From the log it reads one row per group, and the next messages of backfills.
  */
 export function describeGroups(tx: Transaction, { topicId, most }: Wanted, now: number): DescribedGroup[] {
   const groups = rowsOf<GroupRow>(tx.prepare(GROUPS), topicId, most, now)

@@ -19,7 +19,7 @@ export function sqliteHeartbeats(connection: Connection): Heartbeats {
   }
 }
 
-/** To be called inside a write transaction. */
+/** Call it inside a write transaction. */
 function heartbeat(tx: Transaction, beats: readonly Heartbeat[]): HeartbeatResult[] {
   const now = tx.now()
   return beats.map(beat => {
@@ -38,7 +38,7 @@ function heartbeat(tx: Transaction, beats: readonly Heartbeat[]): HeartbeatResul
   })
 }
 
-/** null: the bitmaps have no place for it. That must not fail the heartbeats of the others. */
+/** null if the bitmaps have no free bit for it. That must not fail the heartbeats of the others. */
 function resurrectIfRoom(tx: Transaction, subscriptionId: number): Resurrected | null {
   try {
     return resurrect(tx, subscriptionId)

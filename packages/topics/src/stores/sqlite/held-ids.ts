@@ -2,7 +2,7 @@ import { type Bitmap, hasBit } from './bitmap.ts'
 import { requiredRow, rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** What the group's live leases and its retries hold, of these ids. */
+/** Which of these ids the group's live leases and retries hold. */
 export function heldIds(tx: Transaction, subscriptionId: number, first: number, last: number): number[] {
   const held = rowsOf<{ id: number }>(
     tx.prepare('select id from tidemark_retry where subscription_id = ? and id between ? and ?'),

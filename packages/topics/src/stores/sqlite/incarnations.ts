@@ -4,10 +4,10 @@ import { rowOf } from './rows.ts'
 import { isBusy } from './sqlite-errors.ts'
 import type { Prepare } from './transaction.ts'
 
-/** undefined where there is no such namespace now. */
+/** undefined if the namespace does not exist now. */
 export function findIncarnation(prepare: Prepare): number | undefined {
   try {
-    // In every transaction, so it is read in the cheapest way (0.5 µs).
+    // Runs in every transaction, so it is read in the cheapest way (0.5 µs).
     const statement = prepare('select incarnation from tidemark_namespace')
     statement.setReturnArrays(true)
     const [incarnation] = (statement.get() as unknown as [number] | undefined) ?? []
@@ -21,7 +21,7 @@ export function findIncarnation(prepare: Prepare): number | undefined {
 export const goneError = (path: string, found: number | undefined): NamespaceGoneError =>
   new NamespaceGoneError(path, found === undefined ? 'dropped' : 'dropped and made again')
 
-/** Records of another incarnation are refused; to be called in the transaction that relies on them. */
+/** Refuses records of another incarnation. Call it in the transaction that relies on them. */
 export function requireRecords(prepare: Prepare, { topic, subscription }: Expected): void {
   const isTopic =
     topic === undefined ||
@@ -34,7 +34,7 @@ export function requireRecords(prepare: Prepare, { topic, subscription }: Expect
   }
 }
 
-/** SQLite has no code of its own for a table that is not there. */
+/** SQLite has no error code for a missing table. */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&
   /no such table: tidemark_namespace/.test(`${error.message} ${(error.cause as Error)?.message}`)

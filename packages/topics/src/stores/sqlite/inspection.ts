@@ -6,7 +6,7 @@ import { topicFacts } from './facts.ts'
 import { sizeOf } from './size.ts'
 import { readStats } from './stats.ts'
 
-/** What one file tells operators. */
+/** Inspection of one file, for operators. */
 export function sqliteInspection(connection: Connection): Inspection {
   return {
     describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
@@ -15,7 +15,7 @@ export function sqliteInspection(connection: Connection): Inspection {
     unsubscribedTopics: () => connection.read(unsubscribedTopics),
     size: () => connection.read(sizeOf),
     clock: () => connection.clock(),
-    // One writer at a time: no transaction can hold back what others have committed.
+    // There is one writer at a time, so no transaction can hold back what others have committed.
     horizonHolders: async () => [],
     poolUse: () => ({ size: 1, busy: 0, waiting: connection.waiting }),
   }

@@ -1,6 +1,6 @@
 import type { SqliteStatement } from './driver.ts'
 
-/** SQLite's own sentences; 'quick_check' leaves out whether indexes match their tables. */
+/** SQLite's own messages; 'quick_check' does not check indexes against their tables. */
 export function integrityProblems(
   prepare: (sql: string) => SqliteStatement,
   check: 'quick_check' | 'integrity_check',

@@ -4,10 +4,10 @@ import { endLease, type LiveLease } from './end-lease.ts'
 import { requiredRow, rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** How long closed leases are remembered, so that a repeated settlement is told from a stale one. */
+/** How long closed leases are remembered, to tell a repeated settlement from a stale one. */
 const REMEMBER_CLOSED_MS = 3_600_000
 
-/** Ends the leases that ran out, here, in the claim's transaction. */
+/** Ends expired leases in the claim's transaction. */
 export function expireLeases(
   tx: Transaction,
   { topic, subscription }: ClaimRequest,
@@ -27,7 +27,7 @@ export function expireLeases(
   for (const lease of leases) {
     const { taken, dead } = endLease(tx, topic, subscription, lease, {
       now,
-      // The longest waiting come first.
+      // Those that have waited longest come first.
       dueAt: lease.deadline,
       error: new LeaseExpiredError(lease.consumer),
     })
@@ -37,12 +37,12 @@ export function expireLeases(
   return { takeOvers, deadLettered }
 }
 
-/** Leases that one step looks at. */
+/** Leases checked per step. */
 const LOOKED_AT = 5_000
 
 /**
- * One step over all leases, from `after` on; gives where the next goes on. An index by their end would cost every settlement
- * a page of the log file, and those that are left are few: consumers say which of theirs may go.
+ * One step over all leases, starting after `after`; returns where the next step starts. An index by end time would cost
+ * every settlement a WAL page, and few leases remain, because consumers name the ones that can be deleted.
  */
 export function forgetOldLeases(tx: Transaction, now: number, after: string): string {
   const { last } = requiredRow<{ last: string | null }>(

@@ -27,7 +27,7 @@ const FORGET_EVERY_MS = 60_000
 export class SqliteLeases implements Leases {
   readonly #connection: Connection
   readonly #caches: SharedRowCache
-  /** Subscriptions whose last claim was full: more is likely to be there, so the look before the write is left out. */
+  /** Subscriptions whose last claim was full: more work is likely, so they skip the check before the write. */
   readonly #busy = new Set<number>()
   #forgetAgainAt = performance.now() + FORGET_EVERY_MS
   #forgetFrom = ''
@@ -80,8 +80,8 @@ export class SqliteLeases implements Leases {
   }
 
   /**
-   * One short transaction, which commits without waiting for the disk: losing a claim to a power failure only costs a
-   * redelivery. The rows themselves are read after it, without the write lock.
+   * One short transaction that commits without waiting for the disk: losing a claim in a power failure only costs a
+   * redelivery. The rows are read after it, without the write lock.
    */
   async #claim(request: ClaimRequest, lookFirst: boolean): Promise<ClaimResult> {
     const connection = this.#connection

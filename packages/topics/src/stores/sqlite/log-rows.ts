@@ -8,15 +8,15 @@ import type { Transaction } from './transaction.ts'
 type LogRow = [createdAt: number, salt: number, payload: string | Uint8Array, extras?: string | null, id?: number]
 type Extras = [key: string | null, type: string | null, headers: string | null, messageId: string | null]
 
-// What few messages have travels in one column: a column less is a tenth of the time to read a page.
+// Columns that few messages have are packed into one: each column takes a tenth of the time to read a page.
 const PLAIN_COLUMNS = 'created_at, salt, payload'
 const COLUMNS = `
   ${PLAIN_COLUMNS},
   case when coalesce(key, type, headers, message_id) is not null then json_array(key, type, headers, message_id) end`
 
 /**
- * The messages from `first` to `last`, in order; from the cache where it has them all. `lastExtraId`: those above are
- * known to have a payload and nothing else. To be called as one reader: what is checked is what is read.
+ * The messages from `first` to `last`, in order; from the cache if it has them all. `lastExtraId`: messages above it
+ * are known to have only a payload. Call it as one reader, so that what is checked is what is read.
  */
 export function readRange(
   tx: Transaction,
@@ -32,8 +32,8 @@ export function readRange(
 }
 
 /**
- * A file that was restored under this process gives ids out again. But ids follow the commits: where the log has the newest
- * row that was cached, as it was read, it also has all that were cached before it.
+ * A file restored under this process reuses ids. But ids follow commit order: if the log still has the newest cached
+ * row as it was read, it also has all rows cached before it.
  */
 function isStillThere(tx: Transaction, topicId: number, newest: RawMessage | undefined): boolean {
   if (newest === undefined) return true
@@ -42,8 +42,8 @@ function isStillThere(tx: Transaction, topicId: number, newest: RawMessage | und
 }
 
 /**
- * Messages that have a payload and nothing else. Every column costs, and those of one publish stand side by side with one
- * time and one salt: of a page of one or two publishes only the payloads are read.
+ * Messages that have only a payload. Every column costs time, and messages of one publish are adjacent and share one
+ * time and one salt. So for a page of one or two publishes only the payloads are read.
  */
 function readPlainPage(tx: Transaction, topicId: number, first: number, last: number): RawMessage[] {
   const [start, end] = [stampOf(tx, topicId, first), stampOf(tx, topicId, last)]
@@ -60,7 +60,7 @@ function readPlainPage(tx: Transaction, topicId: number, first: number, last: nu
   })
 }
 
-/** What all messages of one publish have. */
+/** Values that all messages of one publish share. */
 type Stamp = { readonly createdAt: number; readonly salt: number }
 
 const stampOf = (tx: Transaction, topicId: number, id: number): Stamp | undefined =>
@@ -68,7 +68,7 @@ const stampOf = (tx: Transaction, topicId: number, id: number): Stamp | undefine
 
 type Page = { readonly first: number; readonly last: number; readonly start: Stamp; readonly end: Stamp }
 
-/** The first id of the publish that the page ends with; undefined where there is another between the two. */
+/** The first id of the publish that ends the page; undefined if there is a third publish in between. */
 function turnOf(tx: Transaction, topicId: number, { first, last, start, end }: Page): number | undefined {
   if (start.salt === end.salt) return first
   let low = first + 1
@@ -81,7 +81,7 @@ function turnOf(tx: Transaction, topicId: number, { first, last, start, end }: P
   return stampOf(tx, topicId, low)?.salt === end.salt ? low : undefined
 }
 
-/** Nearly every message: what it has not is told by its class, and takes no room in a page of them. */
+/** Nearly every message. The missing fields are on the class, so they take no memory in a page of messages. */
 class PlainMessage implements RawMessage {
   declare readonly key: null
   declare readonly type: null
@@ -107,13 +107,13 @@ Object.assign(PlainMessage.prototype, { key: null, type: null, headers: null, me
 export const createdAt = (tx: Transaction, topicId: number, id: number): number | undefined =>
   rowOf<{ created_at: number }>(tx.prepare(`select created_at from ${logTable(topicId)} where id = ?`), id)?.created_at
 
-/** Since when the message has been there, by the clock as it is now; null where it is not there. */
+/** When the message began to wait, in terms of the current clock; null if it is gone. */
 export function waitingSince(tx: Transaction, topicId: number, id: number): number | null {
   const at = createdAt(tx, topicId, id)
   return at === undefined ? null : tx.asOfNow(at)
 }
 
-/** Ids have no gaps, so they need not be read; but for a log that somebody deleted from. */
+/** Ids have no gaps, so they need not be read, unless somebody deleted rows from the log. */
 function readPage(tx: Transaction, topicId: number, first: number, last: number, columns = COLUMNS): RawMessage[] {
   const where = `from ${logTable(topicId)} where id between ? and ? order by id`
   const rows = arrays(tx.prepare(`select ${columns} ${where}`)).all(first, last) as unknown as LogRow[]
@@ -126,13 +126,13 @@ export function readOne(tx: Transaction, topicId: number, id: number): RawMessag
   return readPage(tx, topicId, id, id)[0]
 }
 
-/** Ids from the first that is kept to the next that will be given. */
+/** Ids from the first retained one to the next to be assigned. */
 export type Bounds = { first_id: number; next_id: number }
 
 export const boundsOf = (tx: Transaction, topic: { readonly id: number }): Bounds =>
   requiredRow<Bounds>(tx.prepare('select first_id, next_id from tidemark_topic where id = ?'), topic.id)
 
-/** created_at never goes back within a topic, so bisection finds the place with a few look-ups. */
+/** created_at never decreases within a topic, so bisection finds the place with a few lookups. */
 export function firstIdSince(
   tx: Transaction,
   topic: { readonly id: number },

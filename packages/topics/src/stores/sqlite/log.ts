@@ -24,16 +24,16 @@ export function sqliteLog(connection: Connection): Log {
     browse: (topic, query) => browse(connection, topic, query),
     tail: (topic, place, limit, bounds = {}) => connection.read(tx => tail(tx, topic, place, limit, bounds), { topic }),
     cleanUp: async (topic, batchSize) => {
-      // Looks without writing first, so that a topic with nothing to remove costs no write.
+      // Checks without writing first, so that a topic with nothing to remove costs no write.
       const found = await connection.read(tx => hasRemovable(tx, topic, batchSize), { topic })
       if (!found) return NOTHING
-      // Lost to a power failure, it is simply done again.
+      // If a power failure undoes it, it is simply done again.
       return await connection.write(false, tx => removeSome(tx, topic, batchSize), { topic })
     },
   }
 }
 
-/** What a publish waits for: the one writer's turn, a changed page of the topics, and the sync. */
+/** Exercises what a publish waits for: the write lock, a changed page of the topics table, and the sync. */
 function probe(tx: Transaction): void {
   tx.prepare('update tidemark_topic set next_id = next_id where id = (select min(id) from tidemark_topic)').run()
 }

@@ -15,9 +15,9 @@ type Group = { id: number; group_name: string; status: SubscriptionStatus; curso
 type Held = { size: number; settled: Bitmap | null }
 
 /**
- * The messages from `first` to `last` are gone. Whatever a group still had to do with them is settled, in every group; of
- * a live one it is counted as lost, of a dead one noted until it comes back. To be called in the transaction that removes
- * them, before their bitmaps go.
+ * The messages from `first` to `last` are being removed. Settles whatever any group still had to do with them. For a
+ * live group that counts as lost; for a dead one it is recorded until it is resurrected. Call it in the transaction
+ * that removes them, before their bitmaps are deleted.
  */
 export function takeFromGroups(tx: Transaction, topic: TopicRecord, first: number, last: number): CleanUpStep['lost'] {
   const groups = rowsOf<Group>(
@@ -26,7 +26,7 @@ export function takeFromGroups(tx: Transaction, topic: TopicRecord, first: numbe
     topic.id,
   )
   return groups.flatMap(group => {
-    // The backfill first: what is held is not its.
+    // The backfill first: held messages do not belong to it.
     const backfilled = skipBackfill(tx, topic, group, last)
     const count =
       backfilled + skipUnclaimed(tx, group, first, last) + settlePages(tx, group, last) + dropRetries(tx, group, last)
@@ -40,12 +40,12 @@ export function takeFromGroups(tx: Transaction, topic: TopicRecord, first: numbe
   })
 }
 
-/** Told when the group comes back. */
+/** Reported when the group is resurrected. */
 function noteLost(tx: Transaction, subscriptionId: number, count: number): void {
   tx.prepare('update tidemark_subscription set lost_dead = lost_dead + ? where id = ?').run(count, subscriptionId)
 }
 
-/** Gives what a group that comes back had noted as lost, now counted. */
+/** Adds the losses recorded for a resurrected group to its count, and returns them. */
 export function tellLost(tx: Transaction, subscriptionId: number): number {
   const { lost } = requiredRow<{ lost: number }>(
     tx.prepare('select lost_dead as lost from tidemark_subscription where id = ?'),
@@ -57,7 +57,7 @@ export function tellLost(tx: Transaction, subscriptionId: number): number {
   return lost
 }
 
-/** Gives how many were not acknowledged before; to be called inside a write transaction. */
+/** Returns how many were not acknowledged before. Call it inside a write transaction. */
 export function acknowledgeLoss(tx: Transaction, topic: TopicRecord, { id, group }: SubscriptionRecord): number {
   const row = rowOf<{ open: number }>(
     tx.prepare('select lost - lost_acknowledged as open from tidemark_subscription where id = ?'),
@@ -78,12 +78,12 @@ export function countLost(tx: Transaction, subscriptionId: number, count: number
 
 function skipUnclaimed(tx: Transaction, { id, cursor }: Group, first: number, last: number): number {
   if (cursor >= last) return 0
-  // Not a move of the group's own: moved_at stays.
+  // The group itself has not moved: moved_at stays.
   tx.prepare('update tidemark_subscription set cursor = ? where id = ?').run(last, id)
   return last - Math.max(cursor, first - 1)
 }
 
-/** A settlement of theirs that comes later finds them settled, and succeeds. */
+/** A later settlement of them finds them settled, and succeeds. */
 function settlePages(tx: Transaction, { id }: Group, last: number): number {
   let count = 0
   for (const page of livePages(tx, id)) {
@@ -114,7 +114,7 @@ function dropRetries(tx: Transaction, { id }: Group, last: number): number {
   return gone.length
 }
 
-/** Gives how many of the slots were not settled yet. */
+/** Returns how many of the slots were not settled yet. */
 function settleSlots(tx: Transaction, token: string, lease: Held, slots: readonly number[]): number {
   const settled = lease.settled ? Uint8Array.from(lease.settled) : emptyBitmap(lease.size)
   const open = slots.filter(slot => !hasBit(settled, slot))
@@ -130,7 +130,7 @@ function settleSlots(tx: Transaction, token: string, lease: Held, slots: readonl
   return open.length
 }
 
-/** What it was to bring and has not: that is passed over. */
+/** Skips what the backfill has not delivered. */
 function skipBackfill(tx: Transaction, topic: TopicRecord, group: Group, last: number): number {
   const backfill = openBackfill(tx, group.id)
   if (backfill === undefined || backfill.cursor_id >= Math.min(last, backfill.upper_id)) return 0
@@ -146,7 +146,7 @@ function skipBackfill(tx: Transaction, topic: TopicRecord, group: Group, last: n
 
 export type OpenBackfill = { cursor_id: number; checkpoint_id: number; upper_id: number; status: BackfillStatus }
 
-/** One that has something to bring yet. */
+/** A backfill that still has something to deliver. */
 export const openBackfill = (tx: Transaction, subscriptionId: number): OpenBackfill | undefined =>
   rowOf<OpenBackfill>(
     tx.prepare(`
@@ -155,13 +155,14 @@ export const openBackfill = (tx: Transaction, subscriptionId: number): OpenBackf
     subscriptionId,
   )
 
-/** The highest id that it will deliver if nobody does anything about it. */
+/** The highest id that it will deliver without intervention. */
 export const lastOf = ({ status, upper_id, checkpoint_id }: OpenBackfill): number =>
   status === 'RUNNING' ? upper_id : checkpoint_id
 
 /**
- * Messages up to `last` that a backfill has not delivered. Of a live group those that it had set the bit for; what it has
- * not come to was never promised. Of a dead one, whose bits may be cleared, all that it has neither done nor holds.
+ * Messages up to `last` that a backfill has not delivered. For a live group those that were marked for it; what the
+ * backfill has not reached was never promised. For a dead one, whose bits may be cleared, everything it has neither
+ * completed nor holds.
  */
 export function backfillLoss(
   tx: Transaction,

@@ -15,7 +15,7 @@ const CREATE_MIGRATION = `
   )`
 
 /**
- * Brings the file to this version's schema, and gives the version it had. Processes that start together queue up behind
+ * Upgrades the file to this version's schema, and returns the version it had. Processes that start together queue for
  * the write lock.
  */
 export async function migrate(connection: Connection): Promise<number> {
@@ -37,7 +37,7 @@ export async function migrate(connection: Connection): Promise<number> {
   })
 }
 
-/** What `migrate` would run on a file of this version, for the `sqlite3` shell; '' where everything is there. */
+/** The SQL that `migrate` would run on a file of this version, for the `sqlite3` shell; '' if it is up to date. */
 export function migrationSql(path: string, current: number): string {
   const pending = readMigrations().filter(({ version }) => version > current)
   if (pending.length === 0) return ''
@@ -56,7 +56,7 @@ export function migrationSql(path: string, current: number): string {
 
 export const newestVersion = (migrations = readMigrations()): number => migrations.at(-1)?.version ?? 0
 
-/** Nothing where there is no namespace; all columns, because one of a pre-release has no checksum. */
+/** Empty if there is no namespace. Selects all columns, because a pre-release table has no checksum. */
 export function appliedMigrations(prepare: (sql: string) => SqliteStatement): AppliedMigration[] {
   const there = prepare("select 1 from sqlite_schema where name = 'tidemark_migration'").get()
   if (there === undefined) return []
@@ -70,7 +70,7 @@ export const isOfPreRelease = (applied: readonly AppliedMigration[]): boolean =>
     readMigrations().map(({ checksum }) => checksum),
   )
 
-/** 0 where nothing was applied; refuses what this code can't use. */
+/** 0 if nothing was applied; refuses a schema that this code can't use. */
 export function usableVersion(path: string, applied: readonly AppliedMigration[]): number {
   const version = applied.at(-1)?.version ?? 0
   const newest = newestVersion()
@@ -93,7 +93,7 @@ let read: Migration[] | undefined
 
 function readMigrations(): Migration[] {
   read ??= Object.entries(FILES).map(([path, sql]) => {
-    // The tables that are made with each topic are part of the layout too.
+    // The tables created with each topic are part of the schema too.
     return { version: versionOf(path), checksum: checksumOf(sql + createLogText(0)), sql }
   })
   return read
@@ -102,9 +102,9 @@ function readMigrations(): Migration[] {
 /** `schema/001_initial.sql` */
 const versionOf = (path: string): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10)
 
-/** Everything Tidemark ever made in the file, and nothing else; to be called in a write transaction. */
+/** Drops everything Tidemark ever created in the file, and nothing else. Call it in a write transaction. */
 export function dropTables(tx: Transaction): void {
-  // The newest first: a table can't be emptied for the drop once the one it refers to is gone.
+  // Newest first: a table can't be emptied for the drop once the one it references is gone.
   const made = rowsOf<{ type: string; name: string }>(
     tx.prepare(`
       select type, name from sqlite_schema

@@ -37,7 +37,7 @@ export function sqliteOperator(path: string, driver = nodeSqlite): Operator {
       }),
     migrationSql: async () => migrationSql(path, await foundVersion(path, driver)),
     repair: async () => {
-      // Opening would make the file, and find nothing wrong with it.
+      // Opening would create the file, and find nothing wrong with it.
       if (!existsSync(path)) throw new DatabaseUnreachableError(path)
       return await connected(async connection => {
         usableVersion(

@@ -2,13 +2,13 @@ import { rowOf, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Maximum payload bytes of one claim: a page of messages of many megabytes each would exceed the memory. */
+/** Maximum payload bytes of one claim: a page of messages of many megabytes each could exhaust the memory. */
 const MOST_BYTES = 64 * 1024 ** 2
 
 /** Payloads up to this size, in characters or bytes, are not measured: a page of a thousand has room for them. */
 export const LARGE_BYTES = 16 * 1024
 
-/** The last id up to which the payloads from `first` on fit into a page; the first always does. */
+/** The last id up to which the payloads starting at `first` fit into a page; the first always fits. */
 export function lastFitting(
   tx: Transaction,
   topicId: number,
@@ -30,7 +30,7 @@ export function lastFitting(
   return measured?.last ?? first
 }
 
-/** How many of the messages fit, from the first on. Those that are gone take no room. */
+/** How many of the messages fit, counted from the first. Missing messages take no room. */
 export function countFitting(tx: Transaction, topicId: number, ids: readonly number[], maxBytes = MOST_BYTES): number {
   const sizes = new Map(
     rowsOf<{ id: number; size: number }>(

@@ -2,7 +2,7 @@ import { isAbsolute, parse, resolve } from 'node:path'
 import { ConfigError } from '../../errors.ts'
 import type { StoreAddress } from '../engine.ts'
 
-/** File systems take 255 bytes, and SQLite adds '-journal'. */
+/** File systems allow 255 bytes, and SQLite adds '-journal'. */
 const LONGEST_FILE_NAME = 247
 
 /** `app.db` for the default namespace, its sibling `app.<namespace>.db` for another. */

@@ -22,7 +22,10 @@ export function cursorAt(tx: Transaction, topic: TopicRecord, from: StartPositio
   return id - 1
 }
 
-/** Its id, though its message may be cleaned up; undefined where it is no message's, or another has its id now. */
+/**
+ * The message's id, even if the message was cleaned up; undefined if there never was such a message, or another has its
+ * id now.
+ */
 export function idOf(tx: Transaction, topic: TopicRecord, messageId: string): number | undefined {
   const derived = parseMessageId(topic.uid, messageId)
   const isKept = derived !== undefined && rowOf(tx.prepare(saltedText(topic)), derived.id, derived.salt) !== undefined
@@ -30,7 +33,7 @@ export function idOf(tx: Transaction, topic: TopicRecord, messageId: string): nu
   const remembered = rowOf<{ id: number }>(tx.prepare(rememberedText(topic)), topic.id, messageId, 0)
   if (remembered !== undefined) return remembered.id
   if (derived !== undefined && derived.id < boundsOf(tx, topic).first_id) return derived.id
-  // Past its dedupe window: only the log itself still knows it.
+  // Past its dedupe window, it is only found in the log itself.
   return rowOf<{ id: number }>(
     tx.prepare(`select id from ${logTable(topic.id)} where message_id = ? order by id desc limit 1`),
     messageId,

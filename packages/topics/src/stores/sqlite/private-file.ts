@@ -4,21 +4,21 @@ import { dirname, resolve } from 'node:path'
 const ONLY_OWNER = { folder: 0o700, file: 0o600 } as const
 
 /**
- * Makes a database file and its folders where there are none, readable by their owner alone; SQLite gives its -wal and
- * -shm the same rights. What exists keeps the rights it was given, and is not even opened: closing it would let go of the
- * locks that this process has on it. Returns the topmost folder that it made.
+ * Creates a database file and its folders if they are missing, readable by their owner alone; SQLite gives its -wal and
+ * -shm files the same mode. Existing ones keep their mode and are not even opened: closing one would release the locks
+ * that this process has on it. Returns the topmost folder that it created.
  */
 export function createPrivateFile(path: string): string | undefined {
   const made = mkdirSync(dirname(path), { recursive: true, mode: ONLY_OWNER.folder })
   try {
     closeSync(openSync(endOfLinks(path), 'wx', ONLY_OWNER.file))
   } catch {
-    // It exists; or nothing can be made there, of which SQLite says more when it opens it.
+    // It exists; or it cannot be created, which SQLite reports in more detail when it opens it.
   }
   return made
 }
 
-/** Where SQLite will make the file: a link may lead to one that does not exist yet. */
+/** Where SQLite will create the file: a link may lead to one that does not exist yet. */
 function endOfLinks(path: string): string {
   let end = path
   for (let links = 0; links < 40 && !existsSync(end) && isLink(end); links++)
@@ -28,7 +28,7 @@ function endOfLinks(path: string): string {
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 
-/** The database's folder, and those above whose entries are new with it. */
+/** The database's folder, and the folders above it that are new. */
 export function foldersOf(realPath: string, firstMade: string | undefined): string[] {
   const folders = [dirname(realPath)]
   if (firstMade === undefined) return folders

@@ -13,23 +13,26 @@ import { rowOf } from './rows.ts'
 import { logTable, TOPIC_COLUMNS, type TopicRow, toRecord } from './topic-rows.ts'
 import type { Prepare } from './transaction.ts'
 
-/** Dedupe rows to remove with each publish that adds some: twice what it adds, so the table can only shrink to its window. */
+/**
+ * How many expired dedupe rows a publish removes for each row it adds: twice as many, so the table shrinks to its
+ * window.
+ */
 const PRUNE_FACTOR = 2
 
-/** To be called inside a write transaction. */
+/** Call it inside a write transaction. */
 export function insertMessages(
   prepare: Prepare,
   known: TopicRecord,
   messages: readonly OutgoingMessage[],
 ): PublishedMessage[] {
   const topic = currentTopic(prepare, known, messages)
-  // Before anything is written: a refusal must leave nothing in a caller's transaction.
+  // Checked before anything is written: a refusal must leave nothing in a caller's transaction.
   if (topic.config.blockPublishWithoutSubscription) requireSubscription(prepare, topic)
   const duplicates = messages.some(message => message.messageId !== null)
     ? findDuplicates(prepare, topic, messages)
     : new Map<OutgoingMessage, number>()
   const { firstId, createdAt } = allocate(prepare, topic, messages.length - duplicates.size)
-  // Drawn with the ids: a transaction that is rolled back and run again has others.
+  // Drawn with the ids: a transaction that is rolled back and run again gets another salt.
   const salt = random52()
   const fresh: OutgoingMessage[] = []
   const published = messages.map(message => {
@@ -45,7 +48,7 @@ export function insertMessages(
   return published
 }
 
-/** The topic as it is now: another process may have configured it since this one looked. */
+/** The topic as it is now: another process may have changed its configuration since this one read it. */
 function currentTopic(prepare: Prepare, known: TopicRecord, messages: readonly OutgoingMessage[]): TopicRecord {
   const row = rowOf<{ config_version: number }>(
     prepare('select config_version from tidemark_topic where id = ? and uid = ?'),
@@ -72,10 +75,10 @@ function requireSubscription(prepare: Prepare, topic: TopicRecord): void {
   if (live === undefined) throw new NoSubscriptionsError(topic.name)
 }
 
-/** What the rows of one publish have in common; ids follow each other. */
+/** What the rows of one publish have in common; their ids are consecutive. */
 type Stamp = { readonly firstId: number; readonly createdAt: number; readonly salt: number }
 
-/** Rows per statement: 50 at a time are stored a third faster than one by one, and more gains no more. */
+/** Rows per statement: 50 at a time are a third faster than one by one, and more gains nothing. */
 const CHUNK = 50
 const PLAIN = ['payload'] as const
 const FULL = [...PLAIN, 'key', 'type', 'headers', 'message_id'] as const
@@ -102,7 +105,7 @@ function insertRows(prepare: Prepare, topicId: number, stamp: Stamp, messages: r
 
 const insertTexts = new Map<string, string>()
 
-/** What rows have in common is bound once, and ids are counted up: a value that is bound costs a tenth of a row. */
+/** Common values are bound once and ids are computed: binding a value costs a tenth of a row. */
 function insertText(topicId: number, columns: Columns, count: number): string {
   const known = `${topicId}/${columns.length}/${count}`
   let text = insertTexts.get(known)
@@ -127,7 +130,7 @@ const fullValues = ({ payload, key, type, headers, messageId }: OutgoingMessage)
   messageId,
 ]
 
-/** Ids are drawn inside the write transaction, so they follow the commits and have no gaps. */
+/** Ids are assigned inside the write transaction, so they follow commit order and have no gaps. */
 function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstId: number; createdAt: number } {
   const row = rowOf<{ next_id: number; last_created_at: number }>(
     prepare(`
@@ -143,7 +146,7 @@ function allocate(prepare: Prepare, topic: TopicRecord, count: number): { firstI
   return { firstId: row.next_id - count, createdAt: row.last_created_at }
 }
 
-/** The messages that are stored already, with their ids; the second of two equal ones in one call is one too. */
+/** The messages that are already stored, with their ids, including repetitions within this call. */
 function findDuplicates(
   prepare: Prepare,
   topic: TopicRecord,
@@ -173,7 +176,7 @@ function findDuplicates(
   return duplicates
 }
 
-/** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
+/** A caller may repeat a messageId that Tidemark generated: that message is stored already. */
 function findDerived(prepare: Prepare, topic: TopicRecord, messageId: string): number | undefined {
   const derived = parseMessageId(topic.uid, messageId)
   return derived && rowOf<{ id: number }>(prepare(saltedText(topic)), derived.id, derived.salt)?.id

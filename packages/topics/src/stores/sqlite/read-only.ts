@@ -6,7 +6,7 @@ import { isBusy, mapError } from './sqlite-errors.ts'
 const PATIENCE_MS = 10_000
 const BUSY: Backoff = { initialMs: 1, maxMs: 50, factor: 2 }
 
-/** Looks into a file without writing to it; again while another process keeps it locked. */
+/** Reads a file without writing to it, and retries while another process keeps it locked. */
 export async function readOnly<T>(path: string, driver: SqliteDriver, look: (db: SqliteDatabase) => T): Promise<T> {
   const started = performance.now()
   for (let attempt = 1; ; attempt++) {

@@ -2,8 +2,8 @@ import type { Heartbeat } from '../heartbeats.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * A heartbeat forgives the misses only when the last is older than one timeout: a group that beats once, falls silent
- * and beats once more has not recovered. The counts of the present minute and of the one before make the rate.
+ * A heartbeat clears the misses only if the last miss is older than one timeout: a group that beats once, falls silent
+ * and beats again has not recovered. The rate is computed from the counts of the current minute and the previous one.
  */
 const BEAT = `
   update tidemark_subscription

@@ -15,8 +15,9 @@ type Letter = {
 }
 
 /**
- * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
- * counted. So is one whose group is not live, since nothing would hold its message back. Inside a write transaction.
+ * A dead letter becomes a retry, which reads its message from the log. A letter whose message was cleaned up stays and
+ * is counted; so does one whose group is not live, because nothing would retain its message. Call it inside a write
+ * transaction.
  */
 export function redrive(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): RedrivenPage {
   const { where, values } = matching(topic, selection)
@@ -50,12 +51,12 @@ export function undeliverable(tx: Transaction, topic: TopicRecord, selection: De
   )
 }
 
-/** An id that was drawn again is another message's. */
+/** A reused id belongs to another message. */
 const isKept = (topic: TopicRecord): string =>
   `exists (select 1 from ${logTable(topic.id)} l where l.id = d.log_id and l.salt = d.salt)`
 
 function bringBack(tx: Transaction, topic: TopicRecord, letter: Letter): void {
-  // One that is in delivery already, after a reset, is so once.
+  // After a cursor reset a message may already be in delivery; it is not queued twice.
   tx.prepare(`
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
       values (?, ?, 0, ?, ?, 0, ?)
@@ -73,7 +74,7 @@ const hasTracking = (tx: Transaction, topic: TopicRecord): boolean =>
   rowOf(tx.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), `tidemark_track_${topic.id}`) !==
   undefined
 
-/** Inside a write transaction. */
+/** Call it inside a write transaction. */
 export function discard(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): number {
   const { where, values } = matching(topic, selection)
   const { changes } = tx
@@ -87,7 +88,7 @@ export function discard(tx: Transaction, topic: TopicRecord, selection: DeadLett
 function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: SqlValue[] } {
   const { ids, group, errorName, key, type, since, until, after } = selection
   const conditions: [condition: string, value: SqlValue | undefined][] = [
-    // With ids, by those: the sign keeps SQLite from reading all letters of the topic instead.
+    // The unary plus makes SQLite look the letters up by id instead of reading all letters of the topic.
     [ids ? '+d.topic_id = ?' : 'd.topic_id = ?', topic.id],
     ['d.id in (select value from json_each(?))', ids && JSON.stringify(ids)],
     [ids ? '+d.group_name = ?' : 'd.group_name = ?', group],

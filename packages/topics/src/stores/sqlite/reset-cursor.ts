@@ -12,8 +12,8 @@ import { rowOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * Places the cursor anew, as subscribe does for a new group. What the group held is let go: its leases end without
- * retries, so that a late settlement is told so.
+ * Moves the cursor to a start position, as subscribe does for a new group. The group's leases end without creating
+ * retries, and late settlements of them are reported as stale.
  */
 export function resetCursor(
   tx: Transaction,
@@ -47,12 +47,12 @@ export function resetCursor(
   // An earlier backfill of a group without a bit (by offset, or dead) no longer matters.
   tx.prepare('delete from tidemark_backfill where subscription_id = ? and ? is null').run(subscription.id, row.bit)
   if (row.bit === null) return
-  // By reference the live stream goes on at the present, and a backfill brings what lies between.
+  // With reference tracking the live stream continues from the present, and a backfill delivers what lies before.
   unrequire(tx, row, Number.MAX_SAFE_INTEGER)
   beginBackfill(tx, subscription.id, { lowerId: cursor, plan, again: true })
 }
 
-/** Ids have no gaps: what lies below the first was there once. */
+/** Ids have no gaps, so everything below the first one existed once. */
 function refuseGone(tx: Transaction, topic: TopicRecord, to: StartPosition): void {
   if (typeof to === 'string') return
   const { first_id, next_id } = boundsOf(tx, topic)
@@ -63,7 +63,7 @@ function refuseGone(tx: Transaction, topic: TopicRecord, to: StartPosition): voi
     createdAt: new Date(row.createdAt),
   }
   if ('timestamp' in to) {
-    // With nothing kept, the time of what was removed is unknown, but not that it is past.
+    // If nothing is retained, the times of removed messages are unknown, but they are in the past.
     const isGone = row ? to.timestamp < row.createdAt : to.timestamp <= lastCreatedAt(tx, topic)
     if (isGone) throw new PositionGoneError(topic.name, new Date(to.timestamp).toISOString(), oldest ?? null)
     return

@@ -38,15 +38,15 @@ export function resurrectDead(
   if (row.status !== 'DEAD') throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
   if (resurrection.mode === 'continue') return resurrect(tx, id, resurrection)
   requireBit(tx, deadGroupOf(tx, id), id)
-  // Before it is live: what its cleared bits no longer say is counted otherwise.
+  // Runs before the group is live, because losses are counted differently while its bits are cleared.
   const skipped = forceAdvance(tx, topic, subscription)
   activate(tx, id)
   return { epoch: row.epoch + 1, skipped, lost: tellLost(tx, id), backfill: false }
 }
 
 /**
- * DEAD → ACTIVE, to be called inside a write transaction on one that is DEAD. The group goes on where it stopped, but for
- * what is beyond its limit: that is lost to it, and counted so.
+ * DEAD → ACTIVE; call it inside a write transaction on a DEAD group. The group continues where it stopped, within its
+ * limit; messages beyond the limit are counted as lost to it.
  */
 export function resurrect(tx: Transaction, id: number, { limit, plan }: Partial<Resurrection> = {}): Resurrected {
   const place = deadGroupOf(tx, id)
@@ -72,7 +72,9 @@ const deadGroupOf = (tx: Transaction, id: number): DeadGroup =>
     id,
   )
 
-/** One whose bit was taken away while it was dead gets another, before anything is changed. False: it needs none. */
+/**
+ * A group whose bit was taken away while it was dead gets another, before anything is changed. False: it needs none.
+ */
 function requireBit(tx: Transaction, place: DeadGroup, id: number): boolean {
   if (place.tracking !== 'reference') return false
   if (place.bit === null) takeBit(tx, place, id)
@@ -87,7 +89,7 @@ function activate(tx: Transaction, id: number): void {
       where id = ?1`).run(id, tx.now())
 }
 
-/** By offset: the cursor stays, or is raised so far that no more than `bound` messages wait. */
+/** Tracked by offset: the cursor stays, or moves so far that at most `bound` messages are waiting. */
 function passOver(tx: Transaction, id: number, place: DeadGroup, bound: number | null): number {
   const cursor = Math.max(place.cursor, place.first_id - 1)
   const skipped = bound === null ? 0 : Math.max(0, place.next_id - 1 - cursor - bound)
@@ -101,7 +103,10 @@ function passOver(tx: Transaction, id: number, place: DeadGroup, bound: number |
   return skipped
 }
 
-/** By reference: what it missed is brought by a backfill; what the limit leaves out is no longer required of it. */
+/**
+ * Tracked by reference: a backfill delivers what the group missed; what the limit leaves out is no longer required of
+ * it.
+ */
 function bringBack(tx: Transaction, id: number, place: DeadGroup, plan: BackfillPlan): number {
   const skipped = beginBackfill(tx, id, { lowerId: place.cursor, plan, again: false })
   if (skipped > 0) unrequire(tx, place, place.next_id - 1 - (plan.maxMessages ?? 0))

@@ -1,6 +1,6 @@
 import { RowCache } from '../row-cache.ts'
 
-/** The row caches of the topics that several groups of this process read, one for each topic. */
+/** The row caches of topics that several groups of this process read, one per topic. */
 export class SharedRowCache {
   readonly #maxBytes: number
   readonly #byTopic = new Map<number, RowCache>()

@@ -7,7 +7,7 @@ import type { Transaction } from './transaction.ts'
 const ALLOWED: Record<SubscriptionStatus, readonly string[]> = {
   ACTIVE: ['PAUSED'],
   PAUSED: ['ACTIVE'],
-  // Through detectDead alone.
+  // Set by detectDead only.
   DEAD: [],
   CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
@@ -23,12 +23,12 @@ export function setStatus(
     subscription.id,
   )
   if (row === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
-  // Cancelling again is fine, and changes nothing.
+  // Cancelling twice changes nothing.
   if (status === 'CANCELLED' && row.status === 'CANCELLED') return
   if (!ALLOWED[status].includes(row.status)) {
     throw new InvalidTransitionError(topic.name, subscription.group, row.status, status)
   }
-  // Every activation is an epoch of its own: work done for one is done once. It begins with a clean record.
+  // Every activation starts a new epoch with a clean record, so that work for one epoch is done once.
   tx.prepare(`
       update tidemark_subscription
       set status = ?2, status_at = ?3, epoch = epoch + ?4,

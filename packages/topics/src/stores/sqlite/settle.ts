@@ -18,10 +18,10 @@ type LeaseRow = {
   bit: number | null
 }
 
-/** A claimed message as a failure finds it. */
+/** The state of a claimed message when it fails. */
 type Held = { id: number; attempts: number; version: number; history: FailedAttempt[] }
 
-/** To be called inside a durable transaction. */
+/** Call it inside a durable transaction. */
 export function settleLease(tx: Transaction, settlement: Settlement): SettleResult {
   const { token, acks, nacks, releases } = settlement
   const lease = rowOf<LeaseRow>(
@@ -41,7 +41,7 @@ export function settleLease(tx: Transaction, settlement: Settlement): SettleResu
   }
 
   const settled = lease.settled ? Uint8Array.from(lease.settled) : emptyBitmap(lease.size)
-  /** Each slot once: one that is settled already stays as it is. */
+  /** Each slot once: a slot that is already settled stays as it is. */
   const take = (slot: number): boolean => {
     if (slot >= lease.size || hasBit(settled, slot)) return false
     setBit(settled, slot)
@@ -78,7 +78,7 @@ export function settleLease(tx: Transaction, settlement: Settlement): SettleResu
   return { stale: [], deadLettered, finished }
 }
 
-/** What was not settled before: a nack of an earlier settlement stays one. */
+/** Only slots that were not settled before: a nack of an earlier settlement stands. */
 function completePage(tx: Transaction, lease: LeaseRow): void {
   const { first_id, size, settled } = lease
   if (settled === null) completeRange(tx, lease, first_id, first_id + size - 1)
@@ -103,7 +103,9 @@ export function extendLease(tx: Transaction, token: string, ms: number): boolean
   return changes === 1
 }
 
-/** What was settled before the lease ran out stays so and may be said again; the rest is no longer this consumer's. */
+/**
+ * What was settled before the lease expired stands and may be repeated; the rest no longer belongs to this consumer.
+ */
 function staleResult(lease: LeaseRow | undefined, { size, acks, nacks, releases }: Settlement): SettleResult {
   const slots = [...(acks === 'all' ? everySlot({ size }) : acks), ...nacks.map(nack => nack.slot), ...releases]
   const stale = slots.filter(slot => !hasBit(lease?.settled ?? null, slot))

@@ -24,7 +24,7 @@ export const isBusy = (error: unknown): boolean => {
   return code === BUSY || code === LOCKED
 }
 
-/** SQLite's and the file system's errors as Tidemark's own; those pass unchanged. */
+/** Maps errors of SQLite and the file system to Tidemark's; Tidemark's own pass unchanged. */
 export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
   if (error instanceof TidemarkError) return error
   switch (primaryCode(error)) {
@@ -80,7 +80,7 @@ function isReadOnlyFolder(path: string): boolean {
   }
 }
 
-/** What the libraries that give no numbers call them. */
+/** Names of the codes in libraries that give no numbers. */
 const CODES: Record<string, number> = { BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB }
 
 function primaryCode(error: unknown): number | undefined {

@@ -1,6 +1,6 @@
 import { DatabaseVersionError } from '../../errors.ts'
 
-/** Older versions can corrupt a WAL database when a write and a checkpoint meet. */
+/** Older versions can corrupt a WAL database when a write and a checkpoint coincide. */
 export const OLDEST_SQLITE = [3, 51, 3] as const
 
 export const olderError = ({ name }: { readonly name: string }, version: string): DatabaseVersionError =>

@@ -6,7 +6,7 @@ import { boundsOf } from './log-rows.ts'
 import { readTopics } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** To be called in a read transaction. */
+/** Call it in a read transaction. */
 export function readStats(tx: Transaction, most: number): StatsRecord {
   const now = tx.now()
   const groups = Map.groupBy(describeGroups(tx, { topicId: null, most }, now), ({ topicId }) => topicId)

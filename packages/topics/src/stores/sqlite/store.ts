@@ -19,7 +19,7 @@ import { sqliteTracking } from './tracking.ts'
 
 export type SqliteOptions = ConnectionOptions & {
   readonly rowCacheBytes: number
-  /** The file is this namespace's alone; otherwise the application's own tables may stand in it. */
+  /** Whether the file belongs to this namespace alone; otherwise it may contain the application's own tables. */
   readonly ownFile: boolean
 }
 

@@ -49,7 +49,7 @@ export function subscribe(
   return { ...created, created: true, skipped }
 }
 
-/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+/** Restarts an existing group: it takes the given settings and counts as alive; a dead group is resurrected. */
 function goOn(
   tx: Transaction,
   topic: TopicRecord,
@@ -73,7 +73,7 @@ function goOn(
   return { ...subscription, resurrected }
 }
 
-/** What is stored, not what the caller knows: the topic may have been switched since. */
+/** The stored state, not the caller's: the topic may have been switched since. */
 function kindOf(tx: Transaction, topic: TopicRecord): { semantics: string; byReference: boolean } {
   const row = rowOf<{ semantics: string; tracking: string }>(
     tx.prepare(`

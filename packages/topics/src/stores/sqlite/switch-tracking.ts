@@ -11,12 +11,12 @@ import type { Transaction } from './transaction.ts'
 
 const RELEASED_PER_STEP = 5_000
 
-/** One step; undefined where there is another. */
+/** One step; undefined if there is another. */
 export function switchTracking(tx: Transaction, topic: TopicRecord, tracking: Tracking): TopicRecord | undefined {
   const row = requiredTopic(tx, topic)
   if (toRecord(row).config.tracking === tracking) return toRecord(row)
   if (tracking === 'reference') trackByReference(tx, topic)
-  // What a backfill has yet to deliver becomes retries first, which need no bitmap: a page a transaction.
+  // Undelivered backfilled messages first become retries, which need no bitmap, a page per transaction.
   else if (!trackByOffset(tx, topic)) return undefined
   changeConfig(tx, row, tracking)
   return toRecord(requiredTopic(tx, topic))
@@ -24,7 +24,7 @@ export function switchTracking(tx: Transaction, topic: TopicRecord, tracking: Tr
 
 function trackByReference(tx: Transaction, topic: TopicRecord): void {
   const { first_id, next_id } = boundsOf(tx, topic)
-  // One that is dead gets a bit when it comes back.
+  // A dead group gets a bit when it is resurrected.
   const groups = rowsOf<{ id: number }>(
     tx.prepare(
       "select id from tidemark_subscription where topic_id = ? and status in ('ACTIVE', 'PAUSED') order by id",
@@ -34,7 +34,7 @@ function trackByReference(tx: Transaction, topic: TopicRecord): void {
   if (groups.length > MOST_BITS) throw new TooManyGroupsError(topic.name, 0)
   createTrack(tx, topic.id)
   tx.prepare('delete from tidemark_backfill where topic_id = ?').run(topic.id)
-  // Who has ended has no bits in the new table to be cleared.
+  // An ended group has no bits in the new table to clear.
   tx.prepare(`
       update tidemark_subscription
       set cleared_epoch = epoch - (status in ('ACTIVE', 'PAUSED')), cleared_id = 0, live_id = ?2
@@ -50,7 +50,7 @@ function trackByReference(tx: Transaction, topic: TopicRecord): void {
   )
 }
 
-/** False where a page of retries was made and there may be another. */
+/** False if a page of retries was created and there may be another. */
 function trackByOffset(tx: Transaction, topic: TopicRecord): boolean {
   const backfills = rowsOf<{ subscription_id: number; group_name: string; running: number }>(
     tx.prepare(`

@@ -6,20 +6,20 @@ import { rowOf, rowsOf } from './rows.ts'
 import { trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Ids that one claim looks at, at most. */
+/** Maximum number of ids scanned by one claim. */
 const LOOKED_AT = 50_000
 
 type Take = {
   readonly token: string | null
   readonly limit: number
-  /** How many of these messages one claim has room for. */
+  /** How many of these messages fit into one claim. */
   readonly fits: (ids: readonly number[]) => number
   readonly now: number
 }
 
 type Backfilled = { readonly ids: readonly number[]; readonly more: boolean }
 
-/** There may be something to claim, or to note that there is nothing more. */
+/** Whether there may be something to claim, or the backfill's end to record. */
 export function hasBackfilled(tx: Transaction, subscriptionId: number): boolean {
   const row = rowOf<{ found: number }>(
     tx.prepare(`
@@ -32,8 +32,8 @@ export function hasBackfilled(tx: Transaction, subscriptionId: number): boolean 
 }
 
 /**
- * The next page of a backfill, as retry rows: held by the claim's lease or, without a token, due at once. What the group
- * holds already will be delivered by its holder.
+ * Turns the next page of a backfill into retry rows, held by the claim's lease or, without a token, due at once. Skips
+ * what the group already holds; the holder will process it.
  */
 export function takeBackfilled(tx: Transaction, subscriptionId: number, { token, limit, fits, now }: Take): Backfilled {
   const row = rowOf<Taken>(
@@ -68,7 +68,7 @@ export function takeBackfilled(tx: Transaction, subscriptionId: number, { token,
 
 type Taken = OpenBackfill & { topic_id: number; bit: number | null; group_status: SubscriptionStatus }
 
-/** The bits of a dead group mean nothing once its topic leaves reference tracking. */
+/** The bits of a dead group are no longer valid once its topic leaves reference tracking. */
 function idsToTake(
   tx: Transaction,
   subscriptionId: number,

@@ -24,7 +24,7 @@ export function sqliteTopics(connection: Connection, caches: SharedRowCache): To
   }
 }
 
-/** What refers to the topic goes with it; its groups, wherever they run, find that they are gone. */
+/** Everything that refers to the topic is deleted with it; its groups notice wherever they run. */
 function deleteTopic(tx: Transaction, topic: TopicRecord): void {
   tx.prepare(`
       delete from tidemark_lease

@@ -1,7 +1,7 @@
 import { trackTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The bitmaps, beside the log, and two views for people; to be called in a write transaction. */
+/** Creates the bitmaps beside the log, and two views for people. Call it in a write transaction. */
 export function createTrack(tx: Transaction, topicId: number): void {
   const table = trackTable(topicId)
   tx.exec(`

@@ -28,7 +28,7 @@ export function sqliteTracking(connection: Connection): ReferenceTracking {
   }
 }
 
-/** Step by step, so that nobody waits for it for long. */
+/** Runs in steps, so that nobody waits long. */
 async function completeOrphans(connection: Connection, topic: TopicRecord, olderThanMs: number): Promise<number> {
   const { first, end } = await connection.read(tx => orphanRange(tx, topic, olderThanMs), { topic })
   let count = 0

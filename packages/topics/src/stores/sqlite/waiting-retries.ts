@@ -20,7 +20,7 @@ type Row = {
 
 const retryBytes = ({ history, key }: Row): number => history.length + (key?.length ?? 0)
 
-/** By the primary key, from `after` on: what is passed over is in flight. */
+/** By primary key, starting after `after`. Rows that are skipped are in flight. */
 export function listRetries(
   tx: Transaction,
   topic: TopicRecord,

@@ -43,7 +43,10 @@ export function waitingFor(
   return { count: live.count + ahead.count, oldestAt: ahead.oldestAt ?? live.oldestAt }
 }
 
-/** Beyond what is looked at one by one: what was gone through brings no more than was marked, what was not may bring all. */
+/**
+ * Beyond the ids checked one by one, the count is estimated: the scanned range holds at most what was marked, the rest
+ * may hold a message per id.
+ */
 function backfillAhead(
   tx: Transaction,
   bounds: LogBounds,
@@ -66,7 +69,7 @@ function backfillAhead(
   return { count, oldestAt: first === undefined ? null : waitingSince(tx, bounds.topicId, first) }
 }
 
-/** Ids that have the group's bit, and wait to be claimed. */
+/** Ids that have the group's bit and are waiting to be claimed. */
 function markedIds(
   tx: Transaction,
   { topicId }: LogBounds,
@@ -85,7 +88,7 @@ function markedIds(
   ).map(({ id }) => id)
 }
 
-/** Ids that the backfill has yet to come to, and will make the group's. */
+/** Ids that the backfill has not reached yet and will mark for the group. */
 function wantedIds(
   tx: Transaction,
   { topicId, fill_next_id }: LogBounds,

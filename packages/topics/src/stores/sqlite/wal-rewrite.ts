@@ -1,7 +1,7 @@
 import { readSync, writeSync } from 'node:fs'
 import { SyncError } from '../../errors.ts'
 
-/** The layout of a log is SQLite's: https://sqlite.org/fileformat2.html#walformat */
+/** SQLite defines the layout of the WAL: https://sqlite.org/fileformat2.html#walformat */
 const HEADER = 32
 const FRAME_HEADER = 24
 const LITTLE_ENDIAN_SUMS = 0x377f0682
@@ -10,13 +10,14 @@ const BIG_ENDIAN_SUMS = 0x377f0683
 type Sum = readonly [number, number]
 
 /**
- * Writes the log again, byte by byte the same, so that the next sync has to bring all of it to the disk. What is read may
- * no longer be what was written, if the system has dropped pages it could not write: each frame's checksum covers all
- * before it, so they tell. To be called while nobody writes to the log; `frames` were in it before.
+ * Rewrites the WAL with the same bytes, so that the next sync has to write all of it to disk. What is read may differ
+ * from what was written, if the system dropped pages that it could not write; the checksums detect that, because each
+ * frame's covers all frames before it. Call it while nobody writes to the WAL; `frames` is the number of frames it had
+ * before.
  */
 export function rewriteWal(fd: number, path: string, frames: number): void {
   const header = readAt(fd, HEADER, 0)
-  // Emptied by a checkpoint, which has brought everything into the database file.
+  // Emptied by a checkpoint, which has copied everything into the database file.
   if (header === undefined || frames === 0) return
   const isLittleEndian = header.readUInt32BE(0) === LITTLE_ENDIAN_SUMS
   if (!isLittleEndian && header.readUInt32BE(0) !== BIG_ENDIAN_SUMS) throw damaged(path)
@@ -56,7 +57,7 @@ function addTo([first, second]: Sum, bytes: Buffer, isLittleEndian: boolean): Su
 const matches = ([one, two]: Sum, bytes: Buffer, at: number): boolean =>
   bytes.readUInt32BE(at) === one && bytes.readUInt32BE(at + 4) === two
 
-/** undefined where the file ends before. */
+/** undefined if the file ends before that. */
 function readAt(fd: number, length: number, position: number): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(length)
   let read = 0

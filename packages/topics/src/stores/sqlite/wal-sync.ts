@@ -2,25 +2,25 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { rewriteWal } from './wal-rewrite.ts'
 
 export type WalOptions = {
-  /** The log file. */
+  /** The WAL file. */
   readonly path: string
-  /** Whose entries are to be on the disk as well: a new file is lost with its name. */
+  /** Folders whose entries must be synced as well: a new file is lost if its name is. */
   readonly folders: readonly string[]
-  /** Frames in the log that belong to committed transactions. */
+  /** Number of frames in the WAL that belong to committed transactions. */
   readonly frames: () => Promise<number>
-  /** Runs `body` while nobody else writes to the log. */
+  /** Runs `body` while nobody else writes to the WAL. */
   readonly locked: (body: () => void) => Promise<void>
 }
 
 /**
- * Brings committed transactions to the disk without holding up the event loop. In WAL mode a commit is durable once the
- * log file is synced; `synchronous = full` would do that inside the commit, on this thread. Here the commit returns at
- * once and the sync runs beside it, one for all that committed meanwhile, and the caller waits for it.
+ * Syncs committed transactions to disk without blocking the event loop. In WAL mode a commit is durable once the WAL file
+ * is synced; `synchronous = full` would do that inside the commit, on this thread. Here the commit returns at once, and
+ * the caller waits for a sync in the background that covers everything committed in the meantime.
  *
- *     trusted ──a sync fails──▶ suspect ──the log is read, verified, written again and synced on a new handle──▶ trusted
+ *     trusted ──a sync fails──▶ suspect ──the WAL is read, verified, rewritten and synced on a new handle──▶ trusted
  *
- * The operating system tells of a failed sync once for each handle, and may forget what it could not write: the next
- * sync of the same handle succeeds, and proves nothing.
+ * The operating system reports a failed sync once per handle, and may drop what it could not write: the next sync of the
+ * same handle succeeds and proves nothing.
  */
 export class WalSync {
   readonly #options: WalOptions
@@ -33,17 +33,17 @@ export class WalSync {
     this.#options = options
   }
 
-  /** A sync has failed, and none is known to have covered everything since. */
+  /** Whether a sync has failed and none has covered everything since. */
   get isSuspect(): boolean {
     return this.#isSuspect
   }
 
-  /** Something has been synced; before, nothing was promised to anybody. */
+  /** Whether anything has been synced; before that, no write was promised to be durable. */
   get isInUse(): boolean {
     return this.#file !== undefined
   }
 
-  /** Resolves when everything that was committed before this call is on the disk. */
+  /** Resolves when everything that was committed before this call is on disk. */
   flush(): Promise<void> {
     this.#next ??= this.#afterCurrent()
     return this.#next
@@ -56,7 +56,7 @@ export class WalSync {
     this.#file = undefined
   }
 
-  /** A sync that is under way may have begun before the caller's commit, so it doesn't count. */
+  /** A sync in progress may have begun before the caller's commit, so it doesn't count. */
   async #afterCurrent(): Promise<void> {
     await this.#current?.catch(() => undefined)
     this.#next = undefined
@@ -74,7 +74,7 @@ export class WalSync {
     }
   }
 
-  /** The log file is there once a transaction has committed. */
+  /** The WAL file exists once a transaction has committed. */
   async #open(): Promise<FileHandle> {
     for (const folder of this.#options.folders) await syncFolder(folder)
     return await open(this.#options.path, 'r+')
@@ -97,7 +97,7 @@ export class WalSync {
 }
 
 async function syncFolder(path: string): Promise<void> {
-  // Windows has no handles of folders to sync, and needs none.
+  // Windows has no folder handles to sync, and needs none.
   if (process.platform === 'win32') return
   const folder = await open(path, 'r')
   try {

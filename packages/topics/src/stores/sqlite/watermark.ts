@@ -6,8 +6,8 @@ export type Positioned = { readonly id: number; readonly cursor: number }
 export type LivePage = { token: string; first_id: number; size: number; settled: Bitmap | null }
 
 /**
- * The id up to which a group needs nothing any more. What it has not claimed, what it holds, what it will try again and
- * what a backfill has yet to bring are all above. It never goes back.
+ * The id up to which a group needs nothing any more. Everything it has not claimed, holds or will retry, or that its
+ * backfill has yet to deliver, lies above it. It never decreases.
  */
 export function watermarkOf(tx: Transaction, { id, cursor }: Positioned): number {
   const { lowest } = requiredRow<{ lowest: number | null }>(

@@ -4,12 +4,12 @@ type Write = {
   readonly reject: (error: unknown) => void
 }
 
-/** Runs its body in one transaction, trying again while another process writes. */
+/** Runs its body in one transaction, and retries while another process writes. */
 type Transaction = (body: () => void) => Promise<void>
 
 /**
- * Writes that come in one turn of the event loop share a transaction: most of what a small one costs is its begin and its
- * commit, and groups of one process claim and settle side by side. A body may run again, after a rollback.
+ * Writes in the same turn of the event loop share a transaction. Most of the cost of a small one is its begin and
+ * commit, and groups of one process claim and settle side by side. A body may run again after a rollback.
  */
 export class WriteQueue {
   readonly #transaction: Transaction
@@ -38,7 +38,7 @@ export class WriteQueue {
     this.#running = undefined
   }
 
-  /** A body that throws takes nothing with it: the others are run again without it. */
+  /** A body that throws does not affect the others: they are run again without it. */
   async #writeAll(writes: readonly Write[]): Promise<void> {
     let results: unknown[] = []
     let current: Write | undefined

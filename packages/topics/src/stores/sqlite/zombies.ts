@@ -15,8 +15,8 @@ import { livePages } from './watermark.ts'
 type Row = SubscriptionRow & { cursor: number; moved_at: number; status_at: number; next_id: number }
 
 /**
- * A group is a zombie when something has waited for it, and it has neither moved nor been resumed, for the whole
- * zombieTtl: a message that has only just come to a quiet topic makes none.
+ * A group is a zombie if it has had messages waiting and has neither moved nor been resumed for the whole zombieTtl. A
+ * message that has only just arrived in a quiet topic makes none.
  */
 export function listZombies(tx: Transaction): Zombie[] {
   return readTopics(tx).flatMap(topic => {
@@ -40,7 +40,7 @@ export function listZombies(tx: Transaction): Zombie[] {
   })
 }
 
-/** A step of the clock shifts the due times of retries, and leaves messages their times: see `clock.ts`. */
+/** Stepping the clock shifts the due times of retries but not the times of messages: see `clock.ts`. */
 function hasWaitedLong(tx: Transaction, topic: TopicRecord, { id, cursor }: Row): boolean {
   const { zombieTtlMs } = topic.config
   const row = requiredRow<{ waits: number }>(
@@ -63,7 +63,7 @@ const countRetries = (tx: Transaction, subscriptionId: number): number =>
 
 type AdvancedGroup = { id: number; status: SubscriptionStatus; cursor: number; bit: number | null; next_id: number }
 
-/** To be called in a durable transaction. */
+/** Call it in a durable transaction. */
 export function forceAdvance(tx: Transaction, topic: TopicRecord, subscription: SubscriptionRecord): number {
   const { id } = subscription
   const place = rowOf<AdvancedGroup>(

@@ -1,5 +1,6 @@
--- For messages with an id of their own, and inside a caller's transaction. A messageId that the dedupe table remembers
--- gives the id stored before, and stores nothing. Sorted by messageId, so that two such publishes can't deadlock.
+-- For messages with a messageId given by the caller, and inside a caller's transaction. A messageId found in the dedupe
+-- table returns the id stored before and stores nothing. Sorted by messageId, so that two such publishes can't
+-- deadlock.
 with {given}tx as materialized (
   select pg_current_xact_id() as xid, clock_timestamp() as now, {salt} as salt{patience}{inside}
 ), input as materialized (

@@ -1,5 +1,5 @@
--- What a publish adds in a topic with reference tracking: one sub-select a statement says which groups each of its messages is
--- for. A group that subscribes meanwhile is not among them; its live stream brings the messages all the same.
+-- Added to a publish in a topic with reference tracking: one sub-select per statement determines which groups require
+-- its messages. A group that subscribes in the meantime is not included; its live stream delivers the messages anyway.
 , live as materialized (
   select coalesce(bit_or(1::bigint << s.bit), 0) as required
   from tidemark.subscription as s

@@ -7,9 +7,9 @@ export type BetterSqlite3Class = new (path: string, options?: object) => BetterS
 
 /** A database of `better-sqlite3`. */
 export type BetterSqlite3Database = {
-  /** Not closed. */
+  /** Whether it is open. */
   readonly open: boolean
-  /** A transaction is open. */
+  /** Whether a transaction is open. */
   readonly inTransaction: boolean
   /** Runs statements. */
   readonly exec: (sql: string) => unknown
@@ -70,7 +70,10 @@ function toStatement(statement: Statement, sourceSQL: string): SqliteStatement {
   }
 }
 
-/** Numbered parameters are named ones to this library: `?2` is the '2' of an object. Those without a number come after. */
+/**
+ * This library treats numbered parameters as named ones: `?2` is property '2' of an object. Unnumbered ones come after
+ * it.
+ */
 function binder(sql: string): (values: readonly SqlValue[]) => unknown[] {
   const numbers = [...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number))
   const count = Math.max(0, ...numbers)

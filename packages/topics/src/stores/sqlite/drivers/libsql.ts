@@ -7,9 +7,9 @@ export type LibsqlClass = new (path: string, options?: object) => LibsqlDatabase
 
 /** A database of `libsql`. */
 export type LibsqlDatabase = {
-  /** Not closed. */
+  /** Whether it is open. */
   readonly open: boolean
-  /** A transaction is open. */
+  /** Whether a transaction is open. */
   readonly inTransaction: boolean
   /** Runs statements. */
   readonly exec: (sql: string) => unknown
@@ -55,20 +55,23 @@ export function libsql(Database: LibsqlClass, file: string, options: object = {}
 /** A connection that the program has opened with the library. */
 export const libsqlDatabase = (db: object): SqliteDatabase => toDatabase(db as Library, toStatement)
 
-/** Parameters always go in one array: a single Buffer or null would be taken for the list itself, and end the process. */
+/**
+ * Parameters always go in one array: libsql would take a single Buffer or null for the list itself, and crash the
+ * process.
+ */
 const toStatement = (statement: Statement, sourceSQL: string): SqliteStatement => ({
   sourceSQL,
   run: (...values) => statement.run(bound(values)),
   get: (...values) => withoutMetadata(fromRow(statement.get(bound(values)))),
   all: (...values) => statement.all(bound(values)).map(fromRow),
-  // Its iterator leaves the statement, and the lock, as they are where the loop ends early.
+  // If a loop ends early, its iterator does not reset the statement, which keeps the lock.
   iterate: (...values) => statement.all(bound(values)).map(fromRow),
   setReturnArrays: enabled => void statement.raw(enabled),
 })
 
 const bound = (values: readonly SqlValue[]): SqlValue[] => values.map(toBound)
 
-/** The library adds how long it took. */
+/** The library adds the query's duration to the row. */
 function withoutMetadata(row: unknown): unknown {
   if (typeof row === 'object' && row !== null && '_metadata' in row && !Array.isArray(row)) delete row._metadata
   return row

@@ -1,7 +1,7 @@
 import { DatabaseVersionError } from '../../../errors.ts'
 import type { SqliteDriver } from '../driver.ts'
 
-/** The SQLite of Node itself, which is used where nobody gives a driver. Loaded when it is first used. */
+/** Node's own SQLite, the default driver. Loaded on first use. */
 export const nodeSqlite: SqliteDriver = {
   engine: 'sqlite',
   name: 'node:sqlite',

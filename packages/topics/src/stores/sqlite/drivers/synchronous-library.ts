@@ -1,6 +1,6 @@
 import type { SqliteDatabase, SqliteStatement, SqlValue } from '../driver.ts'
 
-/** These libraries bind every number as a float, with which SQLite would divide and print otherwise. */
+/** These libraries bind every number as a float, which changes division and text conversion in SQLite. */
 export function toBound(value: SqlValue): SqlValue {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value
   if (value instanceof Uint8Array && !Buffer.isBuffer(value)) {
@@ -9,7 +9,7 @@ export function toBound(value: SqlValue): SqlValue {
   return value
 }
 
-/** A row as `node:sqlite` gives it: bytes are a plain Uint8Array. */
+/** A row as `node:sqlite` returns it: bytes are a plain Uint8Array. */
 export function fromRow(row: unknown): unknown {
   if (typeof row !== 'object' || row === null) return row
   const values = row as Record<string, unknown>
