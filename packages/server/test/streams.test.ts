@@ -153,6 +153,10 @@ describe('the stream of events', () => {
     await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
     await second.next(deleted('b'), 'the event that was missed')
     assert.deepEqual([second.events.some(deleted('a')), second.events.some(skipped)], [false, false])
+    // A browser that opens a new stream cannot send the header.
+    await using third = await Listener.open(server.url, `/api/v1/events?after=${seen.id}`)
+    await third.next(deleted('b'), 'the event that was missed, asked for in the address')
+    assert.deepEqual([third.events.some(deleted('a')), third.events.some(skipped)], [false, false])
     await using other = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': 'other-1' })
     const told = await other.next(skipped, 'what was skipped')
     assert.deepEqual(told.data, { reason: 'restarted', lastEventId: 'other-1' })

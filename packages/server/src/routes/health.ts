@@ -6,6 +6,7 @@ import type { Reason } from '../health/reasons.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
+import { strict } from '../schemas/common.ts'
 import { EventSchema } from '../schemas/events.ts'
 import { HealthSchema, LiveSchema, MOST_LISTED, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { visibleEvent, visibleMetrics } from '../security/visible.ts'
@@ -136,10 +137,19 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
       'service changed its state or failed. pipeline: the status of the services. run: the indexed range of the ' +
       'newest run. A reader that is too slow is disconnected. Reconnecting with Last-Event-ID continues where the ' +
       'stream stopped; a skipped event reports that some events were no longer available.',
+    query: strict({
+      after: Type.Optional(
+        Type.String({
+          maxLength: 64,
+          description:
+            'Id of the last event, for a client that cannot send Last-Event-ID. The header takes precedence.',
+        }),
+      ),
+    }),
     answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': EventSchema } } },
     raw: true,
-    async handle({ request, reply }) {
-      const last = request.headers['last-event-id']
+    async handle({ query: { after }, request, reply }) {
+      const last = request.headers['last-event-id'] ?? after
       await openStream(context, request, reply, stream => {
         stream.show = event => visibleEvent(identityOf(request), event)
         return context.events.follow(stream, typeof last === 'string' ? last : undefined)

@@ -12,45 +12,70 @@ export const csrf = signal('')
 export class Problem extends Error {
   readonly status: number
   readonly code: string
+  /** When to ask again, where the server says so. */
+  readonly retryAfterMs: number | undefined
+  /** Further fields of the problem. */
+  readonly fields: { readonly [name: string]: unknown }
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(status: number, code: string, detail: string, retryAfterMs?: number, fields = {}) {
     super(detail)
     this.name = 'Problem'
     this.status = status
     this.code = code
+    this.retryAfterMs = retryAfterMs
+    this.fields = fields
   }
 }
 
 /** The server did not answer. */
-class Unreachable extends Error {
+export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
 type Asked = {
   readonly signal?: AbortSignal
   readonly query?: { readonly [name: string]: string | number | boolean | undefined }
+  readonly timeoutMs?: number
 }
 
 export const get = async <T>(path: string, asked: Asked = {}): Promise<T> =>
   (await (await send('GET', path, undefined, asked)).json()) as T
 
+/** As the server wrote it, for numbers that JavaScript would round. */
+export const getText = async (path: string, asked: Asked = {}): Promise<string> =>
+  await (await send('GET', path, undefined, asked)).text()
+
 /** Writes; an answer without a body is undefined. */
-export async function write<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body: object = {}): Promise<T> {
-  const answer = await send(method, path, body, {})
+export async function write<T>(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body: object | RawBody = {},
+  asked: Asked = {},
+): Promise<T> {
+  const answer = await send(method, path, body, asked)
   return (answer.status === 204 ? undefined : await answer.json()) as T
+}
+
+/** A body that is JSON already: large numbers in it stay what they are. */
+export class RawBody {
+  readonly json: string
+
+  constructor(json: string) {
+    this.json = json
+  }
 }
 
 async function send(
   method: string,
   path: string,
-  body: object | undefined,
-  { signal: given, query }: Asked,
+  body: object | RawBody | undefined,
+  { signal: given, query, timeoutMs = TIMEOUT_MS }: Asked,
 ): Promise<Response> {
   const url = new URL(API + path, location.href)
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value))
   }
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const timeout = AbortSignal.timeout(timeoutMs)
   const hasBody = body !== undefined && method !== 'DELETE'
   const answer = await fetch(url, {
     method,
@@ -59,23 +84,31 @@ async function send(
       ...(hasBody && { 'content-type': 'application/json' }),
       ...(method !== 'GET' && csrf.value !== '' && { 'x-csrf-token': csrf.value }),
     },
-    ...(hasBody && { body: JSON.stringify(body) }),
+    ...(hasBody && { body: body instanceof RawBody ? body.json : JSON.stringify(body) }),
     signal: given === undefined ? timeout : AbortSignal.any([given, timeout]),
   }).catch(error => {
     if (given?.aborted) throw error
-    throw new Unreachable(timeout.aborted ? 'The server did not answer within 15 s' : 'The server cannot be reached')
+    throw new Unreachable(
+      timeout.aborted ? `The server did not answer within ${timeoutMs / 1000} s` : 'The server cannot be reached',
+    )
   })
   if (answer.ok) return answer
-  throw await problemOf(answer)
+  const problem = await problemOf(answer)
+  // A wrong token at the login ends no session.
+  if (answer.status === 401 && !(method === 'POST' && path === '/session')) loggedOut.value++
+  throw problem
 }
 
 async function problemOf(answer: Response): Promise<Problem> {
-  const { detail, code } = await (answer.json() as Promise<{ detail?: string; code?: string }>).catch(() => ({
-    detail: undefined,
-    code: undefined,
-  }))
-  if (answer.status === 401) loggedOut.value++
-  return new Problem(answer.status, code ?? `HTTP ${answer.status}`, detail ?? answer.statusText)
+  const { detail, code, ...fields } = await (answer.json() as Promise<{ detail?: string; code?: string }>).catch(
+    () => ({
+      detail: undefined,
+      code: undefined,
+    }),
+  )
+  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined
+  return new Problem(answer.status, code ?? `HTTP ${answer.status}`, detail ?? answer.statusText, retryAfterMs, fields)
 }
 
 /** A path of the API; each part is escaped. */

@@ -22,6 +22,8 @@ const retryAt = signal(0)
 const isConnected = signal(false)
 const isHidden = signal(false)
 let version: string | undefined
+/** Rises when events were missed for good, and when the server is back: whoever loads something loads it anew. */
+export const refreshed = signal(0)
 /** The server has another page than this one. */
 export const isOutdated = signal(false)
 
@@ -58,11 +60,14 @@ let source: EventSource | undefined
 let attempt = 0
 let timer = 0
 let wasHidden = false
+/** Where the stream stopped; a new one goes on from there. */
+let lastEventId = ''
 /** Waiting changes, drawn once per frame. */
 let waiting: (() => void)[] = []
 
 function heard(event: MessageEvent<string>): void {
   lastSign.value = Date.now()
+  if (event.lastEventId !== '') lastEventId = event.lastEventId
   if (frozen.value && event.type !== 'hello') {
     missedWhileFrozen.value++
     return
@@ -83,12 +88,17 @@ function flush(): void {
 function connect(): void {
   disconnect()
   const url = new URL('/api/v1/events', location.href)
+  // Only a browser's own reconnecting sends the header, and that gives up after an error answer.
+  if (lastEventId !== '') url.searchParams.set('after', lastEventId)
   const opened = new EventSource(url)
   source = opened
   for (const event of handlers.keys()) opened.addEventListener(event, heard)
   opened.onopen = () => {
-    if (lastSign.peek() > 0 && Date.now() - lastSign.peek() > SILENT_MS && !wasHidden)
-      tell(`Back after ${Math.round((Date.now() - lastSign.peek()) / 1000)} s.`)
+    const awayMs = Date.now() - lastSign.peek()
+    if (lastSign.peek() > 0 && awayMs > SILENT_MS) {
+      if (!wasHidden) tell(`Back after ${Math.round(awayMs / 1000)} s.`)
+      refreshed.value++
+    }
     attempt = 0
     wasHidden = false
     isConnected.value = true
@@ -157,6 +167,11 @@ on<{ version: string; at: string }>('hello', hello => {
   setServerTime(hello.at)
   version ??= hello.version
   isOutdated.value = version !== hello.version
+})
+
+/** The last id is too old, or another server's. A snapshot comes by itself; what was loaded besides it is loaded anew. */
+on<unknown>('skipped', () => {
+  refreshed.value++
 })
 
 on<Overview>('snapshot', snapshot => {

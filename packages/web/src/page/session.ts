@@ -1,7 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { csrf, get, loggedOut, write } from './http.ts'
 
-type Role = 'metrics' | 'read' | 'publish' | 'consume' | 'operate' | 'admin'
+export type Role = 'metrics' | 'read' | 'publish' | 'consume' | 'operate' | 'admin'
 type Session = {
   readonly name: string
   readonly by: 'token' | 'session' | 'local' | 'host'
@@ -12,6 +12,12 @@ type Session = {
 
 /** undefined: not asked yet. null: nobody; the login is shown over the page. */
 export const session = signal<Session | null | undefined>(undefined)
+
+/** Somebody wants to act with another token: the login comes over the page, and can be left again. */
+export const isChangingToken = signal(false)
+export const changeToken = (): void => {
+  isChangingToken.value = true
+}
 
 export async function askWho(): Promise<void> {
   const found = await get<Session>('/session').catch(error => {
@@ -31,6 +37,7 @@ export async function logOut(): Promise<void> {
 }
 
 function take(found: Session | null): void {
+  isChangingToken.value = false
   csrf.value = found?.csrf ?? ''
   session.value = found
 }

@@ -1,119 +1,71 @@
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { isLive } from '../live.ts'
-import { tell } from '../notices.ts'
-import { may } from '../session.ts'
-
-type Action = {
-  /** Label of the button. */
-  readonly label: string
-  /** What it will do, in numbers. A function is asked when it opens: the numbers are of that moment. */
-  readonly text: string | (() => Promise<string>)
-  readonly needs: 'operate' | 'admin' | 'publish'
-  readonly topic?: string
-  readonly danger?: boolean
-  /** The text that has to be typed before something that cannot be undone. */
-  readonly typed?: string
-  /** Says what was done, for the notice. */
-  run(): Promise<string>
-  readonly undo?: { readonly label: string; run(): Promise<unknown> }
-}
+import { type Action, Confirmation } from './confirmation.tsx'
+import { GuardedButton } from './guarded-button.tsx'
+import { Popover } from './popover.tsx'
 
 /** A button that says beforehand what it will do and afterwards what it did. */
 export function ActionButton(action: Action) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const { label, needs, topic, danger = false, typed, plain = false, blocked, name } = action
+  const button = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
-  const isAllowed = may(action.needs, action.topic)
+  const close = (): void => {
+    isOpen.value = false
+  }
+  const asks = action.ask ?? (danger || typed !== undefined ? 'dialog' : 'popover')
   return (
     <>
-      <button
-        type="button"
-        class={action.danger ? 'danger' : ''}
-        disabled={!isAllowed || !isLive.value}
-        title={isAllowed ? undefined : `Needs the role ${action.needs}. Log in with another token.`}
-        onClick={() => {
+      <GuardedButton
+        button={button}
+        needs={needs}
+        topic={topic}
+        kind={[danger ? 'danger' : '', plain ? 'plain' : ''].join(' ').trim()}
+        name={name}
+        blocked={blocked}
+        press={() => {
           isOpen.value = true
-          dialog.current?.showModal()
         }}
       >
-        {action.label}
-      </button>
-      <dialog
-        ref={dialog}
-        onClose={() => {
-          isOpen.value = false
-        }}
-        aria-label={action.label}
-      >
-        {isOpen.value && <Confirmation {...action} close={() => dialog.current?.close()} />}
-      </dialog>
+        {label}
+      </GuardedButton>
+      {isOpen.value &&
+        (asks === 'popover' ? (
+          <Popover anchor={button} label={action.title ?? label} closed={close}>
+            <Confirmation {...action} close={close} />
+          </Popover>
+        ) : (
+          <Modal label={action.title ?? label} closed={close}>
+            <Confirmation {...action} close={close} />
+          </Modal>
+        ))}
     </>
   )
 }
 
-function Confirmation({ label, text, danger, typed, run, undo, close }: Action & { close(): void }) {
-  const shown = useSignal<string | undefined>(typeof text === 'string' ? text : undefined)
-  const entered = useSignal('')
-  const isRunning = useSignal(false)
-  const error = useSignal('')
+/** A dialog over the page, for as long as it is rendered. */
+export function Modal({
+  label,
+  closed,
+  wide = false,
+  children,
+}: {
+  label: string
+  closed(): void
+  wide?: boolean
+  children: ComponentChildren
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    if (typeof text === 'function')
-      text().then(
-        found => {
-          shown.value = found
-        },
-        failure => {
-          error.value = failure.message
-        },
-      )
-  }, [])
-  const isReady = shown.value !== undefined && (typed === undefined || entered.value === typed) && !isRunning.value
-  const confirm = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    if (!isReady) return
-    isRunning.value = true
-    try {
-      const done = await run()
-      close()
-      tell(done, undo && { undo: { label: undo.label, run: () => void undo.run().catch(failed) } })
-    } catch (failure) {
-      error.value = (failure as Error).message
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true })
     }
-    isRunning.value = false
-  }
+  }, [])
   return (
-    <form class="stack" onSubmit={confirm}>
-      <h2>{label}</h2>
-      {shown.value === undefined && error.value === '' ? <div class="skeleton" /> : <p>{shown}</p>}
-      {typed !== undefined && (
-        <label class="stack">
-          <span>
-            Type <code>{typed}</code> to confirm
-          </span>
-          <input
-            value={entered.value}
-            onInput={event => {
-              entered.value = event.currentTarget.value
-            }}
-            autocomplete="off"
-          />
-        </label>
-      )}
-      {error.value !== '' && (
-        <p class="bad" role="alert">
-          {error}
-        </p>
-      )}
-      <div class="row spread">
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={!isReady}>
-          {label}
-        </button>
-      </div>
-    </form>
+    <dialog ref={dialog} class={wide ? 'wide' : ''} onClose={closed} aria-label={label}>
+      {children}
+    </dialog>
   )
 }
-
-const failed = (failure: Error): void => tell(failure.message, { kind: 'failed' })

@@ -1,5 +1,7 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { Unreachable } from '../http.ts'
+import { frozen, isLive, refreshed } from '../live.ts'
 
 export type Loaded<T> = {
   readonly value: ReadonlySignal<T | undefined>
@@ -9,7 +11,10 @@ export type Loaded<T> = {
   reload(): void
 }
 
-/** Loads when what it depends on changes, and every so often; the newest question wins. */
+/**
+ * Loads when what it depends on changes, and every so often; the newest question wins. While the page is hidden, frozen or
+ * disconnected it stands still, and what was loaded stays.
+ */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   on: readonly unknown[],
@@ -31,13 +36,13 @@ export function useLoaded<T>(
         error.value = undefined
       } catch (failure) {
         if (abort.signal.aborted) return
-        error.value = failure
+        if (value.peek() === undefined || !(failure instanceof Unreachable)) error.value = failure
       }
       isLoading.value = false
       if (everyMs !== undefined) timer = setTimeout(whenSeen, everyMs)
     }
     const whenSeen = (): void => {
-      if (document.visibilityState === 'visible') void run()
+      if (document.visibilityState === 'visible' && !frozen.peek() && isLive.peek()) void run()
       else timer = setTimeout(whenSeen, everyMs)
     }
     void run()
@@ -45,7 +50,7 @@ export function useLoaded<T>(
       abort.abort()
       clearTimeout(timer)
     }
-  }, [...on, again.value])
+  }, [...on, again.value, refreshed.value])
   return {
     value,
     error,

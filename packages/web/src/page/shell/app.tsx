@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { path } from '../address.ts'
-import { askWho, session } from '../session.ts'
+import { goTo, path, query } from '../address.ts'
+import { askWho, isChangingToken, session } from '../session.ts'
 import { Connecting } from './connecting.tsx'
 import { Login } from './login.tsx'
 import { Notices } from './notices.tsx'
@@ -15,14 +15,24 @@ export function App() {
       })
     ask()
   }, [])
+  // Somebody opened the login itself: afterwards the page that was asked for is shown.
+  useEffect(() => {
+    if (session.value && path.value === '/login') goTo(nextOf(query.value.get('next')))
+  }, [session.value, path.value])
   if (session.value === undefined) return <Connecting />
   const { title, screen } = screenAt(path.value)
   document.title = title === '' ? 'Tidemark' : `${title} · Tidemark`
   return (
     <>
       <Shell title={title}>{screen}</Shell>
-      {session.value === null && <Login />}
+      {(session.value === null || isChangingToken.value) && <Login />}
       <Notices />
     </>
   )
+}
+
+/** A place of this page; an address elsewhere is not followed. */
+function nextOf(given: string | null): string {
+  const url = new URL(given ?? '/', location.origin)
+  return url.origin === location.origin && url.pathname !== '/login' ? `${url.pathname}${url.search}` : '/'
 }

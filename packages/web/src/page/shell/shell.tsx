@@ -7,7 +7,7 @@ import { addCommands } from '../keys.ts'
 import { connection, frozen, isOutdated, missedWhileFrozen, overview } from '../live.ts'
 import { Mark } from '../parts/mark.tsx'
 import { THEMES, theme } from '../preferences.ts'
-import { logOut, roleName, session } from '../session.ts'
+import { changeToken, roleName, session } from '../session.ts'
 import { Help } from './help.tsx'
 import { ICONS } from './icons.tsx'
 
@@ -69,7 +69,7 @@ export function Shell({ title, children }: { title: string; children: ComponentC
         />
         <ConnectionBadge />
         {session.value?.by === 'session' ? (
-          <button type="button" class="plain role" title="Log out" onClick={() => void logOut()}>
+          <button type="button" class="plain role" title="Change token or log out" onClick={changeToken}>
             {roleName}
           </button>
         ) : (

@@ -1,0 +1,167 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { isLive } from '../live.ts'
+import { tell } from '../notices.ts'
+import type { Needs } from './guarded-button.tsx'
+import { Failed } from './states.tsx'
+
+export type Action = {
+  /** Label of the button. */
+  readonly label: string
+  /** Heading of the question, where it says more than the label. */
+  readonly title?: string
+  /** Label of the button that confirms. */
+  readonly confirm?: string
+  /** What it will do, in numbers. A function is asked when the question opens, and again while it is open. */
+  readonly text: string | ((signal: AbortSignal) => Promise<string>)
+  /** What the text depends on besides the numbers, such as a choice: another value asks anew. */
+  readonly about?: string
+  readonly needs: Needs
+  readonly topic?: string | undefined
+  /** What can be undone is asked beside the button; what cannot, in a dialog. */
+  readonly ask?: 'popover' | 'dialog'
+  readonly danger?: boolean
+  /** Like a link, for a menu or a row. */
+  readonly plain?: boolean
+  /** The text that has to be typed before something that cannot be undone. */
+  readonly typed?: string
+  /** Why it cannot be done any more, such as a group that somebody else has removed meanwhile. */
+  readonly blocked?: string | undefined
+  /** Choices of the question. */
+  readonly fields?: ComponentChildren
+  /** For screen readers, where several buttons have the same label. */
+  readonly name?: string
+  /** Says what was done, for the notice. */
+  run(): Promise<string>
+  readonly undo?: { readonly label: string; run(): Promise<unknown> } | undefined
+}
+
+/** The numbers are looked at again while the question is open. */
+const AGAIN_MS = 3_000
+/** Numbers that have just changed under somebody's finger are not confirmed with the old ones in mind. */
+const SETTLE_MS = 500
+
+/** What will happen, in numbers, and the button that makes it happen. Enter confirms. */
+export function Confirmation(action: Action & { close(): void }) {
+  const { label, title, confirm = label, danger, typed, blocked, fields, run, undo, close } = action
+  const { text, error: unknown, isSettling } = usePreview(action.text, action.about)
+  const entered = useSignal('')
+  const isRunning = useSignal(false)
+  const error = useSignal<unknown>(undefined)
+  const isTyped = typed === undefined || entered.value.trim() === typed
+  const isReady =
+    text !== undefined && isTyped && !isSettling && !isRunning.value && blocked === undefined && isLive.value
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (!isReady) return
+    isRunning.value = true
+    error.value = undefined
+    try {
+      const done = await run()
+      close()
+      tell(done, undo && { undo: { label: undo.label, run: () => void undo.run().catch(tellFailure) } })
+    } catch (failure) {
+      error.value = failure
+    }
+    isRunning.value = false
+  }
+  return (
+    <form class="stack" onSubmit={submit} aria-busy={isRunning.value}>
+      <h2>{title ?? label}</h2>
+      {blocked !== undefined ? (
+        <p class="bad" role="alert">
+          {blocked}
+        </p>
+      ) : text !== undefined ? (
+        <p class="consequence" aria-live="polite">
+          {text}
+        </p>
+      ) : unknown === undefined ? (
+        <div class="skeleton" />
+      ) : (
+        <Failed error={unknown} />
+      )}
+      {fields}
+      {typed !== undefined && (
+        <label class="stack">
+          <span>
+            Type <code>{typed}</code> to confirm
+          </span>
+          <input
+            data-first
+            value={entered.value}
+            onInput={event => {
+              entered.value = event.currentTarget.value
+            }}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </label>
+      )}
+      {error.value !== undefined && <Failed error={error.value} />}
+      <div class="row buttons">
+        <button type="button" onClick={close}>
+          {blocked === undefined ? 'Cancel' : 'Close'}
+        </button>
+        <button
+          type="submit"
+          class={danger ? 'primary danger' : 'primary'}
+          aria-disabled={isReady ? undefined : true}
+          {...(typed === undefined && { 'data-first': true })}
+        >
+          {isRunning.value ? 'Working…' : confirm}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+type Preview = { readonly text: string | undefined; readonly error: unknown; readonly isSettling: boolean }
+
+/** The text of the moment it opened; when its numbers change, it changes and the button waits for a moment. */
+function usePreview(given: Action['text'], about = ''): Preview {
+  const text = useSignal(typeof given === 'string' ? given : undefined)
+  const error = useSignal<unknown>(undefined)
+  const isSettling = useSignal(false)
+  const latest = useRef(given)
+  latest.current = given
+  useEffect(() => {
+    const ended = new AbortController()
+    let [again, settled] = [0, 0]
+    const look = async (): Promise<void> => {
+      try {
+        const asked = latest.current
+        show(typeof asked === 'string' ? asked : await asked(ended.signal))
+      } catch (failure) {
+        if (!ended.signal.aborted) {
+          error.value = failure
+          text.value = undefined
+        }
+      }
+      if (!ended.signal.aborted) again = setTimeout(look, AGAIN_MS)
+    }
+    const show = (found: string): void => {
+      if (ended.signal.aborted) return
+      error.value = undefined
+      if (text.peek() === found) return
+      if (text.peek() !== undefined) {
+        isSettling.value = true
+        clearTimeout(settled)
+        settled = setTimeout(() => {
+          isSettling.value = false
+        }, SETTLE_MS)
+      }
+      text.value = found
+    }
+    void look()
+    return () => {
+      ended.abort()
+      clearTimeout(again)
+      clearTimeout(settled)
+    }
+  }, [about])
+  return { text: text.value, error: error.value, isSettling: isSettling.value }
+}
+
+const tellFailure = (failure: Error): void => tell(failure.message, { kind: 'failed' })

@@ -1,0 +1,89 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useRef } from 'preact/hooks'
+import { isLive } from '../live.ts'
+import { changeToken, may, type Role } from '../session.ts'
+import { Popover } from './popover.tsx'
+
+export type Needs = Extract<Role, 'operate' | 'admin' | 'publish'>
+
+const TOKENS: { readonly [role in Needs]: string } = {
+  admin: 'Needs the admin token.',
+  operate: 'Needs an operate or admin token.',
+  publish: 'Needs a publish or admin token.',
+}
+
+/**
+ * A button of an action. Whoever may not act sees it all the same, and learns by pressing it which token it needs. Without a
+ * connection it waits: what the page shows may be old.
+ */
+export function GuardedButton({
+  needs,
+  topic,
+  kind = '',
+  name,
+  blocked,
+  button: given,
+  press,
+  children,
+}: {
+  needs: Needs
+  topic?: string | undefined
+  kind?: string | undefined
+  /** For screen readers, where the label alone is not enough. */
+  name?: string | undefined
+  /** Why it cannot be pressed now. */
+  blocked?: string | undefined
+  button?: RefObject<HTMLButtonElement | null>
+  press(): void
+  children: ComponentChildren
+}) {
+  const own = useRef<HTMLButtonElement>(null)
+  const button = given ?? own
+  const isTold = useSignal(false)
+  const isAllowed = may(needs, topic)
+  const reason = blocked ?? (isAllowed ? (isLive.value ? undefined : 'Not connected') : TOKENS[needs])
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={kind}
+        aria-label={name}
+        aria-disabled={reason === undefined ? undefined : true}
+        title={reason}
+        onClick={() => {
+          if (reason === undefined) press()
+          else isTold.value = true
+        }}
+      >
+        {children}
+      </button>
+      {isTold.value && reason !== undefined && (
+        <Popover
+          anchor={button}
+          label={reason}
+          closed={() => {
+            isTold.value = false
+          }}
+        >
+          <div class="row">
+            <span>{reason}</span>
+            {!isAllowed && (
+              <button
+                type="button"
+                data-first
+                onClick={() => {
+                  isTold.value = false
+                  changeToken()
+                }}
+              >
+                Change token
+              </button>
+            )}
+          </div>
+        </Popover>
+      )}
+    </>
+  )
+}
