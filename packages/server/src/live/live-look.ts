@@ -13,6 +13,8 @@ const WATCHED_MS = 1_000
 const UNWATCHED_MS = 10_000
 /** Health asks more than positions do. */
 const HEALTH_MS = 5_000
+/** What needs a look into every log changes slowly. */
+const STORAGE_MS = 10_000
 /** Looking takes no more than a tenth of the time, however large the database is. */
 const SHARE = 9
 
@@ -92,7 +94,7 @@ export class LiveLook {
   }
 
   async #look(topics: Tidemark): Promise<Looked> {
-    const stats = await topics.admin.stats({ maxAge: 0 })
+    const stats = await topics.admin.stats({ maxAge: 0, storageMaxAge: STORAGE_MS })
     if (Object.keys(stats.topics).some(topic => !this.#configs.has(topic)) || this.#isDue()) {
       this.#configs = new Map((await topics.admin.topics()).map(({ topic, config }) => [topic, config]))
     }

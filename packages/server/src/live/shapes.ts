@@ -6,9 +6,10 @@ export type GroupLive = {
   readonly group: string
   readonly status: SubscriptionStatus
   readonly healthy: boolean
-  /** Id up to which the group has claimed; null where the engine does not say. */
-  readonly cursor: number | null
-  readonly watermark: number | null
+  /** Id up to which the group has claimed. */
+  readonly cursor: number
+  /** Id up to which the group has settled everything. */
+  readonly watermark: number
   readonly lagMessages: number
   readonly lagMs: number
   readonly inFlight: number
@@ -27,7 +28,7 @@ export type TopicLive = {
   readonly first: number | null
   readonly last: number | null
   readonly kept: number
-  readonly bytes: number | null
+  readonly bytes: number
   readonly oldestAt: Date | null
   readonly publishedPerSecond: number
   readonly groups: readonly GroupLive[]

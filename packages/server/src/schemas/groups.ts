@@ -77,6 +77,8 @@ export const GroupHealth = share(
     sinceHeartbeatMs: Type.Number(),
     heartbeatTimeoutMs: Type.Number(),
     misses: Count,
+    cursor: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
+    watermark: Type.Integer({ minimum: 0, description: 'Id up to which the group has settled everything.' }),
     lagMessages: Type.Integer({
       minimum: 0,
       description: 'Messages not yet delivered, including those of a running backfill.',

@@ -31,6 +31,10 @@ export type GroupHealth = {
   readonly heartbeatTimeoutMs: number
   /** Number of missed heartbeats in a row. */
   readonly misses: number
+  /** Id up to which the group has claimed messages. A backfill has a position of its own. */
+  readonly cursor: number
+  /** Id up to which the group has settled everything. */
+  readonly watermark: number
   /**
    * Messages not yet claimed, including those of a running backfill. Exact up to 1000; above that it is estimated from
    * ids on PostgreSQL and for a backfill. On PostgreSQL all groups together are counted up to 10 000: with 500 groups
@@ -110,6 +114,8 @@ function toHealth(
     sinceHeartbeatMs,
     heartbeatTimeoutMs: heartbeat.timeoutMs,
     misses: heartbeat.misses,
+    cursor: Number(group.cursor),
+    watermark: settledUpTo(group),
     lagMessages: group.backlog,
     lagMs: group.oldestWaitingAt === null ? 0 : Math.max(0, now - group.oldestWaitingAt),
     inFlight: group.inFlight,
@@ -131,6 +137,11 @@ function toHealth(
     failingSince: vitals?.failingSince ?? null,
     lastError: vitals?.lastError ?? null,
   }
+}
+
+/** Of a group that has nothing to do, its watermark may not have been moved on yet. */
+function settledUpTo({ cursor, watermark, backlog, inFlight, retries }: GroupDescription): number {
+  return Number(backlog + inFlight + retries === 0 || watermark > cursor ? cursor : watermark)
 }
 
 /** All groups of a topic, with what this process knows of them. */

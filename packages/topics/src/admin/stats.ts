@@ -2,7 +2,7 @@ import type { Vitals } from '../consume/vitals.ts'
 import type { Duration } from '../options/duration.ts'
 import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
-import type { StatsRecord } from '../stores/inspection.ts'
+import type { StatsRecord, TopicStatsRecord, TopicStorage } from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
@@ -10,6 +10,11 @@ import { type GroupHealth, groupsHealth } from './group-health.ts'
 export type StatsOptions = {
   /** Maximum age of a cached result (default 15 s); 0 reads now. */
   maxAge?: Duration
+  /**
+   * Maximum age of `removable`, `bytes` and `oldestAt`, which need a look into every log (default: that of the other
+   * figures).
+   */
+  storageMaxAge?: Duration
 }
 
 /** All topics, groups and jobs, from one statement. */
@@ -26,8 +31,18 @@ export type Stats = {
 export type TopicStats = {
   /** Number of published messages; on PostgreSQL the number of assigned ids. */
   readonly messagesPublished: number
+  /** Id of the oldest retained message; on PostgreSQL the lowest it can have. Null if none is retained. */
+  readonly firstId: number | null
+  /** Id of the newest message; 0 before the first. */
+  readonly lastId: number
+  /** Number of retained messages; on PostgreSQL an estimate from ids. */
+  readonly retained: number
   /** Number of messages that can be removed. */
   readonly removable: number
+  /** Bytes on the disk: on SQLite an estimate from a few messages. */
+  readonly bytes: number
+  /** Time of the oldest retained message, or null. */
+  readonly oldestAt: Date | null
   /** Groups as in `groups()`. Retries and dead letters are counted up to 10 000 per group. */
   readonly groups: { readonly [group: string]: GroupHealth }
 }
@@ -56,6 +71,7 @@ const MOST = 10_000
 export class StatsReader {
   readonly #runtime: Runtime
   #latest: { readonly stats: Stats; readonly readAt: number } | undefined
+  #storage: { readonly byTopic: ReadonlyMap<string, TopicStorage>; readonly readAt: number } | undefined
   #reading: Promise<Stats> | undefined
 
   constructor(runtime: Runtime) {
@@ -65,50 +81,71 @@ export class StatsReader {
   async read(given?: StatsOptions): Promise<Stats> {
     const options = new Options('stats', given)
     const maxAgeMs = options.duration('maxAge', DEFAULT_AGE_MS)
+    const storageMaxAgeMs = options.duration('storageMaxAge', maxAgeMs)
     options.done()
     this.#runtime.assertOpen()
-    if (this.#latest !== undefined && performance.now() - this.#latest.readAt < maxAgeMs) return this.#latest.stats
-    this.#reading ??= this.#refresh().finally(() => {
+    const isFresh = (of: { readonly readAt: number } | undefined, ageMs: number): boolean =>
+      of !== undefined && performance.now() - of.readAt < ageMs
+    const withStorage = !isFresh(this.#storage, storageMaxAgeMs)
+    if (this.#latest !== undefined && isFresh(this.#latest, maxAgeMs) && !withStorage) return this.#latest.stats
+    this.#reading ??= this.#refresh(withStorage).finally(() => {
       this.#reading = undefined
     })
     return await this.#reading
   }
 
-  async #refresh(): Promise<Stats> {
+  async #refresh(withStorage: boolean): Promise<Stats> {
     const readAt = performance.now()
-    const record = await this.#runtime.store.inspection.stats(MOST)
+    const record = await this.#runtime.store.inspection.stats(MOST, withStorage)
     const existing = new Map(
       record.topics.map(({ topic, groups }) => [topic, new Set(groups.map(({ group }) => group))]),
     )
+    const storage = storageOf(record)
+    if (withStorage) this.#storage = { byTopic: storage, readAt }
+    // A topic is new since then: once more, with all of it.
+    else if (record.topics.some(({ topic }) => this.#storage?.byTopic.has(topic) !== true)) {
+      return await this.#refresh(true)
+    }
     // What other processes have deleted is noticed here.
     this.#runtime.instrumentation.metrics.keepOnly(existing, readAt)
-    const stats = toStats(record, this.#runtime.vitals)
+    const stats = toStats(record, this.#storage?.byTopic ?? storage, this.#runtime.vitals)
     this.#latest = { stats, readAt }
     return stats
   }
 }
 
-function toStats({ now, topics, jobs }: StatsRecord, vitals: Vitals): Stats {
+const storageOf = ({ topics }: StatsRecord): ReadonlyMap<string, TopicStorage> =>
+  new Map(topics.flatMap(({ topic, storage }) => (storage === null ? [] : [[topic, storage] as const])))
+
+function toStats(
+  { now, topics, jobs }: StatsRecord,
+  storage: ReadonlyMap<string, TopicStorage>,
+  vitals: Vitals,
+): Stats {
   return {
     takenAt: new Date(now),
     topics: Object.fromEntries(
-      topics.map(({ topic, semantics, messagesPublished, removable, groups }) => [
-        topic,
-        {
-          messagesPublished,
-          removable,
-          groups: Object.fromEntries(
-            groupsHealth(vitals, { name: topic, config: { semantics } }, { groups, now }).map(each => [
-              each.group,
-              each,
-            ]),
-          ),
-        },
-      ]),
+      topics.map(each => [each.topic, toTopicStats(each, now, storage.get(each.topic), vitals)]),
     ),
     jobs: Object.fromEntries(jobs.map(job => [job.name, toJobStats(job)])),
   }
 }
+
+function toTopicStats(
+  { topic, semantics, messagesPublished, firstId, lastId, retained, groups }: TopicStatsRecord,
+  now: number,
+  { removable, bytes, oldestAt } = NO_STORAGE,
+  vitals: Vitals,
+): TopicStats {
+  const described = groupsHealth(vitals, { name: topic, config: { semantics } }, { groups, now })
+  return {
+    ...{ messagesPublished, firstId, lastId, retained, removable, bytes },
+    oldestAt: retained === 0 ? null : toDate(oldestAt),
+    groups: Object.fromEntries(described.map(each => [each.group, each])),
+  }
+}
+
+const NO_STORAGE: TopicStorage = { removable: 0, bytes: 0, oldestAt: null }
 
 const toJobStats = ({ running, runs, startedAt, finishedAt, succeededAt, tookMs }: JobRecord): JobStats => ({
   running,

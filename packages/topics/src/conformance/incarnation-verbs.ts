@@ -178,7 +178,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     answer: 'topic',
   },
   'inspection.facts': { call: (store, { topic }) => store.inspection.facts(topic), answer: 'topic' },
-  'inspection.stats': { call: store => store.inspection.stats(10), answer: 'nothing' },
+  'inspection.stats': { call: store => store.inspection.stats(10, true), answer: 'nothing' },
   'inspection.size': { call: store => store.inspection.size(), answer: 'nothing' },
   // A server's own clock is not asked for.
   'inspection.clock': null,

@@ -32,7 +32,10 @@ export function stats({ stores, shared }: ConformanceStores): void {
           await tm.admin.jobs['dead-groups'].runOnce()
           const stats = await tm.admin.stats()
           assert.deepEqual(Object.keys(stats.topics), ['empty', 'events', 'tracked'])
-          assert.deepEqual(stats.topics.empty, { messagesPublished: 0, removable: 0, groups: {} })
+          assert.deepEqual(stats.topics.empty, {
+            ...{ messagesPublished: 0, firstId: null, lastId: 0, retained: 0 },
+            ...{ removable: 0, bytes: stats.topics.empty?.bytes, oldestAt: null, groups: {} },
+          })
           for (const topic of ['events', 'tracked']) {
             const groups = await tm.admin.groups(topic)
             const told = Object.values(stats.topics[topic]?.groups ?? {})
@@ -46,6 +49,44 @@ export function stats({ stores, shared }: ConformanceStores): void {
           assert.ok(job?.succeededAt && job.startedAt && job.tookMs !== null && job.tookMs >= 0)
           assert.deepEqual([job.runs, job.running], [1, false])
           await late.close()
+        })
+
+        it('tell where each group stands in the log, and how much of it is kept', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.configureTopic('events', { semantics: 'pub-sub' })
+          const [busy, done, behind] = ['busy', 'done', 'behind'].map(group => tm.reader('events', { group }))
+          assert.ok(busy && done && behind)
+          await Promise.all([busy.ready(), done.ready(), behind.ready()])
+          await tm.publishBatch('events', range(1, 10))
+          await consume(done, 10)
+          await consume(busy, 3)
+          await receive(busy)
+          const { events } = (await tm.admin.stats({ maxAge: 0 })).topics
+          assert.deepEqual([events?.firstId, events?.lastId, events?.retained], [1, 10, 10])
+          assert.ok(events && events.bytes >= 10 && events.oldestAt !== null)
+          const [first] = (await tm.admin.browse('events', { limit: 1 })).messages
+          assert.equal(events.oldestAt.getTime(), first?.createdAt.getTime())
+          const places = Object.entries(events.groups).map(([group, each]) => [group, each.cursor, each.watermark])
+          assert.deepEqual(places, [
+            ['behind', 0, 0],
+            ['busy', 4, 3],
+            ['done', 10, 10],
+          ])
+        })
+
+        it('look into the logs no more often than they are asked to, but at once for a new topic', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.publish('work', 1)
+          const first = await tm.admin.stats({ maxAge: 0, storageMaxAge: '1h' })
+          await tm.publishBatch('work', range(1, 100))
+          const later = await tm.admin.stats({ maxAge: 0, storageMaxAge: '1h' })
+          assert.equal(later.topics.work?.retained, 101)
+          assert.equal(later.topics.work?.bytes, first.topics.work?.bytes)
+          await tm.publish('more', 1)
+          const more = await tm.admin.stats({ maxAge: 0, storageMaxAge: '1h' })
+          assert.ok(more.topics.more?.oldestAt)
         })
 
         it('are read once for all who ask within their age', async () => {

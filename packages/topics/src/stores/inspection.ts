@@ -14,9 +14,10 @@ export type Inspection = {
   facts(topic: TopicRecord): Promise<TopicFacts>
   /**
    * All groups of all topics, and the jobs, from one read. Retries and dead letters are counted up to `most` per
-   * group.
+   * group. Without `withStorage` no log is looked into for the topic itself: what is left costs the same however large
+   * and many the logs are.
    */
-  stats(most: number): Promise<StatsRecord>
+  stats(most: number, withStorage: boolean): Promise<StatsRecord>
   /** Lists pub-sub topics that have messages and no live group. */
   unsubscribedTopics(): Promise<UnsubscribedTopic[]>
   /** Size of the namespace on the disk. No message is read. */
@@ -48,6 +49,8 @@ export type GroupDescription = {
   readonly group: string
   /** Status of the subscription. */
   readonly status: SubscriptionStatus
+  /** Id up to which the group has claimed, whatever it has settled of that. A backfill has a cursor of its own. */
+  readonly cursor: bigint
   /** Id up to which the group has settled everything. It never moves backward, except by a reset. */
   readonly watermark: bigint
   /** Messages not yet claimed, including those of a running backfill. */
@@ -154,10 +157,26 @@ export type TopicStatsRecord = {
   readonly semantics: Semantics
   /** Number of published messages. */
   readonly messagesPublished: number
-  /** Number of messages that can be removed. */
-  readonly removable: number
+  /** Id of the oldest retained message; on PostgreSQL the lowest it can have. Null if none is retained. */
+  readonly firstId: number | null
+  /** Id of the newest message; 0 before the first. */
+  readonly lastId: number
+  /** Number of retained messages: exact on SQLite, computed from ids on PostgreSQL. */
+  readonly retained: number
+  /** Figures that need a look into the log or at its files; null if they were not asked for. */
+  readonly storage: TopicStorage | null
   /** Figures of each group. */
   readonly groups: readonly GroupDescription[]
+}
+
+/** What a log takes up. */
+export type TopicStorage = {
+  /** Number of messages that can be removed. */
+  readonly removable: number
+  /** Bytes on the disk: estimated from a few messages on SQLite, sizes of tables and indexes on PostgreSQL. */
+  readonly bytes: number
+  /** Time of the oldest retained message, or null. */
+  readonly oldestAt: number | null
 }
 
 /** Size of a namespace. */

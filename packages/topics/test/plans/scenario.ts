@@ -189,7 +189,8 @@ async function looking({ store, step }: Parts, { offset, reference }: World): Pr
   await step('describe another', PAGE, () => store.inspection.describe(reference))
   await step('facts of another', PAGE, () => store.inspection.facts(reference))
   // Retries and dead letters are counted up to a bound, which is the one given.
-  await step('stats', PAGE, () => store.inspection.stats(PAGE))
+  await step('stats', PAGE, () => store.inspection.stats(PAGE, false))
+  await step('stats with storage', PAGE, () => store.inspection.stats(PAGE, true))
   await step('topics', 10, () => store.topics.list())
   await step('jobs', 10, () => store.jobs.list())
   await step('zombies', 10, () => store.subscriptions.zombies())

@@ -22,6 +22,7 @@ export type GroupRow = {
   readonly group_name: string
   readonly status: SubscriptionStatus
   readonly epoch: number
+  readonly cursor: string | number
   readonly watermark: string | number
   readonly backlog: number
   readonly oldest_waiting_at: number | null
@@ -59,6 +60,7 @@ export async function describeTopic(tx: Transaction, topic: TopicRecord): Promis
 export const toGroup = (row: GroupRow, now: number): GroupDescription => ({
   group: row.group_name,
   status: row.status,
+  cursor: BigInt(row.cursor),
   watermark: BigInt(row.watermark),
   backlog: row.backlog,
   oldestWaitingAt: row.oldest_waiting_at,

@@ -12,7 +12,7 @@ export function postgresInspection(database: Database): Inspection {
   return {
     describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
     facts: topic => database.transaction({ topic }, tx => topicFacts(tx, topic)),
-    stats: most => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most))),
+    stats: (most, withStorage) => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most, withStorage))),
     unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),
     size: () => database.transaction({}, sizeOf),
     // The server's own clock is used for everything.

@@ -6,7 +6,7 @@ import type { SqliteStatement, SqlValue } from './driver.ts'
  * The size of a row as counted against the limit. `octet_length` reads it from the row's header, not from overflow
  * pages.
  */
-const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`
+export const ROW_BYTES = `octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)`
 
 /** A message's columns. The first parameter is the size up to which a row comes with its payload. */
 export const BOUNDED_COLUMNS = `

@@ -115,6 +115,7 @@ function describe(tx: Transaction, group: GroupRow, { held, backfill, reported }
   const description = {
     group: group.group_name,
     status: group.status,
+    cursor: BigInt(Math.max(group.cursor, group.first_id - 1)),
     watermark: BigInt((needed ?? 1) - 1),
     backlog: waiting.count,
     oldestWaitingAt: waiting.oldestAt,

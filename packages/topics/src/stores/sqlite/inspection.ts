@@ -11,7 +11,7 @@ export function sqliteInspection(connection: Connection): Inspection {
   return {
     describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
     facts: topic => connection.read(tx => topicFacts(tx, topic), { topic }),
-    stats: most => connection.read(tx => readStats(tx, most)),
+    stats: (most, withStorage) => connection.read(tx => readStats(tx, most, withStorage)),
     unsubscribedTopics: () => connection.read(unsubscribedTopics),
     size: () => connection.read(sizeOf),
     clock: () => connection.clock(),

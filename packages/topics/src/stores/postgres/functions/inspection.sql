@@ -220,7 +220,9 @@ as $$
     count(*) filter (where d.status in ('ACTIVE', 'PAUSED')),
     min(d.watermark::bigint) filter (where d.status in ('ACTIVE', 'PAUSED') and d.backlog + d.in_flight + d.retries > 0)
   from (
-    select (g.s).topic_id, (g.s).uid, (g.s).group_name, (g.s).status, (g.s).epoch, g.watermark, g.backlog, tidemark_fn.to_ms(g.oldest_waiting_at) as oldest_waiting_at,
+    select (g.s).topic_id, (g.s).uid, (g.s).group_name, (g.s).status, (g.s).epoch,
+      -- Where nothing waits it has come to the end, though its window may not say so before the next claim.
+      case when g.backlog = 0 then log.last else least(greatest((g.s).from_id, (g.s).at_id), log.last) end as cursor, g.watermark, g.backlog, tidemark_fn.to_ms(g.oldest_waiting_at) as oldest_waiting_at,
       g.in_flight, g.retries, g.dead_letters, (g.s).heartbeat_interval_ms, (g.s).heartbeat_timeout_ms, (g.s).dead_after_misses,
       tidemark_fn.to_ms((g.s).last_heartbeat_at) as last_heartbeat_at, (g.s).misses, tidemark_fn.to_ms((g.s).created_at) as created_at,
       tidemark_fn.to_ms((g.s).moved_at) as moved_at, (g.s).processed, (g.s).failed, (g.s).filtered,
@@ -228,6 +230,7 @@ as $$
       (g.s).lost_acknowledged,
       reports.consumers, reports.reported, to_json(b) as backfill
     from tidemark_fn.describe_groups(p_topics, p_limit, p_most) as g
+    join (select t.id, tidemark_fn.last_id(t.id) as last from unnest(p_topics) as t (id) offset 0) as log on log.id = (g.s).topic_id
     cross join lateral (
       select count(*) filter (where c.consumer <> '') as consumers,
         coalesce(json_agg(to_json(c)) filter (where c.consumer = ''), '[]') as reported
@@ -240,9 +243,26 @@ as $$
   group by d.topic_id
 $$;
 
+-- Storage of a topic: size of its files, time of its oldest message, number of removable messages. It looks at every partition
+-- and into the log, so it is not part of every call of stats().
+create function tidemark_fn.topic_storage(p_topic int, live_groups bigint, watermark bigint) returns json
+language sql volatile as $$
+  select json_build_object(
+    'removable', tidemark_fn.removable(p_topic, live_groups, watermark),
+    'bytes', (
+      -- null where it was dropped meanwhile
+      select coalesce(sum(pg_total_relation_size(i.inhrelid)), 0)
+      from pg_inherits as i
+      where i.inhparent = to_regclass(format('tidemark.log_%s', p_topic))
+    ),
+    'oldestAt', tidemark_fn.to_ms(
+      tidemark_fn.time_of(format('select created_at from tidemark.log_%s order by id limit 1', p_topic))))
+$$;
+
 -- Every topic with its groups, and the jobs: everything that is monitored, in one call. To bound the cost, all groups
--- together count at most 10 000 messages; beyond its share a group's backlog is estimated from ids.
-create function tidemark_fn.stats(p_limit int, p_most bigint, out now bigint, out topics json, out jobs json)
+-- together count at most 10 000 messages; beyond its share a group's backlog is estimated from ids. So is the number of
+-- retained messages, from the first partition on.
+create function tidemark_fn.stats(p_limit int, p_most bigint, p_storage boolean, out now bigint, out topics json, out jobs json)
 language sql volatile
 set jit = off
 as $$
@@ -251,14 +271,19 @@ as $$
     select d.*
     from (select least(p_limit, 10000 / greatest(count(*), 1) + 1)::int as share from tidemark.subscription) as counted
     cross join lateral tidemark_fn.describe_json(array(select t.id from tidemark.topic as t), counted.share, p_most) as d
+  ),
+  bounds as materialized (
+    select t.*, greatest(tidemark_fn.first_kept_id(t.id), 1) as first, tidemark_fn.last_id(t.id) as last from tidemark.topic as t
   )
   select tidemark_fn.now_ms(),
     (
       select coalesce(json_agg(json_build_object('topic', t.name, 'semantics', t.semantics,
-        'published', tidemark_fn.last_id(t.id) - t.skipped_ids,
-        'removable', tidemark_fn.removable(t.id, coalesce(d.live_groups, 0), d.watermark), 'groups', coalesce(d.groups, '[]')
+        'published', t.last - t.skipped_ids, 'first', t.first, 'last', t.last,
+        'retained', tidemark_fn.ids_after(t.id, t.first - 1, t.last),
+        'storage', case when p_storage then tidemark_fn.topic_storage(t.id, coalesce(d.live_groups, 0), d.watermark) end,
+        'groups', coalesce(d.groups, '[]')
       ) order by t.name), '[]')
-      from tidemark.topic as t
+      from bounds as t
       left join described as d on d.topic_id = t.id
     ),
     (
