@@ -5,5 +5,5 @@ export const ADDRESSES = "'sqlite:<file>', 'sqlite::memory:' or 'postgres://…'
 export const addressError = (option: string, url: unknown): ConfigError =>
   new ConfigError(option, typeof url === 'string' ? shownAddress(url) : url, ADDRESSES)
 
-/** The address may hold a password: only its scheme is shown. */
+/** The address may contain a password, so only its scheme is shown. */
 export const shownAddress = (url: string): string => url.replace(/(:).*$/s, '$1…')

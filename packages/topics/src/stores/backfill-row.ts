@@ -1,7 +1,10 @@
 import type { BackfillRecord, BackfillScope, BackfillStatus } from './backfills.ts'
 import type { SubscriptionRef } from './subscription-record.ts'
 
-/** The columns of a backfill that every engine keeps. `Settings` and `Time`: as its database gives them. */
+/**
+ * The columns of a backfill that every engine has. `Settings` and `Time` are in the form that the engine's database
+ * returns.
+ */
 export type BackfillRow<Settings = BackfillRecord['settings'], Time = number> = {
   subscription_id: number
   topic_id: number
@@ -43,7 +46,7 @@ export const backfillRecordOf = (row: BackfillRow, { uid, group }: BackfillOwner
   error: row.error,
 })
 
-/** Without what only the store itself keeps there. */
+/** Without the settings that only the store uses. */
 const settingsOf = ({ settings: { batchSize, maxPerSecond, targetMs } }: BackfillRow): BackfillRecord['settings'] => ({
   batchSize,
   maxPerSecond,

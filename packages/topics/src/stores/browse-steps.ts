@@ -3,30 +3,30 @@ import type { RawMessage } from '../payload/raw-message.ts'
 import { UNBOUNDED } from './byte-bounds.ts'
 import type { BrowsePage, BrowseQuery } from './log.ts'
 
-/** A page of browsing reads no more messages than this, however few match. */
+/** Maximum number of messages read for one page of browsing, however few match. */
 const MOST_BROWSED = 100_000
-/** And in steps of this many, so that neither the event loop nor the server is held for long. */
+/** Messages read per step, so that neither the event loop nor the server is blocked for long. */
 export const BROWSE_STEP = 10_000
 
 /** From the lowest id to the highest. */
 export type IdRange = { readonly low: number; readonly high: number }
 
 export type BrowseStep = IdRange & {
-  /** How many messages and bytes there is room for. */
+  /** How many messages and bytes fit. */
   readonly room: number
   readonly maxBytes: number
-  /** How many were found in earlier steps: the first message of a page has room in any case. */
+  /** Number of messages found in earlier steps: the first message of a page always fits. */
   readonly taken: number
 }
 
 export type StepFound = {
   readonly messages: readonly RawMessage[]
   readonly bytes: number
-  /** There was no room for the next. */
+  /** The next message did not fit. */
   readonly isCut: boolean
 }
 
-/** Reads a page by ranges of ids; `read` compares the rest of the query message by message. */
+/** Reads a page in ranges of ids; `read` checks the other conditions of the query message by message. */
 export async function browseBySteps(
   { newestFirst, limit, maxBytes = UNBOUNDED }: BrowseQuery,
   range: IdRange,
@@ -45,7 +45,7 @@ export async function browseBySteps(
     messages.push(...found.messages)
     bytes += found.bytes
     const last = found.messages.length === room || found.isCut ? found.messages.at(-1)?.id : undefined
-    // Not even the first of this step: it is where the next page begins.
+    // Not even the first message of this step fitted: the next page begins with it.
     if (found.isCut && last === undefined) break
     left = newestFirst
       ? { low: left.low, high: (last ?? step.low) - 1 }

@@ -10,7 +10,10 @@ export type StoreAddress = {
   readonly url: string
   /** Name of the namespace. */
   readonly namespace: string
-  /** Where `open({ driver })` or `open({ postgres })` was called. The URL says the engine and, on SQLite, the file. */
+  /**
+   * The driver, if `open({ driver })` or `open({ postgres })` was called. The URL then names the engine and, on SQLite,
+   * the file.
+   */
   readonly driver?: Driver
   /** Name of the option that holds the address, for a `ConfigError`: `open.url`. */
   readonly option: string

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.ts'
 import { ADDRESSES, addressError, shownAddress } from './address.ts'
 import type { Driver } from './driver.ts'
 
-/** What `open()` and its like were given, read: the scheme of an engine, and its URL or driver. */
+/** The parsed address of `open()` and similar calls: the scheme of an engine, and its URL or driver. */
 export type GivenAddress = {
   readonly scheme: string
   readonly url: string
@@ -12,7 +12,7 @@ export type GivenAddress = {
 const POOL = 'a Pool of pg'
 const DRIVER = "a driver of 'tidemark/drivers': betterSqlite3(Database, file), libsql(…), postgresJs(sql) or pglite(db)"
 
-/** `option`: 'open.url', for errors. */
+/** `option` names the option in errors, such as 'open.url'. */
 export async function readAddress(option: string, given: unknown): Promise<GivenAddress> {
   if (typeof given === 'string') return { scheme: given.slice(0, Math.max(0, given.indexOf(':'))), url: given }
   if (typeof given !== 'object' || given === null) throw addressError(option, given)
@@ -46,7 +46,7 @@ function isDriver(value: unknown): value is Driver {
   return engine === 'postgres' && typeof location === 'string' && typeof transaction === 'function'
 }
 
-/** Not the thing itself: it may hold a password. */
+/** The kind, not the value: it may contain a password. */
 function kindOf(value: unknown): string {
   if (typeof value === 'string') return shownAddress(value)
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? 'a function' : String(value)

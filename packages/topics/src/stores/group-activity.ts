@@ -1,7 +1,7 @@
 import { Histogram, type Percentiles, type SparseHistogram } from '../observe/metrics/histogram.ts'
 import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 
-/** What one process has reported of a group. */
+/** What one process has reported about a group. */
 export type ReportedActivity = {
   readonly claims: number
   readonly claim_conflicts: number

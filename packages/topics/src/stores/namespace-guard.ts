@@ -1,16 +1,19 @@
 import type { NamespaceGoneError } from '../errors.ts'
 
-/** What became of the namespace that a store was opened on. Once it is gone it is so for good, whatever is there later. */
+/**
+ * Whether the namespace that a store was opened on still exists. Once it is gone it stays gone, whatever is there
+ * later.
+ */
 export class NamespaceGuard {
   readonly #listeners = new Set<(error: NamespaceGoneError) => void>()
   #error: NamespaceGoneError | undefined
 
-  /** Throws once the namespace is known to be gone: nothing is sent to the database then. */
+  /** Throws once the namespace is known to be gone, before anything is sent to the database. */
   assertThere(): void {
     if (this.#error !== undefined) throw this.#error
   }
 
-  /** Gives the error to throw; the first is told to all who listen. */
+  /** Returns the error to throw; the first one is passed to all listeners. */
   gone(error: NamespaceGoneError): NamespaceGoneError {
     if (this.#error !== undefined) return this.#error
     this.#error = error

@@ -1,10 +1,10 @@
 /**
- * How the messages of an expired lease come back. Any of them may have killed its process, so they are bisected: the
- * lease is split into pieces, a piece that dies again is split again, and on its last attempt a message is alone.
+ * How the messages of an expired lease are redelivered. Any of them may have killed its process, so they are bisected:
+ * the lease is split into pieces, a piece that fails again is split again, and on its last attempt a message is alone.
  *
- * n messages with r attempts left are split into k pieces, the least k whose r-th power reaches n: each of the r attempts
- * then divides by about k, and after the last division one is left. 1500 messages with four attempts left come back in 7
- * pieces, with two in 39, with one each alone.
+ * n messages with r attempts left are split into k pieces, the smallest k whose r-th power reaches n: each of the r
+ * attempts then divides by about k, and after the last division one is left. 1500 messages are split into 7 pieces with
+ * four attempts left, into 39 with two, and into single messages with one.
  */
 
 /**
@@ -32,7 +32,7 @@ export function pieceCount(messages: number, attemptsLeft: number): number {
 export const pieceAt = (place: number, messages: number, pieces: number): number =>
   Math.floor((place * pieces) / messages)
 
-/** Whole numbers only: PostgreSQL computes the same (`piece_count` in functions/lease-expiry.sql), to the last message. */
+/** Integers only: PostgreSQL must compute exactly the same (`piece_count` in functions/lease-expiry.sql). */
 function powerBelow(base: number, exponent: number, limit: number): boolean {
   let power = base
   for (let step = 1; step < exponent && power < limit; step++) power *= base

@@ -1,9 +1,9 @@
-/** What the heartbeats have counted: messages of a minute of the clock, and of the one before. */
+/** Counts from heartbeats: messages of the current minute and the previous one. */
 export type MinuteCounts = { readonly minute: number; readonly minuteCount: number; readonly previousCount: number }
 
 const MINUTE_MS = 60_000
 
-/** Messages a second over the last sixty seconds, the older minute weighted by how much of it that covers. */
+/** Messages per second over the last sixty seconds; the older minute is weighted by its share of them. */
 export function ratePerSecond({ minute, minuteCount, previousCount }: MinuteCounts, now: number): number {
   const age = Math.floor(now / MINUTE_MS) - minute
   const older = 1 - (now % MINUTE_MS) / MINUTE_MS

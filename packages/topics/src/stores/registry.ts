@@ -37,7 +37,7 @@ export function registerStore(scheme: string, load: () => Promise<StoreEngine>):
   loads.set(scheme, load)
 }
 
-/** The engine of an address, loaded, and the address as the engine takes it. */
+/** Loads the engine of an address, and returns the address in the form that the engine takes. */
 export async function resolveEngine(
   option: string,
   given: unknown,
@@ -50,7 +50,7 @@ export async function resolveEngine(
   return { engine: await load(), address: { option, url, namespace: checked, ...(driver && { driver }) } }
 }
 
-/** What an engine does for a namespace that nobody needs to have open. */
+/** An engine's operations on a namespace that need not be open. */
 export async function resolveOperator(option: string, given: unknown, namespace: unknown): Promise<Operator> {
   const { engine, address } = await resolveEngine(option, given, namespace)
   if (engine.operator !== undefined) return engine.operator(address)

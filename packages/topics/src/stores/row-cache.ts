@@ -5,12 +5,12 @@ const CHUNK = 1_024
 type Chunk = { readonly rows: (RawMessage | undefined)[]; bytes: number }
 
 /**
- * Rows of one topic that the groups of this process read one after another: rows are immutable, so what the first group
- * fetched serves the others. Bounded in bytes. Rows come and go in chunks of neighbouring ids, the chunk that was begun
- * first goes first: that suits groups that follow the log, and costs nothing per row.
+ * Caches rows of one topic that the groups of this process read one after another: rows are immutable, so what the
+ * first group fetched serves the others. Bounded in bytes. Rows are kept in chunks of neighbouring ids, and the oldest
+ * chunk is evicted first: that suits groups that follow the log, and costs nothing per row.
  *
- * An id alone doesn't identify a row: a database that lost its newest commits, or was restored, gives ids out again. Each
- * engine clears the cache, or doesn't ask it, unless it knows that the database still has what was read.
+ * An id alone doesn't identify a row: a database that lost its newest commits, or was restored, reuses ids. Each engine
+ * clears or bypasses the cache unless it knows that the database still has what was read.
  */
 export class RowCache {
   readonly #maxBytes: number
@@ -22,7 +22,7 @@ export class RowCache {
     this.#maxBytes = maxBytes
   }
 
-  /** The row with the highest id that was put since it was cleared. */
+  /** The row with the highest id added since the last clear. */
   get newest(): RawMessage | undefined {
     return this.#newest
   }
@@ -31,10 +31,10 @@ export class RowCache {
     return this.#chunks.get(Math.floor(id / CHUNK))?.rows[id % CHUNK]
   }
 
-  /** The rows from `first` to `last`, or undefined where one is missing. */
+  /** The rows from `first` to `last`, or undefined if one is missing. */
   range(first: number, last: number): RawMessage[] | undefined {
     const rows: RawMessage[] = []
-    // The last row first: a group at the tip of the log misses at once.
+    // The last row first: a group at the head of the log misses at once.
     if (this.get(last) === undefined) return undefined
     for (let id = first; id <= last; ) {
       const chunk = this.#chunks.get(Math.floor(id / CHUNK))
@@ -48,7 +48,7 @@ export class RowCache {
     return rows
   }
 
-  /** Gives the row that is kept: a fetched one takes the place of another, unless it is the same in everything. */
+  /** Returns the row that is kept: a fetched row replaces the cached one, unless they are identical. */
   put(row: RawMessage): RawMessage {
     const number = Math.floor(row.id / CHUNK)
     let chunk = this.#chunks.get(number)

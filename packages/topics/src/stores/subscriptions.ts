@@ -19,9 +19,9 @@ import type { TopicRecord } from './topic-record.ts'
  */
 export type Subscriptions = {
   /**
-   * The group's subscription, created at `from` (bounded by the plan's `maxMessages`) if it is new; one that exists goes on
-   * at its cursor, a dead one is resurrected. In a reference topic a new group's live stream begins now, and a backfill
-   * from `from` to now is begun.
+   * The group's subscription, created at `from` (bounded by the plan's `maxMessages`) if it is new. An existing one
+   * continues at its cursor; a dead one is resurrected. In a reference topic a new group's live stream begins now, and
+   * a backfill delivers the messages from `from` to now.
    */
   subscribe(
     topic: TopicRecord,
@@ -35,20 +35,23 @@ export type Subscriptions = {
   setStatus(topic: TopicRecord, subscription: SubscriptionRecord, status: SubscriptionStatus): Promise<void>
   /** DEAD → ACTIVE, else InvalidTransitionError. `continue`: where it stopped, bounded by `limit`; `skip`: at the present. */
   resurrect(topic: TopicRecord, subscription: SubscriptionRecord, mode: Resurrection): Promise<Resurrected>
-  /** Leases are closed, retries dropped. A position that was cleaned up is a PositionGoneError. */
+  /** Closes leases and deletes retries. A position that was cleaned up is a PositionGoneError. */
   resetCursor(
     topic: TopicRecord,
     subscription: SubscriptionRecord,
     to: StartPosition,
     plan: BackfillPlan,
   ): Promise<void>
-  /** Moves the cursor to the present; what was waiting is lost to the group, and counted so. Returns how many. */
+  /** Moves the cursor to the present; waiting messages are counted as lost to the group. Returns their number. */
   forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
-  /** Marks what the group has lost so far as seen by an operator. Returns how much of it was not before. */
+  /** Acknowledges the group's losses so far. Returns how many were not acknowledged before. */
   acknowledgeLoss(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
   /** Deletes a CANCELLED or DEAD subscription with its leases and retries; its dead letters stay. */
   remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void>
-  /** CANCELLED or DEAD for longer than this; of reference topics only those whose bits are cleared. */
+  /**
+   * Subscriptions that have been CANCELLED or DEAD for longer than this; of reference topics only those whose bits are
+   * cleared.
+   */
   ended(olderThanMs: number): Promise<SubscriptionOfTopic[]>
   /** Live groups with messages waiting that have not moved for their topic's zombieTtl. */
   zombies(): Promise<Zombie[]>

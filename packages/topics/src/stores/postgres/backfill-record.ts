@@ -1,7 +1,7 @@
 import { type BackfillRow as BackfillColumns, type BackfillOwner, backfillRecordOf } from '../backfill-row.ts'
 import type { BackfillRecord } from '../backfills.ts'
 
-/** A row of `backfill` as `to_jsonb` gives it. */
+/** A row of `backfill` as `to_jsonb` returns it. */
 export type BackfillRow = BackfillColumns<BackfillRecord['settings'], string>
 
 export function toBackfillRecord(row: BackfillRow, owner: BackfillOwner): BackfillRecord {

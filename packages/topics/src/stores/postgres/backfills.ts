@@ -35,12 +35,12 @@ export function postgresBackfills(database: Database, wakeUps: WakeUps): Backfil
   }
 }
 
-/** Raised by backfill_batch where another process has the backfill now. */
+/** Raised by backfill_batch if another process has taken over the backfill. */
 const TAKEN_OVER = 'TMLST'
 
 const COLUMNS = 'to_jsonb(b) as backfill, s.uid, s.group_name'
 
-/** The live cursor moves to the present; what it had not come to comes with the backfill. */
+/** The live cursor moves to the present; the backfill delivers what it had not reached. */
 async function startBackfill(
   tx: Transaction,
   topic: TopicRecord,
@@ -152,7 +152,7 @@ async function findBackfill(tx: Transaction, subscriptionId: number): Promise<Ba
   return row && toBackfill(row)
 }
 
-/** A record in the write-ahead log and its sync: what a publish waits for. */
+/** Writes and syncs a WAL record, which is what a publish waits for. */
 export async function probe(statements: Statements): Promise<void> {
   await statements.query("select pg_logical_emit_message(true, 'tidemark', '')")
 }

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's binary format of one-dimensional arrays, both ways. As a parameter it spares the server the parsing of
- * every element (250 000 rows a second against 88 000 as text); as a result, of `array_send()`, it tells null from ''.
+ * PostgreSQL's binary format of one-dimensional arrays, in both directions. As a parameter it saves the server parsing
+ * every element (250 000 rows a second against 88 000 as text); as a result of `array_send()` it distinguishes null from ''.
  *
  *     dimensions  has nulls  element type  size  lower bound  then for each element: length (-1: null), bytes
  */
@@ -11,7 +11,7 @@ const TEXT = 25
 /** A `bytea[]`. Text elements are stored as their UTF-8 bytes. */
 export const byteaArray = (items: readonly (string | Uint8Array)[]): Buffer => encode(items, BYTEA)
 
-/** A `text[]`, or null where every element is null: the statement then has nothing to read. */
+/** A `text[]`, or null if every element is null: then the statement has nothing to read. */
 export const textArray = (items: readonly (string | null)[]): Buffer | null =>
   items.every(item => item === null) ? null : encode(items, TEXT)
 
@@ -19,7 +19,8 @@ function encode(items: readonly (string | Uint8Array | null)[], elementType: num
   let size = HEADER_BYTES
   for (const item of items) {
     size += 4
-    // At most three bytes a UTF-16 unit: too much for most, but measuring each string would cost more than the room.
+    // Three bytes per UTF-16 unit is the maximum. It is too much for most strings, but measuring each would cost more
+    // than the memory.
     if (item !== null) size += typeof item === 'string' ? item.length * 3 : item.length
   }
   const buffer = Buffer.allocUnsafe(size)
@@ -49,7 +50,7 @@ function write(buffer: Buffer, item: string | Uint8Array, at: number): number {
   return item.length
 }
 
-/** The elements of a `bytea` that `array_send()` made, each through `read(buffer, start, end)`. */
+/** The elements of a `bytea` made by `array_send()`, each decoded by `read(buffer, start, end)`. */
 export function readArray<T>(hex: string, read: (buffer: Buffer, start: number, end: number) => T): (T | null)[] {
   const buffer = fromHex(hex)
   if (buffer.readInt32BE(0) === 0) return []
@@ -66,9 +67,9 @@ export function readArray<T>(hex: string, read: (buffer: Buffer, start: number, 
 
 export const readText = (buffer: Buffer, start: number, end: number): string => buffer.toString('utf8', start, end)
 
-/** Bytes of their own, so that one message kept doesn't keep its whole page. */
+/** Copies the bytes, so that keeping one message doesn't keep the memory of its whole page. */
 export const readBytes = (buffer: Buffer, start: number, end: number): Uint8Array =>
   new Uint8Array(buffer.subarray(start, end))
 
-/** A bytea as the server writes it in text: \x and hex digits. */
+/** A bytea in the server's text format: \x and hex digits. */
 export const fromHex = (text: string): Buffer => Buffer.from(text.slice(2), 'hex')

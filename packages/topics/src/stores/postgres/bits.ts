@@ -1,7 +1,7 @@
 import type { TopicRecord } from '../topic-record.ts'
 import type { Statements, Transaction } from './transaction.ts'
 
-/** How many bits of removed groups are still to be wiped. */
+/** How many bits of removed groups still have to be cleared. */
 export async function wipingBits(tx: Statements, topic: TopicRecord): Promise<number> {
   const text = tx.sql('select count(*) as wiping from tidemark.bit_wipe where topic_id = $1')
   const [row] = await tx.query(text, [topic.id])

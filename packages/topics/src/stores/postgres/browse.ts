@@ -8,7 +8,7 @@ import { decodePage } from './page.ts'
 import { findMessage } from './subscribe.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Messages that were stored side by side may have times and ids in different orders; no further apart than this. */
+/** The times and ids of concurrently stored messages may be in different orders, but are no further apart than this. */
 const SIDE_BY_SIDE = 10_000
 
 const timestamp = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`
@@ -54,13 +54,13 @@ async function readMatching(
   return { messages, bytes, isCut: row?.is_cut === 't' }
 }
 
-/** As the server counts them. */
+/** The size as the server counts it. */
 const bytesOf = ({ payload, headers, key, omittedBytes }: RawMessage): number =>
   omittedBytes === undefined
     ? Buffer.byteLength(payload) + Buffer.byteLength(headers ?? '') + Buffer.byteLength(key ?? '')
     : 0
 
-/** An empty payload may have been left out: few are empty, so only those are asked for. */
+/** An empty payload may have been omitted. Few payloads are empty, so only those are looked up. */
 async function withOmitted(
   tx: Transaction,
   topic: TopicRecord,

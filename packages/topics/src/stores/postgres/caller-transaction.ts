@@ -6,13 +6,13 @@ import { CHECK_TRANSACTION, INSIDE } from './transaction-guard.ts'
 import { isKnownToBeOpen, recognise } from './transaction-libraries.ts'
 
 const LONGEST_TIMER_MS = 0x7fff_ffff
-/** Sent twice where the transaction has to be marked; a long one is marked first. */
+/** The parameter is sent twice if the transaction has to be marked; for a long one the transaction is marked first. */
 const LONG_PARAMETER = 64 * 1024
 
 const ABORTED = '25P02'
 const READ_ONLY = '25006'
 
-/** What a caller gave as `tx`: statements run in it, whatever library it comes from. */
+/** The caller's `tx`: runs statements in it, whatever library it comes from. */
 export class CallerTransaction {
   readonly #send: (text: string, parameter: string) => Promise<Row[]>
   readonly #tx: unknown
@@ -28,8 +28,8 @@ export class CallerTransaction {
   }
 
   /**
-   * Runs a statement that does nothing outside a transaction and says so in its column `guard`. The answer's first row is
-   * one of a statement that ran inside.
+   * Runs a statement that does nothing outside a transaction and says so in its column `guard`. The first row returned
+   * comes from a run inside the transaction.
    */
   async runInside(text: string, parameter: string): Promise<Row[]> {
     if (parameter.length > LONG_PARAMETER && !this.isKnownToBeOpen) await this.run(CHECK_TRANSACTION, '')
@@ -40,7 +40,9 @@ export class CallerTransaction {
     throw this.#notOpen()
   }
 
-  /** Its own library says that it is open and that nothing else is under way on it: the server needn't be asked. */
+  /**
+   * The library reports that the transaction is open and nothing else is running on it, so the server needn't be asked.
+   */
   get isKnownToBeOpen(): boolean {
     return isKnownToBeOpen(this.#tx)
   }
@@ -49,7 +51,7 @@ export class CallerTransaction {
     await this.runInside(CHECK_TRANSACTION, '')
   }
 
-  /** The caller's connection may have gone silent too; then the outcome is the caller's transaction's. */
+  /** The caller's connection may go silent too; the outcome is then that of the caller's transaction. */
   async run(text: string, parameter: string): Promise<Row[]> {
     const { statementTimeoutMs, location } = this.#where
     const late = Promise.withResolvers<never>()
@@ -74,7 +76,7 @@ export class CallerTransaction {
     )
   }
 
-  /** An error of the server stays as it is, for whoever knows its SQLSTATE; what libraries say themselves is explained. */
+  /** Server errors stay as they are, for callers that check the SQLSTATE; errors of the libraries are explained. */
   #explain(error: unknown): unknown {
     if (error instanceof TidemarkError) return error
     const cause = serverErrorOf(error)
@@ -103,10 +105,10 @@ export class CallerTransaction {
   }
 }
 
-/** Lost now, with the transaction. A client that was closed before says so without a code. */
+/** Lost just now, and the transaction with it. A client that was closed before has an error without a code. */
 const isLost = (error: unknown): boolean => codeOf(error) !== '' || /^Connection terminated/.test(reasonOf(error))
 
-/** Where libraries keep the error of the driver that they wrap in one of their own. */
+/** Properties in which libraries keep the driver's error when they wrap it in their own. */
 const WRAPPED_IN = ['cause', 'driverError', 'original', 'parent', 'previous', 'meta', 'driverAdapterError'] as const
 const SQL_STATE = /^[0-9A-Z]{5}$/
 const DEPTH = 5
@@ -126,7 +128,10 @@ function stateOf(error: object): string | undefined {
   return [originalCode, code].find(each => typeof each === 'string' && isState(each)) as string | undefined
 }
 
-/** EPIPE looks like one. Prisma's own, such as P2010, are none of the server's: no class of SQLSTATEs begins so but P0. */
+/**
+ * EPIPE looks like a SQLSTATE. Prisma's codes, such as P2010, are not SQLSTATEs: the only class that begins with P is
+ * P0.
+ */
 const isState = (code: string): boolean => SQL_STATE.test(code) && !/^(E[A-Z]{4}|P[1-9])/.test(code)
 
 function withCode(error: object): unknown {

@@ -19,27 +19,30 @@ const UNSETTLED =
   'select token, size from tidemark.lease where token = any($1) and done_at is null and expired_at is null'
 const READ_LEASE = 'select * from tidemark_fn.read_lease($1, $2)'
 
-/** A page of more bytes than one may have, or than the server can put together: program_limit_exceeded, out_of_memory. */
+/** The page exceeds the size limit, or what the server can assemble: program_limit_exceeded, out_of_memory. */
 const TOO_LARGE = new Set(['54000', '53200'])
 /** The server can't turn a payload into text. */
 const NOT_TEXT = '22021'
-/** The server puts the consumer's name in. */
+/** The server fills in the consumer's name. */
 const EXPIRED = new LeaseExpiredError('{consumer}').message
 
-/** Longer than a claim takes; one that waits for a lock is not waited for. */
+/** Longer than a claim takes. Waiting longer would mean waiting for a claim that waits for a lock. */
 const PATIENCE_MS = 50
 
-/** What a claim need not read: rows of which it needs only the keys, or a page that another group has read. */
+/** What a claim need not read: contents of rows that are probably cached, or a page that another group has read. */
 type Reading = { readonly keysOnly: boolean; readonly known: KnownPage | undefined; readonly era: number }
 
-/** The claims of one process. Its groups share the rows that they read, and what is known of claims without an answer. */
+/** The claims of one process. Its groups share the rows they read, and the record of unanswered claims. */
 export class SharedClaims {
   readonly #database: Database
   readonly #rows: SharedRowCache
-  /** Subscriptions that are likely to find something, so that the look before the lock is left out: the last claim was full. */
+  /** Subscriptions whose last claim was full: more work is likely, so they skip the check before the lock. */
   readonly #busy = new Set<number>()
   readonly #limits = new PageLimits()
-  /** Claims that were not answered or read, by subscription, with when that was: what they brought is in nobody's hands. */
+  /**
+   * Claims whose answer was lost or not read, by subscription, with the time of that. Nobody holds the messages they
+   * leased.
+   */
   readonly #unanswered = new Map<number, Map<string, number>>()
 
   constructor(database: Database, rowCacheBytes: number) {
@@ -52,7 +55,7 @@ export class SharedClaims {
     const everything = { keysOnly: false, known: undefined, era: this.#rows.era }
     if (!shared) return await this.#claim(request, everything)
     const fetch = this.#rows.fetchAt(topic.id, subscription.id)
-    // At the end of the log there is little to be spared by waiting, and time to be lost.
+    // At the head of the log, waiting saves little and costs time.
     if (fetch !== undefined && this.#busy.has(subscription.id)) await withTimeout(fetch, PATIENCE_MS)
     const { era } = this.#rows
     const known = this.#rows.nextPage(topic.id, subscription.id, request.limit)
@@ -61,13 +64,16 @@ export class SharedClaims {
     return await this.#rows.fetch(topic.id, subscription.id, () => this.#claim(request, { ...everything, era }))
   }
 
-  /** A new group begins at this place in the log, as others of this process may: they share the first page as all others. */
+  /**
+   * A new group starts at this place in the log. Other groups of this process may start there too, and they share its
+   * first page.
+   */
   placed(subscriptionId: number, place: string): void {
     this.#busy.add(subscriptionId)
     this.#rows.moved(subscriptionId, { lastId: 0, place })
   }
 
-  /** A connection was lost: the server it comes back to may be another, or have lost what was read. */
+  /** A connection was lost: the server behind the next one may be another, or may have lost what was read. */
   forgetAll(): void {
     this.#busy.clear()
     this.#rows.beginEra()
@@ -80,7 +86,7 @@ export class SharedClaims {
     if (!shared) this.#rows.forgetTopic(topicId)
   }
 
-  /** A page that is too large is given back, or was undone by the server: it is asked for again, with fewer messages. */
+  /** A page that is too large is released, or was rolled back by the server, and claimed again with fewer messages. */
   async #claim(asked: ClaimRequest, reading: Reading): Promise<ClaimResult> {
     const { subscription } = asked
     for (;;) {
@@ -97,15 +103,16 @@ export class SharedClaims {
     }
   }
 
-  /** What this claim brought, if anything, is given back before the next one. */
+  /** Whatever this claim leased is released before the next one. */
   #unread({ subscription }: ClaimRequest, id: string): void {
     const known = this.#unanswered.get(subscription.id) ?? new Map<string, number>()
     this.#unanswered.set(subscription.id, known.set(id, performance.now()))
   }
 
   /**
-   * A claim whose answer was lost may have been made, or be made yet while its statement runs on: without this its messages
-   * would wait for the lease to run out, and with `lease: 0` for ever. No handler has seen them, so the attempt doesn't count.
+   * A claim whose answer was lost may have succeeded, or may still succeed while its statement runs. Without this its
+   * messages would wait for the lease to expire, with `lease: 0` for ever. No handler has seen them, so the attempt
+   * doesn't count.
    */
   async #giveBack({ topic, subscription }: ClaimRequest): Promise<void> {
     const unanswered = this.#unanswered.get(subscription.id)
@@ -119,7 +126,7 @@ export class SharedClaims {
     }))
     await settle(this.#database, held, () => {})
     for (const { token } of held) unanswered.delete(token)
-    // The server has ended a statement long before.
+    // By then the server has long ended the statement.
     const overBefore = lookedAt - 2 * this.#database.statementTimeoutMs
     for (const token of tokens) if ((unanswered.get(token) ?? 0) < overBefore) unanswered.delete(token)
     if (unanswered.size === 0) this.#unanswered.delete(subscription.id)
@@ -177,14 +184,14 @@ export class SharedClaims {
       return row ?? {}
     } catch (error) {
       const isText = error instanceof DatabaseError && codeOf(error.cause) === NOT_TEXT
-      // Someone wrote to the log by hand. The claim was undone; as bytes it goes through.
+      // Somebody wrote to the log by hand. The claim was rolled back; as bytes it succeeds.
       if (isText && !asBytes) return await this.#send(request, id, { ...how, asBytes: true })
       if (mayHaveHappened(error)) this.#unread(request, id)
       throw error
     }
   }
 
-  /** The claim is made by now, whatever goes wrong here. */
+  /** The claim is committed by now, whatever goes wrong here. */
   async #read(request: ClaimRequest, row: Row, id: string, reading: Reading): Promise<readonly RawMessage[]> {
     try {
       return await this.#messages(request, row, id, reading)
@@ -207,7 +214,7 @@ export class SharedClaims {
     return this.#share(request, row, await this.#readLease(request, id, !keysOnly), era)
   }
 
-  /** The claim took the page as another group had read it, in this life of the server. */
+  /** The claim took a page that another group had read in this incarnation of the server. */
   async #known(
     request: ClaimRequest,
     row: Row,
@@ -223,7 +230,7 @@ export class SharedClaims {
     return known.messages
   }
 
-  /** The rows whose keys were claimed, where all of them are cached. */
+  /** The claimed rows, if all of them are cached. */
   #cached({ topic }: ClaimRequest, row: Row, era: number): RawMessage[] | undefined {
     if (era !== this.#rows.era) return undefined
     return this.#rows.rows(topic.id, row.server ?? '', decodeIds(row), decodeXids(row))
@@ -243,7 +250,7 @@ export class SharedClaims {
     return kept
   }
 
-  /** The rows of a lease once more. A server that has lost the lease has not its rows either, perhaps. */
+  /** Reads the rows of a lease again. A server that has lost the lease may have lost its rows too. */
   async #readLease(request: ClaimRequest, id: string, asBytes: boolean): Promise<RawMessage[]> {
     const text = this.#database.sql(READ_LEASE)
     const [row] = await this.#database.query(text, [id, asBytes], 'tidemark_read_lease')
@@ -256,7 +263,7 @@ export class SharedClaims {
   }
 }
 
-/** What few claims have to tell; null or missing otherwise. */
+/** Present in few claims; otherwise null or missing. */
 type Exceptions = {
   readonly take_overs?: readonly TakeOver[] | null
   readonly dead_lettered?: number | null
@@ -271,7 +278,7 @@ const NO_EXCEPTIONS: Exceptions = {}
 
 const exceptionsOf = ({ exceptions }: Row): Exceptions => (exceptions ? JSON.parse(exceptions) : NO_EXCEPTIONS)
 
-/** Rows may be gone by the time they are read: what is there keeps its slot. */
+/** Rows may be gone by the time they are read; the remaining ones keep their slots. */
 function toLease(row: Row, exceptions: Exceptions, id: string, messages: readonly RawMessage[]): Lease {
   const size = Number(row.size)
   const slots = messages.length === size ? null : slotsOf(row, exceptions, messages)

@@ -7,7 +7,7 @@ import type { Transaction } from './transaction.ts'
 const CLAIMS = 'select tidemark_fn.claims($1, $2, $3, $4, $5, $6, $7) as claim'
 const RELEASE = 'select tidemark_fn.release_claim($1, $2, $3, $4, $5) as released'
 
-/** The server puts the consumer's name in. */
+/** The server fills in the consumer's name. */
 const RELEASED = new ClaimReleasedError('{consumer}')
 
 type Stored = Omit<ClaimRecord, 'messages'> & {

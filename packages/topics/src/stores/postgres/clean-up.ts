@@ -7,8 +7,8 @@ import type { Transaction } from './transaction.ts'
 const NOTHING: CleanUpStep = { removed: 0, partitionsDropped: 0, lost: [], more: false }
 
 /**
- * One stage of one partition (see functions/clean-up.sql): a drop that was begun first, then the next to be sealed,
- * then the next that may go. Each step is a transaction of its own.
+ * Does one stage of one partition (see functions/clean-up.sql): first a drop in progress, then the next partition to
+ * seal, then the next to drop. Each step is its own transaction.
  */
 export async function cleanUp(database: Database, topic: TopicRecord): Promise<CleanUpStep> {
   const step = <T>(work: (tx: Transaction, topic: TopicRecord) => Promise<T>): Promise<T> =>
@@ -16,7 +16,7 @@ export async function cleanUp(database: Database, topic: TopicRecord): Promise<C
   const begun = await step(findBegun)
   const finished = begun !== null && (await drop(database, topic, begun, []))
   if (finished) return finished
-  // The first takes its transaction's id at the right moment, the second waits for it.
+  // The first takes its transaction id at the right moment, the second waits for it.
   await step(noteFull)
   if (await step(sealNext)) return { ...NOTHING, more: true }
   if (begun === null) {
@@ -66,7 +66,7 @@ async function rotate(tx: Transaction, topic: TopicRecord): Promise<boolean> {
   return row?.rotated === 't'
 }
 
-/** undefined where it can't be finished now, or another process has. */
+/** undefined if it can't be finished now, or another process has finished it. */
 async function drop(
   database: Database,
   topic: TopicRecord,

@@ -3,7 +3,7 @@ import type { Statements } from './transaction.ts'
 
 const STATE = 'select tidemark_fn.cluster_state() as state'
 
-/** Refuses a namespace whose positions are another cluster's; notes where it is when that is new. */
+/** Refuses a namespace whose cursors belong to another cluster; records the cluster of a new one. */
 export async function requireOwnCluster(statements: Statements): Promise<void> {
   const [row] = await statements.query(statements.sql(STATE))
   if (row?.state === 'same') return

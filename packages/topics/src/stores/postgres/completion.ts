@@ -4,7 +4,7 @@ import type { Transaction } from './transaction.ts'
 
 const ORPHANS_PER_STEP = 10_000
 
-/** Who has each message still to process, and who has done so. */
+/** Which groups still have to process each message, and which have. */
 export async function completion(
   tx: Transaction,
   topic: TopicRecord,
@@ -38,7 +38,7 @@ export async function completion(
   }))
 }
 
-/** By the server's clock, as text. */
+/** A time before now on the server's clock, as text. */
 export async function clockBefore(tx: Transaction, ms: number): Promise<string> {
   const text = "select (clock_timestamp() - $1::float8 * interval '1 millisecond')::text as before"
   const [row] = await tx.query(text, [ms])

@@ -11,7 +11,10 @@ import type { ClientFactory } from './session.ts'
 /** What Node's `tls.connect` takes, or true for its defaults. */
 export type SslOptions = boolean | object
 
-/** Where connections come from: a URL, perhaps with a factory of clients or TLS options, or what the program lends. */
+/**
+ * Where connections come from: a URL, optionally with a client factory or TLS options, or the program's own
+ * connections.
+ */
 export type ConnectionSource =
   | { readonly url: string; readonly client?: ClientFactory | undefined; readonly ssl?: SslOptions | undefined }
   | { readonly driver: PostgresDriver }
@@ -20,12 +23,12 @@ export type ConnectionSettings = {
   readonly poolSize: number
   readonly applicationName: string
   readonly statementTimeoutMs: number
-  /** The schema that the statements name. */
+  /** The schema of functions used in statements. */
   readonly functions: string
   readonly logger: Logger
 }
 
-/** The kernel asks a silent peer whether it is there; a proxy that goes silent is found by the deadlines alone. */
+/** The kernel probes a silent peer; a proxy that goes silent is only detected by the deadlines. */
 const KEEP_ALIVE_MS = 10_000
 
 export async function connectTo(source: ConnectionSource, settings: ConnectionSettings): Promise<Connections> {
@@ -55,7 +58,7 @@ function locationOf(Client: typeof pg.Client, config: pg.ClientConfig): string {
     const { host, port, database } = new Client(config)
     return `${host}:${port}/${database ?? ''}`
   } catch {
-    // The driver's error quotes the address, password and all.
+    // The driver's error quotes the address including the password.
     throw new ConfigError('url', '(hidden)', 'postgres://user:password@host:port/database')
   }
 }

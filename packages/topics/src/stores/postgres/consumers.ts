@@ -29,7 +29,9 @@ export async function listConsumers(tx: Transaction, topic: TopicRecord): Promis
   }))
 }
 
-/** A group's activity as `report_consumers` takes it: a row for the group itself, and one for each consumer. */
+/**
+ * A group's activity in the form that `report_consumers` takes: a row for the group itself, and one for each consumer.
+ */
 export function toReports({ subscriptionId: id, activity }: Heartbeat): object[] {
   if (activity === undefined) return []
   const { group, consumers } = activity

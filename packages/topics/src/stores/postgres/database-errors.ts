@@ -9,14 +9,14 @@ import {
   TidemarkError,
 } from '../../errors.ts'
 
-/** What a lock may be waited for where nobody should wait for long. */
+/** Timeout for locks that should not be waited for long. */
 export const LOCK_TIMEOUT_MS = 5_000
 
-/** SQLSTATEs of a server that can't be talked to now: shutting down, starting, recovering, or out of connections. */
+/** SQLSTATEs of a server that cannot serve now: shutting down, starting, recovering, or out of connections. */
 const UNREACHABLE = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 const UNREACHABLE_SYSTEM =
   /^(ECONN|ENOTFOUND|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|ERR_SOCKET|ERR_STREAM|TIDEMARK_NOT_CONNECTED|CONNECTION_|CONNECT_TIMEOUT)/
-/** By the server, where a statement took longer than its statement_timeout, or somebody asked for it. */
+/** The server cancelled the statement: it exceeded statement_timeout, or somebody asked for it. */
 const CANCELLED = '57014'
 const FULL = new Set(['53100', '53200'])
 const REFUSED: Record<string, string> = {
@@ -26,7 +26,7 @@ const REFUSED: Record<string, string> = {
   '42501': 'The user lacks a right. Grant it CREATE on the database, or let an administrator create the schema for it',
 }
 
-/** Every error of the driver as one of ours. */
+/** Maps driver errors to Tidemark errors. */
 export function mapError(error: unknown, location: string, limitMs = 0): TidemarkError {
   if (error instanceof TidemarkError) return error
   const code = codeOf(error)
@@ -40,7 +40,7 @@ export function mapError(error: unknown, location: string, limitMs = 0): Tidemar
   return new DatabaseError(`The database at ${location} failed: ${text}${advice ? `. ${advice}` : ''}`, error)
 }
 
-/** The statement may have been carried out: the connection was there, and broke. */
+/** The statement may have been executed: the connection existed, and broke. */
 export function isAnswerLost(error: TidemarkError): boolean {
   const { cause } = error
   if (error.code !== 'TIDEMARK_DATABASE_UNREACHABLE') return false
@@ -48,17 +48,17 @@ export function isAnswerLost(error: TidemarkError): boolean {
   return code === '' ? !NOT_CONNECTED.test(cause instanceof Error ? cause.message : '') : !NOT_CONNECTED_CODE.test(code)
 }
 
-/** Not where nothing was sent, nor where the server said why it undid the statement. */
+/** Not if nothing was sent, or the server said why it rolled the statement back. */
 export function mayHaveHappened(error: unknown): boolean {
   if (!(error instanceof TidemarkError)) return true
   if (error instanceof DatabaseUnreachableError) return isAnswerLost(error)
   return !SQLSTATE.test(codeOf(error.cause))
 }
 
-/** The code of an error that the server itself has told. */
+/** The code of an error reported by the server itself. */
 const SQLSTATE = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/
 
-/** No connection was to be had, so nothing was sent. */
+/** No connection was available, so nothing was sent. */
 export class NotConnectedError extends Error {
   readonly code = 'TIDEMARK_NOT_CONNECTED'
 
@@ -74,7 +74,7 @@ const NOT_CONNECTED =
 const NOT_CONNECTED_CODE =
   /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|EACCES|57P03|53300|0800[14]|TIDEMARK_NOT_CONNECTED|CONNECTION_ENDED|CONNECT_TIMEOUT)/
 
-/** The SQLSTATE, or the system's code, of an error; '' where it has none. */
+/** The SQLSTATE or system code of an error; '' if it has none. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   if (typeof error !== 'object' || error === null || !('code' in error)) return ''
@@ -82,14 +82,16 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * SQLSTATEs of a statement whose tables, functions or types are not there, or no longer those that it was prepared for, and
- * of one that was overtaken by their drop.
+ * SQLSTATEs of a statement whose tables, functions or types are missing or differ from those it was prepared for, or
+ * were dropped while it ran.
  */
 const MISSING = new Set(['42P01', '42883', '42704', '42703', '3F000', '0A000', 'XX000'])
 
 export const mayBeGone = (error: unknown): boolean => MISSING.has(codeOf(error))
 
-/** The functions of this version were missing, and are there again. What missed them was undone. */
+/**
+ * The functions of this version were missing and have been restored. The statement that missed them was rolled back.
+ */
 export class FunctionsRestoredError extends DatabaseError {
   constructor(location: string, cause: unknown) {
     super(
@@ -99,7 +101,7 @@ export class FunctionsRestoredError extends DatabaseError {
   }
 }
 
-/** Two transactions that got in each other's way; the server undid this one. */
+/** Two transactions conflicted, and the server rolled this one back. */
 export const isTransient = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
 function isUnreachable(error: unknown, code: string): boolean {
@@ -107,6 +109,6 @@ function isUnreachable(error: unknown, code: string): boolean {
   return UNREACHABLE.has(code) || code.startsWith('08') || UNREACHABLE_SYSTEM.test(code)
 }
 
-/** `pg` gives a connection that broke or could not be made no code, only these words. */
+/** `pg` gives no code to a connection that broke or could not be made, only these words. */
 const LOST_CONNECTION =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|The server does not support SSL|Cannot use a pool after)/

@@ -22,10 +22,10 @@ export type DatabaseOptions = {
 
 const ATTEMPTS = 5
 const CLOSE_MS = 5_000
-/** How long connections have to say goodbye. */
+/** How long connections have to close cleanly. */
 const GOODBYE_MS = 1_000
 
-/** One namespace of one server: its connections, and its errors as ours. */
+/** One namespace on one server: its connections, with errors mapped to Tidemark's. */
 export class Database implements Statements {
   readonly schema: string
   /** The schema of this version's functions. */
@@ -34,7 +34,7 @@ export class Database implements Statements {
   readonly location: string
   readonly logger: Logger
   readonly statementTimeoutMs: number
-  /** Called where a statement may miss the functions of this version: true where they were missing and are back. */
+  /** Called if a statement may miss the functions of this version: true if they were missing and are restored. */
   restoreFunctions: () => Promise<boolean> = async () => false
   /** Incarnation of the namespace, once it is open; operators need none. */
   incarnation: string | undefined
@@ -53,32 +53,35 @@ export class Database implements Statements {
     this.statementTimeoutMs = statementTimeoutMs
   }
 
-  /** Called whenever a connection turns out to be lost: the server may come back without its newest commits. */
+  /** Called whenever a connection is found to be lost: the server may come back without its newest commits. */
   set onLostConnection(tell: () => void) {
     this.#connections.onLost = tell
   }
 
-  /** A Buffer among the parameters is sent as it is, in PostgreSQL's binary format. */
+  /** Whether Buffer parameters are sent unchanged, in PostgreSQL's binary format. */
   get sendsBinary(): boolean {
     return this.#connections.sendsBinary
   }
 
-  /** Whoever publishes in a transaction of theirs may hold the only connection. */
+  /** Whether there is only one connection, which a caller that publishes in its own transaction occupies. */
   get isSingle(): boolean {
     return this.#connections.isSingle
   }
 
-  /** Connections are ours, and each is one session of the server: statements can run outside a transaction. */
+  /**
+   * Whether these are our own connections, each one session of the server, so that statements can run outside a
+   * transaction.
+   */
   get hasSessions(): boolean {
     return this.#connections.session !== undefined && this.#connections.keepsSessions
   }
 
-  /** What is prepared in a connection stays; not so behind some poolers. */
+  /** Whether prepared statements stay in a connection; behind some poolers they do not. */
   set keepsSessions(proven: boolean) {
     this.#connections.keepsSessions = proven
   }
 
-  /** The statement with the schemas of this namespace's tables and functions in it. */
+  /** The statement with the schemas of this namespace's tables and functions filled in. */
   sql(template: string): string {
     let text = this.#statements.get(template)
     if (text === undefined) {
@@ -88,16 +91,16 @@ export class Database implements Statements {
     return text
   }
 
-  /** Runs one statement in a transaction of its own; again where the server has undone it. */
+  /** Runs one statement in its own transaction, and retries if the server rolled it back. */
   query(text: string, values: unknown[] = [], name?: string, limitMs = this.statementTimeoutMs): Promise<Row[]> {
     return again(() => this.#run(() => this.#connections.query({ text, values, name }, limitMs)))
   }
 
   /**
-   * Runs `work` in a transaction, again where the server has undone it. It begins with a look whether the namespace, and the
-   * records that are expected, are still those: otherwise it changes nothing, and rejects. Statements that are sent all the
-   * time (publish, claim, settle, heartbeat) have that look within them. `null`: no look. `limitMs`: what each of its
-   * statements may take.
+   * Runs `work` in a transaction, and retries if the server rolled it back. It begins by checking that the namespace
+   * and the expected records are still the same; otherwise it changes nothing and rejects. Frequent statements
+   * (publish, claim, settle, heartbeat) include that check themselves. `null`: no check. `limitMs`: timeout of each
+   * statement.
    */
   transaction<T>(
     expected: Expected | null,
@@ -107,14 +110,14 @@ export class Database implements Statements {
     return again(() => this.#run(() => this.#transact(expected, work, limitMs)))
   }
 
-  /** As `transaction`, for a step of maintenance or of an operator, whose statements may take long. */
+  /** Like `transaction`, for maintenance and operator steps, whose statements may take long. */
   maintenance<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.transaction(expected, work, MAINTENANCE_TIMEOUT_MS)
   }
 
   /**
-   * One connection for statements that can't run in a transaction. It is not used again, so what `work` sets ends with it.
-   * What is expected is held by a transaction beside it, which may be idle for as long as that takes.
+   * One connection for statements that can't run in a transaction. It is not reused, so settings made by `work` end
+   * with it. A transaction beside it holds the expected records, and may be idle for as long as that takes.
    */
   session<T>(expected: Expected, work: (connection: SingleConnection) => Promise<T>): Promise<T> {
     return this.transaction(expected, async holder => {
@@ -127,7 +130,7 @@ export class Database implements Statements {
     })
   }
 
-  /** Rejects with a NamespaceGoneError where the namespace is not, or no longer, the one that was opened. */
+  /** Rejects with a NamespaceGoneError if the namespace is no longer the one that was opened. */
   async requireNamespace(): Promise<void> {
     if (this.incarnation === undefined) return
     this.guard.assertThere()
@@ -140,13 +143,13 @@ export class Database implements Statements {
     this.assertIncarnation(found)
   }
 
-  /** For a statement that reads the namespace's incarnation besides: throws where it is not the one that was opened. */
+  /** For a statement that also reads the namespace's incarnation: throws if it is not the one that was opened. */
   assertIncarnation(found: string | null | undefined): void {
     if (this.incarnation === undefined || found === this.incarnation) return
     throw this.guard.gone(goneError(this, found ?? null))
   }
 
-  /** An error of the driver as one of ours: what a statement misses may be missing with the whole namespace. */
+  /** Maps a driver error to a Tidemark error. A missing object may mean that the whole namespace is gone. */
   async explain(error: unknown, limitMs = this.statementTimeoutMs): Promise<unknown> {
     try {
       if (mayBeGone(error)) await this.requireNamespace()
@@ -158,7 +161,8 @@ export class Database implements Statements {
   }
 
   /**
-   * The look locks the row's table in the weakest way, so that the namespace can't be dropped before the transaction ends.
+   * The check takes the weakest lock on the row's table, so that the namespace can't be dropped before the transaction
+   * ends.
    */
   #transact<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>, limitMs: number): Promise<T> {
     const looks = expected !== null && this.incarnation !== undefined
@@ -186,7 +190,7 @@ export class Database implements Statements {
     }
   }
 
-  /** A connection apart from all others; undefined where they are not ours to make. */
+  /** A dedicated connection; undefined if connections are lent by the program. */
   apart(limitMs: number): Apart | undefined {
     return this.#connections.apart?.(limitMs)
   }
@@ -206,8 +210,8 @@ export class Database implements Statements {
   }
 
   /**
-   * Waits for what runs, or waits for a connection (the pool itself would leave those waiting for ever), but no longer than
-   * this: then every connection is cut, and what still runs fails.
+   * Waits for running calls and for calls that wait for a connection (the pool itself would leave those waiting for
+   * ever), but no longer than this. Then every connection is cut, and what still runs fails.
    */
   close(withinMs = CLOSE_MS): Promise<void> {
     this.#closing ??= this.#close(withinMs)
@@ -237,7 +241,10 @@ export class Database implements Statements {
   }
 }
 
-/** As long as the server undoes it: for another transaction's sake, or because it missed functions that are back by now. */
+/**
+ * Retries while the server rolls it back: because of another transaction, or because functions were missing that are
+ * restored by now.
+ */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

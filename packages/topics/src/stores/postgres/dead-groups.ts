@@ -8,7 +8,7 @@ import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscribe.ts'
 import { type TopicRow, toRecord } from './topics.ts'
 import type { Transaction } from './transaction.ts'
 
-/** A subscription's columns, and its topic's under names of their own. */
+/** A subscription's columns, and its topic's under separate names. */
 const OF_TOPIC = `
   ${SUBSCRIPTION_COLUMNS.split(', ')
     .map(column => `s.${column}`)
@@ -41,7 +41,7 @@ export async function detectDead(tx: Transaction): Promise<Detection> {
   for (const row of await tx.query(tx.sql(DETECT))) {
     const { topic, subscription } = toSubscriptionOfTopic(row)
     if (row.dead === 't') {
-      // The statement itself sees the row as it was before.
+      // The statement itself returns the row as it was before.
       dead.push({ topic, subscription: { ...subscription, status: 'DEAD' }, silentMs: Number(row.silent_ms) })
     } else {
       missed.push({ topic, subscription, misses: Number(row.misses), of: subscription.heartbeat.deadAfterMisses })
@@ -79,7 +79,7 @@ export async function acknowledgeLoss(
   return Number(row.open)
 }
 
-/** Its leases and retries go with it; again is fine. */
+/** Its leases and retries are deleted with it; repeating it is harmless. */
 export async function removeSubscription(
   tx: Transaction,
   topic: TopicRecord,

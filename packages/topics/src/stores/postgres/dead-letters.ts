@@ -21,17 +21,17 @@ export function postgresDeadLetters(database: Database): DeadLetters {
 
 const BYTES = 'octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0)'
 
-/** `$3`: the largest that comes whole; null: all do. */
+/** `$3`: the size up to which a letter comes with its payload; null: any size. */
 const COLUMNS = `
   id, group_name, message_id, salt, floor(extract(epoch from created_at) * 1000) as created_at, key, type,
   given_message_id, attempts, error, history, floor(extract(epoch from dead_at) * 1000) as dead_at,
   case when ${BYTES} <= coalesce($3::bigint, ${BYTES}) then headers end as headers,
   case when ${BYTES} <= coalesce($3::bigint, ${BYTES}) then payload end as payload, ${BYTES} as bytes`
 
-/** The text of a failed attempt is no longer than this, as a rule; its exact length would take reading it. */
+/** The text of a failed attempt is rarely longer than this; its exact length would require reading it. */
 const HISTORY_BYTES = 2_200
 
-/** Those that there is room for, and the first in any case. What is left out takes no room. */
+/** The rows that fit, and always the first. Omitted contents take no room. */
 const LIST = `
   select ${COLUMNS}
   from (

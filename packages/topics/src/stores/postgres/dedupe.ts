@@ -16,7 +16,7 @@ const PRUNE = `
     for update skip locked
   ))`
 
-/** Forgets messageIds past their window, now and then, in the background of publishes that bring new ones. */
+/** Deletes messageIds past their window now and then, in the background of publishes that add new ones. */
 export class DedupePruner {
   readonly #database: Database
   readonly #prunedAt = new Map<number, number>()
@@ -43,7 +43,7 @@ export class DedupePruner {
     try {
       await this.#database.transaction({ topic }, tx => tx.query(tx.sql(PRUNE), [topic.id, window]))
     } catch (error) {
-      // The next minute tries again.
+      // Retried in the next minute.
       this.#database.logger.debug({ topic: topic.name, err: error }, 'could not prune old message ids')
     }
   }

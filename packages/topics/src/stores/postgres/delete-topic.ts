@@ -3,7 +3,10 @@ import { LOCK_TIMEOUT_MS } from './database-errors.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
+/**
+ * Dropping a table takes several locks, and the server's lock table is limited, so thousands can't be dropped in one
+ * transaction.
+ */
 const TABLES_AT_ONCE = 100
 
 /** Partitions first, of logs and bitmaps whose topic is gone. */
@@ -17,15 +20,14 @@ const LEFT_OVER = `
   limit ${TABLES_AT_ONCE}`
 
 /**
- * The topic's rows go in one transaction that waits for whoever writes to the log, so its groups find at once, wherever
- * they run, that they are gone. The tables follow.
+ * Deletes the topic's rows in one transaction that waits for writers of the log, so its groups notice at once, wherever
+ * they run. The tables are dropped afterwards.
  */
 export async function deleteRows(tx: Transaction, topic: TopicRecord): Promise<void> {
   await tx.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
   await tx.exec(tx.sql(`lock table only tidemark.log_${topic.id} in share row exclusive mode`))
   const groups = 'select id from tidemark.subscription where topic_id = $1'
-  // No foreign key takes these along (see 001_tables.sql).
-  // Live and ended ones have an index each.
+  // No foreign key deletes these (see 001_tables.sql). Live and ended leases have separate indexes.
   for (const which of ['done_at is null and expired_at is null', '(done_at is not null or expired_at is not null)']) {
     const text = `delete from tidemark.lease where subscription_id in (${groups}) and ${which}`
     await tx.query(tx.sql(text), [topic.id])
@@ -34,7 +36,7 @@ export async function deleteRows(tx: Transaction, topic: TopicRecord): Promise<v
   await tx.query(tx.sql('delete from tidemark.topic where id = $1'), [topic.id])
 }
 
-/** False where there was nothing left to drop. */
+/** False if there was nothing left to drop. */
 export async function dropLeftOver(tx: Transaction): Promise<boolean> {
   const schema = quoteIdentifier(tx.schema)
   const rows = await tx.query(tx.sql(LEFT_OVER), [tx.schema])

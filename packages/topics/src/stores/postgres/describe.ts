@@ -6,17 +6,17 @@ import type { TopicRecord } from '../topic-record.ts'
 import { type BackfillRow, toBackfillRecord } from './backfill-record.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Up to here a backlog is counted, by index; beyond, it is told by the ids. */
+/** Up to this number a backlog is counted by index; beyond, it is estimated from ids. */
 export const EXACT_BACKLOG = 1_000
 
-/** Ids drawn, but for those that were thrown away to fill a partition. */
+/** Assigned ids, without those that were discarded to fill a partition. */
 const DESCRIBE = `
   select tidemark_fn.last_id(t.id) - t.skipped_ids as id, tidemark_fn.now_ms() as now, d.groups
   from tidemark.topic as t
   left join lateral tidemark_fn.describe_json(array[t.id], $2, null) as d on true
   where t.id = $1`
 
-/** What `describe_json` gives of a group. */
+/** A group as `describe_json` returns it. */
 export type GroupRow = {
   readonly uid: number
   readonly group_name: string

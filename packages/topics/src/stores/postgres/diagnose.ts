@@ -16,7 +16,7 @@ const SERVER = `
     current_setting('max_connections') as most,
     (select count(*) from pg_stat_activity where backend_type = 'client backend') as used`
 
-/** Looks at the server and the schema, without writing. */
+/** Inspects the server and the schema without writing. */
 export async function diagnose(database: Database): Promise<Diagnosis> {
   let server: Row | undefined
   try {
@@ -34,7 +34,7 @@ export async function diagnose(database: Database): Promise<Diagnosis> {
     ok('reachable', database.location),
     ...serverFindings(server ?? {}),
     await clockFinding(database),
-    // A replica takes no notifications.
+    // A replica receives no notifications.
     ...(server?.replica === 't' ? [] : [await listenFinding(database)]),
     isPreRelease ? preReleaseFinding() : schemaFinding(version, NEWEST),
     ...(isCurrent ? [functionsFinding(database, hasFunctions)] : []),

@@ -12,12 +12,15 @@ import { serverLimit } from './statement-limits.ts'
 type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
 
 const LONGEST_TIMER_MS = 0x7fff_ffff
-/** LISTEN holds a connection of the pool; the rest must do for a transaction of the program and ours beside it. */
+/**
+ * LISTEN occupies a connection of the pool; the rest must suffice for a transaction of the program and one of ours
+ * beside it.
+ */
 const FEWEST_TO_LISTEN = 3
 
 /**
- * Connections that the program lends through a driver, and uses itself. So nothing is set for a whole session, nothing is
- * closed, and a statement that runs alone has a BEGIN and a COMMIT of its own: nobody knows in what state they come.
+ * Connections that the program lends through a driver and also uses itself. Their state is unknown, so nothing is set
+ * for a whole session, nothing is closed, and a single statement gets its own BEGIN and COMMIT.
  */
 export class DriverConnections implements Connections {
   readonly location: string
@@ -27,7 +30,7 @@ export class DriverConnections implements Connections {
   keepsSessions = false
   onLost: () => void = () => {}
   readonly #driver: PostgresDriver
-  /** Two namespaces, or two versions, on one connection must not share the names of prepared statements. */
+  /** Two namespaces or versions on one connection must not share names of prepared statements. */
   readonly #suffix: string
   readonly #connectMs: number
   readonly #ears = new Set<Ear>()
@@ -35,7 +38,7 @@ export class DriverConnections implements Connections {
   #busy = 0
   #waiting = 0
 
-  /** `functions`: the schema that the statements name. `connectMs`: how long a connection is waited for. */
+  /** `functions`: the schema of functions used in statements. `connectMs`: how long to wait for a connection. */
   constructor(driver: PostgresDriver, { functions, connectMs }: { functions: string; connectMs: number }) {
     this.#driver = driver
     this.#connectMs = connectMs
@@ -70,7 +73,7 @@ export class DriverConnections implements Connections {
       setup,
       async (tx, rows) => {
         begun()
-        // Nobody waits for it any more: nothing may happen now.
+        // The caller has given up waiting, so nothing may happen now.
         deadline.signal.throwIfAborted()
         this.#busy++
         const silence = (): SilenceError => this.#silence(limitMs)
@@ -83,7 +86,7 @@ export class DriverConnections implements Connections {
           return await work(this.#sender(tx, timed), rows.at(-1))
         } finally {
           this.#busy--
-          // The COMMIT, or the ROLLBACK, is a statement like others.
+          // The COMMIT or ROLLBACK has the same timeout as other statements.
           deadline.set(limitMs, silence)
         }
       },
@@ -101,7 +104,7 @@ export class DriverConnections implements Connections {
     return { size: this.#driver.maxConnections, busy: this.#busy, waiting: this.#waiting }
   }
 
-  /** The program's connections stay open; what still runs on them is given up. */
+  /** The program's connections stay open; running statements are abandoned. */
   async close(withinMs: number): Promise<void> {
     for (const deadline of this.#running) deadline.end(new NotConnectedError('Tidemark was closed'))
     await withTimeout(Promise.all([...this.#ears].map(ear => ear.leave())), withinMs)
@@ -144,7 +147,7 @@ export class DriverConnections implements Connections {
     const giveUp = (): void => deadline.end(new NotConnectedError('Tidemark was closed'))
     signal.addEventListener('abort', giveUp)
     const { query, close } = await deadline.race(listening).catch(error => {
-      // What comes too late is closed.
+      // A connection that arrives too late is closed.
       listening.then(late => late.close()).catch(() => undefined)
       throw error
     })
@@ -163,7 +166,7 @@ export class DriverConnections implements Connections {
   }
 }
 
-/** One timer after the other, and the race against them: every wait for a driver ends. */
+/** Restartable timer that every wait for a driver races against, so that every wait ends. */
 class Deadline {
   readonly #over = new AbortController()
   readonly #late = Promise.withResolvers<never>()
@@ -188,7 +191,7 @@ class Deadline {
     clearTimeout(this.#timer)
   }
 
-  /** Whoever comes second is not waited for. */
+  /** The loser of the race is not waited for. */
   async race<T>(work: Promise<T>): Promise<T> {
     work.catch(() => undefined)
     try {
@@ -200,8 +203,8 @@ class Deadline {
 }
 
 /**
- * Of this transaction alone: the program's own limits are for its own statements, and a schema of its own must not hide
- * functions of the server.
+ * Settings of this transaction alone: the program's limits are meant for its own statements, and its search_path must
+ * not hide functions of the server.
  */
 function limits(limitMs: number): string {
   const limit = serverLimit(limitMs)

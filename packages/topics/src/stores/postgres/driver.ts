@@ -21,19 +21,20 @@ export type PostgresDriver = {
   readonly sendsBinary?: boolean
   /**
    * Runs a transaction on one connection: begin with isolation level READ COMMITTED and READ WRITE, then `setup`
-   * (several statements without parameters), then `work`, then commit. `work` is given the rows of the last statement of
-   * `setup`. Where anything fails, roll back and reject with the error; a connection that can't be rolled back must not be
-   * used again. `signal` aborts where the server does not answer in time: drop the connection then, if that is possible.
+   * (several statements without parameters), then `work`, then commit. `work` receives the rows of the last statement
+   * of `setup`. If anything fails, roll back and reject with the error; a connection that can't be rolled back must not
+   * be used again. `signal` aborts if the server does not answer in time: drop the connection then, if that is
+   * possible.
    */
   transaction<T>(setup: string, work: PostgresWork<T>, signal: AbortSignal): Promise<T>
   /**
-   * Hears the notifications of a channel, whose name needs quoting. Without it, consumers poll. Call `heard` with the
-   * payload, or with null where some may have been missed; call `lost` once nothing will be heard any more.
+   * Listens to the notifications of a channel, whose name needs quoting. Without it, consumers poll. Call `heard` with
+   * the payload, or with null if some may have been missed; call `lost` when no more will arrive.
    */
   listen?(channel: string, on: PostgresListener): Promise<PostgresListening>
 }
 
-/** What runs inside a transaction of a `PostgresDriver`. `rows`: those of the last statement of the setup. */
+/** What runs inside a transaction of a `PostgresDriver`. `rows`: the rows of the last statement of the setup. */
 export type PostgresWork<T> = (tx: PostgresTransaction, rows: readonly Row[]) => Promise<T>
 
 /** An open transaction of a `PostgresDriver`. */
@@ -47,17 +48,17 @@ export type PostgresTransaction = {
   exec(text: string): Promise<unknown>
 }
 
-/** Whom a `PostgresDriver` tells what it hears. */
+/** Callbacks of a `PostgresDriver` that listens. */
 export type PostgresListener = {
   /** A notification came; null: some may have been missed. */
   heard(payload: string | null): void
-  /** Nothing will be heard any more. */
+  /** No more notifications will arrive. */
   lost(): void
 }
 
 /** A channel that is listened to. */
 export type PostgresListening = {
-  /** Runs a statement on the connection that listens, where that is possible. */
+  /** Runs a statement on the listening connection, if that is possible. */
   query?(text: string, values: readonly string[]): Promise<unknown>
   /** Stops listening. */
   close(): Promise<void>

@@ -3,7 +3,10 @@ import { goneError } from './incarnations.ts'
 import { bundlePrefix, quoteIdentifier } from './schema-name.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Each table takes a few locks of a table of limited size, so thousands can't go in one transaction. */
+/**
+ * Dropping a table takes several locks, and the server's lock table is limited, so thousands can't be dropped in one
+ * transaction.
+ */
 const TABLES_AT_ONCE = 100
 
 const PARTITIONS = `
@@ -18,14 +21,14 @@ const BUNDLES = 'select nspname as name from pg_namespace where starts_with(nspn
 
 export async function dropNamespace(database: Database): Promise<void> {
   while (await database.maintenance({}, dropPartitions)) {}
-  // The look that other transactions begin with would hold the table that this one locks.
+  // The check that other transactions begin with would hold the table that this one locks.
   await database.maintenance(null, async tx => {
     if ((await lockIncarnation(tx)) !== database.incarnation) throw database.guard.gone(goneError(database, ''))
     await dropSchemas(tx)
   })
 }
 
-/** False where there are none left. */
+/** False if there are none left. */
 async function dropPartitions(tx: Transaction): Promise<boolean> {
   const rows = await tx.query(PARTITIONS, [tx.schema])
   if (rows.length === 0) return false
@@ -34,7 +37,7 @@ async function dropPartitions(tx: Transaction): Promise<boolean> {
   return true
 }
 
-/** Two that drop it at once come one after the other, and whoever is second finds that it is gone. */
+/** Serialises concurrent drops; the second finds the namespace gone. */
 async function lockIncarnation(tx: Transaction): Promise<string | undefined> {
   await tx.exec(tx.sql('lock table tidemark.namespace in access exclusive mode'))
   const [row] = await tx.query(tx.sql('select incarnation from tidemark.namespace'))

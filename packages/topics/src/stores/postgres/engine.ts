@@ -36,7 +36,7 @@ function checkedUrl({ option, url }: StoreAddress): string {
   return url
 }
 
-/** One place says how TLS is done: two that differ would leave the reader guessing which one wins. */
+/** TLS is configured in one place only: with two that differ, the reader would have to guess which one wins. */
 function sslOf(options: Options, url: string, client: ClientFactory | undefined): SslOptions | undefined {
   const ssl = options.value('ssl')
   if (ssl === undefined) return undefined

@@ -3,11 +3,12 @@ import { BUNDLE_DIGITS } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 
 /**
- * All functions of this version, one file a concept, installed together as one bundle in a schema of their own. The bundle is
- * identified by its hash, so that two versions of the program can work on the same tables during a rolling deployment.
+ * All functions of this version, one file per concept, installed together as one bundle in a schema of its own. The
+ * bundle is identified by its hash, so that two versions of the program can work on the same tables during a rolling
+ * deployment.
  *
- * The types come first and the mark that the bundle is complete last; the order of the others does not matter, because bodies
- * are not checked at the installation (a test checks them).
+ * The types come first and the completeness marker last; the order of the others does not matter, because bodies are
+ * not checked at installation (a test checks them).
  */
 const FILES = [
   'types',

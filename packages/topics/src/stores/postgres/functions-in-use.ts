@@ -5,8 +5,8 @@ import { areFunctionsInstalled, dropUnusedFunctions, useFunctions } from './inst
 const EVERY_MS = 3_600_000
 
 /**
- * Keeps the functions that an open store uses. Once an hour it notes that they are in use, and drops those of versions that
- * nobody uses any more. Where they have gone all the same (after a week of sleep, or by hand), it installs them again.
+ * Keeps the functions that an open store uses. Once an hour it records that they are in use, and drops those of unused
+ * versions. If its own are gone anyway (after a week of sleep, or by hand), it installs them again.
  */
 export class FunctionsInUse {
   readonly #database: Database
@@ -15,7 +15,7 @@ export class FunctionsInUse {
   #running: Promise<unknown> = Promise.resolve()
   #restoring: Promise<boolean> | undefined
 
-  /** `install`: on connections of its own, because it may be called for a statement of this database that failed. */
+  /** `install` uses separate connections, because it may be called for a failed statement of this database. */
   constructor(database: Database, install: () => Promise<unknown>) {
     this.#database = database
     this.#install = install
@@ -31,7 +31,7 @@ export class FunctionsInUse {
     await dropUnusedFunctions(this.#database)
   }
 
-  /** False where nothing was missing. Those who ask at once share one installation. */
+  /** False if nothing was missing. Concurrent callers share one installation. */
   restore(): Promise<boolean> {
     this.#restoring ??= this.#restore().finally(() => {
       this.#restoring = undefined

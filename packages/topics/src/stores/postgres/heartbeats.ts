@@ -18,12 +18,12 @@ export function postgresHeartbeats(database: Database, beating: HeartbeatConnect
 }
 
 const HEARTBEAT = 'select * from tidemark_fn.heartbeat($1, $2, $3, $4, $5, $6, $7, $8)'
-/** A heartbeat that takes longer has failed: the next attempt is worth more than its answer. */
+/** A slower heartbeat has failed: the next attempt is worth more than its answer. */
 const TIMEOUT_MS = 5_000
 
 /**
- * A connection of their own, outside the pool: groups whose work has taken every connection are alive all the same. Made
- * with the first heartbeat, and anew with the next after one that failed.
+ * A separate connection outside the pool: groups whose work occupies every connection are still alive. Made with the
+ * first heartbeat, and again after a failed one.
  */
 export class HeartbeatConnection {
   readonly #database: Database
@@ -36,7 +36,7 @@ export class HeartbeatConnection {
   }
 
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
-    // One at a time: a client would queue a second behind one that hangs.
+    // One at a time: a client would queue a second heartbeat behind one that hangs.
     const running = this.#running.then(() => this.#send(beats))
     this.#running = running.catch(() => undefined)
     return running
@@ -44,7 +44,7 @@ export class HeartbeatConnection {
 
   async close(): Promise<void> {
     this.#closed = true
-    // One that is under way fails then.
+    // A heartbeat in progress fails then.
     await this.#session?.leave()
     await this.#running
   }
@@ -65,7 +65,7 @@ export class HeartbeatConnection {
       const results = new Map(rows.map(row => [Number(row.id), row]))
       return beats.map(({ subscriptionId }) => toResult(subscriptionId, results.get(subscriptionId)))
     } catch (error) {
-      // Whatever went wrong, the next one begins anew; a connection that hangs is not waited for.
+      // Whatever went wrong, the next heartbeat gets a new connection; one that hangs is not waited for.
       this.#session?.destroy()
       throw await this.#database.explain(error, TIMEOUT_MS)
     }
@@ -75,11 +75,12 @@ export class HeartbeatConnection {
     if (this.#closed) throw new ClosedError('The store')
     if (this.#session === undefined || this.#session.isGone) {
       const session = this.#database.apart(TIMEOUT_MS)
-      // The program's connections are all there are: a heartbeat waits for one like any other statement.
+      // There are only the program's connections: a heartbeat waits for one like any other statement.
       if (session === undefined) return await this.#database.query(text, values, undefined, TIMEOUT_MS)
       this.#session = session
       await session.connect()
-      // Behind a pooler the next transaction may have another session, and this one another user: the client's own limit does.
+      // Behind a pooler the next transaction may run in another session, and another user may get this one, so only the
+      // client's own timeout is used.
       if (this.#database.hasSessions) {
         await session.query({ text: `set statement_timeout = ${TIMEOUT_MS}`, values: [] })
       }

@@ -2,12 +2,12 @@ import type { HorizonHolder } from '../inspection.ts'
 import { normalisedQuery } from './normalised-query.ts'
 import type { Statements } from './transaction.ts'
 
-/** More of a query than is ever shown. */
+/** Longer than any query that is shown. */
 const SHORT_QUERY = 'left(a.query, 4000)'
 
 /**
- * Of every database of the server, since snapshots list all its running transactions. A user without pg_read_all_stats
- * sees other users' transactions, not their queries.
+ * Covers every database of the server, because snapshots list all its running transactions. A user without
+ * pg_read_all_stats sees other users' transactions, but not their queries.
  */
 const HOLDERS = `
   select pid, state, application, age, query from (

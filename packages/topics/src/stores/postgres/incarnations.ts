@@ -8,7 +8,7 @@ const FIND = 'select incarnation from tidemark.namespace'
 const NO_TABLE = '42P01'
 const NO_SCHEMA = '3F000'
 
-/** null where there is no such namespace now. */
+/** null if the namespace does not exist now. */
 export async function findIncarnation(
   statements: Pick<Statements, 'sql'>,
   query: (text: string) => Promise<{ rows: Row[] }>,
@@ -24,14 +24,14 @@ export async function findIncarnation(
 
 type Located = Pick<Statements, 'location' | 'schema'>
 
-/** When it is opened, after its migrations. */
+/** Read at open, after the migrations. */
 export async function readIncarnation(statements: Statements): Promise<string> {
   const [row] = await statements.query(statements.sql(FIND))
   if (typeof row?.incarnation !== 'string') throw goneError(statements, null)
   return row.incarnation
 }
 
-/** One statement without parameters, so that it travels with the `begin`. All numbers are ours. */
+/** One statement without parameters, so that it can be sent with the `begin`. All numbers are our own. */
 export function expectedText({ topic, subscription }: Expected): string {
   const isTopic = topic && `exists (select from tidemark.topic where id = ${topic.id} and uid = ${topic.uid})`
   const isGroup =
@@ -40,7 +40,7 @@ export function expectedText({ topic, subscription }: Expected): string {
   return `select (${FIND}) as incarnation, ${isTopic ?? true} as is_topic, ${isGroup ?? true} as is_group`
 }
 
-/** What that statement found, in a namespace that is the right one. */
+/** Checks the row of that statement, in the right namespace. */
 export function requireRecords({ topic, subscription }: Expected, row: Row | undefined): void {
   if (topic && row?.is_topic !== 't') throw new TopicNotFoundError(topic.name)
   if (subscription && row?.is_group !== 't') throw new SubscriptionGoneError(topic?.name ?? '', subscription.group)

@@ -7,7 +7,7 @@ import { horizonHolders } from './horizon.ts'
 import { sizeOf } from './size.ts'
 import { readStats, whileLogsGo } from './stats.ts'
 
-/** What one schema tells operators. */
+/** Inspection of one schema, for operators. */
 export function postgresInspection(database: Database): Inspection {
   return {
     describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
@@ -15,7 +15,7 @@ export function postgresInspection(database: Database): Inspection {
     stats: (most, withStorage) => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most, withStorage))),
     unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),
     size: () => database.transaction({}, sizeOf),
-    // The server's own clock is used for everything.
+    // Everything uses the server's clock.
     clock: async () => null,
     horizonHolders: () => horizonHolders(database),
     poolUse: () => database.poolUse(),

@@ -5,12 +5,12 @@ import type { Row } from './row.ts'
 import { bundlePrefix, lockKey, quoteIdentifier } from './schema-name.ts'
 import type { Statements, Transaction } from './transaction.ts'
 
-/** A bundle that no process has used for so long is dropped: longer than any rolling deployment. */
+/** A bundle that no process has used for this long is dropped: longer than any rolling deployment. */
 const KEPT_UNUSED = "interval '7 days'"
-/** How often a process notes that it uses its bundle. */
+/** How often a process records that it uses its bundle. */
 const NOTED_EVERY = "interval '1 hour'"
 
-/** The bundle was installed completely, and for these very tables (see functions/bundle.sql). */
+/** Whether the bundle was installed completely and for the current tables (see functions/bundle.sql). */
 const IS_COMPLETE = `exists (
     select from pg_proc as p
     join pg_namespace as f on f.oid = p.pronamespace
@@ -28,7 +28,7 @@ const FIND = `
 
 const NOTE = 'update tidemark.function_bundle set last_used_at = clock_timestamp() where hash = $1'
 
-/** Somebody was granted the use of the tables' schema, and not yet that of the functions'. */
+/** Whether somebody was granted usage of the tables' schema but not yet of the functions' schema. */
 const IS_UNSHARED = `
   select
   from pg_namespace as t
@@ -38,7 +38,10 @@ const IS_UNSHARED = `
     select from aclexplode(f.nspacl) as b where b.grantee = a.grantee and b.privilege_type = 'USAGE'
   )`
 
-/** Bundles that nobody has used for long, and what is left of a namespace that was dropped by hand. Only what is ours to drop. */
+/**
+ * Bundles that have not been used for long, and remains of a namespace that was dropped by hand. Only those we may
+ * drop.
+ */
 const UNUSED = `
   select n.nspname as schema, b.hash
   from pg_namespace as n
@@ -51,17 +54,19 @@ const FORGET = `
   where hash = $1 and last_used_at < clock_timestamp() - ${KEPT_UNUSED}
   returning hash`
 
-/** Looks only. The tables need not be there. */
+/** Read-only. The tables need not exist. */
 export async function areFunctionsInstalled(statements: Statements): Promise<boolean> {
   return (await statements.query(LOOK, [statements.functions, statements.schema])).length > 0
 }
 
-/** Whoever may use the tables may use the functions. */
+/** Everybody who may use the tables may use the functions. */
 export async function areFunctionsShared(statements: Statements): Promise<boolean> {
   return (await statements.query(IS_UNSHARED, [statements.functions, statements.schema])).length === 0
 }
 
-/** Notes that this process uses its bundle, so that it is kept. False where the bundle is not there: install it. */
+/**
+ * Records that this process uses its bundle, so that it is kept. False if the bundle is missing and must be installed.
+ */
 export async function useFunctions(statements: Statements): Promise<boolean> {
   const [row] = await statements.query(statements.sql(FIND), [statements.functions, statements.schema, BUNDLE_HASH])
   if (row?.is_there !== 't') return false
@@ -69,12 +74,12 @@ export async function useFunctions(statements: Statements): Promise<boolean> {
   return true
 }
 
-/** A replica may be looked into; who writes to the primary keeps the bundle. */
+/** Inspecting a replica is fine; processes that write to the primary keep the bundle. */
 function unlessReadOnly(error: unknown): void {
   if (!(error instanceof DatabaseReadOnlyError)) throw error
 }
 
-/** Drops the bundles that no version in use needs any more. */
+/** Drops bundles that no version in use needs any more. */
 export async function dropUnusedFunctions(database: Database): Promise<void> {
   // Nearly always there are none, and nobody needs to wait for the lock.
   if ((await findUnused(database)).length > 0) await database.transaction(null, dropUnused)
@@ -86,11 +91,11 @@ const findUnused = (statements: Statements): Promise<Row[]> =>
 async function dropUnused(tx: Transaction): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [migrationLock(tx.schema)])
   for (const { schema, hash } of await findUnused(tx)) {
-    // A process that has come back to it in this moment keeps it.
+    // A process that has just come back to the bundle keeps it.
     if (hash !== null && (await tx.query(tx.sql(FORGET), [hash])).length === 0) continue
     await tx.exec(`drop schema if exists ${quoteIdentifier(schema ?? '')} cascade`)
   }
 }
 
-/** Whoever changes the schemas of a namespace holds this lock. */
+/** Held by whoever changes the schemas of a namespace. */
 export const migrationLock = (schema: string): string => lockKey(schema, 'migrate')

@@ -3,8 +3,8 @@ import type { Database } from './database.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * The job locks of one schema. The clean-up of messages drops and makes partitions: a process whose user may not leaves the
- * scheduled runs to those whose user may.
+ * The job locks of one schema. Cleaning up messages drops and creates partitions: a process whose user may not do that
+ * leaves scheduled runs to others.
  */
 export function postgresJobs(database: Database, ownsTables: boolean): Jobs {
   return {
@@ -68,7 +68,7 @@ async function listJobs(tx: Transaction): Promise<JobRecord[]> {
   return rows.map(toJob)
 }
 
-/** As a row of text, or as JSON of the same columns. */
+/** From a row of text, or from JSON with the same columns. */
 export const toJob = (row: Readonly<Record<string, unknown>>): JobRecord => ({
   name: String(row.name),
   running: row.running === 't' || row.running === true,

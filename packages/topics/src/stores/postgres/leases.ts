@@ -7,7 +7,9 @@ import { extend, settle } from './settle.ts'
 import { listRetries } from './waiting-retries.ts'
 import type { WakeUps } from './wake-ups.ts'
 
-/** The leases of one schema. What is asked for by its token alone is one statement; what it finds unknown is looked into. */
+/**
+ * The leases of one schema. Requests by token are a single statement; a token that it does not find is investigated.
+ */
 export function postgresLeases(database: Database, claims: SharedClaims, wakeUps: WakeUps): Leases {
   return {
     claim: request => claims.claim(request),

@@ -8,20 +8,20 @@ import type { WakeUps } from './wake-ups.ts'
 
 const PROOF_TIMEOUT_MS = 2_000
 const RETRY: Backoff = { initialMs: 100, maxMs: 5_000, factor: 2 }
-/** A connection that held for so long was a good one: the next loss begins with the shortest wait again. */
+/** A connection that lasted this long was good: the next loss starts with the shortest backoff again. */
 const GOOD_MS = 5_000
-/** Nothing is heard where nothing happens, so it is asked now and then whether it is still there. */
+/** An idle channel is silent, so the connection is probed at this interval. */
 const ASK_EVERY_MS = 10_000
 const ANSWER_MS = 5_000
 
-/** Held, shared, by every process that has the namespace open; a repair asks for it alone. */
+/** Held in shared mode by every process that has the namespace open; a repair takes it exclusively. */
 export const usersLock = (schema: string): string => lockKey(schema, 'users')
 
 /**
- * Hears other processes' wake-ups, on one connection of its own: the next is made by the one loop that has seen the
- * last one gone, so that there is never a second.
+ * Receives other processes' wake-ups on a dedicated connection. A single loop replaces it after it has gone, so that
+ * there is never a second one.
  *
- *     start() ──▶ listening ──gone, or silent──▶ waiting ──▶ listening     (tells the watchers: something may be missed)
+ *     start() ──▶ listening ──gone, or silent──▶ waiting ──▶ listening     (tells the watchers: something may have been missed)
  *                    └──────────close()─────────────┴──▶ closed
  */
 export class Listener {
@@ -43,7 +43,7 @@ export class Listener {
     this.#watchers.add(wake)
   }
 
-  /** False where notifications don't arrive, as behind a pooler that gives every transaction another connection. */
+  /** False if notifications don't arrive, as behind a pooler that gives every transaction another connection. */
   async start(): Promise<boolean> {
     if (!this.#database.canListen) {
       this.#warn('LISTEN is not used: the pool is too small to keep a connection for it, or its driver has none')
@@ -51,7 +51,8 @@ export class Listener {
     }
     const ear = await this.#connect()
     if (await this.#isProven()) {
-      // Not before the proof: behind a pooler the lock would stay on a connection that is given to somebody else.
+      // Not before sessions are proven: behind a pooler the lock would stay on a connection that is given to somebody
+      // else.
       this.#keepsSession = true
       await this.#beSeen(ear)
       this.#staying = this.#stay(ear)
@@ -86,7 +87,7 @@ export class Listener {
     }
   }
 
-  /** Until it is gone. */
+  /** Resolves when the connection is gone. */
   async #listen(ear: Ear): Promise<void> {
     const asking = setInterval(() => {
       ear.query?.('select 1', []).catch(() => ear.destroy())
@@ -96,7 +97,7 @@ export class Listener {
     clearInterval(asking)
   }
 
-  /** Nothing of one that fails is left. */
+  /** A failed attempt leaves nothing behind. */
   async #connect(): Promise<Ear> {
     const limitMs = Math.min(ANSWER_MS, this.#database.statementTimeoutMs)
     const ear = await this.#database.listen(payload => this.#hear(payload), limitMs, this.#closing.signal)
@@ -110,7 +111,7 @@ export class Listener {
     }
   }
 
-  /** Where the connection that listens takes no statements, a repair does not know of this process. */
+  /** If the listening connection takes no statements, a repair does not know about this process. */
   async #beSeen(ear: Ear): Promise<void> {
     await ear.query?.('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
   }

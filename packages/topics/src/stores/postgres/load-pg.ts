@@ -1,22 +1,22 @@
 import type pg from 'pg'
 import { PackageRequiredError } from '../../errors.ts'
 
-/** `peerDependencies` of this package's manifest says the same. */
+/** Must match `peerDependencies` in the package manifest. */
 const VERSIONS = '^8.15.0'
 const WHAT = 'A postgres:// address'
 
 /**
- * The driver, loaded when it is first needed: it is an optional peer, so that a program on SQLite, or on PostgreSQL through
- * another driver, does not install it.
+ * Loads the driver on first use. It is an optional peer, so that programs on SQLite, or on PostgreSQL through another
+ * driver, need not install it.
  */
 export async function loadPg(): Promise<typeof pg> {
   const loaded = await importPg()
-  // Its version can't be asked for in a bundle; this export came with 8.15.
+  // The version can't be read in a bundle; this export was added in 8.15.
   if (typeof loaded?.Result !== 'function') throw PackageRequiredError.tooOld(WHAT, 'pg', VERSIONS)
   return loaded
 }
 
-/** Bundlers leave an import that they can't resolve for the run time where it stands in a try block. */
+/** Bundlers leave an unresolvable import to run time if it is inside a try block. */
 async function importPg(): Promise<typeof pg> {
   try {
     return (await import('pg')).default

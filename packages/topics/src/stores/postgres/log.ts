@@ -14,18 +14,18 @@ export function postgresLog(database: Database, { partitions, pruner, wakeUps }:
   return {
     publish: async (topic, messages, tx) => {
       const published = await writer.publish(topic, messages, tx)
-      // Inside a caller's transaction nothing is to be seen yet.
+      // Inside a caller's transaction nothing is visible yet.
       if (tx === undefined) wakeUps.send(topic.id)
       if (messages.some(message => message.messageId !== null)) pruner.touch(topic)
       return published
     },
-    // As a publish it is one round trip, so it comes without a look; it writes to no table.
+    // One round trip like a publish, hence without the namespace check; it writes to no table.
     probe: () => probe(database),
     find: (topic, messageId) => database.transaction({ topic }, tx => find(tx, topic, messageId)),
     browse: (topic, query) => database.transaction({ topic }, tx => browse(tx, topic, query)),
     tail: (topic, place, limit, bounds = {}) =>
       database.transaction({ topic }, tx => tail(tx, topic, place, limit, bounds)),
-    // A partition at a time: its rows are no measure.
+    // Removes a whole partition at a time, so the batch size in rows does not apply.
     cleanUp: async topic => {
       const step = await cleanUp(database, topic)
       if (!step.more) await partitions.keepAhead(topic)

@@ -21,10 +21,10 @@ export const NEWEST = MIGRATIONS.length
 
 const CHECKSUMS = MIGRATIONS.map(({ checksum }) => checksum)
 
-/** Through to_jsonb, because that of a pre-release has no checksum. */
+/** Through to_jsonb, because the table of a pre-release has no checksum column. */
 const APPLIED = "select version, to_jsonb(m) ->> 'checksum' as checksum from tidemark.migration as m order by version"
 
-/** As partition_room() and make_partitions_ahead() say. */
+/** Must agree with partition_room() and make_partitions_ahead(). */
 const RUNS_SHORT = `
   select
   from tidemark.topic as t
@@ -36,11 +36,11 @@ const RUNS_SHORT = `
     where i.inhparent = to_regclass(format('tidemark.log_%s', t.id)) and not i.inhdetachpending
   ), 0) * size.rows - 1 - coalesce(pg_sequence_last_value(to_regclass(format('tidemark.log_%s_id', t.id))), 0) < size.rows`
 
-/** No right to create a schema or a table. */
+/** No permission to create a schema or a table. */
 const NOT_ALLOWED = '42501'
 
 /**
- * Brings the namespace's tables up to date, installs this version's functions beside them, and gives the version that the
+ * Upgrades the namespace's tables, installs this version's functions beside them, and returns the version that the
  * tables had. Processes that start at once wait for the first, and find it done.
  */
 export async function migrate(database: Database): Promise<number> {
@@ -55,7 +55,7 @@ export async function migrate(database: Database): Promise<number> {
   }
 }
 
-/** As an operator does it: grants that were given since are passed on, partitions made ahead, and unused functions dropped. */
+/** As an operator does it: also passes on newer grants, creates partitions ahead, and drops unused functions. */
 export async function migrateAndTidy(database: Database): Promise<number> {
   const found = await migrate(database)
   if (!(await areFunctionsShared(database))) await database.transaction(null, bringUpToDate)
@@ -75,7 +75,7 @@ async function makePartitionsAhead(tx: Transaction): Promise<void> {
   await tx.query(tx.sql('select tidemark_fn.make_partitions_ahead()'))
 }
 
-/** What `migrate` would run, for psql; '' where everything is there. Looks only. */
+/** The SQL that `migrate` would run, for psql; '' if everything is up to date. Read-only. */
 export async function migrationSql(statements: Statements): Promise<string> {
   await checkServer(statements)
   const present = await presentOf(statements)
@@ -92,7 +92,7 @@ export async function migrationSql(statements: Statements): Promise<string> {
   ].join('\n')
 }
 
-/** By the catalogue alone: the functions may be missing, or of another version. */
+/** Uses the catalogue alone: the functions may be missing, or of another version. */
 async function runsShort(statements: Statements): Promise<boolean> {
   const rows = await statements.query(statements.sql(RUNS_SHORT))
   return rows.length > 0
@@ -118,12 +118,14 @@ async function checkServer(statements: Statements): Promise<void> {
   )
 }
 
-/** 0 where there is no schema yet. Looks without a lock, so that a start on a ready schema needs no right to create. */
+/**
+ * 0 if there is no schema yet. Takes no lock, so that a start on an up-to-date schema needs no permission to create.
+ */
 export async function schemaVersion(statements: Statements): Promise<number> {
   return usableVersion(statements, await appliedMigrations(statements))
 }
 
-/** Looks only, and refuses nothing. */
+/** Read-only, and refuses nothing. */
 export async function findSchema(statements: Statements): Promise<{ version: number; isPreRelease: boolean }> {
   const applied = await appliedMigrations(statements)
   return { version: applied.at(-1)?.version ?? 0, isPreRelease: isPreRelease(applied, CHECKSUMS) }
@@ -143,7 +145,7 @@ const toApplied = ({ version, checksum }: Row): AppliedMigration => ({
   checksum: checksum ?? null,
 })
 
-/** 0 where nothing was applied. */
+/** 0 if nothing was applied. */
 function usableVersion(statements: Statements, applied: readonly AppliedMigration[]): number {
   const version = applied.at(-1)?.version ?? 0
   if (version > NEWEST) throw newerError(statements, version)

@@ -1,12 +1,13 @@
 /**
- * The shape of a statement without anybody's data: literals and numbers become `?`, comments go. Wherever it is unclear
- * where a literal ends, the rest goes too: the server cuts long statements (track_activity_query_size), and a backslash
- * before a quote ends the literal in some sessions and not in others (standard_conforming_strings).
+ * The shape of a statement without anybody's data: literals and numbers become `?`, comments are removed. If it is
+ * unclear where a literal ends, the rest is removed too: the server truncates long statements
+ * (track_activity_query_size), and whether a backslash escapes a quote depends on the session
+ * (standard_conforming_strings).
  */
 const LONGEST = 200
 const CUT = ' …'
 
-/** In this order: the first that matches is what stands there. */
+/** Tried in this order; the first match wins. */
 const TOKENS: readonly (readonly [RegExp, (text: string) => string | undefined])[] = [
   [/\s+/y, () => ' '],
   [/--[^\n]*/y, () => ' '],
@@ -64,7 +65,7 @@ function afterDollarQuote(query: string, start: number): number | undefined {
   return end === -1 ? UNENDED : end + delimiter.length
 }
 
-/** undefined: what stands here is cut, or cannot be told. */
+/** undefined: what stands here is truncated or ambiguous. */
 function token(query: string, at: number): { readonly text: string; readonly end: number } | undefined {
   for (const [pattern, show] of TOKENS) {
     pattern.lastIndex = at
@@ -76,7 +77,7 @@ function token(query: string, at: number): { readonly text: string; readonly end
   return undefined
 }
 
-/** By its quotes alone: an odd number of them is a literal that never ends. */
+/** Judged by its quotes alone: an odd number means a literal that never ends. */
 function isClosed(literal: string): boolean {
   return (
     literal.length > 1 && /'$/.test(literal) && (literal.replaceAll(/\\[\s\S]/g, '').split("'").length - 1) % 2 === 0

@@ -8,7 +8,7 @@ import { migrateAndTidy, migrationSql, NEWEST, schemaVersion } from './migrate.t
 import { repair } from './repair.ts'
 import { STATEMENT_TIMEOUT_MS } from './statement-limits.ts'
 
-/** What goes wrong is thrown, or is a finding: there is nobody to read a log. */
+/** Problems are thrown or become findings: nobody reads a log here. */
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 export function postgresOperator(source: ConnectionSource, namespace: string): Operator {

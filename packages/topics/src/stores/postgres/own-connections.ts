@@ -18,10 +18,10 @@ export type OwnConnectionsOptions = {
 
 type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
 
-/** A session of the pool, to be given back. */
+/** A session of the pool, to be released. */
 type PooledSession = Session & Pick<pg.PoolClient, 'release'>
 
-/** A pool of connections of our own, and those outside it. */
+/** A pool of our own connections, and dedicated ones outside it. */
 export class OwnConnections implements Connections {
   readonly location: string
   readonly sendsBinary = true
@@ -31,9 +31,12 @@ export class OwnConnections implements Connections {
   readonly #pool: pg.Pool
   readonly #config: SessionConfig
   readonly #statementTimeoutMs: number
-  /** Every connection there is, those outside the pool and those being made included. */
+  /** Every connection, including those outside the pool and those being made. */
   readonly #sessions = new Set<Session>()
-  /** When the latest statement was sent that was never answered: who has not answered since is not to be trusted. */
+  /**
+   * When the latest statement was sent that was never answered. A connection that has not answered since is not
+   * trusted.
+   */
   #silentSince = Number.NEGATIVE_INFINITY
 
   constructor({ Pool, client, location, poolSize, statementTimeoutMs, onIdleError }: OwnConnectionsOptions) {
@@ -57,7 +60,7 @@ export class OwnConnections implements Connections {
     }
     const options = { max: poolSize, connectionTimeoutMillis: statementTimeoutMs, Client: Client as never }
     this.#pool = new Pool(options)
-    // An idle connection that breaks is replaced when the next one is asked for.
+    // An idle connection that breaks is replaced when the next one is needed.
     this.#pool.on('error', onIdleError)
   }
 
@@ -78,7 +81,7 @@ export class OwnConnections implements Connections {
         await session.exec('commit')
         return result
       } catch (error) {
-        // What can't be rolled back is undone when the connection is dropped, as it is after any error.
+        // If the rollback fails, dropping the connection rolls the transaction back, as after any error.
         if (!session.isGone) await session.exec('rollback').catch(() => undefined)
         throw error
       }
@@ -125,7 +128,7 @@ export class OwnConnections implements Connections {
     return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
   }
 
-  /** Cuts every connection that takes longer to say goodbye. */
+  /** Cuts every connection that takes longer to close. */
   async close(withinMs: number): Promise<void> {
     const all = [...this.#sessions]
     await withTimeout(Promise.all([this.#pool.end(), ...all.map(session => session.gone)]), withinMs)
@@ -142,7 +145,7 @@ export class OwnConnections implements Connections {
 
   #keep(session: Session): Session {
     this.#sessions.add(session)
-    // Not of one that was left in good order.
+    // Not for one that was closed on purpose.
     session.on('error', () => this.onLost())
     void session.gone.then(() => this.#sessions.delete(session))
     return session
@@ -160,12 +163,12 @@ export class OwnConnections implements Connections {
     }
   }
 
-  /** One that may be trusted to answer, and that the server treats as it should. */
+  /** A connection that can be trusted to answer, with our settings applied. */
   async #acquire(limitMs: number): Promise<PooledSession> {
     for (;;) {
       const session = (await this.#pool.connect()) as unknown as PooledSession
       if (session.answeredAt < this.#silentSince) {
-        // Idle since before another fell silent: most likely their way is the same.
+        // Idle since before another connection fell silent: most likely both use the same network path.
         session.destroy()
         session.release(true)
         continue

@@ -5,7 +5,10 @@ const OWNS = `
   from pg_class as c
   where c.oid = 'tidemark.topic'::regclass`
 
-/** This user may create and drop tables of the namespace. Otherwise partitions are made and dropped by a process whose user may. */
+/**
+ * Whether this user may create and drop tables of the namespace. Otherwise a process whose user may creates and drops
+ * partitions.
+ */
 export async function ownsTables(statements: Statements): Promise<boolean> {
   const [row] = await statements.query(statements.sql(OWNS))
   return row?.owns === 't'

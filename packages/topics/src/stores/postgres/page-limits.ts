@@ -2,9 +2,9 @@
 const FEWER = 16
 
 /**
- * How many messages a claim asks for where they are large. A page has a limit in bytes as well (functions/claim.sql): a claim
- * that would pass it is undone by the server and made again for fewer. What was found to fit is kept, and doubles with
- * every page that does, so that a few large messages do not slow down the small ones behind them.
+ * Limits the number of messages per claim if they are large. A page also has a limit in bytes (functions/claim.sql): a
+ * claim that exceeds it is rolled back by the server and repeated for fewer. The number that fitted is kept, and
+ * doubles with every page that fits, so that a few large messages do not slow down the small ones behind them.
  */
 export class PageLimits {
   readonly #limits = new Map<number, number>()
@@ -13,7 +13,7 @@ export class PageLimits {
     return Math.min(asked, this.#limits.get(subscriptionId) ?? asked)
   }
 
-  /** Fewer next time. false where one message alone is too large. */
+  /** Claim fewer next time. False if a single message is too large. */
   tooLarge(subscriptionId: number, limit: number): boolean {
     if (limit === 1) return false
     this.#limits.set(subscriptionId, Math.max(1, Math.floor(limit / FEWER)))

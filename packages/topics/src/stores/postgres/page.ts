@@ -5,14 +5,14 @@ import type { Row } from './row.ts'
 /** PostgreSQL counts microseconds from the year 2000. */
 const EPOCH_MS = Date.UTC(2000, 0, 1)
 
-/** Between JSON texts: a character that JSON can't contain. */
+/** Separates JSON texts: a character that JSON can't contain. */
 const SEPARATOR = '\u001e'
 
 type Extra = Pick<RawMessage, 'key' | 'type' | 'headers' | 'messageId'> & { readonly id: number }
 
 const NO_EXTRA = { key: null, type: null, headers: null, messageId: null }
 
-/** The rows that `pack()` (functions/page.sql) put into one, or undefined where a text held the separator. */
+/** The rows packed by `pack()` (functions/page.sql), or undefined if a text contained the separator. */
 export function decodePage(row: Row): RawMessage[] | undefined {
   const ids = decodeIds(row)
   const extras = decodeExtras(row)
@@ -43,7 +43,7 @@ function decodeExtras({ extras }: Row): Map<number, Extra> | undefined {
   return extras ? new Map(readColumn(extras, readExtra).map(extra => [extra.id, extra])) : undefined
 }
 
-/** JSON comes as text and everything else as bytes, each in the order of its rows; or all of it as bytes. */
+/** JSON comes as text and everything else as bytes, each in row order; or all of it as bytes. */
 function decodePayloads(row: Row, ids: readonly number[], extras: Map<number, Extra> | undefined) {
   const isText = (index: number) => (extras?.get(ids[index] ?? 0)?.type ?? null) === null
   const texts = row.texts?.split(SEPARATOR) ?? []

@@ -1,4 +1,4 @@
-/** A parameter in the text format of PostgreSQL, as `pg` would send it; bytes stay bytes. */
+/** A parameter in PostgreSQL's text format, as `pg` would send it; bytes stay bytes. */
 export function toParameter(value: unknown): string | Uint8Array | null {
   if (value === null || value === undefined) return null
   if (value instanceof Uint8Array) return value
@@ -14,7 +14,7 @@ const toArray = (items: readonly unknown[]): string => `{${items.map(toElement).
 export const bytesToArray = (items: readonly (string | Uint8Array)[]): string =>
   toArray(items.map(item => `\\x${Buffer.from(item as string).toString('hex')}`))
 
-/** A literal of a `text[]`, or null where every element is null. */
+/** A literal of a `text[]`, or null if every element is null. */
 export const textToArray = (items: readonly (string | null)[]): string | null =>
   items.every(item => item === null) ? null : toArray(items)
 

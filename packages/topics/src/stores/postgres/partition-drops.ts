@@ -3,16 +3,16 @@ import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 import type { SingleConnection, Transaction } from './transaction.ts'
 
-/** What another process that finishes the same drop, or somebody's lock, makes of ours. */
+/** Errors caused by another process that finishes the same drop, or by somebody's lock. */
 const NOT_NOW = new Set(['55P03', '55000', '55006', '42P01', '42P07', '40P01', '57014'])
 
 type State = 'attached' | 'half detached' | 'detached' | 'gone'
 
 /**
- * Takes a partition that begin_drop has decided on out of the log, and out of the bitmaps' table, and drops it. Concurrently:
- * publishes and claims wait for nothing, only this waits, for whoever reads the log in a transaction. It may be killed or
- * time out anywhere and be called again. Gives the number of messages removed; null where it is not done, or was
- * another's doing.
+ * Detaches a partition that begin_drop has decided on from the log and from the bitmap table, and drops it. It detaches
+ * concurrently: publishes and claims wait for nothing; only this waits, for transactions that read the log. It may be
+ * killed or time out anywhere and be called again. Returns the number of messages removed; null if it is not finished,
+ * or another process finished it.
  */
 export async function finishDrop(database: Database, topic: TopicRecord, number: number): Promise<number | null> {
   const tables = ['log', 'track'].map(table => database.sql(`tidemark.${table}_${topic.id}`))
@@ -37,12 +37,15 @@ async function forgetPartition(tx: Transaction, topic: TopicRecord, number: numb
 type Part = { readonly parent: string; readonly partition: string }
 
 async function dropConcurrently(connection: SingleConnection, parts: readonly Part[]): Promise<void> {
-  // PostgreSQL flushes a drop by itself; what a crash takes of the rest is simply done again.
+  // PostgreSQL flushes a drop by itself; anything else lost in a crash is simply done again.
   await connection.exec(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set synchronous_commit = off`)
   for (const part of parts) await drop(connection, part, 'concurrently')
 }
 
-/** Behind a pooler nothing but a transaction is ours for long. It locks the log, so it waits for that very shortly. */
+/**
+ * Behind a pooler only a transaction is exclusively ours. It locks the log, so it waits for that lock only very
+ * briefly.
+ */
 async function dropAtOnce(tx: Transaction, parts: readonly Part[]): Promise<void> {
   await tx.exec("set local lock_timeout = '500ms'")
   for (const part of parts) await drop(tx, part, '')

@@ -5,27 +5,29 @@ import type { Database } from './database.ts'
 import { codeOf, LOCK_TIMEOUT_MS } from './database-errors.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Ids to have room for ahead of a publish that can't be repeated, beside its own; fewer where partitions are tiny. */
+/**
+ * Ids to have room for ahead of a publish that can't be repeated, in addition to its own; fewer if partitions are tiny.
+ */
 const TX_HEADROOM = 10_000
 const TX_HEADROOM_PARTITIONS = 20
 const TX_RECHECK_MS = 1_000
 
-/** How many partitions the maintenance makes ahead at most, for publishes until its next run. */
+/** Maximum number of partitions that maintenance creates ahead, for publishes until its next run. */
 const MOST_AHEAD = 20
-/** Where this user may not make partitions, whether somebody else has is looked up no more often than this. */
+/** If this user may not create partitions, how often to check whether somebody else has. */
 const REFUSED_FOR_MS = 60_000
 const NOT_ALLOWED = '42501'
 
 type Known = { end: number; checkedAt: number; lastId: number }
 
-/** Makes each topic's partitions before they are needed, so that no publish waits for one. */
+/** Creates each topic's partitions before they are needed, so that no publish waits for one. */
 export class Partitions {
   readonly #database: Database
-  /** By topic: the last id when the maintenance was last there. */
+  /** By topic: the last id at the previous maintenance run. */
   readonly #cleanedUp = new Map<number, number>()
   readonly #known = new Map<number, Known>()
   readonly #making = new Map<number, Promise<void>>()
-  /** By topic: until when this user is known to have no right to make any. */
+  /** By topic: until when this user is known to lack the permission to create any. */
   readonly #refused = new Map<number, number>()
 
   constructor(database: Database) {
@@ -40,7 +42,7 @@ export class Partitions {
     if (this.#making.has(topic.id) || performance.now() < (this.#refused.get(topic.id) ?? 0)) return
     const making = this.make(topic, lastId + Math.ceil(rows / 2))
       .catch(error => {
-        // The next publish tries again, and one that finds no partition makes it.
+        // The next publish tries again, and one that finds no partition creates it.
         const isOver = error instanceof ClosedError || error instanceof NamespaceGoneError
         if (isRefused(error)) this.#refused.set(topic.id, performance.now() + REFUSED_FOR_MS)
         if (!isOver) this.#warn(topic, error)
@@ -49,7 +51,7 @@ export class Partitions {
     this.#making.set(topic.id, making)
   }
 
-  /** Now, for ids up to this one. */
+  /** Creates partitions now, for ids up to this one. */
   async make(topic: TopicRecord, upTo: number): Promise<void> {
     const end = await this.#database.transaction({ topic }, tx => addPartitions(tx, topic, upTo))
     const known = this.#known.get(topic.id)
@@ -57,8 +59,8 @@ export class Partitions {
   }
 
   /**
-   * By the maintenance, for publishers whose user may not make any: at least a partition, and room for four times what was
-   * published since its last run.
+   * Run by maintenance, for publishers whose user may not create any: at least one partition, and room for four times
+   * what was published since its last run.
    */
   async keepAhead(topic: TopicRecord): Promise<void> {
     const rows = topic.config.partitionRows
@@ -66,13 +68,13 @@ export class Partitions {
     const drawn = lastId - (this.#cleanedUp.get(topic.id) ?? lastId)
     this.#cleanedUp.set(topic.id, lastId)
     const upTo = lastId + Math.min(MOST_AHEAD * rows, Math.max(rows, 4 * drawn))
-    // Somebody holds the log's lock: the next run makes them.
+    // Somebody holds the log's lock: the next run creates them.
     await this.make(topic, upTo).catch(error => {
       if (!(error instanceof DatabaseLockedError)) throw error
     })
   }
 
-  /** The ids that were drawn by a publish that failed are gone; the next ones follow the sequence. */
+  /** Ids drawn by a failed publish are lost; the next ones follow the sequence. */
   async makeForNext(topic: TopicRecord, count: number): Promise<void> {
     try {
       await this.make(topic, (await this.lastId(topic)) + count)
@@ -81,12 +83,12 @@ export class Partitions {
     }
   }
 
-  /** Before a publish in a caller's transaction, which could not be tried again. */
+  /** Before a publish in a caller's transaction, which could not be retried. */
   async ensureRoom(topic: TopicRecord, count: number): Promise<void> {
     const room = count + Math.min(TX_HEADROOM, TX_HEADROOM_PARTITIONS * topic.config.partitionRows)
     const known = this.#known.get(topic.id)
     const isRecent = known !== undefined && performance.now() - known.checkedAt < TX_RECHECK_MS
-    // A second's publishes of the whole system, at most, lie between that look and now.
+    // At most one second of the whole system's publishes lies between that read and now.
     if (isRecent && known.lastId + 50 * room < known.end) return
     const lastId = await this.lastId(topic)
     if (!known || lastId + room >= known.end) await this.#makeOrFind(topic, lastId + room, lastId + count)
@@ -95,8 +97,8 @@ export class Partitions {
   }
 
   /**
-   * The same where the caller's transaction holds the only connection. What it makes is not remembered: it may be rolled
-   * back.
+   * The same if the caller's transaction occupies the only connection. Partitions created this way are not remembered,
+   * because the transaction may be rolled back.
    */
   async ensureRoomIn(caller: CallerTransaction, topic: TopicRecord, count: number): Promise<void> {
     const id = String(topic.id)
@@ -109,7 +111,7 @@ export class Partitions {
     await caller.run(this.#database.sql(add), id)
   }
 
-  /** Where this user may not make any, those that are there must do for what is `needed`. */
+  /** If this user may not create any, the existing ones must suffice for what is `needed`. */
   async #makeOrFind(topic: TopicRecord, upTo: number, needed: number): Promise<void> {
     try {
       await this.make(topic, upTo)
@@ -130,13 +132,13 @@ export class Partitions {
     this.#database.logger.warn({ topic: name, err: error }, 'could not make a partition ahead')
   }
 
-  /** Nothing is left running in the background. */
+  /** Resolves when nothing is running in the background. */
   async idle(): Promise<void> {
     await Promise.all(this.#making.values())
   }
 }
 
-/** Gives the id at which the last one ends. */
+/** Returns the id at which the last one ends. */
 async function addPartitions(tx: Transaction, topic: TopicRecord, upTo: number): Promise<number> {
   await tx.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
   const text = tx.sql('select tidemark_fn.add_partitions($1, $2, $3) as end')

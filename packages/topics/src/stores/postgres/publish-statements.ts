@@ -8,7 +8,7 @@ const PLAIN = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
 const TRACKED = sqlFile('./queries/publish-tracked.sql')
 
-/** The same input, from binary arrays and from one text, which every library passes on alike: the salt, then JSON. */
+/** The same input, as binary arrays and as one text that every library passes on unchanged: the salt, then JSON. */
 export const ARRAYS = {
   given: '',
   inside: '',
@@ -18,7 +18,7 @@ export const ARRAYS = {
   with ordinality as m (payload, key, type, headers, message_id, place)`,
 }
 const SALT_DIGITS = 16
-/** The caller's library, or its connection, knows that a transaction is open. */
+/** The caller's library or connection knows that a transaction is open. */
 export const KNOWN_TO_BE_OPEN = {
   given: 'given as materialized (select $1::text as text), ',
   inside: '',
@@ -29,7 +29,7 @@ export const KNOWN_TO_BE_OPEN = {
     json_to_recordset(substr(given.text, ${SALT_DIGITS + 1})::json) as (payload text, key text, type text, headers text, message_id text)
   ) with ordinality as m (payload, key, type, headers, message_id, place)`,
 }
-/** Where it does not run inside a transaction, nothing is drawn and nothing is stored. */
+/** Outside a transaction nothing is drawn and nothing is stored. */
 export const GUARDED = {
   ...KNOWN_TO_BE_OPEN,
   given: `${KNOWN_TO_BE_OPEN.given}guard as materialized (select ${IS_INSIDE} as inside), `,
@@ -38,14 +38,14 @@ export const GUARDED = {
 }
 
 /**
- * Looked up once a statement. Nothing is stored where the topic has been configured anew, or, in a caller's database that
- * is not ours, is another of the same number.
+ * Evaluated once per statement. Nothing is stored if the topic's configuration has changed or, in a caller's database
+ * that is not ours, if it is another topic with the same number.
  */
 const IS_CURRENT =
   'exists (select from tidemark.topic as t where t.id = {topic} and t.uid = {uid} and t.config_version = {version})'
 const IS_SUBSCRIBED = `
   exists (select from tidemark.subscription as s where s.topic_id = {topic} and s.status in ('ACTIVE', 'PAUSED'))`
-/** A messageId that an open transaction has published is not waited for here: others' publishes share the statement. */
+/** Does not wait for a messageId that an open transaction has published: other publishes share the statement. */
 export const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
 
 /** The statement of a plain publish. */
@@ -69,7 +69,7 @@ export function checkedText(
   return fill(text, topic)
 }
 
-/** The one parameter of a publish inside a caller's transaction. */
+/** The single parameter of a publish inside a caller's transaction. */
 export const oneText = (salt: number, messages: readonly OutgoingMessage[]): string =>
   String(salt).padStart(SALT_DIGITS, '0') + toJson(messages)
 

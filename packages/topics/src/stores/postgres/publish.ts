@@ -40,7 +40,7 @@ const FORGET = `
   where {inside} and topic_id = {topic} and message_id in (select json_array_elements_text($1::text::json))`
 const FIND_TOPIC = `select ${TOPIC_COLUMNS} from tidemark.topic where id = $1::text::int`
 
-/** The same table of the same database of the same server; null: there is no such table. */
+/** Identifies the table across databases and servers; null: there is no such table. */
 const IDENTIFY = `
   select to_regclass($1::text)::oid::text || ' ' || current_database() || ' ' ||
     extract(epoch from pg_postmaster_start_time()) as identity`
@@ -52,7 +52,7 @@ const NO_FUNCTION = '42883'
 const NO_LOCK = '55P03'
 const NOT_TEXT = '22021'
 const PARTITION_ATTEMPTS = 20
-/** How often a topic may be configured anew under one publish. */
+/** How often a topic's configuration may change during one publish. */
 const CONFIG_ATTEMPTS = 200
 
 type Caller = CallerTransaction | undefined
@@ -86,7 +86,7 @@ export class LogWriter {
     return published
   }
 
-  /** A statement made for a configuration that is no longer the topic's stores nothing, and is made again. */
+  /** A statement made for an outdated configuration stores nothing, and is made again. */
   async #send(known: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
     try {
       let topic = known
@@ -107,7 +107,7 @@ export class LogWriter {
       }
     } catch (error) {
       const explained = explain(error, known, this.#database.location)
-      // A caller's transaction is undone with its connection.
+      // A caller's transaction is rolled back with its connection.
       throw caller === undefined && isAnswerLost(explained)
         ? OutcomeUnknownError.afterLostConnection(this.#database.location, explained.cause)
         : explained
@@ -124,7 +124,7 @@ export class LogWriter {
     throw (await this.#unseen(topic, caller)) ?? (await this.#missing(topic))
   }
 
-  /** A transaction whose snapshot is older than the topic finds its tables and not its row. */
+  /** A transaction whose snapshot is older than the topic sees its tables but not its row. */
   async #unseen(topic: TopicRecord, caller: Caller): Promise<TransactionError | undefined> {
     const text = this.#database.sql(IDENTIFY)
     const log = this.#database.sql(`tidemark.log_${topic.id}`)
@@ -138,7 +138,7 @@ export class LogWriter {
     )
   }
 
-  /** A publish that found no partition stored nothing, so it can be tried again once there is one. */
+  /** A publish that found no partition stored nothing, so it can be retried once there is one. */
   async #insert(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[] | null> {
     let insert = this.#prepare(topic, messages)
     for (let attempt = 1; ; attempt++) {
@@ -147,7 +147,7 @@ export class LogWriter {
       } catch (error) {
         const code = error instanceof Error ? codeOf(error.cause) : ''
         const latest = code === NO_TABLE ? await findTopic(this.#database, topic.name) : undefined
-        // Its bitmaps went while it waited for them: the topic is tracked by offset now.
+        // Its bitmaps were dropped while it waited for them: the topic is tracked by offset now.
         if (latest && latest.config.tracking !== topic.config.tracking) insert = this.#prepare(latest, messages)
         else if (code !== NO_PARTITION || attempt === PARTITION_ATTEMPTS) throw error
         await this.#partitions.makeForNext(topic, messages.length * attempt).catch(ignoreLocked)
@@ -210,7 +210,7 @@ export class LogWriter {
   /** An error would end the caller's transaction, so what the statement needs must be there before. */
   async #holdTracking(topic: TopicRecord, caller: CallerTransaction): Promise<boolean> {
     const [row] = await caller.run(this.#database.sql(HOLD_TRACKING), String(topic.id))
-    // Each library has its own way with booleans.
+    // Libraries return booleans in different forms.
     if (row !== undefined && ['t', 'true'].includes(String(row.held))) return true
     const current = await this.#current(topic, caller)
     if (current.configVersion !== topic.configVersion) return false
@@ -228,9 +228,9 @@ export class LogWriter {
     return text
   }
 
-  /** Why a transaction doesn't know the topic: it was deleted, or the transaction is elsewhere. */
+  /** Why a transaction doesn't see the topic: it was deleted, or the transaction is on another database. */
   async #missing({ name, uid }: TopicRecord): Promise<TidemarkError> {
-    // Whoever holds the only connection can't wait for an answer on it.
+    // If the caller holds the only connection, nothing else can be asked on it.
     if (this.#database.isSingle) return new TopicNotFoundError(name)
     await this.#database.requireNamespace()
     if (await this.#database.restoreFunctions()) return new FunctionsRestoredError(this.#database.location, undefined)
@@ -242,7 +242,7 @@ export class LogWriter {
     )
   }
 
-  /** A caller may repeat a messageId that Tidemark made itself: the message is there already. */
+  /** A caller may repeat a messageId that Tidemark generated: that message is stored already. */
   async #findDerived(topic: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller) {
     const candidates = new Map<number, DerivedId>()
     for (const [index, { messageId }] of messages.entries()) {
@@ -265,8 +265,8 @@ export class LogWriter {
   }
 
   /**
-   * What is remembered of a caller's messageId counts no more once another message has its id, as after a restore by hand:
-   * then it is stored after all.
+   * An entry for a caller's messageId no longer counts once another message has its id, as after a manual restore: then
+   * the message is stored after all.
    */
   async #storeReplaced(
     topic: TopicRecord,
@@ -302,7 +302,7 @@ export class LogWriter {
   }
 }
 
-/** Someone holds the log's lock, an ANALYZE perhaps. The publish finds out whether there is a partition now. */
+/** Somebody holds the log's lock, perhaps an ANALYZE. The publish itself finds out whether there is a partition now. */
 function ignoreLocked(error: unknown): void {
   if (!(error instanceof DatabaseLockedError)) throw error
 }

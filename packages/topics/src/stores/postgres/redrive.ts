@@ -5,14 +5,17 @@ import type { Transaction } from './transaction.ts'
 const LIVE_GROUP = `exists (
   select from tidemark.subscription as s
   where s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED'))`
-/** Its id was drawn again, or its row is gone though its id is kept. As a look-up for each: it can't be made to read the log. */
+/**
+ * Its id was reused, or its row is gone although its id is retained. Written as a lookup for each, so that it never
+ * reads the whole log.
+ */
 const isReplaced = ({ id }: TopicRecord): string => `
   (select l.id from tidemark.log_${id} as l where l.id = d.message_id and l.salt = d.salt limit 1) is null`
 const FIRST_KEPT = '(select tidemark_fn.first_kept_id($1))'
 
 /**
- * A dead letter becomes a retry, which reads its message from the log: one whose message was cleaned up stays, and is
- * counted. So is one whose group is not live, since nothing would hold its message back.
+ * A dead letter becomes a retry, which reads its message from the log. A letter whose message was cleaned up stays and
+ * is counted; so does one whose group is not live, because nothing would retain its message.
  */
 export async function redrive(
   tx: Transaction,

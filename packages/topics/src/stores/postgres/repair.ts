@@ -7,7 +7,7 @@ import type { Row } from './row.ts'
 import { REWRITE_TIMEOUT_MS } from './statement-limits.ts'
 import type { Transaction } from './transaction.ts'
 
-/** A lock of 64 bits is listed in two halves. */
+/** A 64-bit lock is listed in two halves. */
 const USERS = `
   select l.pid, coalesce(nullif(a.application_name, ''), 'unnamed') as application
   from pg_locks as l
@@ -17,7 +17,10 @@ const USERS = `
     and l.database = (select oid from pg_database where datname = current_database())
   order by l.pid`
 
-/** Tells a namespace that was restored into another cluster anew, in this one's terms. Again changes nothing. */
+/**
+ * Rewrites a namespace that was restored into another cluster in terms of this one's transaction ids. Running it again
+ * changes nothing.
+ */
 export async function repair(database: Database): Promise<RepairReport> {
   await migrate(database)
   const done = await database.transaction(null, rewritePositions, REWRITE_TIMEOUT_MS)

@@ -33,7 +33,7 @@ async function firstKeptId(tx: Transaction, topic: TopicRecord): Promise<number>
   return Number(row?.id)
 }
 
-/** Partitions were dropped: what lies before the lowest was there once. */
+/** Partitions were dropped: everything before the lowest existed once. */
 async function refuseGone(tx: Transaction, topic: TopicRecord, to: StartPosition, firstKept: number): Promise<void> {
   if (typeof to === 'string') return
   const oldest = await oldestMessage(tx, topic)
@@ -48,7 +48,7 @@ async function refuseGone(tx: Transaction, topic: TopicRecord, to: StartPosition
   throw new PositionGoneError(topic.name, `Message '${to.messageId}'`, oldest)
 }
 
-/** The first that would be delivered. */
+/** The first message that would be delivered. */
 async function oldestMessage(
   tx: Transaction,
   topic: TopicRecord,

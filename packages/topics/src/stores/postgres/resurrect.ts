@@ -22,7 +22,7 @@ export async function resurrectDead(
   throw new InvalidTransitionError(topic.name, group, row.status, 'ACTIVE')
 }
 
-/** null where it is not DEAD. */
+/** null if it is not DEAD. */
 export async function resurrect(
   tx: Transaction,
   topic: TopicRecord,

@@ -1,38 +1,37 @@
 import type { RawMessage } from '../../payload/raw-message.ts'
 import { RowCache } from '../row-cache.ts'
 
-/** A page that one group has read, for those that come to the place where it begins. */
+/** A page that one group has read, for groups that reach the place where it begins. */
 export type KnownPage = {
-  /** As the server wrote it, and is to read it again; it takes no page of another life of its own. */
+  /** The server's own text of the page, sent back to it. The server refuses a page of another incarnation. */
   readonly text: string
   readonly messages: readonly RawMessage[]
   readonly lastId: number
-  /** Its reader wanted no more; otherwise the log ended there. */
+  /** Its reader's limit was reached; otherwise the log ended there. */
   readonly isFull: boolean
 }
 
 type TopicRows = {
-  /** The life of the server in which all of it was read (`incarnation` in functions/cursor.sql). */
+  /** The server incarnation in which all of it was read (`incarnation` in functions/cursor.sql). */
   readonly server: string
   readonly cache: RowCache
-  /** By the places where they begin, as long as their rows are in the cache. */
+  /** Pages by the place where they begin, as long as their rows are cached. */
   readonly pages: Map<string, KnownPage>
 }
 type Reader = {
   readonly lastId: number
-  /** Where it stands; null where that is not known. */
+  /** The group's place; null if unknown. */
   readonly place: string | null
 }
 
 /**
- * Decides, for topics that several groups of this process read, what a claim should fetch: rows, or only their keys, because
- * the group is behind what another has fetched and finds the rows in the cache; or nothing, because another group has
- * read the very page.
+ * Decides, for topics that several groups of this process read, what a claim should fetch: rows; only their keys,
+ * because another group is ahead and the rows are cached; or nothing, because another group has read exactly this page.
  *
- * A server that crashed or was replaced may have lost its newest commits, and gives their ids, and their transactions' ids,
- * to other messages. So everything here belongs to one life of the server, which every claim's answer names, and to one
- * *era* of this process: a connection that is lost begins the next, with nothing kept. Who asked in one era neither takes
- * from the next nor adds to it.
+ * A server that crashed or was replaced may have lost its newest commits, and reuses their ids and transaction ids for
+ * other messages. So everything here belongs to one server incarnation, which every claim's answer names, and to one
+ * *era* of this process: a lost connection starts the next era, with an empty cache. A claim that started in one era
+ * neither reads from nor adds to the next.
  */
 export class SharedRowCache {
   readonly #maxBytes: number
@@ -57,13 +56,16 @@ export class SharedRowCache {
     this.#fetches.clear()
   }
 
-  /** The keys alone are enough: rows that this group has yet to come to are there. */
+  /** Keys are enough: the rows ahead of this group are cached. */
   isAhead(topicId: number, subscriptionId: number): boolean {
     const reader = this.#readers.get(subscriptionId)
     return reader !== undefined && this.#topics.get(topicId)?.cache.get(reader.lastId + 1) !== undefined
   }
 
-  /** These very rows, or undefined where one is missing, or was written by another transaction or read in another life. */
+  /**
+   * Exactly these rows, or undefined if one is missing, was written by another transaction, or was read in another
+   * incarnation.
+   */
   rows(topicId: number, server: string, ids: readonly number[], xids: readonly number[]): RawMessage[] | undefined {
     const topic = this.#topics.get(topicId)
     if (topic?.server !== server) return undefined
@@ -76,20 +78,20 @@ export class SharedRowCache {
     return found
   }
 
-  /** What another group found where this one stands, unless that is little because its reader wanted little. */
+  /** What another group found at this place, unless it is short because its reader asked for little. */
   nextPage(topicId: number, subscriptionId: number, limit: number): KnownPage | undefined {
     const place = this.#readers.get(subscriptionId)?.place
     const page = place ? this.#topics.get(topicId)?.pages.get(place) : undefined
     return page?.isFull && page.messages.length < limit / 2 ? undefined : page
   }
 
-  /** Groups that drain a topic together come to a place at once: one fetches, and the others had better wait for it. */
+  /** Groups that drain a topic together reach a place at once: one fetches, and the others wait for it. */
   fetchAt(topicId: number, subscriptionId: number): Promise<unknown> | undefined {
     const place = this.#readers.get(subscriptionId)?.place
     return place ? this.#fetches.get(`${topicId}:${place}`) : undefined
   }
 
-  /** What `claim` does at this group's place is what others may wait for. */
+  /** Others may wait for the result of `claim` at this group's place. */
   async fetch<T>(topicId: number, subscriptionId: number, claim: () => Promise<T>): Promise<T> {
     const place = this.#readers.get(subscriptionId)?.place
     const key = `${topicId}:${place}`
@@ -102,7 +104,7 @@ export class SharedRowCache {
     })
   }
 
-  /** Gives the rows that are now shared: an object that another group has already stays where it is the same row. */
+  /** Returns the rows that are now shared: if another group already has an identical row, that object is kept. */
   put(topicId: number, server: string, rows: readonly RawMessage[]): RawMessage[] {
     const { cache, pages } = this.#topic(topicId, server)
     const shared = rows.map(row => cache.put(row))
@@ -113,7 +115,7 @@ export class SharedRowCache {
     return shared
   }
 
-  /** `text`: a `known_page` of functions/types.sql. `limit`: what its reader wanted. */
+  /** `text`: a `known_page` of functions/types.sql. `limit`: how many its reader asked for. */
   putPage(topicId: number, server: string, text: string, messages: readonly RawMessage[], limit: number): void {
     const [place = ''] = text.slice(1).split(',')
     const { pages } = this.#topic(topicId, server)

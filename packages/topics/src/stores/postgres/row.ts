@@ -1,2 +1,2 @@
-/** All values as the text the server sent. */
+/** All values as the text that the server sent. */
 export type Row = Record<string, string | null>

@@ -2,15 +2,15 @@ import type { Row } from './row.ts'
 import type { Session } from './session.ts'
 import { serverLimit } from './statement-limits.ts'
 
-/** A process that is gone in the middle of a transaction holds its locks no longer than this. */
+/** How long a process that disappears in the middle of a transaction can keep its locks. */
 const LEFT_OPEN_MS = 60_000
 
 const ISOLATION = "set default_transaction_isolation = 'read committed'"
 
 /**
- * A server may be set up otherwise, but a claim is right only where each of its statements sees what has committed. Limits
- * are set where they stay with this connection; behind a pooler they would become other programs' too. Does nothing where
- * the connection has them already.
+ * The server's defaults may differ, but a claim is only correct if each of its statements sees what has committed.
+ * Limits are set only if they stay with this connection; behind a pooler they would affect other programs. Does nothing
+ * if the connection has them already.
  */
 export async function applySettings(
   session: Session,
@@ -20,13 +20,13 @@ export async function applySettings(
   const settings = keepsSessions ? limitsOf(session.limitMs, statementTimeoutMs) : ISOLATION
   if (session.settings === settings) return
   const answers = await session.several(settings)
-  // A lower limit that an administrator gave the user or the database stays.
+  // A lower limit that an administrator set for the user or the database stays.
   if (keepsSessions && isLower(shownIn(answers), serverLimit(session.limitMs)))
     await session.exec('reset statement_timeout')
   session.settings = settings
 }
 
-/** `show` and not pg_settings, which costs the server a millisecond for each connection that a program starts with. */
+/** `show` instead of pg_settings, which costs the server a millisecond for each connection of a starting program. */
 const limitsOf = (limitMs: number, statementTimeoutMs: number): string => `${ISOLATION};
   set idle_in_transaction_session_timeout = ${Math.max(LEFT_OPEN_MS, 2 * statementTimeoutMs)};
   set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
@@ -37,7 +37,7 @@ const shownIn = (answers: readonly Row[][]): string =>
 
 const UNITS_MS = new Map(Object.entries({ ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 }))
 
-/** As the server shows it: '0' for none, else in the largest unit that leaves a whole number. */
+/** In the server's format: '0' for none, otherwise in the largest unit that gives a whole number. */
 function isLower(shown: string, limitMs: number): boolean {
   const [, count, unit] = /^(\d+)(ms|s|min|h|d)$/.exec(shown) ?? []
   return count !== undefined && Number(count) * (UNITS_MS.get(unit ?? '') ?? 1) < limitMs

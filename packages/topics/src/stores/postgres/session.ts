@@ -12,7 +12,7 @@ export type PgClient = {
   readonly connect: (...args: never[]) => unknown
   /** Runs one statement. */
   readonly query: (...args: never[]) => unknown
-  /** Hears of errors and notifications. */
+  /** Listens to errors and notifications. */
   readonly on: (...args: never[]) => unknown
   /** Disconnects. */
   readonly end: (...args: never[]) => unknown
@@ -35,20 +35,20 @@ export type ClientFactory = () => PgClient | Promise<PgClient>
 
 export type SessionConfig = {
   readonly client: ClientFactory
-  /** Every statement is answered within this, or the connection is gone. */
+  /** Every statement is answered within this time, or the connection is dropped. */
   readonly limitMs: number
-  /** Hears of a connection that did not answer, and since when. */
+  /** Called with the time of the unanswered statement when a connection did not answer. */
   readonly onSilence: (sentAt: number) => void
 }
 
 const LONGEST_TIMER_MS = 0x7fff_ffff
-/** How long a server is given to say goodbye. */
+/** How long a server has to close the connection cleanly. */
 const GOODBYE_MS = 1_000
 
-/** All values as the text the server sent: we know what each means, and dates or arrays would cost a parse. */
+/** All values as the text that the server sent: we know what each means, and parsing dates or arrays costs time. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
-/** A connection that did not answer in time, as the system would say it of a broken one. */
+/** A connection that did not answer in time, with the error code of a broken one. */
 export class SilenceError extends Error {
   readonly code = 'ETIMEDOUT'
 
@@ -59,16 +59,16 @@ export class SilenceError extends Error {
 }
 
 /**
- * A client of the driver, whose every statement has a deadline on this side: behind a network that forgot the connection
- * nobody else would ever end the wait. One that missed its deadline is destroyed, and everything that waits for it fails.
- * It is itself what the driver's pool takes for a client, so that the factory of clients may take its time.
+ * A client of the driver with a client-side deadline for every statement: if the network has forgotten the connection,
+ * nothing else would ever end the wait. A connection that misses its deadline is destroyed, and everything waiting for
+ * it fails. It acts as a client for the driver's pool, so that the client factory can be asynchronous.
  */
 export class Session extends EventEmitter {
   /** Timeout of the following statements. */
   limitMs: number
-  /** Resolves when the connection is no more, whatever ended it. */
+  /** Resolves when the connection is gone, whatever ended it. */
   readonly gone: Promise<void>
-  /** Which settings the server was told to apply to it. */
+  /** The settings that were applied to it on the server. */
   settings: string | undefined
   readonly #factory: ClientFactory
   #client: Client | undefined
@@ -103,17 +103,17 @@ export class Session extends EventEmitter {
     return this.#isGone
   }
 
-  /** The driver's pool destroys the stream of one that takes too long to connect. */
+  /** The driver's pool destroys the stream of a client that takes too long to connect. */
   get connection(): { readonly stream: Pick<Stream, 'destroy'> } {
     return { stream: { destroy: reason => this.destroy(reason) } }
   }
 
-  /** Asked by the driver's pool: one that is gone is not kept. */
+  /** Read by the driver's pool, which does not keep a client that is gone. */
   get _queryable(): boolean {
     return this.#isConnected && !this.#isGone
   }
 
-  /** `connected`: the way the driver's pool waits for it. */
+  /** `connected`: the callback style of the driver's pool. */
   connect(connected?: (error?: unknown) => void): Promise<void> {
     const connecting = this.#connect()
     if (connected === undefined) return connecting
@@ -123,7 +123,7 @@ export class Session extends EventEmitter {
     )
   }
 
-  /** The rows, all values as text; of several statements those of the last. */
+  /** The rows, all values as text; for several statements those of the last. */
   async query({ text, values, name }: Statement): Promise<Row[]> {
     const config = { text, ...(values.length > 0 && { values: values as unknown[] }), ...(name && { name }) }
     return (await this.#send(config)).at(-1) ?? []
@@ -139,7 +139,7 @@ export class Session extends EventEmitter {
     await this.#send({ text })
   }
 
-  /** At once, and without a word to the server. */
+  /** Closes the connection at once, without telling the server. */
   destroy(reason?: Error): void {
     this.#end()
     const stream = this.#stream()
@@ -147,14 +147,14 @@ export class Session extends EventEmitter {
     else void this.#client?.end().catch(() => undefined)
   }
 
-  /** With a word to the server, which is not waited for long. */
+  /** Tells the server, and waits briefly for its answer. */
   async leave(): Promise<void> {
-    // The driver's end() would leave a connect() that is under way waiting for ever.
+    // The driver's end() would leave a connect() in progress waiting for ever.
     if (this.#isConnected && !this.#isGone) await withTimeout(this.#connected().end(), GOODBYE_MS)
     this.destroy()
   }
 
-  /** As the driver's pool ends a client. */
+  /** The way in which the driver's pool ends a client. */
   end(ended?: () => void): Promise<void> {
     const ending = this.#isGone ? Promise.resolve() : (this.#client?.end() ?? Promise.resolve())
     return ending.then(
@@ -171,7 +171,7 @@ export class Session extends EventEmitter {
     this.#stream()?.unref?.()
   }
 
-  /** Nothing of one that fails is left. */
+  /** A failed attempt leaves nothing behind. */
   async #connect(): Promise<void> {
     try {
       await this.#timed(() => this.#connectClient())
@@ -194,7 +194,7 @@ export class Session extends EventEmitter {
     this.#isConnected = true
   }
 
-  /** A factory may ask somebody for a token, who fails, or never answers. */
+  /** A factory may fetch a token from somewhere that fails or never answers. */
   async #make(): Promise<unknown> {
     const late = this.gone.then(() => {
       throw new NotConnectedError(`client() gave no client within ${this.limitMs} ms`)
@@ -251,7 +251,7 @@ function isNewClient(value: unknown): value is Client {
   return isOne && !used.has(value) && client._connected !== true && client._connecting !== true
 }
 
-/** Clients that were used before: one client is one connection. */
+/** Clients that were already used: one client is one connection. */
 const used = new WeakSet<object>()
 
 const kindOf = (value: unknown): string =>

@@ -13,14 +13,14 @@ const DONE: SettleResult = { stale: [], deadLettered: [], finished: true }
 
 type StoredResult = SettleResult & { readonly topic?: number | null }
 
-/** `wake` hears of topics in which messages were given back and are due at once. */
+/** `wake` is called with topics in which released messages are due at once. */
 export async function settle(
   statements: Statements,
   settlements: readonly Settlement[],
   wake: (topicId: number) => void,
 ): Promise<SettleResult[]> {
   if (settlements.length === 0) return []
-  // A lease that is named twice is settled in turn.
+  // A lease that is named twice is settled twice, one after the other.
   const repeated = firstRepeated(settlements)
   if (repeated > 0) {
     const first = await settle(statements, settlements.slice(0, repeated), wake)

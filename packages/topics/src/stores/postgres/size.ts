@@ -2,7 +2,7 @@ import type { StoredSize } from '../inspection.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Tables with their indexes and large values. The server looks at the sizes of files, not at what is in them. */
+/** Tables with their indexes and TOAST data. The server reads file sizes, not contents. */
 const SIZE = `
   select coalesce(sum(pg_total_relation_size(c.oid)), 0)::text as bytes
   from pg_class as c

@@ -34,7 +34,7 @@ export async function readStats(tx: Transaction, most: number, withStorage: bool
   }
 }
 
-/** Again where a topic's log went between the list and the look at it. */
+/** Retries if a topic's log was dropped between listing and reading it. */
 export async function whileLogsGo<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -49,7 +49,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     await migrate(database)
     await requireOwnCluster(database)
     database.incarnation = await readIncarnation(database)
-    // Notifications arrive where sessions are kept: the one proof serves both.
+    // Notifications only arrive if sessions are kept, so one proof serves both.
     database.keepsSessions = await listener.start()
     const functions = new FunctionsInUse(database, () => postgresOperator(options, namespace).migrate())
     return assemble(database, { wakeUps, listener, functions, rowCacheBytes, ownsTables: await ownsTables(database) })
@@ -60,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 }
 
-/** Unless whoever closes it says otherwise. */
+/** Default, if the caller gives no time. */
 const CLOSE_MS = 5_000
 
 type Parts = {
@@ -77,7 +77,7 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
   const claims = new SharedClaims(database, rowCacheBytes)
   const beating = new HeartbeatConnection(database)
   database.onLostConnection = () => claims.forgetAll()
-  // Nobody is to be kept from a repair of what is there now, nor told of what is not.
+  // The listener must neither block a repair of what is there now nor report anything about it.
   database.guard.onGone(() => void listener.close())
   const closeAll = async (withinMs: number): Promise<void> => {
     const until = performance.now() + withinMs

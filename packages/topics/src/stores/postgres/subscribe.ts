@@ -28,13 +28,13 @@ const SUBSCRIBE = `
 
 const GO_ON = `select ${SUBSCRIPTION_COLUMNS} from tidemark_fn.go_on($1, $2, $3, $4, $5, $6, $7)`
 
-/** Hears where in the log a new group begins that is given everything from the beginning. */
+/** Called with the place in the log at which a new group starts that reads from the beginning. */
 type Placed = (subscriptionId: number, place: string) => void
 
 /**
- * A program starts many groups at once, so a new one takes one round trip and one that exists takes two: these statements
- * look themselves whether the topic and the group are still those. In transactions that begin with that look it took nine,
- * and 64 groups took twice as long to start.
+ * A program starts many groups at once, so a new group takes one round trip and an existing one takes two: these
+ * statements check themselves that the topic and the group are still the same. With transactions that begin with that
+ * check it took nine round trips, and 64 groups took twice as long to start.
  */
 export async function subscribe(
   database: Database,
@@ -44,19 +44,19 @@ export async function subscribe(
   settings: SubscriptionSettings,
   placed: Placed,
 ): Promise<SubscriptionRecord> {
-  // Who only wants to go on need not have the first message still there.
+  // A group that only continues does not need its start message to exist any more.
   const existing = isMessage(from)
     ? await database.transaction({ topic }, tx => findSubscription(tx, topic, group))
     : undefined
   const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings, placed))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
   if (!subscription.created) return await goOn(database, topic, subscription, settings)
-  // In a transaction after that of `subscribe`: publishes that begin now know of the group, and set its bit.
+  // In a transaction after that of `subscribe`: publishes that begin now see the group and set its bit.
   if (topic.config.tracking === 'reference') await beat(database, topic, subscription)
   return subscription
 }
 
-/** One that exists takes the settings given, and is seen to be alive; a dead one is resurrected. */
+/** Restarts an existing group: it takes the given settings and counts as alive; a dead group is resurrected. */
 async function goOn(
   database: Database,
   topic: TopicRecord,
@@ -159,8 +159,8 @@ export async function resolvePosition(tx: Statements, topic: TopicRecord, from: 
 }
 
 /**
- * A message's id: by its derived id, by the dedupe table, or by reading the log where that has forgotten it. An id that was
- * drawn again is another message's.
+ * Finds a message's id by its derived messageId, in the dedupe table, or by reading the log if the table has forgotten
+ * it. A reused id belongs to another message.
  */
 export async function findMessage(tx: Statements, topic: TopicRecord, messageId: string): Promise<string | undefined> {
   const log = `tidemark.log_${topic.id}`
@@ -183,11 +183,11 @@ export async function findMessage(tx: Statements, topic: TopicRecord, messageId:
   return undefined
 }
 
-/** From which states each state may be reached. */
+/** The states from which each state can be reached. */
 const ORIGINS: Record<SubscriptionStatus, readonly string[]> = {
   ACTIVE: ['PAUSED'],
   PAUSED: ['ACTIVE'],
-  // Through detectDead alone.
+  // Set by detectDead only.
   DEAD: [],
   CANCELLED: ['ACTIVE', 'PAUSED', 'DEAD'],
 }
@@ -212,7 +212,7 @@ export async function setStatus(
   if (changed.length > 0) return
   const [row] = await tx.query(tx.sql('select status from tidemark.subscription where id = $1'), [id])
   if (!row?.status) throw new SubscriptionGoneError(topic.name, group)
-  // Cancelling again is fine, and changes nothing.
+  // Cancelling twice changes nothing.
   if (status === 'CANCELLED' && row.status === 'CANCELLED') return
   throw new InvalidTransitionError(topic.name, group, row.status, status)
 }

@@ -14,7 +14,8 @@ import type { Statements, Transaction } from './transaction.ts'
 export function postgresTopics(database: Database): Topics {
   const topics: Topics = {
     find: name => find(database, name),
-    // On a connection of our own: nobody waits for the caller's transaction. What is refused as none makes no topic.
+    // On our own connection, so that nobody waits for the caller's transaction. A `tx` that is refused creates no
+    // topic.
     findIn: async (tx, name, create) => {
       if (database.isSingle) return await findInTransaction(database, tx, name)
       const found = await topics.find(name)
@@ -26,7 +27,7 @@ export function postgresTopics(database: Database): Topics {
     configure: (name, given) => database.transaction({}, tx => configureTopic(tx, name, given)),
     delete: async topic => {
       await database.maintenance({ topic }, tx => deleteRows(tx, topic))
-      // What a killed process leaves of the tables goes with the next deletion.
+      // The next deletion also drops tables left by a killed process.
       while (await database.maintenance({}, tx => dropLeftOver(tx))) {}
     },
   }
@@ -43,7 +44,7 @@ export type TopicRow = {
   config_version: number | string
 }
 
-/** In one round trip, with the look at the namespace in the statement itself: programs that start ask for all their topics. */
+/** One round trip, with the namespace check in the statement itself: a starting program looks up all its topics. */
 const FIND = `
   select n.incarnation, t.id, t.name, t.uid::text as uid, t.config, t.config_version
   from tidemark.namespace as n
@@ -55,7 +56,7 @@ async function find(database: Database, name: string): Promise<TopicRecord | und
   return row?.id ? toRecord(row as TopicRow) : undefined
 }
 
-/** The caller's transaction holds the only connection, so what it can't see can't be made beside it. */
+/** The caller's transaction holds the only connection, so a topic that it can't see can't be created beside it. */
 async function findInTransaction(database: Database, tx: unknown, name: string): Promise<TopicRecord> {
   const caller = new CallerTransaction(tx, database)
   const text = database.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1::text`)
@@ -80,7 +81,7 @@ export async function listTopics(tx: Transaction): Promise<TopicRecord[]> {
 }
 
 async function configureTopic(tx: Transaction, name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
-  // Two processes that configure one topic do so one after the other.
+  // Serialises processes that configure the same topic.
   await tx.query('select pg_advisory_xact_lock($1)', [lockKey(tx.schema, 'topic', name)])
   const text = tx.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1 for update`)
   const [existing] = (await tx.query(text, [name])) as TopicRow[]
@@ -107,7 +108,7 @@ async function create(tx: Transaction, name: string, config: StoredTopicConfig):
 
 async function change(tx: Transaction, topic: TopicRow, config: StoredTopicConfig): Promise<TopicRecord> {
   if (isDeepStrictEqual(config, storedConfig(topic))) return toRecord(topic)
-  // Nothing was ever published, so nobody loses anything: its groups are another kind's.
+  // Nothing was ever published, so nobody loses anything by removing groups of the other kind.
   if (config.semantics !== storedConfig(topic).semantics) {
     await tx.query(tx.sql('select tidemark_fn.remove_groups($1)'), [topic.id])
   }

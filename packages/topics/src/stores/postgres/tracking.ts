@@ -21,7 +21,7 @@ export function postgresTracking(database: Database): ReferenceTracking {
       const step = (after: string) =>
         database.maintenance({ topic }, tx => completeOrphans(tx, topic, { after, before }))
       let count = 0
-      // Step by step, so that no row is locked for long.
+      // In steps, so that no row is locked for long.
       for (let after: string | null = '0'; after !== null; ) {
         const { completed, upTo }: OrphanStep = await step(after)
         count += completed
@@ -34,7 +34,7 @@ export function postgresTracking(database: Database): ReferenceTracking {
 
 const RELEASED_PER_STEP = 5_000
 
-/** Switches while groups run: publishes and claims that are under way finish as they began. */
+/** Switches while groups run: publishes and claims in progress finish as they began. */
 async function switchTracking(database: Database, topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
   const current = await database.transaction({ topic }, tx => requiredTopic(tx, topic))
   if (current.config.tracking === tracking) return current
@@ -43,10 +43,10 @@ async function switchTracking(database: Database, topic: TopicRecord, tracking: 
   return await database.transaction({ topic }, tx => requiredTopic(tx, topic))
 }
 
-/** What a backfill has yet to deliver becomes retries first: they need no bitmap. */
+/** Undelivered backfilled messages first become retries, which need no bitmap. */
 async function leaveReference(database: Database, topic: TopicRecord): Promise<void> {
   do {
-    // Again where one was begun, or went on, in between.
+    // Repeated if a backfill was started or resumed in between.
     await database.transaction({ topic }, tx => refuseWhileBackfilling(tx, topic))
     while (await database.maintenance({ topic }, tx => releaseBackfilled(tx, topic))) {}
   } while (!(await database.transaction({ topic }, tx => trackByOffset(tx, topic))))
@@ -63,14 +63,14 @@ async function trackByReference(tx: Transaction, topic: TopicRecord): Promise<vo
   if (row?.switched !== 't') throw new TooManyGroupsError(topic.name, 0)
 }
 
-/** False where a backfill is in the way. */
+/** False if a backfill is in the way. */
 async function trackByOffset(tx: Transaction, topic: TopicRecord): Promise<boolean> {
   await waitShortly(tx)
   const [row] = await tx.query(tx.sql('select tidemark_fn.track_by_offset($1) as switched'), [topic.id])
   return row?.switched === 't'
 }
 
-/** Whoever publishes waits for the switch, so it doesn't wait for long itself. */
+/** Publishers wait for the switch, so it doesn't wait long itself. */
 const waitShortly = (tx: Transaction): Promise<void> => tx.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
 
 async function releaseBackfilled(tx: Transaction, topic: TopicRecord): Promise<boolean> {

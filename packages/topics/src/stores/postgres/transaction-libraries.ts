@@ -1,12 +1,12 @@
 import { TransactionError } from '../../errors.ts'
 import type { Row } from './row.ts'
 
-/** A library's transactions: known by their shape, because no library is a dependency of ours. */
+/** A library's transactions, recognised by shape, because Tidemark depends on none of these libraries. */
 type Library = {
-  /** What it is, in an error's sentence. */
+  /** What it is, for error messages. */
   readonly what: string
   is(tx: unknown): boolean
-  /** Not a transaction for certain; the server finds out about the rest. */
+  /** Objects that are certainly no transaction; the server decides about the rest. */
   readonly others?: readonly { readonly what: string; is(tx: unknown): boolean }[]
   send(tx: unknown, text: string, parameter: string): unknown
 }
@@ -24,7 +24,7 @@ const ACCEPTED =
 /** The more specific shapes first. */
 const LIBRARIES: readonly Library[] = [
   {
-    // The transactions of an extended client have all that the client has.
+    // Transactions of an extended client have everything that the client has.
     what: 'a Prisma client',
     is: tx => hasMethod(tx, '$queryRawUnsafe'),
     send: (tx: Methods<'$queryRawUnsafe'>, text, parameter) => tx.$queryRawUnsafe(text, parameter),
@@ -59,14 +59,15 @@ const LIBRARIES: readonly Library[] = [
     send: (tx: Methods<'unsafe'>, text, parameter) => tx.unsafe(text, [parameter]),
   },
   {
-    // Not refused where it is no `Transaction`: connection() gives one on which a program may have begun by itself.
+    // Other than a `Transaction` it is not refused: connection() returns one on which a program may have begun a
+    // transaction itself.
     what: 'a Kysely object',
     is: tx => hasMethod(tx, 'executeQuery'),
     send: (tx: Methods<'executeQuery'>, text, parameter) => tx.executeQuery(kyselyQuery(text, parameter)),
   },
   {
-    // Its `query` is its relational API, not a method. It takes parameters only through its own template tag, which is not
-    // ours to import.
+    // Its `query` is its relational API, not a method. It takes parameters only through its own template tag, which we
+    // cannot import.
     what: 'a Drizzle database',
     is: tx => hasMethod(tx, 'execute') && (!hasMethod(tx, 'query') || 'session' in tx),
     send: (tx: Methods<'execute'>, text, parameter) => tx.execute(text.replaceAll('$1', () => quoteLiteral(parameter))),
@@ -90,7 +91,7 @@ const LIBRARIES: readonly Library[] = [
   },
 ]
 
-/** Refuses what is no transaction for certain. */
+/** Refuses objects that are certainly no transaction. */
 export function recognise(tx: unknown): Recognised {
   const library = LIBRARIES.find(each => each.is(tx))
   if (library === undefined) {
@@ -103,14 +104,14 @@ export function recognise(tx: unknown): Recognised {
 }
 
 /**
- * A pg client of which nothing is under way: what it is sent next runs in the transaction that the server's last answer
- * told of.
+ * A pg client with nothing in progress: the next statement runs in the transaction that the server's last answer
+ * reported.
  */
 export function isKnownToBeOpen(tx: unknown): boolean {
   return hasMethod(tx, 'getTransactionStatus') && isTrue(tx, 'readyForQuery') && tx.getTransactionStatus() === 'T'
 }
 
-/** What Kysely's `CompiledQuery.raw()` makes. */
+/** The object that Kysely's `CompiledQuery.raw()` returns. */
 function kyselyQuery(sql: string, parameter: string): object {
   const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] }
   return { sql, parameters: [parameter], query, queryId: { queryId: 'tidemark_publish' } }

@@ -1,8 +1,9 @@
 import type { Row } from './row.ts'
 
 /**
- * What the functions below the concept objects are given. They send statements; the concept object has decided in which
- * transaction. The `Database` itself runs each statement in a transaction of its own, which is all that a hot path needs.
+ * What the concept objects pass to the functions below them. The functions send statements; the concept object has
+ * decided in which transaction. The `Database` itself runs each statement in its own transaction, which is all that a
+ * hot path needs.
  */
 export type Statements = {
   /** The schema of the namespace's tables. */
@@ -11,17 +12,17 @@ export type Statements = {
   readonly functions: string
   /** host:port/database, never a user or a password. */
   readonly location: string
-  /** The statement with the schemas of this namespace's tables and functions in it. */
+  /** The statement with the schemas of this namespace's tables and functions filled in. */
   sql(template: string): string
-  /** A `name` makes each connection prepare the statement once, where it may. */
+  /** With a `name` each connection prepares the statement once, if sessions are kept. */
   query(text: string, values?: unknown[], name?: string): Promise<Row[]>
 }
 
 /** Statements on one connection. */
 export type SingleConnection = Statements & {
-  /** Runs one or more statements without parameters, whose rows nobody reads. */
+  /** Runs one or more statements without parameters, discarding their rows. */
   exec(text: string): Promise<void>
 }
 
-/** Statements inside one transaction that is open already: all of them are stored, or none. */
+/** Statements inside one open transaction: all of them are stored, or none. */
 export type Transaction = SingleConnection

@@ -4,20 +4,23 @@ import { quoteIdentifier } from './schema-name.ts'
 import { sqlFile } from './sql-file.ts'
 import type { Statements } from './transaction.ts'
 
-/** A numbered file of schema/: tables, indexes and sequences. One that was released is never edited, the next is appended. */
+/**
+ * A numbered file of schema/: tables, indexes and sequences. A released file is never edited; changes go into the next
+ * one.
+ */
 type Migration = { readonly sql: string; readonly checksum: string }
 
 const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
 
 export const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
 
-/** What is there of a namespace. */
+/** The parts of a namespace that exist already. */
 export type Present = {
   readonly hasSchema: boolean
   /** Version of the tables; 0 if there are none. */
   readonly version: number
   readonly hasFunctions: boolean
-  /** Who may use the tables' schema may use the functions' too. */
+  /** Whether everybody who may use the tables' schema may use the functions' schema too. */
   readonly hasGrants: boolean
 }
 
@@ -36,8 +39,8 @@ on conflict (hash) do update
 set installed_at = clock_timestamp(), last_used_at = clock_timestamp();`
 
 /**
- * What brings a namespace up to date: the text that `migrate` runs in a transaction, and that `tidemark migrate --sql` prints. A
- * schema that an administrator has created is not created again: even "if not exists" asks for the right to.
+ * The SQL that upgrades a namespace: `migrate` runs it in a transaction, and `tidemark migrate --sql` prints it. A
+ * schema created by an administrator is not created again: even "if not exists" requires the permission.
  */
 export function upgradeSql(names: Names, present: Present): string {
   const pending = MIGRATIONS.slice(present.version).map(({ sql, checksum }, index) => {
@@ -55,7 +58,10 @@ export function upgradeSql(names: Names, present: Present): string {
   return names.sql(parts.join('\n'))
 }
 
-/** What an earlier attempt left is replaced. Bodies are checked by a test, because their order does not matter here. */
+/**
+ * Replaces the remains of an earlier attempt. Bodies are checked by a test, so the order of functions does not matter
+ * here.
+ */
 function installation({ functions }: Names): string {
   const bundle = quoteIdentifier(functions)
   return `
@@ -65,7 +71,10 @@ set local check_function_bodies = off;
 ${FUNCTIONS}`
 }
 
-/** As IS_UNSHARED finds them. Whoever may use the tables' schema may use the functions', so that rights once granted hold for every version. */
+/**
+ * The grants that IS_UNSHARED finds missing. Everybody who may use the tables' schema may use the functions', so that a
+ * grant holds for every version.
+ */
 const grantLike = ({ schema, functions }: Names): string => `
 do $grant$
 declare
@@ -82,5 +91,5 @@ begin
 end
 $grant$;`
 
-/** Names of ours only: they have no backslash. */
+/** Only for our own names, which contain no backslash. */
 const quoteLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`

@@ -6,10 +6,10 @@ import type { Transaction } from './transaction.ts'
 
 const ms = (time: string): string => `floor(extract(epoch from ${time}) * 1000)`
 
-/** The text of a failed attempt is no longer than this, as a rule; its exact length would take reading it. */
+/** The text of a failed attempt is rarely longer than this; its exact length would require reading it. */
 const HISTORY_BYTES = 2_200
 
-/** Those that there is room for, and the first in any case. */
+/** The rows that fit, and always the first. */
 const LIST = `
   select r.id, r.attempts, ${ms('r.due_at')} as due_at, r.suspect, r.history, r.salt, r.key, r.type, r.message_id,
     ${ms('r.created_at')} as created_at

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from './database.ts'
 
-/** At most 200 a second and topic. */
+/** At most 200 per second and topic. */
 const PAUSE_MS = 5
 const NOTIFY = `select pg_notify($1, $2), set_config('synchronous_commit', 'off', true)`
 
 /**
- * Tells other processes that a topic has something new: after the commit, never inside the publishing transaction
- * (a commit with a notification takes a lock of the whole server), and one for all that came meanwhile.
+ * Tells other processes that a topic has something new. This happens after the commit, never inside the publishing
+ * transaction (a commit with a notification takes a server-wide lock), and once for all publishes in the meantime.
  */
 export class WakeUps {
-  /** Whose they are, so that this process doesn't wake itself. */
+  /** Identifies the sender, so that this process doesn't wake itself. */
   readonly sender = randomUUID()
   readonly #database: Database
   readonly #sending = new Map<number, Promise<void>>()
@@ -21,7 +21,7 @@ export class WakeUps {
     this.#database = database
   }
 
-  /** Soon. Never fails: without it the others find out by looking. */
+  /** Sends soon. Never fails: without it the others notice by polling. */
   send(topicId: number): void {
     if (this.#closed) return
     if (this.#sending.has(topicId)) {
@@ -35,7 +35,7 @@ export class WakeUps {
     await this.#database.query(NOTIFY, [this.#database.schema, payload], 'tidemark_notify')
   }
 
-  /** Waits for what is under way. */
+  /** Waits for a send in progress. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#sending.values())

@@ -5,11 +5,11 @@ import { quoteIdentifier } from '../schema-name.ts'
 
 /** A `Pool` of the package `pg`, version 8, of any copy. */
 export type PgPool = {
-  /** Lends a client. */
+  /** Acquires a client. */
   readonly connect: (...args: never[]) => unknown
   /** Runs one statement. */
   readonly query: (...args: never[]) => unknown
-  /** Number of clients there are. */
+  /** Number of clients in the pool. */
   readonly totalCount: number
 }
 
@@ -31,10 +31,10 @@ type Query = {
 
 type Notification = { readonly channel: string; readonly payload?: string }
 
-/** All values as the text the server sent. */
+/** All values as the text that the server sent. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 const BEGIN = 'begin isolation level read committed, read write'
-/** Clients that somebody gave back in the middle of a transaction, before the pool is given up. */
+/** How many clients returned in the middle of a transaction are skipped before the pool is given up. */
 const MOST_UNUSABLE = 10
 
 export const isPgPool = (value: unknown): value is PgPool =>
@@ -50,7 +50,7 @@ export const isPgPool = (value: unknown): value is PgPool =>
 export function pgPool(given: PgPool): PostgresDriver {
   const pool = given as unknown as Pool
   const location = locationOf(pool)
-  // Those that end() of a pool waits for.
+  // Listening clients, which the end() of a pool waits for.
   const listening = new Set<() => void>()
   const stopOnceEnding = (): void => {
     if (pool.ending) for (const end of listening) end()
@@ -114,10 +114,10 @@ async function transact<T>(
   }
 }
 
-/** A client of the pool for a while: `release` gives it back, once. */
+/** A client of the pool for a while: `release` returns it, once. */
 function borrow(client: PoolClient) {
   let released = false
-  // A connection that breaks while it is lent has nobody else to hear of it, and would end the process.
+  // A borrowed connection that breaks has no other error listener, which would end the process.
   const ignore = (): void => {}
   client.on('error', ignore)
   return {
@@ -126,7 +126,7 @@ function borrow(client: PoolClient) {
     release(isBroken: boolean): void {
       if (released) return
       released = true
-      // One that is dropped may still have something to complain about.
+      // A dropped client may still emit errors.
       if (!isBroken) client.removeListener('error', ignore)
       client.release(isBroken)
     },
@@ -144,12 +144,12 @@ async function rollBack(client: PoolClient): Promise<boolean> {
     await client.query({ text: 'rollback' })
     return true
   } catch {
-    // What can't be rolled back is undone when the connection is dropped.
+    // If the rollback fails, dropping the connection rolls the transaction back.
     return false
   }
 }
 
-/** Not one that is still in somebody's transaction: what we commit would be theirs too. */
+/** Skips clients that are still in somebody's transaction: our commit would commit their work too. */
 async function usableClient(pool: Pool, location: string): Promise<PoolClient> {
   for (let attempt = 1; attempt <= MOST_UNUSABLE; attempt++) {
     const client = await pool.connect()
@@ -191,7 +191,7 @@ async function listen(pool: Pool, channel: string, on: PostgresListener) {
     end()
     throw error
   }
-  // It is not given back: what it listens to, and the locks it holds, would stay with it.
+  // It is not returned to the pool: its LISTEN and its locks would stay with it.
   return { end, query: (text: string, values: readonly string[]) => client.query({ text, values: [...values] }) }
 }
 
@@ -205,7 +205,7 @@ type PoolOptions = {
 const optionsOf = (pool: object): PoolOptions =>
   'options' in pool && typeof pool.options === 'object' && pool.options !== null ? pool.options : {}
 
-/** As a client of the pool reads them: it knows URLs and environment variables. */
+/** As a client of the pool reads them: it understands URLs and environment variables. */
 function locationOf(pool: object): string {
   const options = optionsOf(pool)
   try {
@@ -213,7 +213,7 @@ function locationOf(pool: object): string {
     const { host, port, database } = Client === undefined ? options : new Client(options)
     return `${host ?? 'localhost'}:${port ?? 5432}/${database ?? ''}`
   } catch {
-    // An error of the driver quotes the address, password and all.
+    // The driver's error quotes the address including the password.
     return 'the given pool'
   }
 }

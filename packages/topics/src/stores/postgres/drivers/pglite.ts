@@ -9,7 +9,7 @@ export type PGliteDatabase = {
   readonly parsers: object
   /** Runs a transaction. */
   readonly transaction: (...args: never[]) => unknown
-  /** Hears notifications. */
+  /** Listens to notifications. */
   readonly listen: (...args: never[]) => unknown
 }
 
@@ -29,7 +29,7 @@ type Conversions = { readonly parsers?: object; readonly serializers?: object }
 
 const BEGIN = 'set transaction isolation level read committed, read write'
 const asIs = (value: unknown): string => value as string
-/** Parameters are text already, whatever the type. */
+/** Parameters are text already, whatever their type. */
 const SERIALIZERS = new Proxy({}, { get: () => asIs })
 
 /**
@@ -63,7 +63,7 @@ export function pglite(given: PGliteDatabase): PostgresDriver {
   }
 }
 
-/** The text that the server sent: PGlite takes parsers by type only, and leaves types without one alone. */
+/** The text that the server sent: PGlite only takes parsers by type, and leaves types without one alone. */
 const asText = ({ parsers }: Database): Conversions => ({
   parsers: Object.fromEntries(Object.keys(parsers).map(type => [type, asIs])),
 })

@@ -4,11 +4,11 @@ import type { Row } from '../row.ts'
 
 /** What `postgres(…)` of the package `postgres`, version 3, returns. */
 export type PostgresJs = {
-  /** What it was made with. */
+  /** Its options. */
   readonly options: object
   /** Runs a transaction. */
   readonly begin: (...args: never[]) => unknown
-  /** Hears notifications. */
+  /** Listens to notifications. */
   readonly listen: (...args: never[]) => unknown
 }
 
@@ -40,7 +40,7 @@ type Query = {
   cancel(): unknown
 }
 
-/** The server finds out itself what a parameter is, and the library sends it as it is. */
+/** The server infers the type of a parameter, and the library sends it unchanged. */
 const UNKNOWN_TYPE = 705
 
 /**
@@ -75,7 +75,7 @@ export function postgresJs(given: PostgresJs): PostgresDriver {
         channel,
         payload => on.heard(payload),
         () => {
-          // It connects again by itself; what was sent meanwhile is missed.
+          // The library reconnects by itself; notifications sent meanwhile are missed.
           if (hasListened) on.heard(null)
           hasListened = true
         },
@@ -85,7 +85,7 @@ export function postgresJs(given: PostgresJs): PostgresDriver {
   }
 }
 
-/** The library renames columns as they arrive, `postgres.camel` for example; that has to be undone. */
+/** The library renames columns as they arrive, for example with `postgres.camel`; that has to be undone. */
 function originalNames({ options: { transform } }: Sql): (column: string) => string {
   const { from, to } = transform?.column ?? {}
   if (typeof from !== 'function') return name => name
@@ -106,7 +106,7 @@ function isInstance(value: unknown): boolean {
 
 function senderOf(tx: Transaction, signal: AbortSignal, nameOf: (column: string) => string) {
   const send = async (query: Query): Promise<Row[]> => {
-    // A single connection can't be dropped; it goes when the library or the kernel finds that it is dead.
+    // A single connection can't be dropped; it goes away when the library or the kernel finds that it is dead.
     const cancel = (): void => void query.cancel()
     signal.addEventListener('abort', cancel)
     try {
@@ -126,7 +126,10 @@ function senderOf(tx: Transaction, signal: AbortSignal, nameOf: (column: string)
 
 type RawResult = { readonly columns?: readonly { readonly name: string }[] } & readonly (readonly (Buffer | null)[])[]
 
-/** As the server sent them, past the library's own parsers and transforms. Of several statements, those of the last. */
+/**
+ * The rows as the server sent them, bypassing the library's parsers and transforms. For several statements, those of
+ * the last.
+ */
 async function rawRows(query: Query, nameOf: (column: string) => string): Promise<Row[]> {
   const result = (await query.raw()) as RawResult | readonly RawResult[]
   const last = (isSeveral(result) ? result.at(-1) : result) as RawResult | undefined
