@@ -6,6 +6,7 @@
  *   npm test -- --test-name-pattern=stale       node's own flags, as they are
  *   npm run test:fast                           without the slow files, and the conformance suites on SQLite only, in less
  *                                               than a minute
+ *   npm run test:web                            the page in a browser: every journey, on both engines
  *
  * Where everything was run and a few files failed, those are run once more, one at a time: on a busy machine a test can
  * fail that is right. What passes only then is named at the end, since such a test is a defect of its own.
@@ -17,6 +18,7 @@ import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
+import { shareBrowser } from '../packages/web/test/browser/shared-browser.ts'
 import { temporaryFolder } from './folders.ts'
 import { startPostgres } from './postgres-server.ts'
 import { shareCluster } from './shared-cluster.ts'
@@ -41,6 +43,10 @@ const BEGUN_FIRST = [
   'test/crash/',
 ]
 
+/** Minutes of clicking, which `npm run test:web` does; `npm test` does the short ones beside them. */
+const JOURNEYS = 'web/test/journeys/'
+const IN_BROWSER = 'web/test/'
+
 /** More than these are no chance. */
 const MOST_RUN_AGAIN = 5
 
@@ -63,8 +69,9 @@ function requireNode24(): void {
 function findFiles(filters: string[]): string[] {
   // Example projects install their own libraries: npm run test:package runs their tests.
   const all = globSync(TEST_FILES, { exclude: ['**/node_modules/**', 'examples/projects/**'] }).sort()
-  if (filters.length === 0 && fast) return withoutSlow(all)
-  if (filters.length === 0) return all.sort((a, b) => placeOf(a) - placeOf(b))
+  const short = all.filter(file => !file.includes(JOURNEYS))
+  if (filters.length === 0 && fast) return withoutSlow(short)
+  if (filters.length === 0) return short.sort((a, b) => placeOf(a) - placeOf(b))
   return [...new Set(filters.flatMap(filter => matching(filter, all)))]
 }
 
@@ -108,6 +115,7 @@ async function runOnServerOfYours(url: string): Promise<number> {
 
 async function runTests(url: string, template: string): Promise<number> {
   Object.assign(process.env, { TIDEMARK_TEST_POSTGRES_URL: url, TIDEMARK_TEST_TEMPLATE: template })
+  await using _browser = files.some(file => file.includes(IN_BROWSER)) ? await shareBrowser() : undefined
   if (process.argv.length > 2) return await runFiles(files, FILES_AT_ONCE)
   using folder = temporaryFolder()
   const list = join(folder.path, 'failed')

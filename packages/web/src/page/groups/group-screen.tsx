@@ -65,7 +65,7 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   if (overview.value === undefined) return <Loading rows={8} />
   if (topic === undefined || group === undefined)
     return (
-      <Empty title={`${topicName} has no group ${groupName}`}>
+      <Empty isWhole title={`${topicName} has no group ${groupName}`}>
         It may have been removed. <a href={topicAddress(topicName)}>{topicName}</a>
       </Empty>
     )

@@ -15,12 +15,13 @@ export function Flow({ graph: whole }: { graph: Graph }) {
   const state = new Map(graph.nodes.map(node => [node.id, node]))
   return (
     <ScrollBox label="Pipeline, drawn">
+      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it is no fieldset */}
       <svg
         class="flow"
         viewBox={`-4 -4 ${layout.width + 8} ${layout.height + 8}`}
         width={layout.width + 8}
         height={layout.height + 8}
-        role="img"
+        role="group"
         aria-label={describe(graph)}
       >
         {graph.edges.map(edge => {

@@ -40,14 +40,17 @@ export function Empty({
   title,
   children,
   command,
+  isWhole = false,
 }: {
   title: string
+  /** Nothing else is on the screen: its title is the heading of the page. */
+  isWhole?: boolean
   children?: preact.ComponentChildren
   command?: string
 }) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {isWhole ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <p class="muted">{children}</p>}
       {command !== undefined && <Command text={command} />}
     </div>

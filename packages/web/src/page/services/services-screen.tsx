@@ -32,7 +32,7 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
   const error = status.error.value
   if (error instanceof Problem && error.code === 'TIDEMARK_NOT_SERVED')
     return (
-      <Empty title="This server runs no pipeline" command="npx tidemark start">
+      <Empty isWhole title="This server runs no pipeline" command="npx tidemark start">
         It serves topics alone. A pipeline and its services appear here when the server is started with one.
       </Empty>
     )

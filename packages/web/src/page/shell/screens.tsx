@@ -54,7 +54,7 @@ export function screenAt(path: string): Screen {
   return {
     title: 'Not found',
     screen: (
-      <Empty title="There is no such page">
+      <Empty isWhole title="There is no such page">
         Nothing is shown at {path}. <a href="/">Overview</a>
       </Empty>
     ),

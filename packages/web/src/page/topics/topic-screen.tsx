@@ -13,7 +13,7 @@ export function TopicScreen({ topic: name }: { topic: string }) {
   if (overview.value === undefined) return <Loading rows={8} />
   if (topic === undefined)
     return (
-      <Empty title={`There is no topic ${name}`}>
+      <Empty isWhole title={`There is no topic ${name}`}>
         It may have been deleted. <a href="/topics">All topics</a>
       </Empty>
     )

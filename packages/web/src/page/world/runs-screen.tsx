@@ -28,7 +28,7 @@ export function RunsScreen() {
   if (runs.value === undefined) return <Loading rows={6} />
   if (runs.value.length === 0)
     return (
-      <Empty title="No worlds yet" command="npm start">
+      <Empty isWhole title="No worlds yet" command="npm start">
         A run appears here as soon as the first ticks of a simulation are indexed.
       </Empty>
     )

@@ -76,7 +76,7 @@ export function WorldScreen({ runId }: { runId: string }) {
   if (details === undefined) return <Loading rows={10} />
   if (details.metadata === null || run.range.value === null)
     return (
-      <Empty title="Nothing of this run is indexed yet">
+      <Empty isWhole title="Nothing of this run is indexed yet">
         Its world appears here as soon as the first batch is indexed. This page looks again every second.
       </Empty>
     )
