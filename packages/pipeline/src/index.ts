@@ -179,6 +179,8 @@ export type {
   OrganismReader,
   Region,
   RunIndex,
+  RunProgress,
+  RunSummary,
   SeriesPoint,
   SeriesReader,
   TickQuery,

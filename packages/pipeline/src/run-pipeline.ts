@@ -16,9 +16,10 @@ import type { Movable } from './queues/worker-queue.ts'
 import type { Outlet } from './resources/bound-resources.ts'
 import type { ResourceStatus } from './resources/opened-resource.ts'
 import { Resources } from './resources/resources.ts'
+import { isRunId } from './run-id.ts'
 import { buildService } from './services/build-service.ts'
 import { planRetention } from './services/retention/plan-retention.ts'
-import type { ServiceStatus } from './services/service.ts'
+import type { ServiceState, ServiceStatus } from './services/service.ts'
 import { ServiceManager, type StartReport } from './services/service-manager.ts'
 import type { ServicePlan } from './services/service-slot.ts'
 import { WorkerService } from './services/worker-service.ts'
@@ -92,6 +93,8 @@ type PipelineParts = {
   readonly report: StartReport
 }
 
+const OVER: ReadonlySet<ServiceState> = new Set(['STOPPED', 'ERROR'])
+
 /** How often the databases and storages are looked at. */
 const LOOK_MS = 1_000
 
@@ -158,6 +161,13 @@ export class Pipeline implements AsyncDisposable {
    */
   graph(): PipelineGraph {
     return graphOf(this.#config, this.services.status(), this.#resources.status())
+  }
+
+  /** Runs that simulations of this pipeline produce: running, waiting or paused, but not stopped. */
+  liveRuns(): readonly string[] {
+    const simulations = this.#config.services.filter(({ type, enabled }) => type === 'simulation' && enabled)
+    const live = simulations.filter(({ name }) => !OVER.has(this.services.statusOf(name).state))
+    return live.map(({ options }) => options.runId).filter(isRunId)
   }
 
   /** Status after a check of every database and storage, which takes a few seconds if one does not answer. */

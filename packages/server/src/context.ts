@@ -9,7 +9,10 @@ import { HealthLook } from './health/health-look.ts'
 import { LiveLook } from './live/live-look.ts'
 import type { Settings } from './options.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
+import type { RunFacts } from './runs/run-facts.ts'
 import { RunIndexes } from './runs/run-indexes.ts'
+import { RunSeries } from './runs/run-series.ts'
+import { RunsLook } from './runs/runs-look.ts'
 import { Security } from './security/security.ts'
 import { EventHub } from './streams/event-hub.ts'
 
@@ -29,6 +32,7 @@ export class Context {
   /** Aborts when the server closes: waits and streams end. */
   readonly closing = new AbortController()
   readonly #runs: RunIndexes | undefined
+  readonly #runsLook: RunsLook | undefined
 
   constructor(settings: Settings) {
     const { limits, indexes } = settings
@@ -42,7 +46,10 @@ export class Context {
     this.ingestedRuns = new IngestedRuns(this.#runs)
     this.health = new HealthLook(settings)
     this.live = new LiveLook(settings, this.health)
-    this.events = new EventHub(settings, this.#runs, this.live)
+    this.#runsLook = this.#runs && new RunsLook(settings, this.#runs)
+    const watched = this.#runs &&
+      this.#runsLook && { look: this.#runsLook, series: new RunSeries(this.#runs, settings.logger) }
+    this.events = new EventHub(settings, watched, this.live)
     this.largeAnswers = new LargeAnswers(limits.unsentBytes)
     this.unreadPulls = new UnreadPulls(settings)
   }
@@ -57,6 +64,15 @@ export class Context {
 
   get runs(): RunIndexes {
     return this.#runs ?? refuse('indexes of runs', 'indexes')
+  }
+
+  get runsLook(): RunsLook {
+    return this.#runsLook ?? refuse('indexes of runs', 'indexes')
+  }
+
+  /** null: there is none, or this server shows no runs. */
+  async newestRun(): Promise<RunFacts | null> {
+    return (await this.#runsLook?.readNewest()) ?? null
   }
 
   async close(): Promise<void> {

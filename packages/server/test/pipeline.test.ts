@@ -72,7 +72,7 @@ describe('the pipeline over HTTP', () => {
     await world.indexed(3)
     await using events = await Listener.open(world.url, '/api/v1/events')
     const run = await events.next(({ event }) => event === 'run', 'the newest run')
-    assert.deepEqual([run.data.runId, run.data.environment.tickEnd], [world.runId, 3])
+    assert.deepEqual([run.data.runId, run.data.tick], [world.runId, 3])
     await world.post('/api/v1/pipeline/services/persistence/pause')
     const change = await events.next(({ event, data }) => event === 'service' && data.state === 'PAUSED', 'the change')
     assert.deepEqual(change.data, { type: 'state', service: 'persistence', state: 'PAUSED', before: 'RUNNING' })

@@ -76,6 +76,8 @@ export type IndexDatabase = AsyncDisposable & {
   read<T>(sql: string, ...values: SqlValue[]): Promise<T[]>
   /** Statements of this process, from memory. */
   metrics(): IndexMetrics
+  /** Bytes on disk. No rows are read. */
+  size(): Promise<number>
   /** Makes the space of removed rows available again. */
   reclaim(): Promise<void>
   /** Waits for running statements and closes the database. Can be called again. */

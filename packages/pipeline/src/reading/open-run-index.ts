@@ -8,6 +8,7 @@ import { refuseUnknown, wholeNumber } from '../options.ts'
 import { IndexedEnvironment } from './environment-reader.ts'
 import { IndexedOrganisms } from './organism-reader.ts'
 import type { GapsPage, IndexedGap, RunIndex } from './run-index.ts'
+import { progressOf, summaryOf } from './run-summary.ts'
 import { IndexedSeries } from './series-reader.ts'
 
 /** Options of `openRunIndex`. */
@@ -36,13 +37,18 @@ export async function openRunIndex(address: string, runId: string, options: RunI
   const known = new MetadataReader(database)
   const metadata = (): Promise<SimulationMetadata | null> => known.peek()
   const close = (): Promise<void> => database.close()
-  return {
-    runId,
-    metadata,
-    gaps: page => gapsOf(database, page),
+  const readers = {
     environment: new IndexedEnvironment(database, [environmentStrategy].flat(), metadata),
     organisms: new IndexedOrganisms(database),
     series: new IndexedSeries(database, metadata),
+  }
+  return {
+    runId,
+    metadata,
+    progress: () => progressOf(database, readers),
+    summary: () => summaryOf(database, readers),
+    gaps: page => gapsOf(database, page),
+    ...readers,
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -150,12 +150,32 @@ export type GapsPage = {
   readonly limit?: number
 }
 
+/** How far a run is indexed. */
+export type RunProgress = {
+  /** First tick, last tick and number of indexed ticks, or null if there are none. */
+  readonly ticks: IndexedRange | null
+  /** Organisms alive in the last tick of the series, or null if it has none. */
+  readonly alive: number | null
+}
+
+/** Facts of an indexed run for a list of runs. */
+export type RunSummary = RunProgress & {
+  /** Size of its index on disk. */
+  readonly bytes: number
+  /** Number of gaps: ranges of missing ticks, in the index that misses most of them. At most 1000 are counted. */
+  readonly gaps: number
+}
+
 /** Everything that can be read of an indexed run. */
 export type RunIndex = AsyncDisposable & {
   /** Id of the run. */
   readonly runId: string
   /** Metadata of the run, or null if it is not indexed yet. */
   metadata(): Promise<SimulationMetadata | null>
+  /** How far the run is indexed. Cheap: no tick is read. */
+  progress(): Promise<RunProgress>
+  /** Progress, size and gaps. Cheap: no tick is read. */
+  summary(): Promise<RunSummary>
   /** Missing ticks, by indexer and tick. */
   gaps(page?: GapsPage): Promise<readonly IndexedGap[]>
   /** Cells. */

@@ -1,3 +1,4 @@
+import type { RunFacts } from '../runs/run-facts.ts'
 import type { Looked } from './live-look.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
 
@@ -13,9 +14,10 @@ export type Overview = {
   readonly omitted: number
   readonly attention: readonly Attention[]
   readonly pipeline: GraphLive | null
+  readonly newestRun: RunFacts | null
 }
 
-export const overviewOf = ({ at, topics, attention, pipeline }: Looked): Overview => ({
+export const overviewOf = ({ at, topics, attention, pipeline }: Looked, newestRun: RunFacts | null): Overview => ({
   at,
   topics: topics
     .slice(0, MOST_TOPICS)
@@ -25,4 +27,5 @@ export const overviewOf = ({ at, topics, attention, pipeline }: Looked): Overvie
   omitted: Math.max(0, topics.length - MOST_TOPICS),
   attention,
   pipeline,
+  newestRun,
 })

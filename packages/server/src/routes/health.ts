@@ -11,6 +11,7 @@ import { EventSchema } from '../schemas/events.ts'
 import { HealthSchema, LiveSchema, MOST_LISTED, ReadySchema, ServerHealthSchema } from '../schemas/health.ts'
 import { visibleEvent, visibleMetrics } from '../security/visible.ts'
 import { identityOf } from '../security/visit.ts'
+import { DetailGiven, detailOf } from '../streams/detail.ts'
 import { openStream } from '../streams/open-stream.ts'
 
 const tag = 'server'
@@ -134,9 +135,9 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
     says:
       'topic: an event of this process. activity: messages published, received and acknowledged by all processes, ' +
       'summed up per second. change: a topic or group was created, changed or removed by any process. service: a ' +
-      'service changed its state or failed. pipeline: the status of the services. run: the indexed range of the ' +
-      'newest run. A reader that is too slow is disconnected. Reconnecting with Last-Event-ID continues where the ' +
-      'stream stopped; a skipped event reports that some events were no longer available.',
+      'service changed its state or failed. pipeline: the status of the services. run: the last indexed tick of ' +
+      'the newest run and of every run that grows. series: new points of a run asked for in detail. A reader that is too slow ' +
+      'is disconnected. Reconnecting with Last-Event-ID continues where the stream stopped; a skipped event reports that some events were no longer available.',
     query: strict({
       after: Type.Optional(
         Type.String({
@@ -145,14 +146,15 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
             'Id of the last event, for a client that cannot send Last-Event-ID. The header takes precedence.',
         }),
       ),
+      detail: Type.Optional(DetailGiven),
     }),
     answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': EventSchema } } },
     raw: true,
-    async handle({ query: { after }, request, reply }) {
+    async handle({ query: { after, detail }, request, reply }) {
       const last = request.headers['last-event-id'] ?? after
       await openStream(context, request, reply, stream => {
         stream.show = event => visibleEvent(identityOf(request), event)
-        return context.events.follow(stream, typeof last === 'string' ? last : undefined)
+        return context.events.follow(stream, typeof last === 'string' ? last : undefined, detailOf(detail))
       })
     },
   }),

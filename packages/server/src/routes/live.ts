@@ -50,7 +50,8 @@ export const liveRoutes = (context: Context): Route[] => [
     says: 'Figures are at most a second old. However many callers there are, the database is asked once a second.',
     answers: { 200: { says: 'Overview', content: OverviewSchema } },
     async handle({ request, reply }) {
-      const overview = overviewOf(await context.live.read())
+      const [looked, newestRun] = await Promise.all([context.live.read(), context.newestRun()])
+      const overview = overviewOf(looked, newestRun)
       const identity = identityOf(request)
       const visible = isLimited(identity, 'read')
         ? visibleOverview(overview, topic => sees(identity, 'read', topic))

@@ -4,13 +4,13 @@ import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { BadRequestError, NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
-import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
 import { nullable, PageLimit, strict, Text } from '../schemas/common.ts'
 import {
   GapSchema,
   MetadataSchema,
   RangesSchema,
+  RunFactsSchema,
   RunId,
   RunParams,
   SeriesPointSchema,
@@ -19,6 +19,8 @@ import {
 
 const tag = 'runs'
 const MOST_POINTS = 10_000
+/** The facts of a run need its index open. */
+const MOST_FACTS = 100
 /** Maximum bytes of a point of the series as JSON: its fields, and the cells of each molecule type. */
 const POINT_BYTES = 250
 const NUMBER_BYTES = 24
@@ -31,19 +33,37 @@ export const runRoutes = (context: Context): Route[] => [
     tag,
     name: 'listRuns',
     role: 'read',
-    summary: 'List indexed runs, oldest first',
-    query: strict({ after: Type.Optional(RunId), limit: Type.Optional(PageLimit) }),
+    summary: 'List indexed runs',
+    says: `With facts=true a page has at most ${MOST_FACTS} runs.`,
+    query: strict({
+      after: Type.Optional(RunId),
+      limit: Type.Optional(PageLimit),
+      order: Type.Optional(Type.Enum(['oldest', 'newest'], { default: 'oldest', description: 'Which comes first.' })),
+      facts: Type.Optional(Type.Boolean({ default: false, description: 'Facts of each run in place of its id.' })),
+    }),
     answers: {
       200: {
-        says: 'A page of run ids',
-        content: strict({ runs: Type.Array(Type.String()), next: nullable(Type.String()) }),
+        says: 'A page of run ids or, with facts=true, of facts',
+        content: strict({
+          runs: Type.Array(Type.Union([Type.String(), RunFactsSchema]), { maxItems: 1_000 }),
+          next: nullable(Type.String()),
+        }),
       },
     },
-    async handle({ query, reply }) {
-      const cursorOf = (runId: string): string => runId
-      const { items, next } = pageByName(await context.runs.list(), cursorOf, query)
-      const page = { name: 'runs', items, toText: JSON.stringify, cursorOf, next }
-      return await sendList(reply, page, context.settings.limits.answerBytes)
+    async handle({ query: { after, limit = 100, order = 'oldest', facts = false }, reply }) {
+      const listed = await context.runs.list()
+      const sorted = order === 'newest' ? listed.toReversed() : listed
+      const isAfter = (runId: string): boolean =>
+        after === undefined || (order === 'newest' ? runId < after : runId > after)
+      const rest = sorted.filter(isAfter)
+      const page = rest.slice(0, facts ? Math.min(limit, MOST_FACTS) : limit)
+      const next = rest.length > page.length ? (page.at(-1) ?? null) : null
+      const { answerBytes } = context.settings.limits
+      const list = { name: 'runs', toText: JSON.stringify, next }
+      if (!facts) return await sendList(reply, { ...list, items: page, cursorOf: runId => runId }, answerBytes)
+      reply.header('cache-control', 'no-store')
+      const items = await context.runsLook.facts(page)
+      return await sendList(reply, { ...list, items, cursorOf: ({ runId }) => runId }, answerBytes)
     },
   }),
 

@@ -63,11 +63,6 @@ export class RunIndexes {
     })
   }
 
-  async newestProgress(): Promise<(Ranges & { readonly runId: string }) | undefined> {
-    const runId = (await this.list()).at(-1)
-    return runId === undefined ? undefined : { runId, ...(await this.ranges(runId)) }
-  }
-
   async close(): Promise<void> {
     const entries = [...this.#entries.values()]
     this.#entries.clear()

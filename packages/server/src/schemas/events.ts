@@ -1,7 +1,9 @@
 import { type TSchema, Type } from 'typebox'
+import { MOST_NEW_POINTS } from '../runs/run-series.ts'
 import { SUMMED } from '../streams/activity.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { LiveRowsSchema, OverviewSchema } from './live.ts'
+import { SeriesPointSchema } from './runs.ts'
 import { share } from './shared.ts'
 
 const Topic = Type.String()
@@ -63,8 +65,15 @@ const PipelineEvent = strict({
   ),
 })
 
-const Range = nullable(strict({ tickStart: Type.Integer(), tickEnd: Type.Integer(), ticks: Count }))
-const RunEvent = strict({ runId: Type.String(), environment: Range, organisms: Range, series: Range })
+const RunEvent = strict(
+  { runId: Type.String(), live: Type.Boolean(), tick: Type.Integer(), alive: nullable(Count) },
+  { description: 'Last indexed tick of the newest run, of every run that grows, and of those asked for in detail.' },
+)
+
+const SeriesEvent = strict(
+  { runId: Type.String(), points: Type.Array(SeriesPointSchema, { maxItems: MOST_NEW_POINTS }) },
+  { description: 'New points of a run that was asked for in detail (detail=run:<run>).' },
+)
 
 const Skipped = strict(
   { reason: Type.Enum(['restarted', 'too-old']), lastEventId: Type.String() },
@@ -89,6 +98,7 @@ export const EventSchema = share(
     event('service', share('ServiceEvent', ServiceEvent)),
     event('pipeline', share('PipelineEvent', PipelineEvent)),
     event('run', share('RunEvent', RunEvent)),
+    event('series', share('SeriesEvent', SeriesEvent)),
     event('hello', share('HelloEvent', Hello)),
     event('snapshot', OverviewSchema),
     event('live', LiveRowsSchema),

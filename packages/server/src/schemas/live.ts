@@ -3,6 +3,7 @@ import { MOST_ATTENTION } from '../live/attention.ts'
 import { MOST_GROUPS, MOST_TOPICS } from '../live/overview.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { BackfillProgress } from './groups.ts'
+import { RunFactsSchema } from './runs.ts'
 import { share } from './shared.ts'
 import { TopicConfig } from './topics.ts'
 
@@ -95,6 +96,7 @@ export const OverviewSchema = share(
     omitted: Type.Integer({ minimum: 0, description: 'Number of topics that are left out.' }),
     attention: Type.Array(Attention, { maxItems: MOST_ATTENTION }),
     pipeline: nullable(Graph),
+    newestRun: nullable(RunFactsSchema),
   }),
 )
 

@@ -44,6 +44,28 @@ export const MetadataSchema = strict({
   moleculeTypes: Type.Array(Type.String(), { maxItems: 10_000 }),
 })
 
+export const RunFactsSchema = share(
+  'RunFacts',
+  strict({
+    runId: RunId,
+    live: Type.Boolean({
+      description:
+        'Whether it grows: a simulation of this server produces it, or it has grown within the last seconds.',
+    }),
+    startedAt: Time,
+    seed: nullable(Type.String({ maxLength: 10_000, description: 'null while its metadata is not indexed.' })),
+    shape: nullable(Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 16 })),
+    topology: nullable(Type.Enum(['torus', 'bounded'])),
+    moleculeTypes: Type.Array(Type.String(), { maxItems: 10_000 }),
+    samplingInterval: nullable(Type.Integer({ minimum: 1 })),
+    ticks: nullable(strict({ first: Tick, last: Tick, count: Count })),
+    alive: nullable(Type.Integer({ minimum: 0, description: 'Organisms alive in the last tick of the series.' })),
+    bytes: nullable(Type.Integer({ minimum: 0, description: 'Size of its index.' })),
+    gaps: Type.Integer({ minimum: 0, description: 'Ranges of missing ticks; at most 1000 are counted.' }),
+    problem: nullable(Type.String({ description: "Why its index can't be read." })),
+  }),
+)
+
 const RangeSchema = strict({ tickStart: Whole, tickEnd: Whole, ticks: Count })
 
 export const RangesSchema = share(

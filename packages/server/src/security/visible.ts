@@ -21,13 +21,14 @@ export function visibleEvent(identity: Identity, event: ServerEvent): ServerEven
   return { ...(id !== undefined && { id }), event: name, data: { ...(at !== undefined && { at }), topics: visible } }
 }
 
-/** The pipeline belongs to no topic. */
+/** The pipeline and the runs belong to no topic. */
 export const visibleOverview = (overview: Overview, isVisible: (topic: string) => boolean): Overview => ({
   at: overview.at,
   topics: overview.topics.filter(({ topic }) => isVisible(topic)),
   omitted: overview.omitted,
   attention: overview.attention.filter(({ topic }) => topic !== undefined && isVisible(topic)),
   pipeline: null,
+  newestRun: null,
 })
 
 /** Names of topics have no slash. */

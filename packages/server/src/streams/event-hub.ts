@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { EventName, Events, Tidemark } from 'tidemark'
 import { LiveChanges } from '../live/live-changes.ts'
 import type { LiveLook, Looked } from '../live/live-look.ts'
-import { overviewOf } from '../live/overview.ts'
+import { type Overview, overviewOf } from '../live/overview.ts'
 import type { Settings } from '../options.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
-import type { RunIndexes } from '../runs/run-indexes.ts'
+import type { RunSeries } from '../runs/run-series.ts'
+import type { RunsLook } from '../runs/runs-look.ts'
 import { VERSION } from '../version.ts'
 import { Activity } from './activity.ts'
 import { DatabaseWatch } from './database-watch.ts'
+import { type Detail, NO_DETAIL } from './detail.ts'
 import type { EventStream, ServerEvent } from './event-stream.ts'
 
 /** Number of events kept for readers that reconnect. */
@@ -54,41 +56,45 @@ const TOLD: readonly EventName[] = [
   'error',
 ]
 
+type Runs = { readonly look: RunsLook; readonly series: RunSeries }
+
 /**
  * One stream of everything, for all who listen: `topic` (an event of this process), `activity` (what all processes have published,
  * received and acked, summed up), `change` (what was found in the database), `service` (a change of the pipeline), `pipeline`
- * (its status), `run` (how far the newest run is indexed) and `skipped`. It listens and looks only while somebody reads, and
+ * (its status), `run` (how far the newest run and all that grow are indexed), `series` (new points of a run that the reader asked
+ * for) and `skipped`. It listens and looks only while somebody reads, and
  * once for all of them.
  */
 export class EventHub {
   readonly #settings: Settings
-  readonly #runs: RunIndexes | undefined
+  readonly #runs: Runs | undefined
   readonly #live: LiveLook
   readonly #changes = new LiveChanges()
-  readonly #readers = new Set<EventStream>()
+  readonly #readers = new Map<EventStream, Detail>()
   /** Since somebody listens without a break: an id from before, or of another server, can't be gone on from. */
   #life = ''
-  readonly #last = new Map<string, string>()
+  /** The last word on what has a state: of the pipeline, and of each run. */
+  readonly #last = new Map<string, { readonly event: string; readonly text: string }>()
   #kept: { readonly number: number; readonly event: ServerEvent }[] = []
   #number = 0
   #stop: (() => void) | undefined
 
-  constructor(settings: Settings, runs: RunIndexes | undefined, live: LiveLook) {
+  constructor(settings: Settings, runs: Runs | undefined, live: LiveLook) {
     this.#settings = settings
     this.#runs = runs
     this.#live = live
   }
 
   /** Feeds the reader until it goes away, from where it was where that is still known. */
-  async follow(stream: EventStream, lastEventId: string | undefined): Promise<void> {
+  async follow(stream: EventStream, lastEventId: string | undefined, detail: Detail = NO_DETAIL): Promise<void> {
     if (this.#stop === undefined) {
       this.#life = randomBytes(4).toString('hex')
       this.#stop = this.#start()
     }
     stream.push({ event: 'hello', data: { life: this.#life, version: VERSION, at: new Date() } })
     for (const event of this.#since(lastEventId)) stream.push(event)
-    stream.push({ event: 'snapshot', data: overviewOf(await this.#live.read(2_000)) })
-    this.#readers.add(stream)
+    stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000)) })
+    this.#readers.set(stream, detail)
     await new Promise<void>(resolve => {
       if (stream.signal.aborted) return resolve()
       stream.signal.addEventListener('abort', () => resolve(), { once: true })
@@ -107,7 +113,7 @@ export class EventHub {
 
   #since(lastEventId: string | undefined): ServerEvent[] {
     const [life, number] = lastEventId?.split('-') ?? []
-    const known = [...this.#last].map(([event, data]): ServerEvent => ({ event, data: JSON.parse(data) }))
+    const known = [...this.#last.values()].map(({ event, text }): ServerEvent => ({ event, data: JSON.parse(text) }))
     if (lastEventId === undefined) return known
     if (life !== this.#life || !/^\d{1,15}$/.test(number ?? '')) return [skipped('restarted', lastEventId), ...known]
     const oldest = this.#kept[0]?.number ?? this.#number + 1
@@ -120,14 +126,14 @@ export class EventHub {
     const told = { id: `${this.#life}-${number}`, event, data }
     this.#kept.push({ number, event: told })
     if (this.#kept.length > KEPT) this.#kept.shift()
-    for (const reader of this.#readers) reader.push(told)
+    for (const reader of this.#readers.keys()) reader.push(told)
   }
 
   /** Only where it has changed, and at once for whoever comes later. */
-  #tellState(event: string, data: unknown): void {
+  #tellState(event: string, data: unknown, of = event): void {
     const text = JSON.stringify(data)
-    if (this.#last.get(event) === text) return
-    this.#last.set(event, text)
+    if (this.#last.get(of)?.text === text) return
+    this.#last.set(of, { event, text })
     this.#tell(event, data)
   }
 
@@ -152,7 +158,7 @@ export class EventHub {
       if (isLooking) return
       isLooking = true
       this.#look()
-        .catch(error => this.#settings.logger.warn({ err: error }, 'the progress of the newest run could not be read'))
+        .catch(error => this.#settings.logger.warn({ err: error }, 'the progress of the runs could not be read'))
         .finally(() => {
           isLooking = false
         })
@@ -181,8 +187,8 @@ export class EventHub {
   /** Figures are not kept for readers that come back: a snapshot tells them more. */
   #tellFigures(looked: Looked): void {
     const { isOther, rows } = this.#changes.compare(looked)
-    const event = isOther ? { event: 'snapshot', data: overviewOf(looked) } : { event: 'live', data: rows }
-    for (const reader of this.#readers) reader.push(event)
+    const event = isOther ? { event: 'snapshot', data: this.#overviewOf(looked) } : { event: 'live', data: rows }
+    for (const reader of this.#readers.keys()) reader.push(event)
   }
 
   #listen(topics: Tidemark): (() => void)[] {
@@ -201,8 +207,28 @@ export class EventHub {
       })
       this.#tellState('pipeline', { healthy: status.healthy, services })
     }
-    const newest = await this.#runs?.newestProgress()
-    if (newest !== undefined && this.#stop !== undefined) this.#tellState('run', newest)
+    if (this.#runs !== undefined) await this.#lookAtRuns(this.#runs)
+  }
+
+  async #lookAtRuns({ look, series }: Runs): Promise<void> {
+    const detailed = [...new Set([...this.#readers.values()].flatMap(({ runs }) => runs))]
+    const runs = await look.look(detailed)
+    const points = await series.since(detailed)
+    if (this.#stop === undefined) return
+    for (const run of runs) this.#tellState('run', run, `run:${run.runId}`)
+    const told = new Set(runs.map(({ runId }) => `run:${runId}`))
+    // One that does not grow any more, and is not the newest, is nothing to begin with.
+    for (const of of this.#last.keys()) if (of.startsWith('run:') && !told.has(of)) this.#last.delete(of)
+    for (const data of points) {
+      // Not kept for readers that come back: they ask for the series.
+      for (const [reader, { runs: wanted }] of this.#readers) {
+        if (wanted.includes(data.runId)) reader.push({ event: 'series', data })
+      }
+    }
+  }
+
+  #overviewOf(looked: Looked): Overview {
+    return overviewOf(looked, this.#runs?.look.newest ?? null)
   }
 }
 

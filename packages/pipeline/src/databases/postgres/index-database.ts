@@ -8,7 +8,7 @@ import { checkVersion, migrate, schemaExists, versionsOf } from './migrate.ts'
 import { reclaim } from './reclaim.ts'
 import { REMOVED_PEAK } from './removed-peak.ts'
 import { dropRun, LISTING, listRuns, probeServer } from './runs.ts'
-import { measureServer } from './size.ts'
+import { measureServer, sizeOfIndex } from './size.ts'
 
 export { loadDriver }
 
@@ -50,6 +50,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     location: connection.location,
     ...indexParts(connection, runId, REMOVED_PEAK),
     metrics: () => connection.meter.snapshot(),
+    size: () => sizeOfIndex(connection),
     reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),

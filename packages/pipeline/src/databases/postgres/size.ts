@@ -43,3 +43,15 @@ export function measureServer(address: string): MeasuredIndexes {
     close: () => connection.close(),
   }
 }
+
+const SIZE = `
+  select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint as bytes
+  from pg_class as c
+  join pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname = $1 and c.relkind in ('r', 'm')`
+
+/** One schema. */
+export async function sizeOfIndex(connection: PostgresConnection): Promise<number> {
+  const [size] = await connection.read<{ bytes: number }>(SIZE, connection.schema)
+  return size?.bytes ?? 0
+}

@@ -7,7 +7,7 @@ import { requireInside } from './inside.ts'
 import { checkVersion, migrate, versionsOf } from './migrate.ts'
 import { reclaim } from './reclaim.ts'
 import { dropRun, isInUse, listRuns, pathOf, probeFolder } from './runs.ts'
-import { measureFolder } from './size.ts'
+import { measureFolder, sizeOfIndex } from './size.ts'
 
 export const sqlite: IndexEngine = {
   open,
@@ -44,6 +44,7 @@ async function open(address: string, runId: string, settings: IndexSettings): Pr
     location: path,
     ...indexParts(connection, runId),
     metrics: () => connection.meter.snapshot(),
+    size: () => sizeOfIndex(path),
     reclaim: () => reclaim(connection),
     transaction: work => connection.transaction(work),
     read: (sql, ...values) => connection.read(sql, ...values),

@@ -24,3 +24,32 @@ export type SeriesPoint = {
   readonly meanEnergy: number
   readonly cells: readonly number[]
 }
+
+/** GET /runs?facts=true&order=newest, and `newestRun` of the overview. */
+export type RunFacts = {
+  readonly runId: string
+  readonly live: boolean
+  readonly startedAt: string
+  /** null while its metadata is not indexed. */
+  readonly seed: string | null
+  readonly shape: readonly number[] | null
+  readonly topology: 'torus' | 'bounded' | null
+  readonly moleculeTypes: readonly string[]
+  readonly samplingInterval: number | null
+  readonly ticks: { readonly first: number; readonly last: number; readonly count: number } | null
+  readonly alive: number | null
+  readonly bytes: number | null
+  readonly gaps: number
+  readonly problem: string | null
+}
+
+/** Event `run`: of the newest run, of every run that grows, and of those asked for (`detail=run:<id>`). */
+export type RunEvent = {
+  readonly runId: string
+  readonly live: boolean
+  readonly tick: number
+  readonly alive: number | null
+}
+
+/** Event `series`, only with `detail=run:<id>`: points since the last event of this kind. */
+export type SeriesEvent = { readonly runId: string; readonly points: readonly SeriesPoint[] }
