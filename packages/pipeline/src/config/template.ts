@@ -92,7 +92,16 @@ export default defineConfig({
       type: 'simulation',
       thread: true,
       bindings: { ticks: queue('ticks'), metadata: queue('metadata'), storage: storageRead('ticks') },
-      options: { ticksPerSecond: 100, stateFolder: './data/simulation' },
+      options: {
+        seed: 'reef',
+        shape: [240, 150],
+        organisms: 24, // founders, each with its own lineage
+        energyPerCell: 24,
+        growth: 1,
+        mutationRate: 0.015,
+        ticksPerSecond: 25,
+        stateFolder: './data/simulation',
+      },
     },
   },
 })

@@ -4,15 +4,15 @@ import type { World } from './world.ts'
 
 /** Each tick tends every eighth cell: life moves faster than grass, and the pass costs an eighth. */
 const PHASES = 8
-/** Land less fertile than this, a good quarter of any world, bears nothing. */
-const BARREN = 68
+/** Land less fertile than this, a sixth of any world, bears nothing. */
+const BARREN = 44
 const SPROUT = 2
 const GROWTH_STEP = 6
-const SPREADS_FROM = 10
+const SPREADS_FROM = 7
 /** Out of 65 536 visits to ripe food, the number that spread to a neighbour. */
 const SPREAD_CHANCE = 24_000
 /** Out of 2^24 visits to an empty fertile cell, the number that create a sprout. */
-const SPROUT_CHANCE = 12_000
+const SPROUT_CHANCE = 100_000
 /** Out of 65 536 cells, the number with food at the start. */
 const SOWN_CHANCE = 20_000
 

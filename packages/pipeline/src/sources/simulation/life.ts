@@ -22,8 +22,8 @@ const LEAST_TO_DIVIDE = 120
 /** Poison takes this multiple of its value from a stranger who steps on it. */
 const TOXIN_BURNS = 4
 const TOXIN_VALUE = 5
-/** Plus up to 3 by gene. Trails cost, so selection shortens them; from 1 on, little was left of them to see. */
-const LEAST_TRAIL = 3
+/** Plus up to 3 by gene. Trails cost, so selection shortens them; from 3 on, a lineage's land could hardly be seen. */
+const LEAST_TRAIL = 7
 /** From its lifespan on, an organism dies in one tick of this many. */
 const OLD_AGE_ODDS = 64
 /**

@@ -18,15 +18,23 @@ const SLOTS = LINEAGE_COLOURS.length + 2
 type Theme = { readonly isDark: boolean }
 
 const TYPE_COLOURS: { readonly dark: readonly string[]; readonly light: readonly string[] } = {
-  dark: ['#0b0e13', '#f0c419', '#2b78c5', '#ff5c8a', '#ffffff'],
-  light: ['#eef1f4', '#d99a00', '#7fb2e5', '#d6336c', '#101418'],
+  dark: ['#080b12', '#f0c419', '#2b78c5', '#ff5c8a', '#ffffff'],
+  light: ['#f4f6f8', '#d99a00', '#7fb2e5', '#d6336c', '#101418'],
 }
 
 const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'] as const
 
 const EMPTY = 0
 const ENERGY = 1
+const TOXIN = 3
 const CORE = 4
+
+/** Food between the lineages: dim, so that what lives stands out against it. */
+const MEADOW = {
+  dark: ['#0a1019', '#0d1b26', '#12303a', '#1d4c50', '#36706a'],
+  light: ['#eceff0', '#e4ebe6', '#d5e2d8', '#bfd3c4', '#a3bfae'],
+} as const
+const OTHERS = { dark: '#7d8796', light: '#8d96a3' } as const
 
 /** The colour of every (slot, type, light), as little-endian RGBA: what an ImageData holds. */
 export function colourTable(scheme: Scheme, { isDark }: Theme): Uint32Array {
@@ -48,16 +56,18 @@ function colourOf(scheme: Scheme, slot: number, type: number, light: number, isD
   if (type === EMPTY) return ground
   if (scheme === 'value') return gradient(CIVIDIS, light)
   const own = typeColour(type, isDark)
-  if (scheme === 'type' || slot === 0) {
-    // Food glows faintly, so that what lives stands out against it.
-    const strength = scheme === 'type' ? 0.35 + 0.65 * light : 0.1 + 0.35 * light
-    return mixed(ground, own, type === CORE ? 1 : strength)
-  }
-  const lineage = slot === OTHERS_SLOT ? rgb(isDark ? '#8a93a0' : '#8d96a3') : rgb(LINEAGE_COLOURS[slot - 1] ?? '')
-  if (type === CORE) return mixed(lineage, rgb(isDark ? '#ffffff' : '#101418'), 0.35 + 0.4 * light)
-  if (type === ENERGY) return mixed(ground, own, 0.1 + 0.35 * light)
-  return mixed(ground, lineage, 0.3 + 0.6 * light)
+  if (scheme === 'type') return mixed(ground, own, type === CORE ? 1 : 0.35 + 0.65 * light)
+  if (type === ENERGY || slot === 0) return gradient(isDark ? MEADOW.dark : MEADOW.light, Math.min(1, light * 1.7))
+  const lineage = slot === OTHERS_SLOT ? rgb(OTHERS[isDark ? 'dark' : 'light']) : lineageColour(slot, isDark)
+  // A core shines by its energy: white-hot in the dark, deep in the light.
+  if (type === CORE) return mixed(lineage, rgb(isDark ? '#ffffff' : '#101418'), 0.3 + 0.55 * light)
+  // A trail fades behind its maker: its values are small, so the lower end of the scale is spread.
+  const fresh = Math.min(1, light * 3)
+  const trail = mixed(ground, lineage, isDark ? 0.12 + 0.78 * fresh * fresh : 0.2 + 0.8 * fresh)
+  return type === TOXIN ? mixed(trail, own, 0.35) : trail
 }
+
+const lineageColour = (slot: number, _isDark: boolean): Rgb => rgb(LINEAGE_COLOURS[slot - 1] ?? '#888888')
 
 function typeColour(type: number, isDark: boolean): Rgb {
   const named = (isDark ? TYPE_COLOURS.dark : TYPE_COLOURS.light)[type]
