@@ -187,7 +187,7 @@ const loaded: Partial<Record<keyof typeof NEEDING_PEERS, (stores: ConformanceSto
 /** Name of a suite that `conformance()` runs. */
 export type ConformanceSuite = keyof typeof SUITES | keyof typeof NEEDING_PEERS
 
-/** Names of all suites. Give a part of them to each of several test files, and `node --test` runs those at once. */
+/** Names of all suites. Split them over several test files, and `node --test` runs those in parallel. */
 export const conformanceSuites: readonly ConformanceSuite[] = [
   ...(Object.keys(SUITES) as (keyof typeof SUITES)[]),
   ...(Object.keys(NEEDING_PEERS) as (keyof typeof NEEDING_PEERS)[]),

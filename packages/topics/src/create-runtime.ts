@@ -35,14 +35,14 @@ export type TidemarkParts = {
   readonly maintenance: MaintenanceSettings
 }
 
-/** `leaveWakeHub`: to be called when it closes. */
+/** `leaveWakeHub` must be called on close. */
 export function createRuntime(
   parts: TidemarkParts,
   assertOpen: () => void,
 ): { readonly runtime: Runtime; readonly leaveWakeHub: () => void } {
   const { store: database, codec, schemas, logger, autoCreate, sweepMs, namespace, maintenance } = parts
   const instrumentation = new Instrumentation(logger)
-  // A memory database is nobody else's.
+  // Nobody else uses a memory database.
   const { hub: wakeHub, leave: leaveWakeHub } = WakeHub.join(
     database.capabilities.persistent ? `${database.location} ${namespace}` : randomUUID(),
   )

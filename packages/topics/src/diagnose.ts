@@ -79,7 +79,7 @@ const healthFindings = (health: Health): Finding[] => [
   ...databaseFindings(health),
 ]
 
-/** Groups and messages that do not move. */
+/** Groups and messages that make no progress. */
 function standstillFindings(health: Health): Finding[] {
   return [
     ...each('heartbeats', health.nearTimeout, 'all in time', group =>
@@ -165,7 +165,7 @@ function clockFindings({ clock }: Health): Finding[] {
   return [warn('clock', `this machine's is ${apart}: nothing is removed for its age`, "set the machine's clock right")]
 }
 
-/** One line for each, or one that says that there is none. */
+/** One finding each, or one that says that there is none. */
 const each = <T>(check: string, list: readonly T[], none: string, finding: (one: T) => Finding): Finding[] =>
   list.length === 0 ? [ok(check, none)] : list.map(finding)
 

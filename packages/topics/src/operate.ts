@@ -61,7 +61,7 @@ export async function repair(database: DatabaseAddress, options?: NamespaceOptio
   return await operator.repair()
 }
 
-/** The operator of the namespace that a call was given. */
+/** The operator of the namespace given to a call. */
 export async function operatorOf(call: string, database: unknown, given: unknown): Promise<Operator> {
   const options = new Options(call, given)
   const namespace = options.value('namespace')

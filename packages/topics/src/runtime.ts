@@ -37,8 +37,8 @@ export type Runtime = {
   readonly backfills: BackfillRunner
   /** Throws a ClosedError after close(). */
   readonly assertOpen: () => void
-  /** Groups and readers at work, to be stopped when it closes. */
+  /** Running groups and readers, to be stopped on close. */
   readonly started: Set<{ stop(options?: { timeout?: Duration }): Promise<void> }>
-  /** How long a consumer waits before it looks by itself. */
+  /** How long a consumer waits before it polls. */
   readonly sweepMs: number
 }

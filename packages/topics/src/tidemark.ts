@@ -37,7 +37,7 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
   readonly namespace: string
   /** Operations for administrators: groups, claims, dead letters, backfills, health. */
   readonly admin: Admin<keyof Types & string>
-  /** What the log says of it: no secret is in a location. */
+  /** Fields for the log: a location contains no secret. */
   readonly #where: object
   readonly #runtime: Runtime
   readonly #publisher: Publisher
@@ -364,18 +364,18 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
     this.#runtime.instrumentation.logger.info(this.#where, 'closed')
   }
 
-  /** Every call rejects with it from now on. What is at work stops, and what waits looks, to hear of it. */
+  /** Every call rejects with it from now on. Running work stops, and waiting work wakes up to notice. */
   #namespaceGone(error: NamespaceGoneError): void {
     this.#runtime.instrumentation.emit('namespace-gone', { namespace: this.namespace, error })
     this.#runtime.heartbeats.end(error)
     this.#runtime.clock.stop()
     this.#runtime.wakeHub.wake(null)
-    // Not awaited: the step that is under way may be what found out.
+    // Not awaited: the current step may be what found out.
     void this.#runtime.maintenance.stop()
     void this.#runtime.backfills.stop()
   }
 
-  /** The first consumer begins to watch for what other processes publish. */
+  /** The first consumer starts watching for what other processes publish. */
   #consuming(): Runtime {
     this.#assertOpen()
     if (!this.#watching) {

@@ -88,7 +88,7 @@ export type TopicConfig = {
   readonly partitionRows: number
 }
 
-/** Settings whose default follows the retention: it matters whether somebody gave them. */
+/** Settings whose default follows the retention: it matters whether they were given. */
 const FOLLOWING = ['maxRetentionMs', 'zeroSubscriptionRetentionMs'] as const
 type Following = (typeof FOLLOWING)[number]
 
@@ -116,12 +116,12 @@ const DEFAULT_TOPIC_CONFIG: TopicConfig = {
 }
 
 /**
- * 255 MiB. PostgreSQL's driver reads bytes as hexadecimal digits into one string, which in Node ends short of 2 x 256 MiB: a
- * larger message could be stored and never be read.
+ * 255 MiB. PostgreSQL's driver reads bytes as hexadecimal digits into one string, which in Node is limited to just
+ * under 2 x 256 MiB: a larger message could be stored but never read.
  */
 const MOST_MESSAGE_BYTES = 255 * 1024 * 1024
 
-/** Only what the caller gave, checked: a topic that exists keeps its other settings. */
+/** Only what the caller gave, validated: an existing topic keeps its other settings. */
 export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
   const options = new Options('configureTopic', values)
   const backoff = options.nested('backoff')
@@ -145,11 +145,11 @@ export function parseTopicOptions(values: unknown): Partial<TopicConfig> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** null for the word that means "without end". */
+/** null for the word that means "unlimited". */
 const durationOr = (options: Options, name: string, endless: string): number | null | undefined =>
   options.value(name) === endless ? null : options.duration(name, undefined)
 
-/** What is left out follows what is given: an initial delay of an hour is not cut to the default maximum of a minute. */
+/** Omitted values follow the given ones: an initial delay of an hour is not cut to the default maximum of a minute. */
 function parseBackoff(options: Options): Backoff {
   const defaults = DEFAULT_TOPIC_CONFIG.backoff
   const initial = options.duration('initial', undefined)
@@ -236,7 +236,7 @@ function follow(config: StoredTopicConfig & { readonly given: readonly Following
   }
 }
 
-/** What no single option can tell. `given`: by this call, and so what is to be changed. */
+/** Checks combinations of options. `given`: the options of this call, which are to be changed. */
 function checkTogether(config: TopicConfig, given: Partial<TopicConfig>): void {
   const { semantics, tracking, leaseMs, retentionMs, maxRetentionMs, blockPublishWithoutSubscription } = config
   if (semantics === 'queue' && tracking === 'reference') {

@@ -7,16 +7,16 @@ import type { TopicConfig } from './topic-config.ts'
 /** A topic's settings may be changed by another process; publishers notice within this time. */
 const FRESH_MS = 5_000
 
-/** For whom a topic that does not exist is made. */
+/** When a missing topic is created. */
 export type AutoCreate = 'always' | 'to-publish' | 'never'
 
-/** The topics this process has met, so that a publish needs no look-up. */
+/** The topics this process has used, so that a publish needs no lookup. */
 export class TopicRegistry {
   readonly #store: Store
   readonly #autoCreate: AutoCreate
   readonly #known = new Map<string, { record: TopicRecord; readAt: number }>()
   readonly #reading = new Map<string, Promise<TopicRecord>>()
-  /** Looks that have not begun: whoever asks now is answered by them as it would be by one of its own. */
+  /** Lookups that have not started: concurrent callers share them. */
   readonly #asked = new Map<string, Promise<TopicRecord>>()
 
   constructor(store: Store, autoCreate: AutoCreate) {
@@ -24,7 +24,7 @@ export class TopicRegistry {
     this.#autoCreate = autoCreate
   }
 
-  /** At once where it is known (and read again in the background when that was long ago). */
+  /** Immediate if it is known (and read again in the background if that was long ago). */
   cached(name: string): TopicRecord | undefined {
     const known = this.#known.get(name)
     if (known === undefined) return undefined
@@ -32,7 +32,7 @@ export class TopicRegistry {
     return known.record
   }
 
-  /** To publish: the topic, created with defaults where it is new and that is allowed. */
+  /** To publish: the topic, created with defaults if it is missing and that is allowed. */
   async get(name: string): Promise<TopicRecord> {
     const cached = this.cached(name)
     if (cached) return cached
@@ -46,7 +46,7 @@ export class TopicRegistry {
   }
 
   /**
-   * To consume: the topic as it is now, created only where that was asked for. What is made for a consumer that came too early
+   * To consume: the topic as it is now, created only if requested. A topic created for a consumer that came too early
    * would be a queue, whatever its program is about to configure.
    */
   async toConsume(name: string): Promise<TopicRecord> {
@@ -63,8 +63,8 @@ export class TopicRegistry {
   }
 
   /**
-   * For a publish inside a caller's transaction. What that has made is not remembered: it may be rolled back. Where one
-   * writer excludes all others, nobody but the caller's transaction can make it.
+   * For a publish inside a caller's transaction. A topic created there is not remembered, because it may be rolled
+   * back. With a single writer, only the caller's transaction can create it.
    */
   async getIn(tx: unknown, name: string): Promise<TopicRecord> {
     const cached = this.cached(name)
@@ -77,7 +77,7 @@ export class TopicRegistry {
     return made
   }
 
-  /** The same without a look at the database beside the transaction; undefined: the store has no synchronous statements. */
+  /** The same without a lookup beside the transaction; undefined: the store has no synchronous statements. */
   getInSync(tx: unknown, name: string): TopicRecord | undefined {
     const cached = this.cached(name)
     if (cached || this.#store.topics.findInSync === undefined) return cached
@@ -92,7 +92,7 @@ export class TopicRegistry {
     return this.#remember(await this.#store.topics.configure(name, given))
   }
 
-  /** It was deleted, or changed otherwise than by `configure`: the next look is at the database. */
+  /** It was deleted, or changed other than by `configure`: the next lookup goes to the database. */
   forget(name: string): void {
     this.#known.delete(name)
   }

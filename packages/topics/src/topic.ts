@@ -16,7 +16,7 @@ export type TopicParts = {
   readonly publisher: Publisher
   readonly puller: Puller
   readonly runtime: Runtime
-  /** The same, told of what other processes publish. */
+  /** The same, kept informed of what other processes publish. */
   readonly consuming: () => Runtime
 }
 

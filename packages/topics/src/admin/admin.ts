@@ -19,7 +19,7 @@ export type Admin<Name extends string = string> = TopicAdmin<Name> &
   BackfillAdmin<Name> &
   HealthAdmin
 
-/** `watching`: the runtime, told of what other processes publish. */
+/** `watching`: the runtime, kept informed of what other processes publish. */
 export const createAdmin = (runtime: Runtime, watching: () => Runtime): Admin => ({
   ...topicAdmin(runtime),
   ...groupAdmin(runtime),

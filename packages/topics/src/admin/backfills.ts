@@ -7,7 +7,10 @@ import type { BackfillRecord } from '../stores/backfills.ts'
 import { type BackfillProgress, toProgress } from './backfill-progress.ts'
 import { findGroup, type GroupRecords } from './find-records.ts'
 
-/** Makes older messages the group's, from a position (the beginning) to the present. One at a time for a group. */
+/**
+ * Delivers older messages to the group, from a position (default: the beginning) to the present. One backfill per group
+ * at a time.
+ */
 export async function start(
   runtime: Runtime,
   topicName: string,
@@ -23,27 +26,27 @@ export async function start(
   return await run(runtime, { topic, subscription }, record)
 }
 
-/** The group's last backfill; undefined where it never had one. */
+/** The group's last backfill; undefined if it never had one. */
 export async function progress(runtime: Runtime, topic: string, group: string): Promise<BackfillProgress | undefined> {
   const { subscription } = await findGroup(runtime, topic, group)
   const record = await runtime.store.backfills.find(subscription)
   return record && toProgress(record)
 }
 
-/** What it has made the group's so far stays so, and is delivered. */
+/** Messages marked for the group so far stay marked, and are delivered. */
 export async function cancel(runtime: Runtime, topicName: string, group: string): Promise<BackfillProgress> {
   const { topic, subscription } = await findReferenceGroup(runtime, topicName, group)
   return toProgress(await runtime.store.backfills.setStatus(topic, subscription, 'CANCELLED'))
 }
 
-/** Goes on at the checkpoint. */
+/** Continues at the checkpoint. */
 export async function resume(runtime: Runtime, topicName: string, group: string): Promise<BackfillProgress> {
   const { topic, subscription } = await findReferenceGroup(runtime, topicName, group)
   const record = await runtime.store.backfills.setStatus(topic, subscription, 'RUNNING')
   return await run(runtime, { topic, subscription }, record)
 }
 
-/** In this process: a small one to its end, a large one in the background. */
+/** Runs in this process: waits for a small backfill, and runs a large one in the background. */
 async function run(
   runtime: Runtime,
   { topic, subscription }: GroupRecords,

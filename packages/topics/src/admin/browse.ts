@@ -69,8 +69,8 @@ export async function browse(runtime: Runtime, name: string, given?: BrowseOptio
 }
 
 /**
- * An id may be that of a message that is gone, and is a place all the same, unless another message has it now; a caller's
- * own messageId has to be found.
+ * The id of a removed message is still a valid place, unless another message has it now; a messageId given by a
+ * publisher must exist.
  */
 async function idOfPlace(
   runtime: Runtime,

@@ -84,7 +84,7 @@ export type ReleasedClaim = {
 const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PLACE = /^(\d{1,20})\.(.*)$/
 
-/** Who holds what, the longest held first. Reads leases and retries, and of the log only the messages it names. */
+/** Claims, longest held first. Reads leases and retries, and from the log only the messages it names. */
 export async function claims(runtime: Runtime, name: string, given?: ClaimsOptions): Promise<ClaimsPage> {
   const options = new Options('claims', given)
   const group = options.groupName('group')
@@ -98,7 +98,7 @@ export async function claims(runtime: Runtime, name: string, given?: ClaimsOptio
     ...(group !== undefined && { subscriptionId: (await findGroup(runtime, name, group)).subscription.id }),
     ...(consumer !== undefined && { consumer: checkConsumer(consumer) }),
     ...(after !== undefined && { after }),
-    // One more tells whether there is another page.
+    // One more, to find out whether there is another page.
     limit: limit + 1,
     named,
   }
@@ -112,8 +112,8 @@ export async function claims(runtime: Runtime, name: string, given?: ClaimsOptio
 }
 
 /**
- * Gives a claim back at once, also one that never runs out. Its messages come back as those of a lease that ran out do: the
- * attempt counts, and what was out of attempts becomes a dead letter. Its holder's settlements are stale from now on.
+ * Releases a claim at once, even one that never expires. Its messages are redelivered as if the lease had expired: the
+ * attempt counts, and messages out of attempts become dead letters. Settlements of its holder are stale from now on.
  */
 export async function releaseClaim(runtime: Runtime, name: string, id: string): Promise<ReleasedClaim> {
   if (typeof id !== 'string' || !TOKEN.test(id)) throw new ConfigError('releaseClaim.id', id, 'the id of a claim')

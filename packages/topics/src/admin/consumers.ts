@@ -42,7 +42,7 @@ export async function consumers(runtime: Runtime, name: string, given?: { group?
     .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
 }
 
-/** What the database will be told with the next heartbeat. */
+/** What the next heartbeat will report to the database. */
 function localConsumers(runtime: Runtime, topic: string): ConsumerHealth[] {
   const { instance } = runtime.heartbeats
   const now = Date.now()

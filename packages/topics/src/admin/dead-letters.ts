@@ -95,7 +95,7 @@ async function readPage(runtime: Runtime, name: string, options: Options, bounds
   const query = { after, limit, ...ofGroup(topic, group) }
   const letters = await runtime.store.deadLetters.list(topic, { ...query, ...bounds })
   const last = letters.at(-1)?.id
-  // A short page is the last one, unless bytes have ended it: then one more look says.
+  // A short page is the last one, unless the byte limit ended it: then one more read tells.
   const isCut = async (): Promise<boolean> => {
     if (bounds.maxBytes === undefined || last === undefined) return false
     const others = { ...query, after: last, limit: 1, maxPayloadBytes: 0 }
@@ -120,7 +120,9 @@ export async function deadLetter(
   return letter && toMessage(topic, letter)
 }
 
-/** Back into delivery, as if they had never failed. What can't be stays, and is counted. */
+/**
+ * Returns dead letters to delivery, as if they had never failed. Those that cannot be redriven stay, and are counted.
+ */
 export async function redrive(runtime: Runtime, name: string, filter: DeadLetterFilter): Promise<Redriven> {
   const { selection, most } = parseFilter('redrive', filter)
   const topic = await findTopic(runtime, name)
@@ -136,7 +138,7 @@ export async function redrive(runtime: Runtime, name: string, filter: DeadLetter
     redriven += page.redriven
     after = page.last
   }
-  // Counted once, not with every page: of many that stay, each page would look at all again.
+  // Counted once and not with every page: each page would count all that stay again.
   const left = await runtime.store.deadLetters.undeliverable(topic, { ...selection, limit: 0 })
   runtime.instrumentation.emit('redriven', { topic: name, count: redriven })
   runtime.wakeHub.wake(topic.id)
@@ -144,7 +146,7 @@ export async function redrive(runtime: Runtime, name: string, filter: DeadLetter
   return { redriven, ...left }
 }
 
-/** For good. */
+/** Deletes them permanently. */
 export async function discard(runtime: Runtime, name: string, filter: DeadLetterFilter): Promise<number> {
   const { selection, most } = parseFilter('discard', filter)
   const topic = await findTopic(runtime, name)

@@ -14,7 +14,7 @@ export async function findTopic(runtime: Runtime, name: string): Promise<TopicRe
   return record
 }
 
-/** The group of that name; in a queue the only one, whatever the name. '' is the group without one, wherever it is. */
+/** The group with this name; in a queue the only one, whatever the name. '' is always the group without a name. */
 export async function findGroup(runtime: Runtime, topicName: string, group: string): Promise<GroupRecords> {
   const topic = await findTopic(runtime, topicName)
   const name = storedName(topic, group)

@@ -86,7 +86,7 @@ export type GroupHealth = {
 
 const NEAR_TIMEOUT = 0.8
 
-/** What is asked of the topic. */
+/** What is needed of the topic. */
 type TopicOf = { readonly name: string; readonly config: { readonly semantics: Semantics } }
 
 function toHealth(
@@ -98,7 +98,7 @@ function toHealth(
 ): GroupHealth {
   const { heartbeat, status } = group
   const sinceHeartbeatMs = Math.max(0, now - heartbeat.lastAt)
-  // A queue has no heartbeats to miss, and who is paused need not be heard of.
+  // A queue has no heartbeats to miss, and a paused group need not send any.
   const beats = topic.config.semantics === 'pub-sub' && status === 'ACTIVE'
   const nearTimeout = beats && sinceHeartbeatMs >= nearTimeoutAt * heartbeat.timeoutMs
   const isLive = status === 'ACTIVE' || status === 'PAUSED'
@@ -139,12 +139,12 @@ function toHealth(
   }
 }
 
-/** Of a group that has nothing to do, its watermark may not have been moved on yet. */
+/** The watermark of a group without work may not have been moved on yet. */
 function settledUpTo({ cursor, watermark, backlog, inFlight, retries }: GroupDescription): number {
   return Number(backlog + inFlight + retries === 0 || watermark > cursor ? cursor : watermark)
 }
 
-/** All groups of a topic, with what this process knows of them. */
+/** All groups of a topic, with what this process knows about them. */
 export function groupsHealth(
   vitals: Vitals,
   topic: TopicOf,

@@ -37,7 +37,9 @@ export async function setStatus(
   wake(runtime, topic.id)
 }
 
-/** `backfill: false` begins at the present; otherwise the group goes on where it stopped, within the bound given. */
+/**
+ * `backfill: false` continues at the present; otherwise the group continues where it stopped, within the given limit.
+ */
 export async function resurrect(
   runtime: Runtime,
   topicName: string,
@@ -59,7 +61,7 @@ export async function resurrect(
   return resurrected
 }
 
-/** Takes what the group has lost so far off the list of what needs somebody. */
+/** Acknowledges the group's losses so far, so that health no longer reports them. */
 export async function acknowledgeLoss(
   runtime: Runtime,
   topicName: string,
@@ -74,7 +76,7 @@ export async function acknowledgeLoss(
   return { acknowledged }
 }
 
-/** Moves the group to a position, back or forth. What it held is let go; late settlements are stale. */
+/** Moves the group backward or forward to a position. Its leases end, and late settlements of them are stale. */
 export async function reset(
   runtime: Runtime,
   topicName: string,
@@ -135,7 +137,7 @@ async function waitForWork(runtime: Runtime, records: GroupRecords, timeoutMs: n
   }
 }
 
-/** Groups that wait for something look now, here and in other processes. */
+/** Makes waiting groups look for messages now, here and in other processes. */
 function wake(runtime: Runtime, topicId: number): void {
   runtime.wakeHub.wake(topicId)
   runtime.store.hint(topicId)

@@ -50,14 +50,15 @@ export type Health = {
   }
   /** SQLite only: clock of this process compared with the file's; null on PostgreSQL, which has its own clock. */
   readonly clock: {
-    /** Near enough. Otherwise one of the two is wrong, and this process removes nothing for its age. */
+    /** Whether they are close enough. Otherwise one of the two is wrong, and this process removes nothing by age. */
     readonly ok: boolean
-    /** This process's clock is ahead by this much, or behind where it is negative. */
+    /** Milliseconds by which this process's clock is ahead; negative if it is behind. */
     readonly offsetMs: number
   } | null
   /**
-   * PostgreSQL: topics that soon have no partition for new messages, and how many they still take. Without one, publishing
-   * fails. Partitions are made by publishers and by maintenance whose user owns the tables, and by 'tidemark migrate'.
+   * PostgreSQL: topics that will soon have no partition for new messages, and how many messages still fit. Without a
+   * partition, publishing fails. Publishers and maintenance whose user owns the tables create partitions, and so does
+   * 'tidemark migrate'.
    */
   readonly partitions: readonly { readonly topic: string; readonly room: number }[]
   /** PostgreSQL only: open transactions that hold back watermarks and clean-up. */
@@ -93,12 +94,12 @@ type Limits = {
 }
 type Examined = { readonly topic: TopicRecord; readonly facts: TopicFacts; readonly groups: GroupHealth[]; now: number }
 
-/** A database that takes longer to answer is not there. */
+/** A database that takes longer to answer counts as unreachable. */
 const ANSWER_MS = 4_000
-/** Looks that were given up and are not over yet: a database that is away is not asked twice at once. */
+/** Checks that timed out and are still running: an unreachable database is not queried twice at once. */
 const unanswered = new WeakMap<Runtime, { readonly over: Promise<void>; readonly askedAt: Date }>()
 
-/** Within seconds, whatever the database does. */
+/** Answers within seconds, whatever the database does. */
 export async function health(runtime: Runtime, given?: HealthOptions): Promise<Health> {
   runtime.assertOpen()
   const limits = parseLimits(given)
@@ -122,9 +123,9 @@ export async function health(runtime: Runtime, given?: HealthOptions): Promise<H
 
 const AWAY = [DatabaseUnreachableError, DatabaseTimeoutError, DatabaseLockedError]
 
-/** undefined: it takes too long. */
+/** undefined if it takes too long. */
 async function inTime<T>(looking: Promise<T>, until: number): Promise<T | undefined> {
-  // Nobody may be there to hear how it ends.
+  // Nobody may be listening when it ends.
   looking.catch(() => undefined)
   let found: T | undefined
   await withTimeout(
@@ -182,7 +183,7 @@ async function examineAll(runtime: Runtime, limits: Limits): Promise<Health> {
     runtime.clock.look(),
   ])
   const topics: Examined[] = []
-  // One after the other: a look at the health must not take the connections of those that work.
+  // One after the other: a health check must not occupy the connections of working groups.
   for (const record of records) topics.push(...(await examine(runtime, record, limits)))
   const now = topics.at(-1)?.now ?? clock?.now ?? Date.now()
   const groups = topics.flatMap(each => each.groups)
@@ -231,7 +232,7 @@ async function examine({ store, vitals }: Runtime, topic: TopicRecord, limits: L
     const health = groupsHealth(vitals, topic, { groups, now }, limits.nearTimeout)
     return [{ topic, facts, now, groups: health }]
   } catch (error) {
-    // Deleted since the list was read.
+    // Deleted since the topics were listed.
     if ((await store.topics.find(topic.name))?.id !== topic.id) return []
     throw error
   }
@@ -243,13 +244,13 @@ function stuckIn({ topic, facts, now }: Examined, { stuckMs }: Limits): Health['
   return [{ topic: topic.name, since: new Date(since), ageMs: now - since }]
 }
 
-/** Publishers make the next partition before half of one is left. */
+/** Publishers create the next partition before half of one is left. */
 function shortOf({ name }: TopicRecord, { partitions }: TopicFacts): Health['partitions'] {
   if (partitions === null || partitions.room >= partitions.rows / 2) return []
   return [{ topic: name, room: partitions.room }]
 }
 
-/** What belongs to no topic is found by each of them, and told once. */
+/** An inconsistency that belongs to no topic is found for each of them, and reported once. */
 function inconsistenciesOf(topics: readonly Examined[]): Health['inconsistencies'] {
   const told = new Map<string, { topic: string; what: string }>()
   for (const { topic, facts } of topics) {
@@ -266,10 +267,10 @@ function cleanUpOf(
 ): Health['cleanUp'] {
   const job = jobs.find(({ name }) => name === 'messages')
   const lastRunAt = job?.startedAt ?? null
-  // A run that fails each time cleans up nothing; one that never ended well should have since there was something to do.
+  // A run that always fails cleans up nothing. If none ever succeeded, one should have since there was something to do.
   const doneAt = job?.running ? job.startedAt : job?.succeededAt
   const since = doneAt ?? Math.min(now, ...topics.map(({ facts }) => facts.createdAt))
-  // Without topics there is nothing to remove, and no look at the database's clock.
+  // Without topics there is nothing to remove, and no reading of the database's clock.
   const overdue = topics.length > 0 && now - since > limits.overdueMs
   const removable = topics
     .filter(({ facts }) => facts.removable > limits.removable)

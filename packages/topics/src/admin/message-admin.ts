@@ -21,7 +21,7 @@ export type MessageAdmin<Name extends string = string> = {
   tail(topic: Name, options?: TailOptions): Promise<AsyncGenerator<StoredMessage, void, undefined>>
 }
 
-/** `watching`: the runtime, told of what other processes publish. */
+/** `watching`: the runtime, kept informed of what other processes publish. */
 export const messageAdmin = (runtime: Runtime, watching: () => Runtime): MessageAdmin => ({
   browse: (topic, options) => browse(runtime, topic, options),
   tail: async (topic, options) => await tail(watching(), topic, options),

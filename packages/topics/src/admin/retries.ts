@@ -50,12 +50,12 @@ export type RetryOptions = {
   limit?: number
 }
 
-/** By message id, a page at a time. What is being tried again just now is in flight, and not among them. */
+/** Retries by message id, one page at a time. Messages being retried right now are in flight, and not included. */
 export async function retries(runtime: Runtime, name: string, given?: RetryOptions): Promise<WaitingRetry[]> {
   return [...(await readPage(runtime, name, new Options('retries', given), undefined)).retries]
 }
 
-/** The same with a bound in bytes. */
+/** The same with a limit in bytes. */
 export async function retryPage(
   runtime: Runtime,
   name: string,
@@ -83,7 +83,7 @@ async function readPage(
   const bounds = maxBytes === undefined ? {} : { maxBytes }
   const records = await runtime.store.leases.retries(topic, subscription, { after, limit, ...bounds })
   const last = records.at(-1)?.id
-  // A short page is the last one, unless bytes have ended it: then one more look says.
+  // A short page is the last one, unless the byte limit ended it: then one more read tells.
   const isCut = async (): Promise<boolean> =>
     maxBytes !== undefined &&
     last !== undefined &&

@@ -11,8 +11,8 @@ export type StatsOptions = {
   /** Maximum age of a cached result (default 15 s); 0 reads now. */
   maxAge?: Duration
   /**
-   * Maximum age of `removable`, `bytes` and `oldestAt`, which need a look into every log (default: that of the other
-   * figures).
+   * Maximum age of `removable`, `bytes` and `oldestAt`, which require reading from every log (default: that of the
+   * other figures).
    */
   storageMaxAge?: Duration
 }
@@ -64,10 +64,10 @@ export type JobStats = {
 }
 
 const DEFAULT_AGE_MS = 15_000
-/** Retries and dead letters counted for a group: whoever has more has other worries than how many. */
+/** Retries and dead letters counted per group: with more, the exact number hardly matters. */
 const MOST = 10_000
 
-/** Keeps the last look, and lets all who ask meanwhile share the next one. Nobody asks, nothing is read. */
+/** Keeps the last result, and shares the next read among all callers that wait for it. Reads nothing unless asked. */
 export class StatsReader {
   readonly #runtime: Runtime
   #latest: { readonly stats: Stats; readonly readAt: number } | undefined
@@ -102,11 +102,11 @@ export class StatsReader {
     )
     const storage = storageOf(record)
     if (withStorage) this.#storage = { byTopic: storage, readAt }
-    // A topic is new since then: once more, with all of it.
+    // A topic is new since then: read again, including storage figures.
     else if (record.topics.some(({ topic }) => this.#storage?.byTopic.has(topic) !== true)) {
       return await this.#refresh(true)
     }
-    // What other processes have deleted is noticed here.
+    // Notices what other processes have deleted.
     this.#runtime.instrumentation.metrics.keepOnly(existing, readAt)
     const stats = toStats(record, this.#storage?.byTopic ?? storage, this.#runtime.vitals)
     this.#latest = { stats, readAt }

@@ -39,5 +39,5 @@ export const toStoredMessage = (topic: TopicRecord, message: RawMessage): Stored
   ...(message.omittedBytes !== undefined && { omittedBytes: message.omittedBytes }),
 })
 
-/** The public name of a type as the log has it: JSON has none there. */
+/** The public name of a stored type: JSON has none in the log. */
 export const storedType = (type: string | undefined): string | null | undefined => (type === 'json' ? null : type)

@@ -16,7 +16,7 @@ export type TailOptions = {
 
 const PAGE = 100
 
-/** What is published from now on, each message once, without consuming. It ends with its signal, or with `close()`. */
+/** Messages published from now on, each once, without consuming them. Ends with its signal, or with `close()`. */
 export async function tail(
   runtime: Runtime,
   name: string,
@@ -71,7 +71,7 @@ async function read(runtime: Runtime, topic: TopicRecord, place: string, bounds:
   try {
     return await runtime.store.log.tail(topic, place, PAGE, bounds)
   } catch (error) {
-    // Without its log there is nothing to read: say why.
+    // The log is gone: find out why.
     const now = await runtime.store.topics.find(topic.name)
     throw now?.uid === topic.uid ? error : new TopicNotFoundError(topic.name)
   }

@@ -20,14 +20,16 @@ export async function describeTopic(runtime: Runtime, name: string): Promise<Des
   return { topic: name, config: topic.config, ...(await runtime.store.inspection.describe(topic)) }
 }
 
-/** By name. */
+/** Sorted by name. */
 export async function topics(runtime: Runtime): Promise<TopicSummary[]> {
   runtime.assertOpen()
   const records = await runtime.store.topics.list()
   return records.map(({ name, config }) => ({ topic: name, config }))
 }
 
-/** With its messages, groups and dead letters. Groups that run, in any process, stop with a SubscriptionGoneError. */
+/**
+ * Deletes its messages, groups and dead letters too. Running groups stop in every process with a SubscriptionGoneError.
+ */
 export async function deleteTopic(runtime: Runtime, name: string): Promise<void> {
   const topic = await findTopic(runtime, name)
   await runtime.store.topics.delete(topic)

@@ -31,10 +31,13 @@ export type CompletionOptions = {
   limit?: number
 }
 
-/** Bitmaps of one transaction. */
+/** Bitmaps filled per transaction. */
 const FILL_PAGE = 10_000
 
-/** While groups run. Resolves when what is kept has its bitmaps; killed before that, the backfills job goes on. */
+/**
+ * Switches while groups run. Resolves when retained messages have their bitmaps; if the process is killed before that,
+ * the backfills job continues.
+ */
 export async function setTracking(
   runtime: Runtime,
   name: string,
@@ -72,7 +75,7 @@ export async function completion(runtime: Runtime, name: string, given?: Complet
   }))
 }
 
-/** What waits only for groups that are not live any more, and is older than this, waits no longer. */
+/** Completes messages older than this that wait only for groups that are no longer live. */
 export async function completeOrphans(runtime: Runtime, name: string, given: { olderThan: Duration }): Promise<number> {
   const options = new Options('completeOrphans', given)
   const olderThanMs = options.duration('olderThan', undefined)

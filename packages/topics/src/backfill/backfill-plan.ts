@@ -24,7 +24,7 @@ export type BackfillOptions = {
 /** Preset of a backfill. */
 export type BackfillPreset = 'conservative' | 'aggressive'
 
-/** All that is kept: what 'beginning' means in every topic, and what a group that comes back has missed. */
+/** All retained messages: the meaning of 'beginning' in every topic, and what a resurrected group has missed. */
 export const DEFAULT_BACKFILL: BackfillPlan = {
   scope: 'retained',
   maxMessages: null,
@@ -39,9 +39,9 @@ const PRESETS: Record<BackfillPreset, Partial<BackfillPlan>> = {
 }
 
 export type ParsedBackfill = {
-  /** undefined: nothing was said. false: none. */
+  /** undefined: not given. false: none. */
   readonly plan: BackfillPlan | false | undefined
-  /** Only where the caller gave `maxMessages`; null: all. */
+  /** Only if the caller gave `maxMessages`; null: all. */
   readonly limit: number | null | undefined
 }
 
@@ -53,7 +53,7 @@ export function parseBackfill(path: string, value: unknown): ParsedBackfill {
   return parsed
 }
 
-/** A plan from among the options of one call. */
+/** Reads the backfill plan from the options of one call. */
 export function readBackfill(options: Options): { plan: BackfillPlan; limit: number | null | undefined } {
   const preset = options.oneOf('preset', ['conservative', 'aggressive'], undefined)
   const base = { ...DEFAULT_BACKFILL, ...(preset && PRESETS[preset]) }

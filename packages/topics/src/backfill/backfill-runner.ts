@@ -12,7 +12,7 @@ import { ProgressEvents } from './progress-events.ts'
 
 /** Up to this many messages, start() of the group waits for its backfill. */
 const AWAITED_MESSAGES = 100_000
-/** A backfill whose process is killed is taken over after this. */
+/** If its process is killed, a backfill is taken over after this time. */
 const LEASE_MS = 30_000
 
 type Parts = {
@@ -23,8 +23,8 @@ type Parts = {
 type Ended = BackfillRecord['status'] | 'LOST'
 
 /**
- * The backfills that this process runs, each batch by batch under a lease: whoever is killed is followed by another, from
- * the checkpoint on.
+ * The backfills that this process runs, each batch by batch under a lease: if the process is killed, another one
+ * continues at the checkpoint.
  */
 export class BackfillRunner {
   readonly #parts: Parts
@@ -35,9 +35,9 @@ export class BackfillRunner {
     this.#parts = parts
   }
 
-  /** Runs the group's backfill, if there is one that nobody runs: to its end if it is small, else in the background. */
+  /** Runs the group's backfill if no process does: waits for a small one, and runs a large one in the background. */
   async start(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
-    // One that was asked for while this process closes is taken up by another.
+    // A backfill requested while this process closes is taken over by another process.
     if (topic.config.tracking !== 'reference' || this.#stopping.signal.aborted) return
     await this.#track(this.#begin(topic, subscription))
   }
@@ -50,7 +50,7 @@ export class BackfillRunner {
     if (record.upperId - record.checkpointId <= AWAITED_MESSAGES) await running
   }
 
-  /** Takes one that nobody runs, of whatever group, and runs it to its end; undefined where there is none. */
+  /** Takes over a backfill that no process runs, of any group, and completes it; undefined if there is none. */
   async takeOver(
     topics: readonly TopicRecord[],
     signal: AbortSignal,
@@ -64,14 +64,14 @@ export class BackfillRunner {
     return await this.#track(this.#run(topic, record, token, either, onBatch))
   }
 
-  /** Waits for the batches that are under way; others may take over at once. */
+  /** Waits for batches in progress; other processes may take over at once. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    // What is being taken at this moment begins yet, and ends with its first batch.
+    // A backfill being taken over at this moment still starts, and ends after its first batch.
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  /** Where it can't be had now, another process will take it; the group itself is started. */
+  /** If it cannot be taken now, another process will take it; the group itself is started. */
   async #take(topic: TopicRecord, subscription: SubscriptionRecord, token: string): Promise<BackfillRecord | null> {
     try {
       return await this.#parts.store.backfills.take(token, LEASE_MS, subscription)
@@ -99,7 +99,7 @@ export class BackfillRunner {
     } catch (error) {
       if (error instanceof ClosedError) return 'RUNNING'
       this.#parts.instrumentation.emit('error', { ...where, action: 'backfill', error: toError(error) })
-      // A database that could not be reached may be there again for whoever takes over.
+      // An unreachable database may be reachable again for the process that takes over.
       if (error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE') return 'RUNNING'
       return await this.#fail(topic, record, error)
     }
@@ -118,7 +118,7 @@ export class BackfillRunner {
     let at = record
     while (at.status === 'RUNNING') {
       const limit = throttle.batch
-      // Together: a probe that fails beside a batch that does would be a rejection nobody handles.
+      // Together: if both failed separately, one rejection would be unhandled.
       const [probe, batch] = await Promise.all([
         timed(store.log.probe()),
         timed(store.backfills.runBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS })),
@@ -133,7 +133,7 @@ export class BackfillRunner {
       if (at.status !== 'RUNNING') break
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) {
-        // An empty batch whose lease is over: nobody need wait for it to run out.
+        // An empty batch with an expired lease, so that nobody has to wait for the lease to expire.
         await store.backfills.runBatch(record.subscriptionId, { token, limit: 0, ttlMs: 0 })
         break
       }
@@ -141,7 +141,7 @@ export class BackfillRunner {
     return at
   }
 
-  /** Somebody cancelled it, or runs it now. */
+  /** Somebody cancelled it, or another process runs it now. */
   async #lost(record: BackfillRecord): Promise<{ status: Ended; processed: number }> {
     const { processed } = record
     const now = await this.#parts.store.backfills.find(ownerOf(record))
@@ -157,7 +157,7 @@ export class BackfillRunner {
       instrumentation.emit('backfill-ended', { topic: topic.name, group, status: 'FAILED', processed })
       return 'FAILED'
     } catch {
-      // It was reported; the lease runs out and another process tries.
+      // The failure was reported; the lease expires and another process tries.
       return 'RUNNING'
     }
   }

@@ -8,14 +8,15 @@ const GROWTH = 1.5
 const REST = 2
 
 /**
- * How much of a backfill to do at once, and how long to wait in between: as much as the live path bears. A probe runs
- * beside every batch; the 95th percentile of the last twenty above the target halves the batch, below it the batch grows.
+ * Decides the batch size of a backfill and the pause between batches, depending on the load of the live path. A probe
+ * runs beside every batch: if the 95th percentile of the last twenty is above the target the batch is halved, otherwise
+ * it grows.
  */
 export class BackfillThrottle {
   readonly #plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>
   #batch: number
   #probes: number[] = []
-  /** Times that it had to slow down. */
+  /** Number of times that it had to slow down. */
   slowed = 0
 
   constructor(plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>) {
@@ -37,7 +38,7 @@ export class BackfillThrottle {
     }
     this.slowed++
     this.#batch = Math.min(this.#plan.batchSize, Math.max(SMALLEST_BATCH, Math.floor(this.#batch / 2)))
-    // What was measured with the larger batch says nothing of the smaller.
+    // Measurements of the larger batch say nothing about the smaller one.
     this.#probes = []
     return Math.max(atRateMs, batchMs * REST)
   }

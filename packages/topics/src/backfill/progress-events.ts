@@ -3,7 +3,7 @@ import type { BackfillRecord } from '../stores/backfills.ts'
 
 const EVERY_MS = 1_000
 
-/** Tells how far a backfill has come, at most once a second and at the end. */
+/** Reports the progress of a backfill, at most once a second and at the end. */
 export class ProgressEvents {
   readonly #instrumentation: Instrumentation
   readonly #where: { readonly topic: string; readonly group: string }
@@ -25,7 +25,7 @@ export class ProgressEvents {
     const now = performance.now()
     if (status === 'RUNNING' && now - this.#toldAt < EVERY_MS) return
     this.#toldAt = now
-    // By what was gone through: how many of the rest are wanted is not known before.
+    // Based on the ids scanned: how many of the rest are needed is not known in advance.
     const rate = (checkpointId - this.#from) / Math.max(0.001, (now - this.#startedAt) / 1_000)
     this.#instrumentation.emit('backfill-progress', {
       ...this.#where,

@@ -7,7 +7,7 @@ import { it } from './it.ts'
 
 const OTHER = Object.assign(new Error('of another kind'), { name: 'OtherError' })
 
-/** Publishes these and lets the group fail each at its only attempt. */
+/** Publishes these payloads and lets the group fail each on its only attempt. */
 async function bury(tm: Tidemark, group: string, payloads: readonly number[], error: Error = new Error('no')) {
   const reader = tm.reader('events', { group, batchSize: 1 })
   await reader.ready()

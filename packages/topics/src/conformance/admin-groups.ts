@@ -349,7 +349,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
         assert.deepEqual(await consume(reader, 25), range(1, 25))
         await database.removeMessagesBelow(PARTITION_ROWS)
         const before = await groupOf(tm, 'events', 'g')
-        // A publish that found no partition has used up its ids, so they are not always the payloads.
+        // A publish that found no partition has used up its ids, so ids do not always equal payloads.
         const kept = range(1, 25).filter(payload => (refs[payload - 1]?.id ?? 0) >= PARTITION_ROWS)
         const oldest = refs[(kept[0] ?? 0) - 1]
         const positions = [{ timestamp: 0 }, { messageId: refs[3]?.messageId ?? '' }, { messageId: 'first' }]

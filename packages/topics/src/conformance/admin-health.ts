@@ -145,7 +145,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
             await Promise.all([fast.ready(), slow.ready()])
             const ids: number[] = []
             for (const n of range(1, 25)) ids.push((await tm.publish('events', n)).id)
-            // Counted by their ids, of which a publish that had to wait for its partition leaves one out.
+            // Counted by ids; a publish that had to wait for its partition skips one.
             const all = (ids.at(-1) ?? 0) - (ids[0] ?? 0) + 1
             const removable = async () => (await tm.admin.health({ removable: 0 })).cleanUp.removable
             await consume(fast, 25)
@@ -156,7 +156,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
             await tm.admin.resetGroup('events', 'slow', 'beginning')
             assert.deepEqual(await removable(), [], 'needed again')
             await consume(slow, 24)
-            // On PostgreSQL whole partitions go.
+            // On PostgreSQL whole partitions are removed.
             const [some] = await removable()
             assert.ok(some && some.messages >= 19 && some.messages < all, JSON.stringify(some))
             await consume(slow, 1)

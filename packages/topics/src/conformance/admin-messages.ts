@@ -15,7 +15,7 @@ import { until } from './until.ts'
 
 const KEYS = ['a', 'b', undefined]
 
-/** Messages of several keys and types, some with ids of their own. */
+/** Messages of several keys and types, some with their own messageId. */
 async function fill(tm: Tidemark, count: number): Promise<StoredMessage[]> {
   for (const number of range(1, count)) {
     const key = KEYS[number % KEYS.length]
@@ -83,7 +83,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
             for (let run = 0; run < 60; run++) {
               const chosen = Object.entries(options).filter(() => random.chance(0.5))
               const given: BrowseOptions = Object.fromEntries(chosen.map(([name, choose]) => [name, choose()]))
-              // A page's place takes the turn of the option that is its own.
+              // The position of a page replaces the corresponding option.
               const { after, before, ...rest } = given
               const wanted = {
                 ...rest,
@@ -161,7 +161,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
 
         it('ends at once with its signal, with close, and when its topic is deleted', async () => {
           await using database = await store.fresh()
-          // So that only a wake-up can end what waits.
+          // So that only a wake-up can end the wait.
           const tm = await database.open({ sweepInterval: '1h' })
           await tm.configureTopic('events', { semantics: 'pub-sub' })
           await tm.configureTopic('other', { semantics: 'pub-sub' })

@@ -34,7 +34,7 @@ const badNames: Record<string, unknown> = {
   'that is an object': {},
 }
 
-/** What is refused at each public call: unknown options and wrong values, by the option named in the error. */
+/** What each public call refuses: unknown options and wrong values, by the option named in the error. */
 const badOptions: Record<string, (tm: Tidemark) => unknown> = {
   'configureTopic.retension': tm => tm.configureTopic('t', { retension: '1d' } as TopicOptions),
   'configureTopic.semantics': tm => tm.configureTopic('t', { semantics: 'topic' as never }),
@@ -108,7 +108,7 @@ const badPayloads: Record<string, unknown> = {
 export function badInput({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
-      // For what never gets as far as the database.
+      // For calls that never reach the database.
       let unused: ConformanceDatabase
       before(async () => {
         unused = await store.fresh()
@@ -205,7 +205,7 @@ export function badInput({ stores }: ConformanceStores): void {
         it('are texts that every store can keep', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          // The last has 1024 characters, and more bytes than fit into an index of PostgreSQL.
+          // The last has 1024 characters, and more bytes than fit into a PostgreSQL index.
           const long = range(0x4e00, 0x4e00 + 1_023).map(code => String.fromCharCode(code))
           for (const value of ['', 'a\0', '\ud800', 'x'.repeat(1_025), 7, null, {}, long.join('')]) {
             await assert.rejects(tm.publish('t', 1, { key: value as string }), ConfigError)
@@ -218,7 +218,7 @@ export function badInput({ stores }: ConformanceStores): void {
           const reader = tm.reader('t')
           assert.equal((await receive(reader)).key?.length, 1_024)
           assert.equal(await reader.poll(0), null)
-          // 2047 bytes, and none like another, so that nothing compresses them.
+          // 2047 bytes without repetition, so that they cannot be compressed.
           const { messageId } = await tm.publish('t', 1, { messageId: `${long.slice(0, 682).join('')}x` })
           assert.equal((await receive(reader)).messageId, messageId)
         })

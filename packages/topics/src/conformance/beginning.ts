@@ -169,7 +169,7 @@ async function openWith(tm: Tidemark, tracking: Tracking): Promise<Tidemark> {
   return tm
 }
 
-/** Ten messages. On PostgreSQL a duplicate draws an id too, so there are more ids than messages between any two. */
+/** Ten messages. On PostgreSQL a duplicate draws an id too, so there are gaps between any two ids. */
 async function publishWithGaps(tm: Tidemark) {
   const refs = []
   for (const n of range(1, 10)) {

@@ -145,7 +145,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
           assert.deepEqual([again.payload, again.attempt, again.version], [2, 2, 2])
           await assert.rejects(two.ack(), StaleDeliveryError)
           await assert.rejects(two.extend('1m'), StaleDeliveryError)
-          // What was settled before stays so, and may be said again.
+          // What was settled before stands, and may be repeated.
           await one.ack()
           await again.ack()
           const { inFlight, retries, backlog } = await groupOf(tm, 'work')
@@ -196,7 +196,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
           const received = eventsOf(there, 'received')
           assert.equal((await there.admin.releaseClaim('work', claim?.id ?? '')).released, 60)
           assert.deepEqual(await consume(there.reader('work', { batchSize: 60 }), 60), range(1, 60))
-          // Two attempts are left, and 8 is the first whose square reaches 60.
+          // Two attempts are left, and 8 is the smallest number whose square reaches 60.
           assert.equal(received.length, 8)
         })
 

@@ -90,7 +90,8 @@ export function cleanUp({ secluded }: ConformanceStores): void {
         const cleaning = (async () => {
           while (isRunning) await cleaner.runOnce()
         })()
-        // One by one, each delivered before the next is published: with the busy one's backlog before it, it would never come.
+        // One by one, each delivered before the next is published: behind the busy group's backlog it would never be
+        // delivered.
         for (let n = 1; n <= 20 || published <= 1_000; n++) {
           await tm.publish('quiet', n)
           assert.deepEqual(await consume(quiet, 1), [n])
@@ -117,7 +118,8 @@ export function cleanUp({ secluded }: ConformanceStores): void {
             await cleaner.run()
             kept.push((await cleaner.kept('orders')).length)
           }
-          // Nothing goes in the first seven days; then a day's messages for each day, or what stands with them in a partition.
+          // Nothing is removed in the first seven days; then one day's messages each day, or whatever shares a
+          // partition with them.
           assert.deepEqual(
             kept.slice(0, 6),
             [1, 2, 3, 4, 5, 6].map(days => days * daily),

@@ -1,4 +1,4 @@
-/** Running the clean-up when a test wants it, and letting time pass for what is stored. */
+/** Helpers that run the clean-up on demand, and age what is stored. */
 
 import type { Events, Tidemark, TopicOptions } from '../index.ts'
 import type { JobContext } from '../maintenance/job.ts'
@@ -29,12 +29,12 @@ export type Cleaner = AsyncDisposable & {
   readonly instrumentation: Instrumentation
   /** Runs the job once. */
   runOnce(): Promise<Record<string, number>>
-  /** Runs it until it has come to everything that it could come to: on PostgreSQL other transactions may have to end. */
+  /** Runs it until nothing more can be done: on PostgreSQL other transactions may have to end first. */
   run(): Promise<{ removed: number; lost: number }>
   topic(name: string): Promise<TopicRecord>
-  /** As if so much time had passed since the topic's messages were published. */
+  /** As if this much time had passed since the topic's messages were published. */
   age(name: string, ms: number): Promise<void>
-  /** The payloads of the messages that are there, in the order of their ids. */
+  /** The payloads of the retained messages, in id order. */
   kept(name: string): Promise<unknown[]>
   lost(name: string, group: string): Promise<number>
 }

@@ -37,7 +37,7 @@ export function clockSkew({ secluded }: ConformanceStores): void {
             unsubscribed: 0,
             bitsCleared: 0,
           })
-          // Its lease holds: nobody else is given the message.
+          // Its lease holds: nobody else gets the message.
           assert.equal(await tm.reader('events', { group: 'g' }).poll(0), null)
           consumer.send({ release: true })
           await until(async () => isDone(await groupOf(tm, 'events', 'g')), { what: 'the ack' })

@@ -5,16 +5,16 @@ import type { ConformanceHooks } from './hooks.ts'
 export type ConformanceStore = {
   /** Title of its tests. */
   readonly name: string
-  /** An empty database of its own for each test. */
+  /** Creates an empty database for each test. */
   fresh(): Promise<ConformanceDatabase>
-  /** What the store can't do, each with the reason. Tests that need it are skipped, and say the reason. */
+  /** What the store can't do, each with the reason. Tests that need it are skipped, and print the reason. */
   readonly lacks?: Readonly<Partial<Record<Ability, string>>>
   /** Flags of node for the processes that tests start, such as `--import` with the module that registers the engine. */
   readonly nodeFlags?: readonly string[]
 }
 
 /**
- * What some stores do and others don't:
+ * Abilities that some stores lack:
  *
  * - `tracking`: topics with reference tracking, and backfills
  * - `operator`: `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`
@@ -23,36 +23,39 @@ export type ConformanceStore = {
  */
 export type Ability = 'tracking' | 'operator' | 'concurrent transactions' | 'exact counts'
 
-/** A database under test. Disposing of it closes what the test has opened, and removes it. */
+/** A database under test. Disposing it closes what the test has opened, and removes the database. */
 export type ConformanceDatabase = AsyncDisposable &
   ConformanceHooks & {
     /** Its address, for another process or another handle. */
     readonly url: string
-    /** Opens it with `open()`. Most tests want a queue that is there: passes `autoCreate: true` unless told otherwise. */
+    /**
+     * Opens it with `open()`. Most tests want the queue to exist, so it passes `autoCreate: true` unless told
+     * otherwise.
+     */
     open(options?: OpenOptions): Promise<Tidemark>
-    /** Whether clean-up has more to do than it could do by now, because it waits for transactions of others. */
+    /** Whether clean-up still has work that it can't do yet, because it waits for other transactions. */
     cleanUpWaits(): Promise<boolean>
-    /** Whether bitmaps of reference tracking are still to be filled or cleared, because that waits for others. */
+    /** Whether reference bitmaps still have to be filled or cleared, because that waits for other transactions. */
     trackingWaits(what: 'to be filled' | 'to be cleared'): Promise<boolean>
-    /** Whether everything that others have begun has ended: until then a watermark may stay behind. */
+    /** Waits until everything that others have begun has ended: until then a watermark may lag behind. */
     settlesDown(): Promise<boolean>
   }
 
 export type ConformanceStores = {
   readonly stores: readonly ConformanceStore[]
-  /** Those that several instances and processes share, and that outlive them. */
+  /** Stores that several instances and processes share, and that outlive them. */
   readonly shared: readonly ConformanceStore[]
-  /** Those shared ones in which nobody else has open transactions. */
+  /** Shared stores in which nobody else has open transactions. */
   readonly secluded: readonly ConformanceStore[]
 }
 
-/** Options of a test or a suite: skipped, with the reason, where the store lacks what it needs. */
+/** Options of a test or suite: skipped, with the reason, if the store lacks what it needs. */
 export function needs({ lacks = {} }: ConformanceStore, ...abilities: readonly Ability[]): { readonly skip?: string } {
   const lacked = abilities.find(ability => lacks[ability] !== undefined)
   return lacked === undefined ? {} : { skip: `no ${lacked}: ${lacks[lacked]}` }
 }
 
-/** As `needs`, for a test that is run with each kind of tracking. */
+/** Like `needs`, for a test that runs with each kind of tracking. */
 export const needsTracking = (store: ConformanceStore, tracking: 'offset' | 'reference'): { readonly skip?: string } =>
   tracking === 'offset' ? {} : needs(store, 'tracking')
 

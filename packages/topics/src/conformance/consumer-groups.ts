@@ -69,7 +69,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
         it('go on with those a removed member had not begun, though a filter throws at one', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          // Two attempts: before a last one the group waits ten seconds for the handlers that are at work.
+          // Two attempts: before a last attempt the group waits ten seconds for running handlers.
           await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
           const group = tm.consumerGroup<number>('work')
           const gate = new Gate()

@@ -163,7 +163,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
           await until(isClaiming, { what: 'a claim to wait' })
           await lock[Symbol.asyncDispose]()
           await Promise.all(received)
-          // On a busy machine the second may come only when the first has its messages.
+          // On a busy machine the second may only arrive when the first has its messages.
           return conflicts() > 0
         }
         await until(compete, { what: 'a conflict' })

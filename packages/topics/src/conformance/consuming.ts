@@ -1,14 +1,14 @@
 import type { ConsumerGroup, Delivery, EventName, Events, Reader, Tidemark } from '../index.ts'
 import { until } from './until.ts'
 
-/** The next message of a reader that has to have one. */
+/** The next message of a reader that must have one. */
 export async function receive<T>(reader: Reader<T>): Promise<Delivery<T>> {
   const delivery = await reader.poll('10s')
   if (delivery === null) throw new Error(`The reader of ${reader.topic} got nothing`)
   return delivery
 }
 
-/** A promise that must not take for ever: what hangs is to fail. */
+/** Fails if the promise hangs. */
 export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
   const settled = { yet: false }
   const note = () => {
@@ -19,7 +19,7 @@ export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
   return await promise
 }
 
-/** Takes this many messages and acks them; gives their payloads. */
+/** Receives and acks this many messages; returns their payloads. */
 export async function consume<T>(reader: Reader<T>, count: number): Promise<T[]> {
   const payloads: T[] = []
   while (payloads.length < count) {
@@ -30,7 +30,7 @@ export async function consume<T>(reader: Reader<T>, count: number): Promise<T[]>
   return payloads
 }
 
-/** Adds a consumer that notes what it is given. */
+/** Adds a consumer that records what it receives. */
 export function collect<T>(group: ConsumerGroup<T>, id = 'collector'): Delivery<T>[] {
   const deliveries: Delivery<T>[] = []
   group.addConsumer(id, delivery => {
@@ -41,20 +41,20 @@ export function collect<T>(group: ConsumerGroup<T>, id = 'collector'): Delivery<
 
 export const payloadsOf = <T>(deliveries: readonly Delivery<T>[]): T[] => deliveries.map(({ payload }) => payload)
 
-/** Everything of this name that happens from now on. */
+/** Every event with this name from now on. */
 export function eventsOf<Name extends EventName>(tm: Tidemark, name: Name): Events[Name][] {
   const events: Events[Name][] = []
   tm.on(name, event => events.push(event))
   return events
 }
 
-/** Waits until this many events of the list are there. */
+/** Waits until the list has this many events. */
 export async function happened<T>(events: readonly T[], count: number, what: string): Promise<readonly T[]> {
   await until(() => events.length >= count, { what })
   return events
 }
 
-/** How a group stands; a queue's only group has no name. */
+/** The state of a group; a queue's only group has no name. */
 export async function groupOf(tm: Tidemark, topic: string, name = '') {
   const { groups } = await tm.admin.describeTopic(topic)
   const group = groups.find(each => each.group === name)
@@ -62,7 +62,7 @@ export async function groupOf(tm: Tidemark, topic: string, name = '') {
   return group
 }
 
-/** A handler's way to stand still: it goes on when the test opens the gate. */
+/** Makes a handler wait until the test opens the gate. */
 export class Gate {
   readonly #opened = Promise.withResolvers<void>()
 
@@ -83,7 +83,7 @@ export async function pubSub(tm: Tidemark, more = {}): Promise<Tidemark> {
   return tm
 }
 
-/** Nothing is left to be processed. */
+/** Whether nothing is left to process. */
 export const isDone = ({
   backlog,
   inFlight,

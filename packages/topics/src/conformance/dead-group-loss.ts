@@ -14,7 +14,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
   for (const store of secluded) {
     for (const tracking of ['offset', 'reference'] satisfies Tracking[]) {
       describe(`a group that comes back, by ${tracking}, on ${store.name}`, needsTracking(store, tracking), () => {
-        /** Nine messages go while it is dead, of which it had claimed `claimed`; three newer ones stay. */
+        /** Nine messages are removed while it is dead, of which it had claimed `claimed`; three newer ones stay. */
         async function loseNine(
           database: ConformanceDatabase,
           { subscribe = 'beginning' as 'beginning' | 'now', before = 0, bits = true } = {},
@@ -27,7 +27,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           await reader.ready()
           for (const n of range(before + 1, 9)) await tm.publish('events', n)
           await consume(reader, 4)
-          // Held and not settled: it goes back when the reader closes.
+          // Held and not settled: it is released when the reader closes.
           await receive(reader)
           await reader.close()
           await letDie(tm, database)

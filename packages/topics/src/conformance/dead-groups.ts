@@ -49,7 +49,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
           await tm.admin.jobs[DETECT].runOnce()
           assert.equal((await groupOf(tm, 'events', 'quick')).status, 'DEAD')
           assert.equal((await groupOf(tm, 'events', 'slow')).status, 'ACTIVE')
-          // What a later start gives replaces what was stored; the rest stays.
+          // Settings of a later start replace the stored ones; the rest stays.
           await (await tm.reader('events', { group: 'slow', heartbeat: { misses: 7 } }).ready()).close()
           const changed = await groupOf(tm, 'events', 'slow')
           assert.deepEqual(settingsOf(changed), [600_000, 3_600_000, 7])
@@ -275,7 +275,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
 const none = { missed: 0, dead: 0, unsubscribed: 0, bitsCleared: 0 }
 const byNumber = (a: unknown, b: unknown): number => Number(a) - Number(b)
 
-/** With a group that was there and is gone. */
+/** With a group that existed and is gone. */
 async function withGroup(tm: Tidemark): Promise<Tidemark> {
   await tm.configureTopic('events', { semantics: 'pub-sub' })
   await (await tm.reader('events', { group: 'g' }).ready()).close()

@@ -10,7 +10,7 @@ const CONSUMERS = 3
 const BURSTS = isLong ? 400 : 150
 
 type Counts = number[]
-/** Starts the consumers, and counts what each is given. */
+/** Starts the consumers, and counts what each receives. */
 type Start = (database: ConformanceDatabase, tm: Tidemark, counts: Counts) => Promise<void>
 
 const startGroup = async (tm: Tidemark, index: number, counts: Counts, batchSize: number): Promise<void> => {
@@ -42,7 +42,7 @@ const instances: Start = async (database, tm, counts) => {
   for (const [index, each] of all.entries()) await startGroup(each, index, counts, 200)
 }
 
-/** A live stream: each burst comes when the one before has been taken. */
+/** A live stream: each burst is published when the previous one has been received. */
 async function stream(tm: Tidemark, counts: Counts, { bursts, size }: { bursts: number; size: number }) {
   for (let burst = 1; burst <= bursts; burst++) {
     await tm.publishBatch('work', new Array(size).fill(burst))

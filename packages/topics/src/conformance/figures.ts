@@ -1,4 +1,4 @@
-/** What people are told of groups and their consumers, compared with what was made to happen. */
+/** Compares reported figures of groups and consumers with what really happened. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

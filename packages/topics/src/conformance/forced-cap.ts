@@ -15,7 +15,7 @@ const CAPPED: TopicOptions = {
   partitionRows: 10,
 }
 
-/** The messages up to here are 11 days old, the later ones are new; they stand in other partitions. */
+/** Messages up to this id are 11 days old, later ones are new; they are in different partitions. */
 const OLD = 9
 
 export function forcedCap({ secluded }: ConformanceStores): void {
@@ -40,7 +40,8 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         await idle.ready()
         for (const n of range(1, OLD)) await tm.publish('events', n)
         await consume(done, OLD)
-        // Of a first page: one acked, one to be tried again, two held. Of a second, one is with the reader, three wait there.
+        // Of a first page: one acked, one to be retried, two held. Of a second, one is with the reader, three are
+        // buffered there.
         const page = await take(busy, 5)
         await page[0]?.ack()
         await page[1]?.nack('later', { delay: '1h' })
@@ -78,7 +79,7 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         assert.ok(first && second && third)
         await first.ack()
         await second.nack('again', { delay: 0 })
-        // Its neighbours are still held: only the one that failed comes.
+        // Its neighbours are still held: only the failed one is delivered.
         const there = (await other.open()).reader('events', { group: 'g' })
         const again = await receive(there)
         assert.deepEqual([again.payload, again.version, again.attempt], ['new 2', 2, 2])
@@ -156,12 +157,12 @@ async function take(reader: Parameters<typeof receive>[0], count: number): Promi
   return page
 }
 
-/** Ids from 10 on: in a partition that holds no old message. */
+/** Ids from 10 on: in a partition without old messages. */
 async function publishNew(tm: Tidemark): Promise<void> {
   for (const n of range(1, 3)) await tm.publish('events', `new ${n}`)
 }
 
-/** A page of old and new messages is held by one lease when the cap takes the old ones. */
+/** One lease holds a page of old and new messages when the cap removes the old ones. */
 async function heldAcross(database: ConformanceDatabase, cleaner: Cleaner, more: TopicOptions = {}) {
   const tm = await database.open()
   await tm.configureTopic('events', { ...CAPPED, ...more })

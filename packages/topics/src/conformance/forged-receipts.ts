@@ -20,7 +20,7 @@ const fieldsOf = (receipt: string): unknown[] =>
 
 const bodyOf = (fields: unknown[]): string => Buffer.from(JSON.stringify(fields)).toString('base64url')
 
-/** With every check that a stranger could think of. */
+/** With every check that an attacker could think of. */
 function forgeries(receipt: string, fields: unknown[]): string[] {
   const body = bodyOf(fields)
   const [prefix = '', , seal = ''] = receipt.split('.')

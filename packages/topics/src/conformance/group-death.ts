@@ -69,7 +69,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
           seen.push(`${payload}.${attempt}`)
           await gate.passed
         })
-        // It works on and is not heard of: the time of its heartbeats is yet to come.
+        // It works but is silent: its heartbeats are not due yet.
         await group.start({ heartbeat: { interval: '1h', timeout: '5h' } })
         await here.publish('events', 1)
         await until(() => seen.length === 1, { what: 'the handler to begin' })
@@ -82,7 +82,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
         await until(() => seen.includes('2.1'), { what: 'what came meanwhile' })
         await until(async () => isDone(await groupOf(there, 'events', 'inventory')), { what: 'all to be settled' })
         assert.equal((await groupOf(there, 'events', 'inventory')).status, 'ACTIVE')
-        // What it did meanwhile counts, unless another took it over.
+        // What it did meanwhile counts, unless another consumer took it over.
         assert.ok(seen.includes('1.1') && seen.length <= 3, seen.join())
         assert.equal((await groupOf(there, 'events', 'inventory')).deadLetters, 0)
       })
@@ -105,7 +105,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
           await states(),
           range(1, 5).map(() => 'DEAD'),
         )
-        // Its lock outlives it, for a while.
+        // Its lock outlives it for a while.
         await assert.rejects(tm.admin.jobs['dead-groups'].runOnce(), JobBusyError)
         await database.ageJobs(24 * 3_600_000)
         assert.equal((await tm.admin.jobs['dead-groups'].runOnce()).dead, 0)

@@ -155,7 +155,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(warnings, [{ fields: expected, text: 'an expired lease was taken over' }])
           assert.equal(first.messageId, 'mine')
 
-          // Those of the new holder are at version 2.
+          // The new holder's deliveries have version 2.
           await database.expireLeases()
           await receive(there.reader('work', { consumer: 'third' }))
           assert.deepEqual(
@@ -168,7 +168,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
   }
 }
 
-/** To the minute: on PostgreSQL the two times are taken one after the other. */
+/** Rounded to the minute: on PostgreSQL the two times are taken one after the other. */
 const termIn = ({ claimedAt, expiresAt }: Claim): number =>
   Math.round((Number(expiresAt) - Number(claimedAt)) / MINUTE) * MINUTE
 

@@ -105,7 +105,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
           const reader = tm.reader('work')
           const again = await receive(reader)
           assert.deepEqual([again.attempt, again.version], [2, 2])
-          // What the handler does in the end is of no interest any more.
+          // The result of the handler no longer matters.
           gate.open()
           await again.ack()
           assert.equal(await reader.poll(0), null)
@@ -318,7 +318,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
   }
 }
 
-/** A group whose handlers begin and wait for the gate. */
+/** A group whose handlers start and wait for the gate. */
 function slowGroup(group: ConsumerGroup): { group: ConsumerGroup; begun: Delivery[]; gate: Gate } {
   const gate = new Gate()
   const begun: Delivery[] = []

@@ -90,7 +90,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
         it('hears through its signal that its lease has run out', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          // A slow machine may let the lease run out before the handler begins: then there is another attempt.
+          // On a slow machine the lease may expire before the handler starts: then there is another attempt.
           await tm.configureTopic('work', { lease: '100ms', maxAttempts: 100 })
           const reasons: unknown[] = []
           const group = tm.consumerGroup('work').addConsumer('a', async (_, { signal }) => {
@@ -188,7 +188,8 @@ export function handlers({ stores, shared }: ConformanceStores): void {
           group.addConsumer('slow', () => gate.passed)
           await group.start()
           await here.publish('work', 1)
-          // A busy machine may be too late for one extension: the message is then claimed anew, and that claim is extended.
+          // A busy machine may be too late for one extension: then the message is claimed again, and that claim is
+          // extended.
           await until(
             async () => {
               const [claim] = (await there.admin.claims('work')).claims
@@ -264,7 +265,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
           const group = tm.consumerGroup('work').addConsumer('slow', ({ payload, version }) => {
             begun.push(`${payload} at version ${version}`)
             if (begun.length !== 30) return
-            // The whole process stands still past the term: no timer can give anything back.
+            // The whole process is blocked until the lease has expired: no timer can release anything.
             const term = performance.now() + 1_100
             while (performance.now() < term);
           })

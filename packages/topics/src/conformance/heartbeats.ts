@@ -19,7 +19,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           await tm.reader('events', { group: 'g-1', heartbeat: { interval: 20 } }).ready()
           await tm.reader('events', { group: 'g-9', heartbeat: { interval: 20 } }).ready()
           let before = beatsOf(tm)
-          // On a busy machine a statement takes longer than this interval, and those that began apart meet later.
+          // On a busy machine a statement takes longer than this interval, so heartbeats that began apart meet later.
           await until(
             () => {
               const [last, now] = [before, beatsOf(tm)]
@@ -158,7 +158,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           const { heartbeatFailures } = tm.metrics().totals
           await tm.publishBatch('events', [1, 2, 3])
           const waiting = receive(reader)
-          waiting.catch(() => undefined) // What fails first is to be reported, not that nothing came because of it.
+          waiting.catch(() => undefined) // Report the first failure, not the timeout that it causes.
           await until(() => tm.metrics().totals.heartbeatFailures > heartbeatFailures + 20, { what: 'more failures' })
           assert.deepEqual(
             [deliveries.length, suspended.length, stopped.length],

@@ -1,4 +1,4 @@
-/** Every verb of a store, with what an old process knows: refused, and nothing changed. */
+/** Calls every store method with the records of an old process: each is refused, and nothing changes. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe } from 'node:test'
@@ -14,14 +14,14 @@ import { openStore } from './open-store.ts'
 type Known = {
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
-  /** Of a lease that the old process holds. */
+  /** Token of a lease that the old process holds. */
   readonly token: string
   readonly place: string
 }
 type Verb =
   | { [C in keyof StoreConcepts]: `${C}.${keyof StoreConcepts[C] & string}` }[keyof StoreConcepts]
   | Exclude<keyof Store, keyof StoreConcepts | 'capabilities' | 'location'>
-/** What the records of another incarnation, in a namespace that is still the same, are answered with. */
+/** The answer to records of another incarnation, in a namespace that is still the same. */
 type Answer = 'topic' | 'group' | 'nothing'
 type Call = { readonly call: (store: Store, known: Known) => unknown; readonly answer: Answer }
 
@@ -39,10 +39,10 @@ const REQUEST = {
 } as const
 const LOOK = { after: 0, limit: 10, unfinished: false }
 
-/** All of them: a verb that is added has to be added here. */
+/** All methods: a new one has to be added here. */
 const VERBS: { readonly [verb in Verb]: Call | null } = {
   'topics.find': { call: store => store.topics.find('events'), answer: 'nothing' },
-  // Looks on the connection of a caller's own transaction.
+  // Reads on the connection of a caller's own transaction.
   'topics.findIn': null,
   'topics.findInSync': null,
   'topics.configure': { call: store => store.topics.configure('another', {}), answer: 'nothing' },
@@ -104,7 +104,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   },
   'subscriptions.remove': {
     call: (store, { topic, subscription }) => store.subscriptions.remove(topic, subscription),
-    // What is not there is removed.
+    // Removing what does not exist succeeds.
     answer: 'nothing',
   },
   'jobs.lock': { call: store => store.jobs.lock('messages', lock()), answer: 'nothing' },
@@ -143,7 +143,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     answer: 'group',
   },
   'backfills.find': { call: (store, { subscription }) => store.backfills.find(subscription), answer: 'group' },
-  // Times a write that is nobody's.
+  // Times a write that belongs to no record.
   'log.publishSync': null,
   'log.probe': null,
   'leases.list': { call: (store, { topic }) => store.leases.list(topic, { limit: 10, named: 10 }), answer: 'topic' },
@@ -180,9 +180,9 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   'inspection.facts': { call: (store, { topic }) => store.inspection.facts(topic), answer: 'topic' },
   'inspection.stats': { call: store => store.inspection.stats(10, true), answer: 'nothing' },
   'inspection.size': { call: store => store.inspection.size(), answer: 'nothing' },
-  // A server's own clock is not asked for.
+  // Does not read a server's own clock.
   'inspection.clock': null,
-  // Of the whole server, and of this process.
+  // Concerns the whole server, and this process.
   'inspection.horizonHolders': null,
   watch: null,
   hint: null,
@@ -193,7 +193,7 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   close: null,
 }
 
-/** The same names in the same order give the same ids. */
+/** The same names in the same order get the same ids. */
 async function begin(store: Store, of: ConformanceStore): Promise<Known> {
   const tracking = has(of, 'tracking') ? 'reference' : 'offset'
   const topic = await store.topics.configure('events', { semantics: 'pub-sub', tracking })
@@ -210,7 +210,7 @@ const callsOf = (store: ConformanceStore) =>
   Object.entries(VERBS)
     .flatMap(([verb, each]) => (each === null ? [] : [{ verb, ...each }]))
     .filter(({ verb }) => has(store, 'tracking') || !/^(tracking|backfills)\./.test(verb))
-/** The first refusal ends a process, so each verb has one of its own; on PostgreSQL each has a few connections. */
+/** The first refusal ends a process, so each method has its own; on PostgreSQL each has a few connections. */
 const AT_ONCE = 12
 
 export function incarnationVerbs({ shared }: ConformanceStores): void {

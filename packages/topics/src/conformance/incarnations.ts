@@ -1,4 +1,4 @@
-/** A namespace that is dropped and made again is another one, whatever its ids say. */
+/** A namespace that is dropped and recreated is another one, even if its ids are the same. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import {
@@ -16,7 +16,7 @@ import { until } from './until.ts'
 
 const PUB_SUB = { semantics: 'pub-sub' } as const
 
-/** Dropped by one process and made by another, with the same names in the same order: all ids are given again. */
+/** Dropped by one process and created by another, with the same names in the same order: all ids are reused. */
 async function makeAnew(database: ConformanceDatabase, namespace: string): Promise<Tidemark> {
   await (await database.open({ namespace })).dropNamespace()
   const tm = await database.open({ namespace, sweepInterval: '20ms' })
@@ -36,7 +36,8 @@ const OF_TRACKING = [
 
 export function incarnations({ shared }: ConformanceStores): void {
   for (const store of shared) {
-    // On SQLite the tables of the default namespace stand in the application's file; others have a file that goes with them.
+    // On SQLite the tables of the default namespace are in the application's file; other namespaces have their own
+    // file, which is removed.
     for (const namespace of ['default', 'run-7']) {
       describe(`${store.name}: an old process, after its namespace '${namespace}' was dropped and made again`, () => {
         it('takes no message of the new one; its group stops with the reason', async () => {
@@ -138,7 +139,7 @@ export function incarnations({ shared }: ConformanceStores): void {
           await assert.rejects(held.ack(), NamespaceGoneError)
           await assert.rejects(old.settle(receipt, { acks: 'all' }), NamespaceGoneError)
           await assert.rejects(old.extend(receipt), NamespaceGoneError)
-          // Nor does a receipt of the old one mean anything to the new.
+          // A receipt of the old namespace is not valid in the new one either.
           const refused = await anew.settle(receipt, { acks: 'all' }).catch(error => error)
           assert.equal(refused.code, 'TIDEMARK_INVALID_RECEIPT')
           const health = await anew.admin.groups('events')
@@ -246,7 +247,7 @@ export function incarnations({ shared }: ConformanceStores): void {
     }
 
     describe(`${store.name}: a record whose id was given again`, () => {
-      // As after a restore: what was made since the copy is gone, and others have its ids.
+      // As after a restore: what was created since the copy is gone, and its ids are reused.
       it('of a group is refused: it stops, and takes nothing of the other', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ sweepInterval: '20ms' })

@@ -3,7 +3,7 @@ import { it as register, type TestContext, type TestOptions } from 'node:test'
 
 type Body = (t: TestContext) => void | Promise<void>
 
-/** A hook that a test needs and the database does not have. */
+/** A hook that a test needs and the database lacks. */
 export class MissingHookError extends Error {
   constructor(hook: string) {
     super(`the database has no hook '${hook}'`)
@@ -11,7 +11,7 @@ export class MissingHookError extends Error {
   }
 }
 
-/** A test that is skipped, and says why, as soon as it needs a hook that the database does not have. */
+/** A test that is skipped with the reason as soon as it needs a hook that the database lacks. */
 export function it(name: string, ...given: [Body] | [TestOptions, Body]): void {
   const [options, body] = given.length === 1 ? [{}, given[0]] : given
   void register(name, options, async t => {
@@ -25,7 +25,7 @@ export function it(name: string, ...given: [Body] | [TestOptions, Body]): void {
   })
 }
 
-/** Disposal wraps an error that is under way; so do fast-check and an assertion that waited for another one. */
+/** Disposal wraps a pending error; so do fast-check and an assertion that waited for another one. */
 function missingHook(error: unknown): MissingHookError | undefined {
   if (error instanceof MissingHookError) return error
   if (!(error instanceof Error)) return undefined

@@ -1,4 +1,4 @@
-/** Messages that are large one by one: a page has a limit in bytes too, or a group would never get past them. */
+/** Individually large messages: a page has a limit in bytes too, or a group would never get past them. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { ConfigError } from '../index.ts'
@@ -8,9 +8,11 @@ import { it } from './it.ts'
 import { isLong } from './long.ts'
 import { until } from './until.ts'
 
-/** In long runs more than fits into one answer of a PostgreSQL server (a gigabyte), or into one string of Node (half of one). */
+/**
+ * In long runs more than fits into one answer of a PostgreSQL server (1 GB), or into one string of Node (half of that).
+ */
 const COUNT = isLong ? 40 : 4
-/** On PostgreSQL a byte is read as two hexadecimal digits, all of them as one string. */
+/** On PostgreSQL a byte is read as two hexadecimal digits, all in one string. */
 const LARGEST = 255 * 1024 ** 2
 const BYTES = (isLong ? 50 : 24) * 1024 ** 2
 
@@ -28,7 +30,7 @@ export function largePages({ shared }: ConformanceStores): void {
           sizes.push(typeof payload === 'number' ? payload : payload.length)
         })
         await group.start()
-        // Quick ones first, so that the group goes on with pages of a thousand.
+        // Quick ones first, so that the group continues with pages of a thousand.
         await tm.publishBatch('work', range(1, 1_500))
         await until(() => sizes.length === 1_500, { what: 'small ones' })
         await group.pause()

@@ -170,7 +170,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
             [6, 2],
           ])
           assert.equal(await second.poll(0), null)
-          // What was settled in time may be said again, what was not is stale.
+          // What was settled in time may be repeated; the rest is stale.
           await page[1]?.ack()
           await assert.rejects(async () => await page[0]?.ack(), StaleDeliveryError)
           const { inFlight, retries } = await groupOf(tm, 'work')
@@ -216,7 +216,8 @@ export function leases({ stores, shared }: ConformanceStores): void {
           await tm.publish('work', 5)
           await consume(reader, 1)
           await until(async () => (await groupOf(tm, 'work')).inFlight === 0, { what: 'all to be settled' })
-          // On PostgreSQL it waits for the writers of the whole server, those of other tests too, and moves with the next claim.
+          // On PostgreSQL it waits for writers of the whole server, including other tests, and moves with the next
+          // claim.
           const isPast = async () => {
             await look()
             await reader.poll(0)

@@ -1,2 +1,2 @@
-/** `npm run test:long`: full sizes and many repetitions, in place of what fits into a few minutes. */
+/** `npm run test:long`: full sizes and many repetitions, instead of what fits into a few minutes. */
 export const isLong = process.env.TIDEMARK_TEST_LONG === '1'

@@ -81,7 +81,7 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
           await assert.rejects(tm.admin.jobs['dead-groups'].runOnce(), JobBusyError)
           await database.ageJobs(61_000)
           assert.equal((await tm.admin.jobs['dead-groups'].runOnce()).dead, 0)
-          // The one that comes back has lost it: it may neither renew nor end what is another's.
+          // The returning process has lost the lock: it may neither renew nor release another's.
           const late = await openStore(database)
           assert.equal(await late.jobs.renew('dead-groups', { token: TOKEN, ttlMs: 60_000 }), false)
           await late.jobs.unlock('dead-groups', TOKEN, { late: 1 })
@@ -119,7 +119,7 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
           const instances = await Promise.all(
             range(1, 3).map(async () => {
               const tm = await database.open({ maintenance: { detectEvery: 30 } })
-              // Listened to at once: the first jobs run while the others are being opened.
+              // Subscribed at once: the first jobs run while the others are being opened.
               return { tm, ended: eventsOf(tm, 'job-ended') }
             }),
           )
@@ -168,7 +168,7 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
             await group.start({ heartbeat: { interval: 10, misses: 1_000 } })
           }
           await tm.publishBatch('events', [1, 2, 3])
-          // One becomes a dead letter, one is to be tried again in an hour, one is in hand for ever.
+          // One becomes a dead letter, one is to be retried in an hour, one is held for ever.
           for (const delay of [0, 0, '1h'] as const) await (await receive(gone)).nack(new Error('no'), { delay })
           await receive(gone)
           await cancelled?.cancel()

@@ -1,4 +1,4 @@
-/** A messageId that was ever returned names one message for ever, though ids are drawn again. */
+/** A messageId that was ever returned identifies one message for ever, even if ids are reused. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { MessageNotFoundError, type Tidemark } from '../index.ts'

@@ -74,7 +74,7 @@ export function metrics({ stores, shared }: ConformanceStores): void {
           const waiting = assert.rejects(b.receive(), { code: 'TIDEMARK_SUBSCRIPTION_GONE' })
           await tm.admin.deleteTopic('events')
           await waiting
-          // What its consumers did while they found out has not brought it back.
+          // The activity of its consumers before they noticed has not recreated its figures.
           assert.deepEqual(Object.keys(tm.metrics().topics), ['other'])
           assert.ok(tm.metrics().totals.published === 2)
           await tm.publish('events', 2)

@@ -31,13 +31,13 @@ function circular(): object {
   one.self = one
   return one
 }
-/** Says something sensible once, and throws ever after. */
+/** Returns something sensible once, and throws from then on. */
 function onceOnly(): Error {
   let reads = 0
   return errorWith('message', { get: () => (reads++ === 0 ? 'said once' : throwing()) })
 }
 
-/** What user code may throw, and what its record says. */
+/** What user code may throw, and how it is recorded. */
 const ODD: Record<string, [make: () => unknown, message: RegExp]> = {
   'an Error whose message is undefined': [() => errorWith('message', { value: undefined }), /without a message/],
   'an Error whose message is null': [() => errorWith('message', { value: null }), /without a message/],
@@ -329,7 +329,7 @@ const trackedBy = async (tm: Tidemark) => {
 const schemaOf = (validate: (value: unknown) => unknown): Schema =>
   ({ '~standard': { version: 1, vendor: 'test', validate } }) as Schema
 
-/** Touches all of an error, as loggers do. */
+/** Reads every property of an error, as loggers do. */
 function serializing(): Logger {
   const log = (fields: object): void => {
     const { err } = fields as { err?: Error }

@@ -3,7 +3,7 @@ import { resolveEngine } from '../stores/registry.ts'
 import type { Store } from '../stores/store.ts'
 import { SILENT } from './test-database.ts'
 
-/** The store itself, for what the public API has no verb for, beside the instances that the test has opened. */
+/** Opens the store itself, for operations that the public API lacks, beside the instances that the test has opened. */
 export async function openStore(
   { url }: { readonly url: string },
   { rowCacheBytes = 1_000_000 } = {},

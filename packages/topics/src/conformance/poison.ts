@@ -15,7 +15,7 @@ type Case = {
   readonly maxAttempts: number
   readonly batchSize?: number
   readonly tracking?: 'reference'
-  /** Messages whose first attempt fails without harm. */
+  /** Messages whose first attempt fails harmlessly. */
   readonly failing?: readonly number[]
 }
 
@@ -85,7 +85,10 @@ export function poison({ shared }: ConformanceStores): void {
   }
 }
 
-/** Processes come one after another; each claims as a group does, and dies of the first poison message that it handles. */
+/**
+ * Simulates processes one after another; each claims as a group does, and dies of the first poison message that it
+ * handles.
+ */
 async function suffer(testStore: ConformanceStore, { batchSize = 200, ...given }: Case): Promise<Outcome> {
   await using database = await testStore.fresh()
   await using store = await openStore(database)
@@ -127,7 +130,7 @@ class Story {
     this.#request = { topic, subscription, consumer: 'c', leaseMs: null, sweep: true, forget: [], shared: false }
   }
 
-  /** One process's life. False where it found nothing more to do. */
+  /** The life of one process. False if it found nothing more to do. */
   async live(): Promise<boolean> {
     for (;;) {
       const first = await this.#claim('alone')

@@ -71,7 +71,7 @@ export function protobufPayloads({ stores }: ConformanceStores): void {
             return true
           })
           await assert.rejects(tm.publish('work', create(AnySchema)), PayloadError)
-          // As it comes out of foreign JSON: the length is only a word.
+          // As it comes out of foreign JSON: the length is only a claim.
           const claimed = { $typeName: 'google.protobuf.Any', typeUrl: 'a/b', value: { length: 1e9 } }
           await assert.rejects(tm.publish('work', claimed), PayloadError)
         })
@@ -83,7 +83,7 @@ export function protobufPayloads({ stores }: ConformanceStores): void {
           for (const typeUrl of ['x/a\0b', 'x/\ud800', `x/${'a'.repeat(10_000)}`]) {
             await assert.rejects(tm.publish('work', any(typeUrl)), PayloadError)
           }
-          // They would be told apart from plain payloads by nothing.
+          // Nothing would distinguish them from plain payloads.
           await assert.rejects(tm.publish('work', any('bytes')), PayloadError)
           assert.equal(await tm.reader('work').poll(0), null)
         })

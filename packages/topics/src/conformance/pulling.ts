@@ -17,7 +17,7 @@ import { until } from './until.ts'
 const idsOf = ({ messages }: Pulled): number[] => messages.map(({ id }) => id)
 const valuesOf = ({ messages }: Pulled): unknown[] => messages.map(({ payload }) => payload)
 
-/** The receipt of a pull that has to have brought something. */
+/** The receipt of a pull that must have returned something. */
 function receiptOf({ receipt }: Pulled): string {
   assert.ok(receipt !== null)
   return receipt
@@ -366,7 +366,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
   }
 }
 
-/** A message that was pulled twice, because the first lease ran out. */
+/** A message that was pulled twice, because the first lease expired. */
 async function takenOver(database: ConformanceDatabase) {
   const tm = await database.open()
   await tm.publish('work', 1, { messageId: 'mine' })

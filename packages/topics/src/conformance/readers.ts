@@ -153,7 +153,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
             what: 'the lease to end',
           })
           await tm.close()
-          // Closed, or stale where closing was in time to give it back.
+          // Closed, or stale if closing released it in time.
           await assert.rejects(soon(delivery.ack(), 'an answer'), { code: /^TIDEMARK_(CLOSED|STALE_DELIVERY)$/ })
         })
       })

@@ -261,7 +261,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           await store.backfills.start(work.topic, work.group('a'), 'beginning', plan)
           await assert.rejects(store.backfills.start(work.topic, work.group('a'), 'beginning', plan), BackfillError)
           await work.backfill('a')
-          // What a lease holds will be delivered by its holder.
+          // The holder of a lease will process its messages.
           assert.deepEqual(await work.drain('a'), [...ids.slice(2), ...waiting])
           await work.ack(held)
           assert.deepEqual(completedIds(await work.completion()), [...ids, ...waiting])

@@ -1,4 +1,6 @@
-/** Groups of a topic with reference tracking, driven step by step at the store: what a process does on its own there. */
+/**
+ * Groups of a topic with reference tracking, driven step by step through the store: what a process does automatically.
+ */
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_BACKFILL } from '../backfill/backfill-plan.ts'
 import type { BackfillPlan, BackfillRecord } from '../stores/backfills.ts'
@@ -68,14 +70,14 @@ export class Work {
     await this.store.leases.settle([{ token, size, maxAttempts: 5, acks: 'all', nacks: [], releases: [] }])
   }
 
-  /** Straight to the dead letters. */
+  /** Dead-letters it directly. */
   async bury({ token, size, messages, slots }: Lease): Promise<void> {
     const error = { name: 'Error', message: 'refused' }
     const nacks = messages.map((_, index) => ({ slot: slots?.[index] ?? index, delayMs: 0, error }))
     await this.store.leases.settle([{ token, size, maxAttempts: 1, acks: [], nacks, releases: [] }])
   }
 
-  /** Claims and acks until there is nothing; gives the ids in the order they came. */
+  /** Claims and acks until nothing is left; returns the ids in delivery order. */
   async drain(group: string, limit = 100): Promise<number[]> {
     const ids: number[] = []
     for (;;) {
@@ -86,7 +88,7 @@ export class Work {
     }
   }
 
-  /** Runs the group's backfill to its end, or a number of its batches in a process that is then killed. */
+  /** Runs the group's backfill to its end, or some of its batches in a process that is then killed. */
   async backfill(group: string, limit = 1_000, batches = Number.POSITIVE_INFINITY): Promise<BackfillRecord | 'lost'> {
     const token = randomUUID()
     const taken = await this.store.backfills.take(token, TTL_MS, this.group(group))
@@ -102,7 +104,7 @@ export class Work {
     this.topic = await this.store.tracking.switch(this.topic, tracking)
   }
 
-  /** By message: who must process it, and who has. */
+  /** By message: which groups must process it, and which have. */
   async completion(): Promise<Map<number, { required: string; completed: string }>> {
     const query = { after: 0, limit: 1_000_000, unfinished: false }
     const rows = await this.store.tracking.completion(this.topic, query)
@@ -121,7 +123,7 @@ export class Work {
   }
 }
 
-/** Its heartbeats have stopped for long enough, and the detector finds out. */
+/** Its heartbeats have stopped for long enough, and the detector notices. */
 export async function die(database: ConformanceDatabase, work: Work, group: string): Promise<void> {
   const { id } = work.group(group)
   for (let miss = 0; miss < MISSES; miss++) {
@@ -132,12 +134,12 @@ export async function die(database: ConformanceDatabase, work: Work, group: stri
   throw new Error(`Group '${group}' did not die`)
 }
 
-/** As the subscriptions' clean-up does. */
+/** As the clean-up of subscriptions does. */
 export async function remove(work: Work, group: string): Promise<void> {
   await work.store.subscriptions.remove(work.topic, work.group(group))
 }
 
-/** Its heartbeat brings it back or, given a limit, an operator. */
+/** Resurrected by its heartbeat or, with a limit, by an operator. */
 export async function resurrect(work: Work, group: string, limit?: number): Promise<void> {
   const subscription = work.group(group)
   if (limit !== undefined) {

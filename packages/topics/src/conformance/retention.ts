@@ -7,7 +7,7 @@ import { consume, groupOf, range, receive } from './consuming.ts'
 import { it } from './it.ts'
 import { until } from './until.ts'
 
-/** Small partitions: what is removed by the partition goes in several. */
+/** Small partitions, so that whole-partition removal covers several. */
 const PUB_SUB: TopicOptions = { semantics: 'pub-sub', retention: '24h', maxRetention: '30d', partitionRows: 10 }
 
 export function retention({ secluded }: ConformanceStores): void {
@@ -43,7 +43,7 @@ export function retention({ secluded }: ConformanceStores): void {
         await tm.configureTopic('events', PUB_SUB)
         const fast = tm.reader('events', { group: 'fast', from: 'beginning' })
         const slow = tm.reader('events', { group: 'slow', from: 'beginning', batchSize: 5 })
-        // Not in one transaction: on PostgreSQL what is not done holds back all of its transaction.
+        // Not in one transaction: on PostgreSQL an unfinished message holds back all of its transaction.
         for (const first of [1, 11, 21, 31]) await tm.publishBatch('events', range(first, first + 9))
         await consume(fast, 40)
         const first = await consume(slow, 24)

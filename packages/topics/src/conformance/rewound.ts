@@ -1,4 +1,7 @@
-/** What a process knows and the database does not, because it lost commits or was restored: noticed, told, not acted on. */
+/**
+ * A process knows something that the database does not, because the database lost commits or was restored: detected,
+ * reported, not acted on.
+ */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { DatabaseRewoundError, type Events, StaleDeliveryError, type Tidemark } from '../index.ts'

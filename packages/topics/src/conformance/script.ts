@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { until } from './until.ts'
 
 export type ScriptOptions = {
-  /** On top of this process's environment; undefined takes a variable away. */
+  /** Added to this process's environment; undefined removes a variable. */
   env?: Record<string, string | undefined>
   cwd?: string
   /** More flags for node. */
@@ -14,14 +14,14 @@ export type ScriptOptions = {
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
-/** Runs a file in a process of its own, under the same conditions of import as this one. */
+/** Runs a file in a separate process, with the same import conditions as this one. */
 export function startScript(file: URL | string, args: readonly string[] = [], options: ScriptOptions = {}): Script {
   const path = file instanceof URL ? fileURLToPath(file) : file
   const conditions = process.execArgv.filter(flag => flag.startsWith('--conditions'))
   const flags = [...conditions, '--disable-warning=ExperimentalWarning', ...(options.nodeFlags ?? [])]
   const child = spawn(process.execPath, [...flags, path, ...args], {
     cwd: options.cwd,
-    // With NODE_TEST_CONTEXT node's test runner marks its children, and this is none of them.
+    // Node's test runner marks its children with NODE_TEST_CONTEXT, and this is none of them.
     env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -36,7 +36,7 @@ export class Script {
   readonly errorLines: readonly string[]
   /** What it has sent with process.send() so far. */
   readonly messages: readonly unknown[]
-  /** Resolves when it has ended and all its output is in. */
+  /** Resolves when it has ended and all its output was read. */
   readonly exited: Promise<Exit>
   readonly #path: string
   readonly #child: ChildProcess
@@ -76,12 +76,12 @@ export class Script {
     }
   }
 
-  /** Hears what it sends from now on. */
+  /** Listens to what it sends from now on. */
   onMessage(listener: (message: unknown) => void): void {
     this.#child.on('message', listener)
   }
 
-  /** Reaches the script as process.on('message'). */
+  /** Received by the script as process.on('message'). */
   send(message: object): void {
     this.#child.send(message)
   }

@@ -1,4 +1,4 @@
-/** Random choices of a test that can be made again: TIDEMARK_TEST_SEED sets the seed, and a failure prints it. */
+/** Reproducible random choices of a test: TIDEMARK_TEST_SEED sets the seed, and a failure prints it. */
 export class SeededRandom {
   readonly seed: number
   #state: number
@@ -8,7 +8,7 @@ export class SeededRandom {
     this.#state = seed
   }
 
-  /** From 0 up to, and not including, 1 (mulberry32). */
+  /** From 0 up to, but not including, 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -16,7 +16,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
   }
 
-  /** A whole number from 0 up to, and not including, `below`. */
+  /** An integer from 0 up to, but not including, `below`. */
   below(below: number): number {
     return Math.floor(this.next() * below)
   }
@@ -31,7 +31,7 @@ export class SeededRandom {
     return picked
   }
 
-  /** Runs `body`, and names the seed should it fail. */
+  /** Runs `body`, and prints the seed if it fails. */
   async named<T>(body: () => Promise<T>): Promise<T> {
     try {
       return await body()

@@ -7,7 +7,7 @@ const END_WITH_PARENT = new URL(`end-with-parent${EXTENSION}`, import.meta.url).
 
 type SpawnOptions = { readonly env?: Record<string, string>; readonly nodeFlags?: readonly string[] }
 
-/** Starts a process on a database of the store, with a script of the folder `scripts`. */
+/** Starts a process on a database of the store, with a script from the folder `scripts`. */
 export function spawn(
   { nodeFlags = [] }: ConformanceStore,
   script: string,

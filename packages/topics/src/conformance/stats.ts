@@ -169,7 +169,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
   }
 }
 
-/** But for what the clock has changed between the two looks. */
+/** Without what the clock has changed between the two reads. */
 function steady(group: object): object {
   const { sinceHeartbeatMs: _, lagMs: __, ratePerSecond: ___, ...rest } = group as Record<string, unknown>
   return rest

@@ -13,7 +13,7 @@ const ALLOWED: Record<SubscriptionStatus, readonly SubscriptionStatus[]> = {
   ACTIVE: ['PAUSED', 'CANCELLED'],
   PAUSED: ['ACTIVE', 'CANCELLED'],
   DEAD: ['CANCELLED'],
-  // Cancelling again is fine, and changes nothing.
+  // Cancelling twice changes nothing.
   CANCELLED: ['CANCELLED'],
 }
 
@@ -107,7 +107,7 @@ export function subscriptionStates({ shared }: ConformanceStores): void {
 
 type Bench = AsyncDisposable & { direct: Store; topic: TopicRecord; row(): Promise<GroupDescription> }
 
-/** A group 'g' in this state, by the ways there are. */
+/** Brings a group 'g' into this state through the public API. */
 async function benchOf(database: ConformanceDatabase, status: SubscriptionStatus): Promise<Bench> {
   const direct = await openStore(database)
   const topic = await direct.topics.configure('events', { semantics: 'pub-sub' })

@@ -39,12 +39,12 @@ export function suspects({ shared }: ConformanceStores): void {
 
       describe('a page whose lease ran out', () => {
         it('comes back in a few smaller pages', async () => {
-          // 7 to the power of the 4 attempts left is the first to reach 1500.
+          // With 4 attempts left, 7 is the smallest number whose 4th power reaches 1500.
           assert.deepEqual(await comeBack(store, { messages: 1_500, maxAttempts: 5 }), { leases: 7, dead: 0 })
         })
 
         it('comes back in smaller ones where fewer attempts are left', async () => {
-          // 39 is the first whose square reaches 1500.
+          // 39 is the smallest number whose square reaches 1500.
           assert.deepEqual(await comeBack(store, { messages: 1_500, maxAttempts: 3 }), { leases: 39, dead: 0 })
         })
 
@@ -60,7 +60,7 @@ export function suspects({ shared }: ConformanceStores): void {
   }
 }
 
-/** A consumer takes all messages as one page and is never heard of again. In how many leases does another get them back? */
+/** A consumer takes all messages as one page and disappears. In how many leases does another get them back? */
 async function comeBack(
   store: ConformanceStore,
   { messages, maxAttempts }: { messages: number; maxAttempts: number },

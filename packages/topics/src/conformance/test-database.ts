@@ -6,15 +6,15 @@ import { MissingHookError } from './it.ts'
 /** Tests provoke warnings on purpose. */
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** How a test reaches into a database of its own. */
+/** How a test manipulates its database. */
 export type TestDatabaseParts = Partial<ConformanceHooks> & {
   /** Removes the database. Nothing is open any more. */
   remove(): Promise<void>
-  /** Whether clean-up waits for transactions of others; without it, it never does. */
+  /** Whether clean-up waits for other transactions; without it, it never does. */
   cleanUpWaits?(): Promise<boolean>
-  /** Whether bitmaps wait for transactions of others; without it, they never do. */
+  /** Whether bitmaps wait for other transactions; without it, they never do. */
   trackingWaits?(what: 'to be filled' | 'to be cleared'): Promise<boolean>
-  /** Waits for the transactions that others have open now; without it, there are none. */
+  /** Waits for transactions that others have open now; without it, there are none. */
   settlesDown?(): Promise<boolean>
 }
 
@@ -41,7 +41,7 @@ const HOOKS = [
 ] as const satisfies (keyof ConformanceHooks)[]
 
 /**
- * A database for `conformance()`, made of its address. What a test leaves open is closed with it.
+ * A database for `conformance()`, given its address. What a test leaves open is closed with it.
  *
  * @example
  * const database = testDatabase('toy:memory', { expireLeases: async () => {}, remove: async () => {} })
@@ -67,7 +67,7 @@ export function testDatabase(url: string, { remove, ...hooks }: TestDatabasePart
   }
 }
 
-/** A test that needs a hook which is not there is skipped, and names it. */
+/** A test that needs a missing hook is skipped, and names it. */
 function missingHooks(): ConformanceHooks {
   const missing = HOOKS.map(hook => [
     hook,

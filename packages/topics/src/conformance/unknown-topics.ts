@@ -42,7 +42,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
             (error: Error) => error instanceof TopicNotFoundError && /'nowhere'.*configureTopic/.test(error.message),
           )
           assert.deepEqual(await tm.admin.topics(), [])
-          // It can be had later, by the same program.
+          // The same program can consume it later.
           await tm.configureTopic('nowhere', { semantics: 'pub-sub' })
           const reader = tm.reader('nowhere', { group: 'g' })
           await reader.ready()

@@ -5,15 +5,18 @@ const POLL_MILLISECONDS = 5
 export type UntilOptions = {
   /** Milliseconds. */
   timeout?: number
-  /** Completes the sentence "Waited … for", e.g. 'both consumers to be idle'; a function is asked at the end of the wait. */
+  /**
+   * Completes the sentence "Waited … for", e.g. 'both consumers to be idle'; a function is called at the end of the
+   * wait.
+   */
   what: string | (() => string)
 }
 
 type Truthy<T> = Exclude<T, undefined | null | false | 0 | 0n | ''>
 
 /**
- * Asks again and again until the condition gives a truthy value, and returns that value. A condition that throws ends
- * the wait with its error; one that never answers ends it at the timeout.
+ * Polls until the condition returns a truthy value, and returns that value. A condition that throws ends the wait with
+ * its error; one that never resolves ends it at the timeout.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

@@ -8,7 +8,7 @@ import { openStore } from './open-store.ts'
 import { spawn } from './spawn.ts'
 import { until } from './until.ts'
 
-/** Whoever gets a message with this did not find it by looking. */
+/** A message received with this interval was not found by polling. */
 const NEVER = { sweepInterval: '1h' } as const
 
 export function wakeUps({ stores, shared }: ConformanceStores): void {
@@ -103,7 +103,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         const tm = await database.open({ sweepInterval: '20ms' })
         await tm.configureTopic('work')
         const received = await waiting(tm, tm.reader('work'))
-        // Nobody hears of a message that was stored without a hint.
+        // A message stored without a hint wakes nobody.
         await using direct = await openStore(database)
         const topic = await direct.topics.find('work')
         assert.ok(topic)
@@ -115,7 +115,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
   }
 }
 
-/** A receive() that has looked and found nothing. */
+/** A receive() that has polled and found nothing. */
 async function waiting(tm: Tidemark, reader: Reader): Promise<{ promise: Promise<Delivery> }> {
   assert.equal(await reader.poll(0), null)
   const looks = tm.metrics().totals.claims

@@ -154,7 +154,7 @@ async function blocking(tm: Tidemark): Promise<Tidemark> {
   return tm
 }
 
-/** In a transaction of the caller's own, which commits. */
+/** In the caller's own transaction, which commits. */
 async function inTransaction(
   database: ConformanceDatabase,
   work: (tx: TransactionHandle) => Promise<unknown>,

@@ -101,7 +101,7 @@ export function zombies({ secluded }: ConformanceStores): void {
   }
 }
 
-/** A subscription that is there is found, not made. */
+/** An existing subscription is found, not created. */
 async function subscriptionOf({ store, topic }: Cleaner, name: string, group: string): Promise<SubscriptionRecord> {
   return await store.subscriptions.subscribe(await topic(name), group, 'now')
 }

@@ -11,33 +11,33 @@ import { HeldLease, type LeaseOwner } from './held-lease.ts'
 import type { Holding } from './isolation.ts'
 import type { Waker } from './wake-hub.ts'
 
-/** In a busy stretch, expired leases are looked for this often; whoever finds nothing to do looks each time. */
+/** How often a busy consumer checks for expired leases; an idle one checks every time. */
 const SWEEP_WHILE_BUSY_MS = 1_000
-/** Less than the hour for which the database remembers a lease that has ended. */
+/** Less than the hour for which the database remembers an ended lease. */
 const LEASES_REMEMBERED_MS = 50 * 60_000
-/** An idle consumer looks less and less often, down to this many times the sweep. */
+/** An idle consumer polls less and less often, down to this multiple of the sweep interval. */
 const LONGEST_SWEEPS = 4
-/** How often a claimer that is suspended because heartbeats fail looks whether they succeed again. */
+/** How often a claimer that is suspended because heartbeats fail checks whether they succeed again. */
 const HELD_MS = 1_000
 
 type NextOptions = {
   readonly limit: number
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** How long the consumer could do nothing with more; to be woken if that ends sooner. */
+  /** How long the consumer could not use more messages; it is woken if that ends sooner. */
   readonly holdOffMs?: () => number
-  /** Payload bytes that the consumer takes. */
+  /** Maximum payload bytes that the consumer accepts. */
   readonly maxBytes?: number | undefined
-  /** Asked before each claim; released again where that brings nothing. */
+  /** Called before each claim; released again if the claim returns nothing. */
   readonly reserve?: (() => Promise<{ release(): void }>) | undefined
 }
 
 type ClaimerOptions = {
-  /** How long its leases hold; undefined: as the topic says. */
+  /** Duration of its leases; undefined: the topic's. */
   readonly leaseMs?: number | undefined
-  /** Where messages have a single attempt, nothing is claimed while anything of the group is in hand. */
+  /** With a single attempt per message, nothing is claimed while the group holds anything. */
   readonly isCareful?: boolean
-  /** What it claims is handled in another process: what this one has in hand doesn't matter. */
+  /** Its messages are handled in another process, so what this process holds doesn't matter. */
   readonly isRemote?: boolean
 }
 
@@ -56,7 +56,7 @@ export class Claimer implements LeaseOwner {
   #forget: string[] = []
   #sweptAt = 0
   #emptyLooks = 0
-  /** How often the cursor had moved when this consumer last heard of it. */
+  /** How often the cursor had moved at this consumer's last claim. */
   #moves = 0
   #hasUnknownLease = false
   #toldAt = Number.NEGATIVE_INFINITY
@@ -95,7 +95,7 @@ export class Claimer implements LeaseOwner {
     return this.#isCareful && this.#topic.config.maxAttempts === 1
   }
 
-  /** How long its leases hold; 0: for ever. */
+  /** Duration of its leases; 0: never expire. */
   get leaseMs(): number {
     return this.#leaseMs ?? this.#topic.config.leaseMs
   }
@@ -141,7 +141,7 @@ export class Claimer implements LeaseOwner {
           return held
         }
         this.#emptyLooks++
-        // The first empty look of a busy stretch may not have swept: look once more, properly, before waiting.
+        // The first empty claim of a busy stretch may not have swept: claim once more with a sweep before waiting.
         if (!sweep || isToAskAgain) continue
         const left = until - performance.now()
         if (left <= 0) return null
@@ -163,10 +163,10 @@ export class Claimer implements LeaseOwner {
     this.#runtime.isolation.settled(token)
   }
 
-  /** Told with the next claim, if the group is still there then: its removal takes its leases along. */
+  /** Reported with the next claim, if the group still exists then: removing a group deletes its leases. */
   unknown(held: HeldLease): void {
     const now = performance.now()
-    // One that ran out is forgotten after an hour. One that was claimed before the last telling was lost with the rest.
+    // An expired lease is forgotten after an hour. One that was claimed before the last report was lost with the rest.
     const mayBeForgotten = now >= held.deadline || now - held.claimedAt > LEASES_REMEMBERED_MS
     if (mayBeForgotten || held.claimedAt < this.#toldAt) return
     this.#hasUnknownLease = true
@@ -237,7 +237,7 @@ export class Claimer implements LeaseOwner {
     if (ahead) vital.failed(ahead)
     else vital.answered()
     if (sweep) this.#sweptAt = started
-    // A claim that found nothing may not have opened a transaction: what it should forget waits for the next.
+    // A claim that found nothing may not have opened a transaction: what it should forget waits for the next one.
     if (result.lease === null) this.#forget = [...forget, ...this.#forget]
     this.#record(result, performance.now() - started)
     if (result.configVersion > this.#topic.configVersion) {
@@ -261,7 +261,7 @@ export class Claimer implements LeaseOwner {
     return new HeldLease(lease, this.#topic, this.subscription, this, { claimedAt, termMs: this.leaseMs })
   }
 
-  /** What this consumer was told before must not lie ahead of what it is told now. */
+  /** What this consumer was told before must not be ahead of what it is told now. */
   #compare({ status, moves }: ClaimResult): void {
     const isAhead = status === 'AHEAD'
     const wentBack = moves.before < this.#moves
@@ -307,7 +307,7 @@ export class Claimer implements LeaseOwner {
     }
   }
 
-  /** Jittered, so that processes that started together don't look together. */
+  /** Jittered, so that processes that started together don't poll together. */
   #sweepMs(): number {
     const times = Math.min(LONGEST_SWEEPS, 1.5 ** (this.#emptyLooks - 1))
     return this.#runtime.sweepMs * times * (0.75 + 0.5 * Math.random())

@@ -35,7 +35,10 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
   readonly #runtime: Runtime
   readonly #dispatcher: Dispatcher<T>
   readonly #batchSize: number
-  /** No batch size was asked for: a message on its only attempt has no company that a death of the process takes along. */
+  /**
+   * No batch size was given: a message on its only attempt shares its process with no others that a crash would take
+   * along.
+   */
   readonly #isCareful: boolean
   readonly #leaseMs: number | undefined
   readonly #autoExtendMs: number | undefined
@@ -127,7 +130,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
       )
     }
     this.#dispatcher.remove(id)
-    // Before start() its ids are not taken: they may be another group's.
+    // Before start() its ids are not reserved: they may be another group's.
     if (this.#run) this.#freeId(id)
     return true
   }
@@ -216,7 +219,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
 
   async #start(from: StartPosition, settings: SubscriptionSettings): Promise<void> {
     const topic = await this.#runtime.topics.toConsume(this.topic)
-    // A queue has one implicit group; the name given is only a label.
+    // A queue has one implicit group; the given name is only a label.
     this.#group = topic.config.semantics === 'queue' ? '' : this.#label
     if (topic.config.semantics === 'pub-sub' && this.#label === '') {
       throw new MembershipError(`Topic '${this.topic}' is pub-sub: give the group a name`)
@@ -224,7 +227,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     const subscription = await withFreeBit(this.#runtime, () =>
       this.#runtime.store.subscriptions.subscribe(topic, this.#group, from, settings),
     )
-    // A close() that has begun meanwhile does not know of this group, and would not stop it.
+    // A close() that has begun in the meantime does not know this group, and would not stop it.
     this.#runtime.assertOpen()
     this.#takeIds()
     const claimer = new Claimer(this.#runtime, topic, subscription, this.consumers.join(','), {
@@ -267,7 +270,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#runtime.instrumentation.emit('group-stopped', { ...this.#where(), ...(reason && { reason }) })
   }
 
-  /** Not awaited: the loop that found out is itself what stopping waits for. */
+  /** Not awaited: stopping waits for the loop that calls this. */
   #stopBecause(reason: Error): void {
     this.#stop(DEFAULT_STOP_MS, reason).catch(() => undefined)
   }
@@ -291,7 +294,7 @@ export class ConsumerGroup<T = unknown> implements AsyncDisposable {
     this.#runtime.instrumentation.metrics.forgetConsumer(this.topic, this.#group, id)
   }
 
-  /** What the member does is counted as this group's, whose name is known from here on. */
+  /** Counts the member's work for this group, whose name is known from here on. */
   #count(member: Member<T>): void {
     member.meter = this.#runtime.instrumentation.metrics.consumer(this.topic, this.#group, member.id)
   }

@@ -1,6 +1,6 @@
 import { DuplicateConsumerError } from '../errors.ts'
 
-/** The consumers at work in this process: an id stands for one consumer of a group. */
+/** The consumers running in this process: an id identifies one consumer of a group. */
 export class ConsumerIds {
   readonly #taken = new Set<string>()
 

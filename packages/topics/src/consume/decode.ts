@@ -9,7 +9,7 @@ export type Decoding<T> = {
   readonly sharedPayloads: boolean
 }
 
-/** A schema that was given to the group or reader goes before the one that `open` was given for the topic. */
+/** A schema given to the group or reader takes precedence over the one given to `open` for the topic. */
 export const decodingOf = <T>(
   runtime: Runtime,
   topic: string,
@@ -20,7 +20,7 @@ export const decodingOf = <T>(
   sharedPayloads,
 })
 
-/** The payload, or a promise of it where the schema validates asynchronously. Throws what is wrong with it. */
+/** The payload, or a promise of it if the schema validates asynchronously. Throws what is wrong with it. */
 export function decodePayload<T>(
   runtime: Runtime,
   topic: string,
@@ -36,7 +36,7 @@ function sharedValue(runtime: Runtime, raw: RawMessage): unknown {
   return raw.decoded.value
 }
 
-/** Bytes can't be frozen; whoever shares payloads leaves them as they are. */
+/** Bytes can't be frozen; groups that share payloads must not modify them. */
 function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value
   for (const each of Object.values(value)) deepFreeze(each)

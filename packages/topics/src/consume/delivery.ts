@@ -67,13 +67,13 @@ export type HandlerContext = {
   readonly extend: Delivery['extend']
 }
 
-/** It is also what a handler is given beside it, so that nothing more is made for a message. */
+/** It also serves as the handler's context, so that no second object is created per message. */
 export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext {
   readonly payload: T
   readonly held: HeldLease
   readonly #runtime: Runtime
   readonly #raw: RawMessage
-  /** Its place among the lease's messages. */
+  /** Its index among the lease's messages. */
   readonly #index: number
 
   constructor(runtime: Runtime, held: HeldLease, index: number, raw: RawMessage, payload: T) {
@@ -139,7 +139,7 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     return this.held.signal
   }
 
-  /** Bound, for those who take it out of the context. */
+  /** Bound, so that it can be destructured from the context. */
   get extend(): Delivery['extend'] {
     return duration => this.#extend(duration)
   }
@@ -150,7 +150,8 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     const live = !this.held.lost && (await this.#runtime.store.leases.extend(this.held.lease.token, ms))
     if (live) return this.held.extendTo(ms === 0 ? Number.POSITIVE_INFINITY : started + ms)
     const error = this.#staleError()
-    // Settled by its own consumer while this was on its way: the lease ended with its work done, and nobody took it.
+    // Its own consumer settled it while the extension was in flight: the lease ended with its work done, and nobody
+    // took it over.
     if (this.settled) throw error
     this.held.lose(error)
     const { messageId, version, topic, group } = this
@@ -162,12 +163,12 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     return this.held.stateOf(this.#slot) !== SLOT.open
   }
 
-  /** It was settled as a failed attempt. */
+  /** Whether it was settled as a failed attempt. */
   get failed(): boolean {
     return this.held.isNacked(this.#slot)
   }
 
-  /** Marks it failed without waiting for the database; false if it was settled before. */
+  /** Marks it failed without waiting for the database; false if it was already settled. */
   fail(failure: Failure, delayMs?: number): boolean {
     const wait = delayMs ?? backoffDelay(this.held.topic.config.backoff, this.attempt)
     const settled = this.held.nack(this.#slot, wait, failure, this.attempt)
@@ -175,29 +176,29 @@ export class LeasedDelivery<T = unknown> implements Delivery<T>, HandlerContext 
     return settled
   }
 
-  /** Takes it from its consumer, which stops: a failed attempt, due at once. */
+  /** Takes it away from its stopping consumer: a failed attempt, due at once. */
   giveBack(reason: Error): void {
     if (this.held.giveBack(this.#slot, reason, this.attempt)) this.#runtime.settler.touch(this.held)
   }
 
-  /** Marks it done without waiting for the database; false if it was settled before. */
+  /** Marks it done without waiting for the database; false if it was already settled. */
   done(): boolean {
     const settled = this.held.ack(this.#slot)
     if (settled) this.#runtime.settler.touch(this.held)
     return settled
   }
 
-  /** Gives it back untouched, and waits until that is stored. */
+  /** Releases it, and waits until that is stored. */
   async released(): Promise<void> {
     await this.#settle(this.held.release(this.#slot))
   }
 
-  /** Gives it back untouched: the claim doesn't count as an attempt. */
+  /** Releases it: the claim doesn't count as an attempt. */
   release(): void {
     if (this.held.release(this.#slot)) this.#runtime.settler.touch(this.held)
   }
 
-  /** What it says of itself in JSON and, below, in a console: the message, not the machinery behind it. */
+  /** Shown in JSON and, below, in a console: the message, without internals. */
   toJSON(): object {
     const { topic, group, id, messageId, key, type, headers, createdAt, payload, attempt, version } = this
     return { topic, group, id, messageId, key, type, headers, createdAt, payload, attempt, version }

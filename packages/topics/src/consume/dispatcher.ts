@@ -9,18 +9,18 @@ import { passes, selectMember } from './selection.ts'
 /** Weight of the newest measurement in the average time a handler takes. */
 const NEWEST = 0.2
 
-/** Hands the messages of a group's leases to its members, and knows how many are still on their way. */
+/** Dispatches the messages of a group's leases to its members, and counts those that are unfinished. */
 export class Dispatcher<T> implements MemberEvents<T> {
   readonly members = new Map<string, Member<T>>()
-  /** Leases with messages on their way. */
+  /** Leases with unfinished messages. */
   readonly leases = new Set<HeldLease>()
-  /** Called when a handler finishes after all was stuck. */
+  /** Called when a handler finishes after all were stuck. */
   onMoving: (() => void) | undefined
   readonly #runtime: Runtime
   readonly #decoding: Decoding<T>
   readonly #filter: Filter<T> | undefined
   #memberList: Member<T>[] = []
-  /** Removed while their last handlers run. */
+  /** Removed members whose last handlers still run. */
   readonly #retired = new Set<Member<T>>()
   #outstanding = 0
   #stuckUntil = 0
@@ -43,13 +43,13 @@ export class Dispatcher<T> implements MemberEvents<T> {
     this.members.delete(id)
     this.#memberList = [...this.members.values()]
     if (member === undefined) return
-    // What it had not begun goes to the others.
+    // Messages that it had not started go to the others.
     for (const delivery of member.takeQueued()) this.#accept(delivery)
     if (member.running.length > 0) this.#retired.add(member)
     this.#pumpAll()
   }
 
-  /** Messages handed over and not finished. */
+  /** Messages dispatched and not finished. */
   get outstanding(): number {
     return this.#outstanding
   }
@@ -58,7 +58,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return this.#memberList.reduce((sum, member) => sum + member.concurrency, 0)
   }
 
-  /** What a handler takes on average; undefined before the first has finished. */
+  /** Average duration of a handler; undefined before the first has finished. */
   get averageMs(): number | undefined {
     return this.#averageMs
   }
@@ -71,7 +71,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     this.#pumpAll()
   }
 
-  /** Gives back what has not been started, uncounted; of all leases or the given one. */
+  /** Releases messages that have not been started, of all leases or the given one. */
   releaseQueued(of?: HeldLease): number {
     let released = 0
     for (const member of this.#memberList) {
@@ -84,7 +84,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return released
   }
 
-  /** Aborts the handlers that still run and counts them as failed, so that nobody waits for their leases. */
+  /** Aborts running handlers and counts them as failed, so that nobody waits for their leases. */
   abortRunning(reason: Error): void {
     for (const member of [...this.#memberList, ...this.#retired]) {
       for (const { delivery, worker } of member.running) {
@@ -97,7 +97,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     }
   }
 
-  /** Leases with a handler that began less than `ms` ago and still runs. */
+  /** Leases with a handler that started less than `ms` ago and still runs. */
   leasesRunningFor(ms: number): Set<HeldLease> {
     const leases = new Set<HeldLease>()
     for (const member of [...this.#memberList, ...this.#retired]) {
@@ -108,20 +108,20 @@ export class Dispatcher<T> implements MemberEvents<T> {
     return leases
   }
 
-  /** Nobody is to wait for room any longer: the group stops. */
+  /** Ends all waits for room: the group stops. */
   wakeWaiters(): void {
     for (const { resolve } of this.#roomWaiters.splice(0)) resolve()
   }
 
-  /** Resolves when fewer than `below` messages are on their way. */
+  /** Resolves when fewer than `below` messages are unfinished. */
   async room(below: number): Promise<void> {
     if (this.#outstanding < below) return
     await new Promise<void>(resolve => this.#roomWaiters.push({ below, resolve }))
   }
 
   /**
-   * Gives back what is queued of a lease that runs out, behind a handler that doesn't end. Claimed again at once it would
-   * only queue again, so for half a term nothing is: other processes get their chance.
+   * Releases the queued messages of an expiring lease that wait behind a hanging handler. Claimed again at once they
+   * would only queue again, so nothing is claimed for half a lease: other processes get their chance.
    */
   giveUpWaiting(held: HeldLease): void {
     if (this.releaseQueued(held) > 0) this.#stuckUntil = performance.now() + held.termMs / 2
@@ -175,7 +175,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     }
   }
 
-  /** Filters are the user's code too: one that throws is a failed attempt. */
+  /** Filters are user code too: one that throws is a failed attempt. */
   #accept(delivery: LeasedDelivery<T>): void {
     try {
       if (this.#filter !== undefined && !passes(this.#filter, delivery)) this.#skip(delivery)
@@ -192,7 +192,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
     else member.enqueue(delivery)
   }
 
-  /** No filter wants it: it counts as processed. */
+  /** No filter accepts it: it counts as processed. */
   #skip(delivery: LeasedDelivery<T>): void {
     this.#runtime.instrumentation.emit('filtered', { topic: delivery.topic, group: delivery.group, count: 1 })
     this.#runtime.heartbeats.count(delivery.held.subscription.id, { filtered: 1 })

@@ -9,7 +9,7 @@ import type { Beating } from './heartbeat-sender.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 
-/** Before any handler has been timed. */
+/** Batch size before any handler has been timed. */
 const FIRST_BATCH = 16
 /** A claim takes about this much work at once, and never more than an eighth of the lease. */
 const WORK_PER_CLAIM_MS = 1_000
@@ -18,11 +18,11 @@ const RETRY: Backoff = { initialMs: 100, maxMs: 5_000, factor: 2 }
 type GroupRunOptions = {
   readonly batchSize: number
   readonly autoExtendMs: number | undefined
-  /** The subscription or its namespace is gone: the group is to stop. */
+  /** Called when the subscription or its namespace is gone, so that the group stops. */
   readonly onEnded: (reason: Error) => void
 }
 
-/** A group at work, from its start() to its stop(): it claims pages and hands them to the group's consumers. */
+/** A running group, from its start() to its stop(): claims pages and dispatches them to the group's consumers. */
 export class GroupRun<T> {
   readonly claimer: Claimer
   readonly #runtime: Runtime
@@ -46,14 +46,14 @@ export class GroupRun<T> {
       subscription: claimer.subscription,
       resurrected: () => {
         claimer.wake()
-        // Reports what goes wrong by itself.
+        // Reports its own failures.
         void runtime.backfills.start(claimer.topic, claimer.subscription)
       },
       ended: options.onEnded,
     }
   }
 
-  /** From here on the group has heartbeats. */
+  /** From here on the group sends heartbeats. */
   join(): void {
     this.#runtime.heartbeats.join(this.#beating)
     this.#dispatcher.onMoving = () => this.claimer.wake()
@@ -64,12 +64,12 @@ export class GroupRun<T> {
     this.#loop = this.#consume()
   }
 
-  /** Claims nothing more, gives back what has not been started, and waits for handlers that run. */
+  /** Stops claiming, releases what has not been started, and waits for running handlers. */
   async finish(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     this.#stopping.abort()
     this.#dispatcher.wakeWaiters()
-    // A claim that the database doesn't answer is not waited for; what it may bring is given back.
+    // An unanswered claim is not waited for; what it may return is released.
     await withTimeout(this.#loop, timeoutMs)
     this.#dispatcher.releaseQueued()
     await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
@@ -80,7 +80,7 @@ export class GroupRun<T> {
     this.claimer.close()
   }
 
-  /** The next page is asked for before this one is worked on, so the database and the handlers work side by side. */
+  /** The next page is claimed before this one is processed, so the database and the handlers work in parallel. */
   async #consume(): Promise<void> {
     const { signal } = this.#stopping
     let next: Promise<HeldLease | null> | undefined
@@ -90,7 +90,7 @@ export class GroupRun<T> {
       next = undefined
       if (held === null) continue
       if (this.#dispatcher.outstanding + held.open <= this.#pageLimit()) next = this.#claim()
-      // Lets the claim go out, and other work have its turn: handlers may never give way.
+      // Lets the claim be sent, and other work have its turn: handlers may never yield.
       await new Promise(resolve => setImmediate(resolve))
       if (signal.aborted) this.#giveBack(held)
       else {
@@ -103,7 +103,7 @@ export class GroupRun<T> {
     if (unused) this.#giveBack(unused)
   }
 
-  /** A lease, or null when stopping. What goes wrong was reported where it happened, and is tried again, for ever. */
+  /** A lease, or null when stopping. Failures are reported where they happen, and retried for ever. */
   async #claim(): Promise<HeldLease | null> {
     const { signal } = this.#stopping
     for (let failures = 1; !signal.aborted; failures++) {
@@ -125,7 +125,7 @@ export class GroupRun<T> {
     return null
   }
 
-  /** As much as the handlers do in about a second, so that other processes get a share. */
+  /** As much as the handlers process in about a second, so that other processes get a share. */
   #pageLimit(): number {
     const { averageMs, concurrency } = this.#dispatcher
     const { leaseMs, isSingleAttempt } = this.claimer

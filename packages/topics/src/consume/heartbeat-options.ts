@@ -13,7 +13,7 @@ export type HeartbeatOptions = {
   misses?: number
 }
 
-/** Heartbeats must have a few chances to arrive within the timeout. */
+/** Several heartbeats must fit into the timeout. */
 const INTERVALS_PER_TIMEOUT = DEFAULT_HEARTBEAT.timeoutMs / DEFAULT_HEARTBEAT.intervalMs
 const FEWEST_INTERVALS = 2
 
@@ -32,14 +32,14 @@ export function parseHeartbeat(path: string, options: Options | undefined): Part
   }
 }
 
-/** The new settings of a group whose timeout is `timeoutMs` unless it says otherwise. */
+/** The default settings of a new group with this timeout. */
 export const heartbeatDefaults = (timeoutMs: number): HeartbeatSettings => ({
   ...DEFAULT_HEARTBEAT,
   timeoutMs,
   intervalMs: Math.min(DEFAULT_HEARTBEAT.intervalMs, Math.ceil(timeoutMs / INTERVALS_PER_TIMEOUT)),
 })
 
-/** One given alone brings the other along where the default would contradict it. */
+/** If only one is given and contradicts the other's default, the other is adjusted. */
 function bothOf(intervalMs: number | undefined, timeoutMs: number | undefined): Partial<HeartbeatSettings> {
   if (intervalMs !== undefined && timeoutMs !== undefined) return { intervalMs, timeoutMs }
   if (timeoutMs !== undefined) return { timeoutMs, intervalMs: heartbeatDefaults(timeoutMs).intervalMs }

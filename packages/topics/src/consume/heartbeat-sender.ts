@@ -12,29 +12,32 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { Vitals } from './vitals.ts'
 
-/** After this many failures in a row others may count the group as dead: it claims nothing until one succeeds. */
+/** After this many failures in a row others may declare the group dead: it claims nothing until one succeeds. */
 const TOLERATED_FAILURES = 10
-/** The longest is short: a group that claims nothing is waiting for it. */
+/** The maximum is short, because a group that may not claim is waiting for it. */
 const RETRY: Backoff = { initialMs: 1_000, maxMs: 5_000, factor: 2 }
-/** A heartbeat due within this part of its interval goes along with one due now: half, so that any two of a pace meet. */
+/**
+ * A heartbeat due within this part of its interval is sent with one that is due now: half, so that any two with the
+ * same interval meet.
+ */
 const TOGETHER = 0.5
 const LONGEST_TIMER_MS = 0x7fff_ffff
-/** How long a group that stops waits at most for its last counts to be stored. */
+/** How long a stopping group waits for its last counts to be stored. */
 const LAST_MS = 5_000
 
-/** A group or reader at work, as its heartbeats see it. */
+/** A running group or reader, as seen by its heartbeats. */
 export type Beating = {
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
-  /** It was dead and lives again: there may be something to claim. */
+  /** It was dead and is active again: there may be something to claim. */
   resurrected(): void
-  /** Its subscription was removed or cancelled: it is to stop. */
+  /** Its subscription was removed or cancelled: it has to stop. */
   ended(reason: Error): void
 }
 
 export type BeatCounts = { readonly processed?: number; readonly failed?: number; readonly filtered?: number }
 
-/** One subscription's heartbeats; several readers and a group of this process may share it. */
+/** The heartbeats of one subscription; several readers and a group of this process may share it. */
 type Pulse = {
   readonly members: Set<Beating>
   readonly where: { readonly topic: string; readonly group: string }
@@ -45,9 +48,9 @@ type Pulse = {
   timeoutMs: number
   dueAt: number
   failures: number
-  /** Since when it may claim nothing, on the monotonic clock. */
+  /** Since when it may not claim, on the monotonic clock. */
   heldAt: number | undefined
-  /** The database has rows of its consumers. */
+  /** Whether the database has rows of its consumers. */
   hasReported: boolean
   processed: number
   failed: number
@@ -55,11 +58,11 @@ type Pulse = {
 }
 
 /**
- * The heartbeats of all groups and readers of one Tidemark: whatever is due, or nearly, goes in one statement, which
- * takes along what they have counted meanwhile. A queue's only group never dies; its heartbeats bring the counts alone.
+ * The heartbeats of all groups and readers of one Tidemark: those that are due, or nearly, are sent in one statement,
+ * together with the counts since the last one. A queue's only group never dies; its heartbeats only deliver the counts.
  */
 export class HeartbeatSender {
-  /** Names this Tidemark among those that have the namespace open. */
+  /** Identifies this Tidemark among those that have the namespace open. */
   readonly instance = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`
   readonly #store: Store
   readonly #instrumentation: Instrumentation
@@ -78,7 +81,7 @@ export class HeartbeatSender {
     const { topic, subscription } = member
     const { intervalMs, timeoutMs } = subscription.heartbeat
     let pulse = this.#pulses.get(subscription.id)
-    // Its id is another's now, as after a restore: who has it from before is to stop.
+    // Its id was reused, as after a restore: members with the old subscription have to stop.
     if (pulse !== undefined && pulse.subscriptionUid !== subscription.uid) {
       this.#end(pulse, new SubscriptionGoneError(pulse.where.topic, pulse.where.group))
       pulse = undefined
@@ -108,7 +111,7 @@ export class HeartbeatSender {
     this.#schedule()
   }
 
-  /** The last one to leave a subscription waits until what it counted is stored, but not for long. */
+  /** The last member to leave a subscription waits until its counts are stored, but not for long. */
   async leave(member: Beating, withinMs = LAST_MS): Promise<void> {
     const pulse = this.#pulses.get(member.subscription.id)
     if (pulse === undefined || !pulse.members.delete(member) || pulse.members.size > 0) return
@@ -125,16 +128,16 @@ export class HeartbeatSender {
     pulse.filtered += filtered
   }
 
-  /** The group was seen to be dead: a heartbeat brings it back. */
+  /** The group was found dead: a heartbeat resurrects it. */
   hurry(subscriptionId: number): void {
     const pulse = this.#pulses.get(subscriptionId)
-    // One whose heartbeats fail waits for its next attempt.
+    // A group whose heartbeats fail waits for its next attempt.
     if (pulse === undefined || pulse.failures > 0) return
     pulse.dueAt = 0
     this.#schedule()
   }
 
-  /** It is to claim nothing: its heartbeats fail. */
+  /** Whether it may not claim because its heartbeats fail. */
   isHeld(subscriptionId: number): boolean {
     return this.#pulses.get(subscriptionId)?.heldAt !== undefined
   }
@@ -144,7 +147,7 @@ export class HeartbeatSender {
     this.#pulses.clear()
   }
 
-  /** There is nothing left to beat for: all who are at work are told why, and stop. */
+  /** The namespace is gone: all running members are told why, and stop. */
   end(reason: Error): void {
     for (const pulse of [...this.#pulses.values()]) this.#end(pulse, reason)
     clearTimeout(this.#timer)
@@ -193,13 +196,13 @@ export class HeartbeatSender {
       return
     }
     this.#instrumentation.metrics.heartbeat.record(performance.now() - now)
-    // One moment and one jitter for all: pulses that drift apart no longer go in one statement.
+    // One time and one jitter for all: heartbeats that drift apart could no longer share a statement.
     const beatAt = performance.now()
     const jitter = Math.random()
     for (const [index, pulse] of due.entries()) {
       pulse.failures = 0
       if (pulse.heldAt !== undefined) this.#release(pulse, pulse.heldAt)
-      // What was sent: who has left meanwhile is in it, and has to be taken back.
+      // According to what was sent: it may include members that have left since, which must be withdrawn.
       pulse.hasReported = (beats[index]?.activity.group ?? null) !== null
       pulse.dueAt = beatAt + jittered(pulse.intervalMs, jitter)
       this.#instrumentation.metrics.add('heartbeats', 1, pulse.where.topic, pulse.where.group)
@@ -208,7 +211,7 @@ export class HeartbeatSender {
     }
   }
 
-  /** Read from what is counted anyway: a message costs nothing more for it. */
+  /** Read from existing counters, so that it adds no cost per message. */
   #activityOf({ where: { topic, group }, members }: Pulse): GroupActivity {
     const { instance } = this
     const scope = this.#instrumentation.metrics.group(topic, group)
@@ -232,7 +235,7 @@ export class HeartbeatSender {
   }
 
   #answer(pulse: Pulse, { status, resurrected }: HeartbeatResult): void {
-    // Removed by another process: its figures go with it.
+    // Removed by another process: its figures are removed too.
     if (status === 'GONE') this.#instrumentation.metrics.forgetGroup(pulse.where.topic, pulse.where.group)
     if (status === 'GONE' || status === 'CANCELLED') {
       this.#end(pulse, new SubscriptionGoneError(pulse.where.topic, pulse.where.group))
@@ -254,12 +257,12 @@ export class HeartbeatSender {
     this.#instrumentation.metrics.add('heartbeatFailures', 1, pulse.where.topic, pulse.where.group)
     this.#instrumentation.emit('error', { ...pulse.where, action: 'heartbeat', error })
     if (pulse.failures >= TOLERATED_FAILURES && !pulse.isQueue) this.#hold(pulse, error)
-    // Well inside the timeout, so that a database that was away for a while costs no miss.
+    // Well within the timeout, so that a short outage of the database costs no miss.
     const retryMs = backoffMs(RETRY, pulse.failures)
     pulse.dueAt = performance.now() + jittered(Math.min(retryMs, pulse.timeoutMs / 5, pulse.intervalMs))
   }
 
-  /** What it has in hand it finishes; with more it would work on unseen. */
+  /** It finishes what it holds; taking more would be work that nobody sees. */
   #hold(pulse: Pulse, cause: Error): void {
     const { where, failures } = pulse
     const error = new HeartbeatError(where.topic, where.group, failures, cause)
@@ -269,7 +272,7 @@ export class HeartbeatSender {
     this.#instrumentation.emit('group-suspended', { ...where, failures, error })
   }
 
-  /** Its claimers look again by themselves. */
+  /** Its claimers check again by themselves. */
   #release(pulse: Pulse, heldAt: number): void {
     pulse.heldAt = undefined
     this.#instrumentation.emit('group-recovered', { ...pulse.where, ms: performance.now() - heldAt })
@@ -281,7 +284,7 @@ export class HeartbeatSender {
   }
 }
 
-/** What was counted goes along; it is put back where the heartbeat fails. */
+/** Takes the counts for a heartbeat; they are put back if it fails. */
 function takeCounts(pulse: Pulse): Heartbeat {
   const { subscriptionId, subscriptionUid, processed, failed, filtered } = pulse
   pulse.processed = 0
@@ -290,5 +293,5 @@ function takeCounts(pulse: Pulse): Heartbeat {
   return { subscriptionId, subscriptionUid, processed, failed, filtered }
 }
 
-/** From 80 to 100 %: never later than asked for, and processes that started together drift apart. */
+/** From 80 to 100 %: never later than configured, and processes that started together drift apart. */
 const jittered = (ms: number, random = Math.random()): number => ms * (0.8 + 0.2 * random)

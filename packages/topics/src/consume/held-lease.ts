@@ -6,51 +6,53 @@ import type { Lease, Nack, Settlement, SettleResult } from '../stores/leases.ts'
 import type { SubscriptionRecord } from '../stores/subscription-record.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 
-/** What a lease's owner hears when a settlement has reached the database. */
+/** Callbacks to a lease's owner when a settlement has reached the database. */
 export type LeaseOwner = {
-  /** The database needs to remember this lease no longer. */
+  /** The database no longer needs to remember this lease. */
   forget(token: string): void
-  /** The database knows nothing of a lease that it gave. */
+  /** The database does not know a lease that it gave. */
   unknown?(held: HeldLease): void
 }
 
 export type LeaseTerm = {
   readonly claimedAt: number
   readonly termMs: number
-  /** false: not as the claim gave it, but as a receipt tells of it. What the receipt leaves out may have been given back. */
+  /** false: restored from a receipt instead of a claim. Messages that the receipt leaves out may have been released. */
   readonly isClaimed?: boolean
 }
 
 /**
- *     open ──ack──▶ acked ──on its way──▶ pending ──the database──▶ stored | stale
- *       ├──nack, release──────────────────▶ pending
- *       └──taken from its consumer when that stops──▶ returned
+ *     open ──ack──▶ acked ──sent──▶ pending ──answered──▶ stored | stale
+ *       ├──nack, release───────────▶ pending
+ *       └──its consumer stops──▶ returned
  */
 export const SLOT = { open: 0, acked: 1, pending: 2, stored: 3, stale: 4, returned: 5 } as const
 
 type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
-/** A failed attempt on its way to the database, with what its event will say. */
+/** A failed attempt on its way to the database, with the data for its event. */
 export type PendingNack = Nack & { readonly cause: Error; readonly attempt: number }
 
-/** A lease in this process: which of its slots are settled here, and which of those the database has yet to hear of. */
+/**
+ * A lease in this process: which of its slots are settled here, and which of those are not stored in the database yet.
+ */
 export class HeldLease {
   #lease: Lease
   readonly topic: TopicRecord
   readonly subscription: SubscriptionRecord
   readonly owner: LeaseOwner
   readonly claimedAt: number
-  /** On the monotonic clock, counted from before the claim was sent: never later than the database's. */
+  /** On the monotonic clock, counted from before the claim was sent: never later than the database's deadline. */
   deadline: number
-  /** How long it holds from its claim or last extension. */
+  /** Duration of the lease from its claim or last extension. */
   termMs: number
-  /** The settler knows that there is something to settle. */
+  /** Whether the settler knows that there is something to settle. */
   dirty = false
   /** Set once the database said that the lease is no longer ours. */
   lost = false
   readonly #states: Uint8Array
   #open: number
-  /** Acks the database has yet to hear of: the slots in the state `acked`. */
+  /** Number of slots in the state `acked`: acks not sent to the database yet. */
   #acked = 0
   #nacks: PendingNack[] = []
   /** Slots whose attempt failed; few leases have any. */
@@ -117,7 +119,7 @@ export class HeldLease {
     return true
   }
 
-  /** It was settled here as a failed attempt. */
+  /** Whether it was settled here as a failed attempt. */
   isNacked(slot: number): boolean {
     return this.#nacked?.has(slot) ?? false
   }
@@ -126,14 +128,14 @@ export class HeldLease {
     return this.#close(slot) && this.#releases.push(slot) > 0
   }
 
-  /** The consumer had it and stops: it goes back, and a later word of the consumer on it is stale. */
+  /** Its consumer stops: the message is returned, and a later settlement by the consumer is stale. */
   giveBack(slot: number, cause: Error, attempt: number): boolean {
     const given = this.nack(slot, 0, toFailure(cause), attempt)
     if (given) this.#states[slot] = SLOT.returned
     return given
   }
 
-  /** What the database has yet to hear; it is the settler's from now on. */
+  /** Takes what has not been sent to the database; the settler is responsible for it from now on. */
   take(): Settlement & { readonly nacks: readonly PendingNack[] } {
     const settlement = {
       token: this.lease.token,
@@ -156,7 +158,7 @@ export class HeldLease {
     this.#releases = [...releases, ...this.#releases]
   }
 
-  /** Resolves when the slot's settlement is stored; rejects with StaleDeliveryError where it came too late. */
+  /** Resolves when the slot's settlement is stored; rejects with StaleDeliveryError if it came too late. */
   stored(slot: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiters = this.#waiters.get(slot) ?? []
@@ -164,7 +166,9 @@ export class HeldLease {
     })
   }
 
-  /** Somebody waits for a settlement of it to be stored: a caller, the next suspects, or a claim of single attempts. */
+  /**
+   * Whether somebody waits for a settlement to be stored: a caller, the next suspects, or a claim with single attempts.
+   */
   get isAwaited(): boolean {
     if (this.#waiters.size > 0) return true
     return this.#open === 0 && (this.lease.suspects !== 'none' || this.topic.config.maxAttempts === 1)
@@ -184,14 +188,14 @@ export class HeldLease {
     }
     if (finished && this.#open === 0) {
       clearTimeout(this.#abortTimer)
-      // A lease that V8 has put into its old generation would, though dead, keep its page until the next full collection, and
-      // young collections would copy the page there too.
+      // Drops the messages. V8 may have moved the dead lease to its old generation, where it would keep its page until
+      // the next full collection, and young collections would copy the page there too.
       this.#lease = { ...this.#lease, messages: [] }
       this.owner.forget(this.lease.token)
     }
   }
 
-  /** The settlement failed for a reason that waiting won't mend. */
+  /** The settlement failed for a reason that retrying won't cure. */
   refuse(error: unknown): void {
     for (const slot of [...this.#waiters.keys()]) this.#answerWaiters(slot, waiter => waiter.reject(error))
   }
@@ -201,7 +205,7 @@ export class HeldLease {
     this.abort(reason)
   }
 
-  /** Aborts when the lease runs out or is lost, and when the group stops and its time is up. */
+  /** Aborts when the lease expires or is lost, and when the group stops and its timeout is over. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController()
@@ -223,7 +227,7 @@ export class HeldLease {
     if (this.#abort !== undefined) this.#armAbort()
   }
 
-  /** Only until the lease is settled for good; a delivery that lives longer knows its own message. */
+  /** Only until the lease is completely settled; a delivery that lives longer has its own message. */
   staleError(slot: number): StaleDeliveryError {
     const message = this.messageIn(slot)
     const messageId = message && (message.messageId ?? messageIdOf(this.topic.uid, message.salt, message.id))
@@ -238,7 +242,7 @@ export class HeldLease {
     return this.lease.versions?.[this.#indexOf(slot)] ?? 1
   }
 
-  /** Nearly always the slot itself: a search for each message of a large page would be quadratic. */
+  /** Nearly always the slot itself: searching for each message of a large page would be quadratic. */
   #indexOf(slot: number): number {
     const { slots } = this.lease
     return slots === null || slots[slot] === slot ? slot : slots.indexOf(slot)
@@ -251,7 +255,7 @@ export class HeldLease {
     return true
   }
 
-  /** A byte per ack until here: a page that was acked whole never becomes a list. */
+  /** Acks are kept as one byte each until here: a page that was acked completely never becomes a list. */
   #takeAcks(): number[] | 'all' {
     const acked = this.#acked
     this.#acked = 0

@@ -1,58 +1,58 @@
 import type { Suspects } from '../stores/leases.ts'
 import type { HeldLease } from './held-lease.ts'
 
-/** What has been in hand for this long is not waited for: a handler that hangs must not stop the others. */
+/** A lease held for longer than this is not waited for: a hanging handler must not block the others. */
 const PATIENCE_MS = 10_000
 /** After this long, suspects that are handled alone give way to everything else for one claim. */
 const TURN_MS = 1_000
 
-/** Who claims, as far as this file is concerned. */
+/** The parts of a claimer that this file needs. */
 export type Claimant = {
   readonly subscription: { readonly id: number }
-  /** Its messages have one attempt: it claims nothing while its group has anything in hand. */
+  /** Its messages have one attempt: it claims nothing while its group holds anything. */
   readonly isSingleAttempt?: boolean
   wake(): void
 }
 
-/** A claim under way, and then the lease that it brought. */
+/** A claim in flight, and then the lease that it returned. */
 export type Holding = {
   readonly by: Claimant
   readonly since: number
-  /** What the claim may bring, then what it has brought. */
+  /** What the claim may return, then what it has returned. */
   suspects: Suspects
   held: HeldLease | undefined
 }
 
-/** From the first suspect of a group that is found on its last attempt until there is none. */
+/** Lasts from the first suspect of a group on its last attempt until there is none left. */
 type Turn = { since: number | undefined; isResting: boolean }
 
 /**
- * What the groups of this process have in hand, to decide which suspects a claim may bring.
+ * Tracks what the groups of this process hold, to decide which suspects a claim may return.
  *
- * When a process dies, everything it had in hand has used an attempt. So that no innocent message runs out of them, its
- * last attempt is made while nothing is in hand that is known to be dangerous:
+ * When a process dies, everything it held has used an attempt. So that no innocent message runs out of attempts, its
+ * last attempt is made while nothing is held that is known to be dangerous:
  *
- * - A suspect on its last attempt is claimed when the process has nothing else of its group in hand, and no suspects of
- *   any other group. Until it is settled, nothing more of its group is claimed, and no suspects of any group.
- * - Where messages have a single attempt, the first is the last: a group claims what its members can handle at once, and
+ * - A suspect on its last attempt is claimed when the process holds nothing else of its group, and no suspects of any
+ *   other group. Until it is settled, nothing more of its group is claimed, and no suspects of any group.
+ * - With a single attempt per message, the first is the last: a group claims what its members can handle at once, and
  *   nothing more before that is settled.
- * - Of other suspects a consumer has one piece in hand, beside its ordinary pages: a death splits no more than that.
+ * - Of other suspects a consumer holds one piece beside its ordinary pages: a crash splits no more than that.
  */
 export class Isolation {
   readonly #now: () => number
   readonly #held = new Map<number, Set<Holding>>()
   readonly #byToken = new Map<string, Holding>()
   readonly #turns = new Map<number, Turn>()
-  /** Told to wait for what is in hand. */
+  /** Claimants waiting until something is settled. */
   readonly #waiting = new Set<Claimant>()
-  /** Not allowed to bring suspects that are due. */
+  /** Claimants that were not allowed to take due suspects. */
   readonly #denied = new Set<Claimant>()
 
   constructor(now = () => performance.now()) {
     this.#now = now
   }
 
-  /** Begins a claim; or, as a number, how long to wait. The claimant is woken when it is worth asking sooner. */
+  /** Begins a claim, or returns how long to wait as a number. The claimant is woken if it is worth asking sooner. */
   begin(claimant: Claimant): Holding | number {
     const { id } = claimant.subscription
     const now = this.#now()
@@ -72,7 +72,7 @@ export class Isolation {
     return holding
   }
 
-  /** The claim has ended; `waiting`: suspects that it was not allowed to bring. True: ask again at once. */
+  /** The claim has ended; `waiting`: suspects that it was not allowed to return. True: ask again at once. */
   end(claimant: Claimant, holding: Holding, held: HeldLease | null, waiting: Suspects): boolean {
     const { id } = claimant.subscription
     const asked = holding.suspects
@@ -95,7 +95,7 @@ export class Isolation {
     this.#wake(holding.suspects !== 'none')
   }
 
-  /** The lease is settled, or is this process's no longer. */
+  /** The lease is settled, or no longer held by this process. */
   settled(token: string): void {
     const holding = this.#byToken.get(token)
     if (holding === undefined) return
@@ -103,7 +103,7 @@ export class Isolation {
     this.cancel(holding)
   }
 
-  /** It claims no more for now. */
+  /** It stops claiming for now. */
   leave(claimant: Claimant): void {
     if (this.#waiting.delete(claimant)) this.#wake(true)
     this.#denied.delete(claimant)
@@ -121,7 +121,7 @@ export class Isolation {
     if (holding.held) this.#byToken.delete(holding.held.lease.token)
   }
 
-  /** Until nothing is in hand that must not be beside what this claim may bring. */
+  /** How long to wait until nothing is held that conflicts with what this claim may return. */
   #waitFor(id: number, now: number): number {
     const turn = this.#turns.get(id)
     const isAlonesTurn = turn !== undefined && !isOver(turn, now)
@@ -142,7 +142,7 @@ export class Isolation {
     if (turn !== undefined) {
       turn.isResting = isOver(turn, now)
       turn.since = turn.isResting ? undefined : (turn.since ?? now)
-      // The others' chance to bring their suspects.
+      // Lets the others take their suspects.
       if (turn.isResting) this.#wake(true)
       return turn.isResting ? 'none' : 'alone'
     }
@@ -150,7 +150,7 @@ export class Isolation {
     return this.#turns.size > 0 && this.#isAloneAnywhere() ? 'none' : 'shared'
   }
 
-  /** Some group's suspect is in hand alone, or waits to be. */
+  /** Whether a suspect of some group is held alone, or waits to be. */
   #isAloneAnywhere(): boolean {
     for (const { subscription } of this.#waiting) if (this.#turns.get(subscription.id)?.isResting === false) return true
     for (const own of this.#held.values()) for (const { suspects } of own) if (suspects === 'alone') return true
@@ -163,13 +163,13 @@ export class Isolation {
   }
 }
 
-/** Until nothing of it is in hand, or it has been for too long. */
+/** Until the group holds nothing, or has held it for too long. */
 const waitForAll = (own: ReadonlySet<Holding>, now: number): number =>
   Math.max(0, ...[...own].map(({ since }) => since + PATIENCE_MS - now))
 
 const isOver = ({ since }: Turn, now: number): boolean => since !== undefined && now - since > TURN_MS
 
-/** In hand no longer, or for too long. */
+/** No longer held, or held for too long. */
 const isGone = ({ since, held }: Holding, now: number): boolean =>
   since + PATIENCE_MS <= now || held?.isExpiredAt(now) === true
 

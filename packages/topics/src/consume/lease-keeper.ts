@@ -6,14 +6,14 @@ import type { HeldLease } from './held-lease.ts'
 
 type LeaseHolder = Pick<Dispatcher<unknown>, 'leases' | 'leasesRunningFor' | 'giveUpWaiting'>
 
-/** Looks at a group's leases several times within their term. */
+/** Checks a group's leases several times within their term. */
 const LOOKS_PER_LEASE = 6
 const SHORTEST_LOOK_MS = 20
 const LONGEST_TIMER_MS = 0x7fff_ffff
 
 /**
- * Watches over leases that are long in hand. With autoExtend, one whose handler runs is extended, up to the cap.
- * Otherwise, past half its term, what is still queued of it goes back uncounted: it would only run out while it waits.
+ * Watches leases that are held for long. With autoExtend, a lease with a running handler is extended, up to the
+ * maximum. Otherwise, past half its term, its queued messages are released: they would only expire while they wait.
  */
 export class LeaseKeeper {
   readonly #runtime: Runtime
@@ -30,7 +30,7 @@ export class LeaseKeeper {
     this.#autoExtendMs = autoExtendMs
   }
 
-  /** To be told of every lease, so that there is a timer only while there is one to watch. */
+  /** Must be called for every lease, so that there is a timer only while there is one to watch. */
   watch(held: HeldLease): void {
     if (held.deadline === Number.POSITIVE_INFINITY) return
     const inMs = Math.max(SHORTEST_LOOK_MS, held.termMs / LOOKS_PER_LEASE)
@@ -62,7 +62,7 @@ export class LeaseKeeper {
     const ms = held.termMs
     this.#runtime.store.leases.extend(held.lease.token, ms).then(
       live => (live ? held.extendTo(started + ms) : held.lose()),
-      // The next look tries again; if none succeeds, the lease runs out as it should.
+      // The next check tries again; if none succeeds, the lease expires as it should.
       error =>
         this.#runtime.instrumentation.emit('error', {
           topic: this.#claimer.topic.name,

@@ -7,51 +7,51 @@ export type Handler<T> = (message: Delivery<T>, context: HandlerContext) => unkn
 /** Returns whether a message is wanted. */
 export type Filter<T> = (message: Delivery<T>) => boolean
 
-/** What a member tells its group. */
+/** Callbacks of a member to its group. */
 export type MemberEvents<T> = {
-  /** `ms`: how long its handler took, of those that are timed. */
+  /** `ms`: duration of its handler, if it was timed. */
   finished(member: Member<T>, delivery: LeasedDelivery<T>, failure: Failure | undefined, ms: number | undefined): void
-  /** Its lease ran out while it waited: it is not started. */
+  /** Its lease expired while it was queued: it is not started. */
   expired(delivery: LeasedDelivery<T>): void
 }
 
 /**
- * Looking at the clock would cost a tenth of a delivery. Of handlers that wait for nothing, and of which so many take less than
- * QUICK_MS together, one in so many is timed. One among them that takes longer shows at the next look at the clock.
+ * Reading the clock costs a tenth of a delivery. So among synchronous handlers, if this many together take less than
+ * QUICK_MS, only one in this many is timed. A slower one among them shows at the next reading.
  */
 const QUICK_ONES = 16
 /** For leases shorter than this, the clock is read for every message. */
 const SOON_MS = 10_000
 
-/** Kept by the worker and not by the message: a delivery is made for every message, and is as small as can be. */
+/** Kept per worker and not per message, because a delivery is created for every message and should be small. */
 export type Worker<T> = {
-  /** What it waits for; undefined while it waits for no handler. */
+  /** The message whose handler it waits for; undefined while it waits for none. */
   delivery: LeasedDelivery<T> | undefined
-  /** When that handler began. */
+  /** When that handler started. */
   startedAt: number
-  /** It was given up, and is to end with that handler. */
+  /** Given up: it ends with that handler. */
   isAbandoned: boolean
 }
 
 /**
  * One consumer of a group: a queue, and as many workers as its concurrency. A worker takes from the queue until it is
- * empty; awaiting the handler in its loop costs a message less than callbacks of its own would.
+ * empty; awaiting the handler in a loop costs less per message than callbacks.
  */
 export class Member<T> {
   readonly id: string
   readonly filter: Filter<T> | undefined
   readonly concurrency: number
-  /** Where its work is counted, while its group runs. */
+  /** Counts its work while its group runs. */
   meter: ConsumerMeter | undefined
   readonly #handler: Handler<T>
   readonly #events: MemberEvents<T>
   #queue: LeasedDelivery<T>[] = []
   #head = 0
   readonly #workers = new Set<Worker<T>>()
-  /** The time as it was last looked at, and how many may begin before the next look. */
+  /** The last reading of the clock, and how many messages may start before the next. */
   #now = 0
   #unlooked = 0
-  /** It was looked at for the message that was taken last. */
+  /** Whether the clock was read for the last message taken. */
   #isTimed = false
   #isTurnWatched = false
   /** Turns of the event loop that were watched. */
@@ -79,7 +79,7 @@ export class Member<T> {
     while (this.#workers.size < this.concurrency && this.#head < this.#queue.length) void this.#work()
   }
 
-  /** Takes back what has not been started and `which` selects. */
+  /** Removes queued messages that `which` selects. */
   takeQueued(which: (delivery: LeasedDelivery<T>) => boolean = () => true): LeasedDelivery<T>[] {
     const waiting = this.#queue.slice(this.#head)
     this.#queue = waiting.filter(delivery => !which(delivery))
@@ -87,18 +87,18 @@ export class Member<T> {
     return waiting.filter(which)
   }
 
-  /** Handlers that run, and who wait for them. */
+  /** Running handlers, and the workers that wait for them. */
   get running(): readonly { readonly delivery: LeasedDelivery<T>; readonly worker: Worker<T> }[] {
     return [...this.#workers].flatMap(worker => (worker.delivery ? [{ delivery: worker.delivery, worker }] : []))
   }
 
-  /** Gives up on a handler that runs: its worker ends with it, and another takes its place. */
+  /** Gives up on a running handler: its worker ends with it, and another takes its place. */
   abandon(worker: Worker<T>): void {
     worker.isAbandoned = true
     this.#workers.delete(worker)
   }
 
-  /** Never rejects: what the handler throws is the message's failure. */
+  /** Never rejects: an error of the handler is a failed attempt of the message. */
   async #work(): Promise<void> {
     const worker: Worker<T> = { delivery: undefined, startedAt: 0, isAbandoned: false }
     this.#workers.add(worker)
@@ -131,7 +131,7 @@ export class Member<T> {
     return this.#now - startedAt
   }
 
-  /** The next delivery whose lease is still good. */
+  /** The next delivery whose lease is still valid. */
   #next(): LeasedDelivery<T> | undefined {
     for (;;) {
       const delivery = this.#queue[this.#head]
@@ -155,13 +155,13 @@ export class Member<T> {
   #look(): void {
     const ms = this.#msSince(this.#now)
     if (ms >= QUICK_MS) {
-      // Where the loop has turned meanwhile, they have waited for something else, or are timed themselves.
+      // If the event loop has turned meanwhile, they waited for something else, or are timed themselves.
       if (this.#isTurnWatched) this.meter?.countUntimed(ms)
       return
     }
     this.#unlooked = QUICK_ONES - 1
     if (this.#isTurnWatched) return
-    // A handler that waits for anything outlasts this turn of the event loop, and nobody knows by how much.
+    // An asynchronous handler outlasts this turn of the event loop, by an unknown time.
     this.#isTurnWatched = true
     setImmediate(() => {
       this.#isTurnWatched = false

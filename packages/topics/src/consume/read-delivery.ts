@@ -5,7 +5,7 @@ import type { Runtime } from '../runtime.ts'
 import { LeasedDelivery } from './delivery.ts'
 import type { HeldLease } from './held-lease.ts'
 
-/** A delivery in the hands of a reader, whose work is done when it is settled. */
+/** A delivery held by a reader; its work is done when it is settled. */
 export class ReadDelivery<T> extends LeasedDelivery<T> {
   readonly #meter: ConsumerMeter
   readonly #startedAt = performance.now()
@@ -23,7 +23,7 @@ export class ReadDelivery<T> extends LeasedDelivery<T> {
     await this.#counted(() => super.nack(error, given))
   }
 
-  /** Once, and only what the database has accepted. */
+  /** Counted once, and only if the database accepted it. */
   async #counted(settle: () => Promise<void>): Promise<void> {
     const isFirst = !this.settled
     const ms = performance.now() - this.#startedAt

@@ -3,7 +3,7 @@ export class ReaderCounts {
   readonly #counts = new Map<number, Map<number, number>>()
   readonly #left: (topicId: number, subscriptionId: number, shared: boolean) => void
 
-  /** `left`: what was kept for a group that is gone, or for a topic whose groups share no more, may go. */
+  /** `left` is called when data kept for a group, or for a topic whose groups no longer share, can be dropped. */
   constructor(left: (topicId: number, subscriptionId: number, shared: boolean) => void) {
     this.#left = left
   }

@@ -63,11 +63,11 @@ export class Reader<T = unknown> implements AsyncDisposable {
   readonly #leaseMs: number | undefined
   readonly #claimer: Promise<Claimer>
   readonly #closing = new AbortController()
-  /** Aborts with `#closing`, or when the reader has failed for good. */
+  /** Aborts with `#closing`, or when the reader has failed permanently. */
   readonly #ended = new AbortController()
   #failure: Error | undefined
   #beating: Beating | undefined
-  /** The claimer, once there is one: what its leases know as their owner. */
+  /** The claimer, once it exists: the owner of its leases. */
   #owner: Claimer | undefined
   #meter: ConsumerMeter | undefined
   readonly #held = new Set<LeasedDelivery<T>>()
@@ -92,7 +92,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     runtime.consumerIds.take(this.topic, this.#label, this.#consumer)
     runtime.started.add(this)
     this.#claimer = this.#subscribe(from, settings)
-    // Whoever polls hears of it.
+    // Reported by the next poll.
     this.#claimer.catch(() => undefined)
   }
 
@@ -169,7 +169,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     await this.#own(delivery).extend(duration)
   }
 
-  /** Every message, one after another, until the reader is closed. */
+  /** Yields every message, one after another, until the reader is closed. */
   async *[Symbol.asyncIterator](): AsyncIterator<Delivery<T>> {
     while (!this.#closing.signal.aborted) {
       const delivery = await this.#inTurn(Number.POSITIVE_INFINITY)
@@ -188,7 +188,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
     this.#ended.abort()
-    // A database that doesn't answer is not waited for longer than this.
+    // An unresponsive database is waited for no longer than this.
     await withTimeout(this.#turn, CLOSE_MS)
     this.#release()
     await withTimeout(this.#runtime.settler.drain(), CLOSE_MS)
@@ -227,7 +227,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
       subscription,
       resurrected: () => {
         claimer.wake()
-        // Reports what goes wrong by itself.
+        // Reports its own failures.
         void this.#runtime.backfills.start(topic, subscription)
       },
       ended: reason => this.#fail(reason),
@@ -237,8 +237,8 @@ export class Reader<T = unknown> implements AsyncDisposable {
   }
 
   /**
-   * One call at a time, in the order they came. An abort ends the call at once; what its turn still brings is given back
-   * before the next turn begins.
+   * One call at a time, in order. An abort ends the call at once; what its turn still returns is released before the
+   * next turn begins.
    */
   async #inTurn(timeoutMs: number, signal?: AbortSignal): Promise<Delivery<T> | null> {
     if (this.#closing.signal.aborted) throw new ClosedError(`The reader of topic '${this.topic}'`)
@@ -294,16 +294,16 @@ export class Reader<T = unknown> implements AsyncDisposable {
     delivery.release()
   }
 
-  /** Whoever waits hears of it, and whoever asks later. */
+  /** Fails current and later calls. */
   #fail(reason: Error): void {
     this.#failure ??= reason
     this.#ended.abort()
   }
 
-  /** A payload that can't be decoded is a failed attempt, and the next message's turn. */
+  /** A payload that can't be decoded is a failed attempt, and the next message is delivered instead. */
   async #deliver(held: HeldLease, index: number): Promise<LeasedDelivery<T> | undefined> {
     const raw = held.lease.messages[index]
-    // Its lease ran out while it waited here: it belongs to others now.
+    // Its lease expired while it was buffered here: it belongs to others now.
     if (raw === undefined || held.expired) return undefined
     try {
       const payload = await decodePayload(this.#runtime, this.topic, raw, this.#decoding)
@@ -318,7 +318,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     }
   }
 
-  /** A lease belongs to the claimer that made it, and this reader has one of its own. */
+  /** A lease belongs to the claimer that created it, and this reader has its own. */
   #own(delivery: Delivery<T>): LeasedDelivery<T> {
     if (delivery instanceof LeasedDelivery && delivery.held.owner === this.#owner) return delivery
     throw new ConfigError(

@@ -3,7 +3,7 @@ import { MembershipError } from '../errors.ts'
 import type { LeasedDelivery } from './delivery.ts'
 import type { Filter, Member } from './member.ts'
 
-/** The member for a message: one key always meets the same one, while the eligible members stay the same. */
+/** The member for a message: a key always goes to the same one, while the eligible members stay the same. */
 export function selectMember<T>(members: readonly Member<T>[], delivery: LeasedDelivery<T>): Member<T> | undefined {
   const only = members.length === 1 ? members[0] : undefined
   if (only !== undefined && only.filter === undefined) return only
@@ -12,7 +12,7 @@ export function selectMember<T>(members: readonly Member<T>[], delivery: LeasedD
   return eligible[hash(delivery.key ?? delivery.messageId) % eligible.length]
 }
 
-/** A promise is always truthy, so a filter that gives one would let everything through. */
+/** A promise is always truthy, so an async filter would accept everything. */
 export function passes<T>(filter: Filter<T>, delivery: LeasedDelivery<T>): boolean {
   const answer: unknown = filter(delivery)
   if (!isThenable(answer)) return Boolean(answer)

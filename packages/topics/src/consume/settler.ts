@@ -21,14 +21,14 @@ import type { WakeHub } from './wake-hub.ts'
 /** Acks that nobody waits for may wait this long for others, so that a fast group settles several pages at once. */
 const LINGER_MS = 4
 const RETRY: Backoff = { initialMs: 50, maxMs: 2_000, factor: 2 }
-/** How long a caller's `ack()` waits for a database that is away; groups wait as long as it takes. */
+/** How long a caller's `ack()` waits for an unavailable database; groups wait as long as it takes. */
 const CALLER_PATIENCE_MS = 30_000
 
 type Pending = { readonly held: HeldLease; readonly settlement: ReturnType<HeldLease['take']> }
 
 /**
- * Brings acks and nacks to the database. One transaction is under way at a time and takes along whatever all groups of
- * the process have settled meanwhile, so the cost is per round trip, not per message.
+ * Sends acks and nacks to the database. One transaction is in flight at a time and includes whatever all groups of the
+ * process have settled meanwhile, so the cost is per round trip, not per message.
  */
 export class Settler {
   readonly #store: Store
@@ -40,10 +40,10 @@ export class Settler {
   #hurry: (() => void) | undefined
   #draining = 0
   #failingSince: number | undefined
-  /** What is waiting may be stored nevertheless; settling it again is harmless. */
+  /** Waiting settlements may be stored nevertheless; settling again is harmless. */
   #unknown: OutcomeUnknownError | undefined
   readonly #stopped = new AbortController()
-  /** As the signal says, which would take a tenth of a delivery to look at. */
+  /** A copy of the signal's state: reading the signal would cost a tenth of a delivery. */
   #isStopped = false
 
   constructor(store: Store, instrumentation: Instrumentation, wakeHub: WakeHub, heartbeats: HeartbeatSender) {
@@ -53,7 +53,7 @@ export class Settler {
     this.#heartbeats = heartbeats
   }
 
-  /** The lease has something to settle. After `stop()` nothing is taken any more, and whoever waits is told so. */
+  /** The lease has something to settle. After `stop()` nothing is accepted any more, and waiters are told so. */
   touch(held: HeldLease): void {
     if (this.#isStopped) {
       held.refuse(new ClosedError('This Tidemark'))
@@ -70,7 +70,7 @@ export class Settler {
     this.#dirty.add(held)
   }
 
-  /** Resolves when all that was settled before is stored. */
+  /** Resolves when everything settled before is stored. */
   async drain(): Promise<void> {
     this.#draining++
     this.#hurry?.()
@@ -78,7 +78,7 @@ export class Settler {
     this.#draining--
   }
 
-  /** Gives up on what the database doesn't take. */
+  /** Gives up on what the database doesn't accept. */
   stop(): void {
     this.#isStopped = true
     this.#stopped.abort()
@@ -100,7 +100,7 @@ export class Settler {
     for (const held of this.#dirty) held.refuse(new ClosedError('This Tidemark'))
   }
 
-  /** Cut short by whoever waits for a settlement. */
+  /** Cut short when somebody waits for a settlement. */
   async #linger(): Promise<void> {
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, LINGER_MS)
@@ -113,7 +113,7 @@ export class Settler {
     this.#hurry = undefined
   }
 
-  /** False: the database is away, and it is worth waiting. */
+  /** False: the database is unavailable, and waiting is worthwhile. */
   async #flush(): Promise<boolean> {
     const pending = [...this.#dirty].map(held => ({ held, settlement: held.take() }))
     for (const { held } of pending) held.dirty = false
@@ -121,7 +121,7 @@ export class Settler {
     return await this.#send(pending)
   }
 
-  /** What the database refuses for its own sake is found by halving, so that it takes no other settlement along. */
+  /** A settlement that the database refuses is found by bisection, so that it doesn't block the others. */
   async #send(pending: readonly Pending[]): Promise<boolean> {
     const started = performance.now()
     let results: SettleResult[]
@@ -167,7 +167,7 @@ export class Settler {
     return true
   }
 
-  /** Tried again later, by itself; the others go on meanwhile. */
+  /** Retried later on its own; the others go on meanwhile. */
   #setAside(pending: readonly Pending[], error: unknown): true {
     for (const { held, settlement } of pending) {
       held.putBack(settlement)
@@ -216,7 +216,7 @@ export class Settler {
     }
     if (result.unknown) held.owner.unknown?.(held)
     held.answer(settlement, result)
-    // Others of this process may take what was given back; other processes are told by the store.
+    // Others of this process may take released messages; the store tells other processes.
     if (released > 0 || nacks.length > 0) this.#wakeHub.wake(held.topic.id)
   }
 }
@@ -224,7 +224,7 @@ export class Settler {
 /** It would refuse any settlement now. */
 const isAway = (error: unknown): boolean => error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE'
 
-/** Callers wait for it a while. */
+/** Temporary: callers wait for a while. */
 const isPassing = (error: unknown): boolean =>
   [DatabaseUnreachableError, DatabaseLockedError, OutcomeUnknownError, DatabaseTimeoutError].some(
     each => error instanceof each,

@@ -7,7 +7,7 @@ import { withFreeBit } from './free-bits.ts'
 
 export type Subscribed = { readonly topic: TopicRecord; readonly subscription: SubscriptionRecord }
 
-/** For whoever pulls: the group's subscription, made or brought back where that is needed. */
+/** For pulls: the group's subscription, created or resurrected if necessary. */
 export async function subscribe(
   runtime: Runtime,
   name: string,

@@ -4,7 +4,7 @@ import type { HeartbeatSettings } from '../stores/subscription-record.ts'
 import type { SubscriptionSettings } from '../stores/subscriptions.ts'
 import { parseHeartbeat } from './heartbeat-options.ts'
 
-/** What a group and a reader may say of their subscription. */
+/** The subscription options of a group or reader. */
 export function parseSubscription(
   what: string,
   options: Options,

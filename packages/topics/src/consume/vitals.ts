@@ -23,18 +23,18 @@ type Vital = {
   lastClaimAt: Date | null
   failingSince: Date | null
   lastError: FailureRecord | null
-  /** Claims that wait for an answer, each by when it was sent. */
+  /** Claims waiting for an answer, each by the time it was sent. */
   readonly waiting: Set<Date>
 }
 
-/** A claim that is not answered for so long is no longer under way but failing. */
+/** A claim without an answer for this long counts as failing. */
 const SILENT_MS = 4_000
 
 /** The claims of all groups and readers of one Tidemark, by subscription. Recording is O(1). */
 export class Vitals {
   readonly #vitals = new Map<number, Vital>()
 
-  /** For as long as somebody claims for the group; the returned function ends it. */
+  /** Tracks the group while somebody claims for it; the returned function ends it. */
   join(topic: string, { id, group }: SubscriptionRecord): () => void {
     const vital = this.#vitals.get(id) ?? newVital(topic, group)
     this.#vitals.set(id, vital)
@@ -44,7 +44,7 @@ export class Vitals {
     }
   }
 
-  /** A claim goes out; call one of the answers when it is over. */
+  /** A claim is sent; call one of the answers when it is over. */
   claiming(subscriptionId: number): { answered(): void; failed(thrown: unknown): void } {
     const vital = this.#vitals.get(subscriptionId)
     if (vital === undefined) return { answered: () => undefined, failed: () => undefined }
@@ -70,7 +70,7 @@ export class Vitals {
     if (vital !== undefined) this.#fail(vital, new Date(), reason)
   }
 
-  /** Those that can do nothing now. */
+  /** Groups that cannot claim now. */
   failing(): GroupVitals[] {
     return [...this.all().values()].filter(({ failingSince }) => failingSince !== null)
   }

@@ -1,9 +1,9 @@
 /**
- * Wakes the consumers of a topic. A wake-up is only a hint: whoever waits looks again by itself after a while. A waiter
- * notes the count before it reads, so that a wake-up between its read and its wait is not lost.
+ * Wakes the consumers of a topic. A wake-up is only a hint: a waiting consumer polls by itself after a while. A waiter
+ * reads the count before it polls, so that a wake-up between its poll and its wait is not lost.
  *
- * Competing consumers are woken in turn: whoever was served last comes last. The first one woken claims all there is of
- * a live stream, so in a fixed order one consumer got 600 of 600 messages and two got none.
+ * Competing consumers are woken in turn: the one served last comes last. In a live stream the first one woken claims
+ * everything there is, so with a fixed order one consumer got 600 of 600 messages and two got none.
  */
 export class WakeHub {
   /** Hubs of the databases that are open in this process. */
@@ -11,7 +11,9 @@ export class WakeHub {
   /** In the order in which they are woken. */
   readonly #wakers = new Set<Waker>()
 
-  /** All who have one database open share a hub, or the one that publishes would always look before the others do. */
+  /**
+   * All instances on one database share a hub; otherwise the one that publishes would always poll before the others.
+   */
   static join(database: string): { readonly hub: WakeHub; leave(): void } {
     const shared = WakeHub.#shared.get(database) ?? { hub: new WakeHub(), users: 0 }
     WakeHub.#shared.set(database, shared)
@@ -20,7 +22,7 @@ export class WakeHub {
   }
 
   wake(topicId: number | null): void {
-    // A copy: a waiter that resumes at once would change the order under the loop.
+    // A copy: a waiter that resumes at once would change the order during the loop.
     for (const waker of [...this.#wakers]) if (topicId === null || waker.topicId === topicId) waker.wake()
   }
 
@@ -69,7 +71,7 @@ export class Waker {
     this.#resume = undefined
   }
 
-  /** It has got something: the others of its topic come first next time. */
+  /** It has received something: the others of its topic come first next time. */
   served(): void {
     this.#hub.served()
   }

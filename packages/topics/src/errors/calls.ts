@@ -168,7 +168,7 @@ export class TopicConflictError extends TidemarkError {
     this.topic = topic
   }
 
-  /** Its semantics changed while somebody subscribed. */
+  /** Its semantics changed during a subscribe. */
   static ofSemantics(topic: string): TopicConflictError {
     return new TopicConflictError(
       topic,

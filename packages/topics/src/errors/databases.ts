@@ -285,14 +285,14 @@ export class TransactionError extends TidemarkError {
     super('TIDEMARK_TRANSACTION', message, cause)
   }
 
-  /** On an engine whose statements are answered later. */
+  /** For an engine with asynchronous statements. */
   static isNotSynchronous(): TransactionError {
     return new TransactionError(
       'publishSync works on SQLite only. Nothing was stored. On this database, await publish() with tx',
     )
   }
 
-  /** A call that would wait for the transaction of whoever made it. */
+  /** A call that would wait for its own caller's transaction. */
   static holdsTheLock(where: string): TransactionError {
     return new TransactionError(
       `A transaction that this process passed to publish as tx is open on ${where} and holds its write lock. Commit ` +

@@ -5,21 +5,21 @@ const LONGEST_NAME = 200
 const LONGEST_MESSAGE = 2_000
 const UNREADABLE = 'The error cannot be read: looking at it throws'
 
-/** Something that was thrown, looked at once: user code may throw anything, and what looks at it again may throw too. */
+/** A thrown value, inspected once: user code may throw anything, and inspecting it again may throw too. */
 export type Failure = {
-  /** What was thrown where it is an ordinary error; otherwise an error that tells of it. Safe to hand to others. */
+  /** The thrown value if it is an ordinary error; otherwise an error that describes it. Safe to pass on. */
   readonly error: Error
   /** Short texts that every engine can store. */
   readonly record: FailureRecord
 }
 
-/** Never throws, whatever it is given. */
+/** Never throws, whatever the value. */
 export function toFailure(thrown: unknown): Failure {
   const record = describeFailure(thrown)
   return { error: isOrdinary(thrown) ? thrown : namedError(record), record }
 }
 
-/** What was thrown, as an error whose name and message can be read. Never throws. */
+/** The thrown value as an error whose name and message can be read. Never throws. */
 export const toError = (thrown: unknown): Error => (isOrdinary(thrown) ? thrown : toFailure(thrown).error)
 
 /** Never throws. */
@@ -33,10 +33,12 @@ export function describeFailure(thrown: unknown): FailureRecord {
   }
 }
 
-/** For sentences: the message alone. Never throws. */
+/** Only the message, for sentences. Never throws. */
 export const reasonOf = (thrown: unknown): string => describeFailure(thrown).message
 
-/** The rejection of something that should not have been a promise is nobody's; unheard it would end the process. */
+/**
+ * Nobody handles the rejection of something that should not have been a promise; unhandled it would end the process.
+ */
 export function ignoreRejection(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
 }
@@ -85,7 +87,7 @@ function read(thrown: object, name: 'name' | 'message'): unknown {
   }
 }
 
-/** Getters and traps are left alone. */
+/** Does not invoke getters and proxy traps. */
 function shown(value: unknown): string {
   try {
     return inspect(value, {
@@ -100,7 +102,7 @@ function shown(value: unknown): string {
   }
 }
 
-/** PostgreSQL's jsonb holds neither NUL nor half a surrogate pair; the record is the same on every store. */
+/** PostgreSQL's jsonb can store neither NUL nor half a surrogate pair; the record is the same on every store. */
 function storable(text: string, longest: number): string {
   const short = text.length > longest ? `${text.slice(0, longest - 1)}…` : text
   return short.toWellFormed().replaceAll('\0', '\ufffd')

@@ -28,5 +28,5 @@ export class PackageRequiredError extends TidemarkError {
   }
 }
 
-/** Node and bundlers add their stacks of imports. */
+/** Node and bundlers append their import stacks. */
 const firstLine = (text: string): string => text.split('\n', 1)[0]?.replace(/\.$/, '') ?? ''

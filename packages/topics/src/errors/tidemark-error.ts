@@ -28,7 +28,7 @@ export class TidemarkError extends CodedError {
   }
 }
 
-/** `TIDEMARK_TOPIC_NOT_FOUND` is a `TopicNotFoundError`, also where a bundler has shortened the names of the classes. */
+/** `TIDEMARK_TOPIC_NOT_FOUND` is a `TopicNotFoundError`, even if a bundler has shortened the class names. */
 function nameOf(code: string): string | undefined {
   const words = code.startsWith('TIDEMARK_') ? code.toLowerCase().split('_').slice(1) : []
   if (words.length === 0) return undefined

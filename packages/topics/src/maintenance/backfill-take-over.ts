@@ -2,10 +2,10 @@ import type { BackfillRunner } from '../backfill/backfill-runner.ts'
 import type { Store } from '../stores/store.ts'
 import type { Job, JobContext } from './job.ts'
 
-/** Messages per transaction while bitmaps are filled after a switch of the tracking. */
+/** Messages per transaction while bitmaps are filled after a tracking switch. */
 const FILL_PAGE = 10_000
 
-/** Goes on with what a process that was killed had begun: backfills, and the filling of bitmaps after a switch. */
+/** Continues what a killed process had begun: backfills, and filling bitmaps after a tracking switch. */
 export class BackfillTakeOver implements Job {
   readonly name = 'backfills'
   readonly goesByAge = false

@@ -5,7 +5,7 @@ import type { Store } from '../stores/store.ts'
 
 const EVERY_MS = 10_000
 
-/** Compares this process's clock with the database's, where that has none of its own, and tells when they part. */
+/** Compares this process's clock with the database's, if that has none of its own, and reports when they diverge. */
 export class ClockWatch {
   readonly #store: Store
   readonly #instrumentation: Instrumentation
@@ -18,7 +18,7 @@ export class ClockWatch {
   }
 
   start(): void {
-    // Whoever needs the database says what is wrong with it.
+    // Real uses of the database report what is wrong with it.
     const look = (): void => void this.look().catch(() => undefined)
     look()
     this.#timer = setInterval(look, EVERY_MS)
@@ -29,7 +29,7 @@ export class ClockWatch {
     clearInterval(this.#timer)
   }
 
-  /** Told once when it begins, and once when it ends. */
+  /** Reported once when it begins, and once when it ends. */
   async look(): Promise<ClockReading | null> {
     const reading = await this.#store.inspection.clock()
     if (reading === null) {
@@ -42,7 +42,7 @@ export class ClockWatch {
     return reading
   }
 
-  /** Why nothing may be removed for its age now; undefined where it may. */
+  /** Why nothing may be removed by age now; undefined if it may. */
   async refusal(): Promise<ClockError | undefined> {
     const reading = await this.look()
     if (reading === null || (!reading.isOff && reading.trialMs === 0)) return undefined

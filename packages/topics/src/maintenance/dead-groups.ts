@@ -5,7 +5,7 @@ import type { Job, JobContext } from './job.ts'
 /** Rows of a bitmap table per transaction: a few milliseconds each. */
 const PAGE = 10_000
 
-/** Finds groups that have fallen silent and frees what was kept for them; tells of topics that nobody listens to. */
+/** Finds groups that have fallen silent and frees what was kept for them; reports topics without subscribers. */
 export class DeadGroups implements Job {
   readonly name = 'dead-groups'
   readonly goesByAge = true
@@ -39,7 +39,7 @@ export class DeadGroups implements Job {
     return { missed: missed.length, dead: dead.length }
   }
 
-  /** Once for each time that a topic is left alone. */
+  /** Reported once each time a topic loses its last subscription. */
   async #reportUnsubscribed(): Promise<number> {
     const topics = await this.#store.inspection.unsubscribedTopics()
     for (const { topic, messages, oldestAt } of topics) {

@@ -1,17 +1,19 @@
-/** Work that some process does now and then for all. Any process may be killed in it: the next run does what is left. */
+/**
+ * Work that one process does now and then for all. Any process may be killed during it: the next run does what is left.
+ */
 export type Job = {
   readonly name: JobName
   readonly everyMs: number
-  /** It removes or ends what is old: not for a process whose clock is far off. */
+  /** It removes or ends what is old, so a process whose clock is far off must not run it. */
   readonly goesByAge: boolean
   /** Returns what it has done, by name. */
   run(context: JobContext): Promise<Record<string, number>>
 }
 
 export type JobContext = {
-  /** To be called between steps: keeps the job's lock, or rejects where another process has taken it over. */
+  /** Call it between steps: keeps the job's lock, or rejects if another process has taken it over. */
   renew(): Promise<void>
-  /** Aborts when the Tidemark closes: end after the step that is under way. */
+  /** Aborts when the Tidemark closes: end after the current step. */
   readonly signal: AbortSignal
 }
 

@@ -8,7 +8,7 @@ import { MessageCleanUp } from './message-clean-up.ts'
 import type { MaintenanceSettings } from './presets.ts'
 import { SubscriptionCleanUp } from './subscription-clean-up.ts'
 
-/** Every job there is; `JOB_NAMES` has their names. */
+/** Every job; `JOB_NAMES` has their names. */
 export const createJobs = (
   store: Store,
   instrumentation: Instrumentation,

@@ -6,16 +6,16 @@ import type { Store } from '../stores/store.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { Job, JobContext, JobName, JobResult } from './job.ts'
 
-/** A process that is killed in a job holds it up for no longer than this. */
+/** A process that is killed during a job blocks it for no longer than this. */
 const LOCK_MS = 60_000
 const RENEWALS = 4
-/** Share of an interval by which a run may come early, so that jitter does not make it wait for the next. */
+/** Fraction of the interval after which a run may start again, so that jitter does not make it skip a turn. */
 const EARLY = 0.7
 const LONGEST_TIMER_MS = 0x7fff_ffff
 
 /**
- * Runs the jobs, each at its own pace. All processes try; the one that gets the job's lock in the database does the work
- * for all, unless another did so within the interval.
+ * Runs the jobs, each at its own interval. All processes try; the one that gets the job's lock in the database does the
+ * work for all, unless another did so within the interval.
  */
 export class Maintenance {
   readonly #store: Store
@@ -41,12 +41,12 @@ export class Maintenance {
     this.#jobs = new Map(jobs.map(job => [job.name, job]))
   }
 
-  /** The first run comes after a whole interval: a process that starts has better things to do. */
+  /** The first run comes after a whole interval: a starting process has more urgent work. */
   start(): void {
     for (const job of this.#jobs.values()) this.#schedule(job)
   }
 
-  /** Now, whenever it last ran; rejects with JobBusyError where another process is at it. */
+  /** Runs now, whenever it last ran; rejects with JobBusyError if another process is running it. */
   async runOnce(name: JobName): Promise<JobResult> {
     const job = this.#jobs.get(name)
     if (job === undefined || this.#stopping.signal.aborted) throw new ClosedError(`The job '${name}'`)
@@ -55,7 +55,7 @@ export class Maintenance {
     return result
   }
 
-  /** Waits for the step that is under way. */
+  /** Waits for the current step. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of this.#timers.values()) clearTimeout(timer)
@@ -67,7 +67,7 @@ export class Maintenance {
     const inMs = job.everyMs * (0.9 + 0.2 * Math.random())
     const timer = setTimeout(
       () => {
-        // What went wrong was reported; the next turn tries again.
+        // Failures were reported; the next turn tries again.
         this.#track(this.#run(job, job.everyMs * EARLY))
           .catch(() => undefined)
           .finally(() => this.#schedule(job))
@@ -78,15 +78,15 @@ export class Maintenance {
     this.#timers.set(job.name, timer)
   }
 
-  /** undefined: another process runs it, or has done so lately. */
+  /** undefined: another process runs it, or has done so recently. */
   async #run(job: Job, everyMs?: number): Promise<JobResult | undefined> {
     const token = randomUUID()
     const started = performance.now()
     const lock = { token, ttlMs: this.#lockMs, ...(everyMs !== undefined && { everyMs }) }
     try {
-      // Before the lock: another process, whose clock is right, may do the work.
+      // Checked before the lock: another process, whose clock is right, may do the work.
       const refusal = job.goesByAge ? await this.#clock.refusal() : undefined
-      // Told once by the clock's event, not at every turn.
+      // Reported once by the clock's event, not at every turn.
       if (refusal && everyMs !== undefined) return undefined
       if (refusal) throw refusal
       if (!(await this.#store.jobs.lock(job.name, lock))) return undefined
@@ -101,7 +101,7 @@ export class Maintenance {
       return result
     } catch (error) {
       const { name, message } = describeFailure(error)
-      // Where even that fails, the lock runs out.
+      // If even that fails, the lock expires.
       await this.#store.jobs.unlock(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
       this.#report(job, started, {}, error)
       throw error

@@ -11,7 +11,7 @@ export type MessageCleanUpOptions = { readonly everyMs: number; readonly batchSi
 
 type CleaningStore = { readonly topics: Pick<Topics, 'list'>; readonly log: Pick<Log, 'cleanUp'> }
 
-/** Removes what is past its retention, topic after topic, in short steps: others get their turn between two. */
+/** Removes messages past their retention, topic by topic, in short steps: others get their turn in between. */
 export class MessageCleanUp implements Job {
   readonly name = 'messages'
   readonly goesByAge = true
@@ -41,7 +41,7 @@ export class MessageCleanUp implements Job {
         if (error instanceof NamespaceGoneError) throw error
         // Deleted since it was listed.
         if (error instanceof TopicNotFoundError) continue
-        // One topic's trouble is not the others'.
+        // A failing topic must not affect the others.
         total.failed++
         this.#instrumentation.emit('error', { topic: topic.name, action: 'clean up', error: toError(error) })
       }
@@ -53,7 +53,7 @@ export class MessageCleanUp implements Job {
     const totals: Totals = { removed: 0, partitionsDropped: 0, lost: 0 }
     try {
       for (let more = true; more && !context.signal.aborted; ) {
-        // SQLite answers at once: without this, all the steps together would hold up the event loop.
+        // SQLite answers synchronously: without this, all steps together would block the event loop.
         await nextTurn()
         const step = await this.#store.log.cleanUp(topic, this.#batchSize)
         totals.removed += step.removed

@@ -22,7 +22,7 @@ export type MaintenanceOptions = {
 }
 
 export type MaintenanceSettings = {
-  /** False: nothing runs by itself, only when an operator says so. */
+  /** False: jobs run only on demand. */
   readonly scheduled: boolean
   readonly cleanUpEveryMs: number
   readonly cleanUpBatch: number

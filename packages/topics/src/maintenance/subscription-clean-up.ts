@@ -8,7 +8,7 @@ import type { Job, JobContext } from './job.ts'
 
 const EVERY_MS = 3_600_000
 
-/** Removes subscriptions that ended long ago, and tells of live ones that have stopped moving. */
+/** Removes subscriptions that ended long ago, and reports live ones that have stopped moving. */
 export class SubscriptionCleanUp implements Job {
   readonly name = 'subscriptions'
   readonly goesByAge = true
@@ -39,7 +39,7 @@ export class SubscriptionCleanUp implements Job {
     return removed
   }
 
-  /** False where it has come back to life since it was listed. */
+  /** False if it has become active again since it was listed. */
   async #remove(topic: TopicRecord, subscription: SubscriptionRecord): Promise<boolean> {
     try {
       await this.#store.subscriptions.remove(topic, subscription)
@@ -61,7 +61,7 @@ export class SubscriptionCleanUp implements Job {
     return { zombies: zombies.length, lost }
   }
 
-  /** Reported always, moved on only where its topic says so. */
+  /** Always reported, moved on only if its topic says so. */
   async #handleZombie({ topic, subscription, movedAt, waiting }: Zombie): Promise<number> {
     const where = { topic: topic.name, group: subscription.group }
     this.#instrumentation.emit('zombie', { ...where, movedAt: new Date(movedAt), waiting })

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { describeFailure } from '../errors/failure.ts'
 import type { Logger } from './logger.ts'
 
-/** The numbers that pino gives them, so that whatever reads pino's lines reads these. */
+/** pino's level numbers, so that tools for pino's lines can read these. */
 const LEVELS = { warn: 40, error: 50 } as const
 
 const STDERR = 2
@@ -34,12 +34,12 @@ function describeError(error: Error, depth = 0): object {
   return { ...known, cause: cause instanceof Error ? describeError(cause, depth + 1) : describeFailure(cause) }
 }
 
-/** At once: a process that ends right after it leaves the line behind. */
+/** Synchronous, so that the line is written even if the process ends right after it. */
 function writeToStderr(line: string): void {
   try {
     writeFileSync(STDERR, line)
   } catch (error) {
-    // A pipe that is full takes it later. Where nobody reads any more there is nobody to tell.
+    // A full pipe takes it later. If nobody reads any more there is nobody to tell.
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') process.stderr.write(line)
   }
 }

@@ -42,7 +42,7 @@ export type Events = {
   /** The lease of `consumer` expired. `messages` has the first 20 messages it held. */
   'taken-over': InGroup & {
     readonly consumer: string
-    /** Who found it. The messages may go to others. */
+    /** Consumer that noticed it. The messages may go to others. */
     readonly by: string
     readonly count: number
     readonly messages: readonly { readonly id: number; readonly messageId: string; readonly version: number }[]
@@ -96,7 +96,7 @@ export type Events = {
     readonly processed: number
     readonly done: number
     readonly total: number
-    /** Messages a second. */
+    /** Messages per second. */
     readonly rate: number
     readonly etaMs: number | null
   }
@@ -144,7 +144,7 @@ export type Events = {
 /** Name of an event. */
 export type EventName = keyof Events
 
-/** The one point every state change passes: it feeds the metrics, the log and the listeners. */
+/** Every state change passes through here: it feeds the metrics, the log and the listeners. */
 export class Instrumentation {
   readonly metrics = new MetricsRegistry()
   readonly outages = new Outages({
@@ -159,7 +159,8 @@ export class Instrumentation {
   }
 
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
-    // A function of its own, so that one that listens twice is taken away once; lists are replaced, so that emit() may go on.
+    // A new function each time, so that a listener added twice is removed once; lists are replaced, so that emit() can
+    // continue.
     const heard = (event: Events[Name]): unknown => listener(event)
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), heard])
     return () => {
@@ -174,7 +175,7 @@ export class Instrumentation {
     this.#tell(name, event)
   }
 
-  /** Events of one kind that happened at once: each is told and counted, and one line of the log stands for all. */
+  /** Events of one kind that happened at once: each is emitted and counted, and one log line stands for all. */
   emitAll<Name extends EventName>(name: Name, events: readonly Events[Name][]): void {
     const [first] = events
     if (first === undefined) return
@@ -190,7 +191,7 @@ export class Instrumentation {
     for (const listener of listeners) this.guard(`a listener of '${name}'`, () => listener(event as never))
   }
 
-  /** Runs a callback of the user: what it throws, now or as a promise, is logged and changes nothing. */
+  /** Runs a user callback: whatever it throws, now or as a promise, is logged and changes nothing. */
   guard(what: string, callback: () => unknown): void {
     const report = (error: unknown): void =>
       this.logger.error({ err: toError(error), callback: what }, 'a callback threw')
@@ -202,7 +203,7 @@ export class Instrumentation {
     }
   }
 
-  /** A group came back from the dead; what a bound made it pass over is lost to it, and what was cleaned up meanwhile. */
+  /** A dead group is active again; messages skipped because of a limit, or cleaned up meanwhile, are lost to it. */
   resurrected(where: InGroup, resurrected: Resurrected): void {
     this.emit('group-resurrected', { ...where, ...resurrected })
     const { skipped, lost } = resurrected
@@ -219,7 +220,7 @@ export class Instrumentation {
     if (name === 'job-ended' && error !== undefined) this.metrics.add('jobsFailed', 1)
   }
 
-  /** What is gone has no figures any more. */
+  /** Removes the figures of what is gone. */
   #forget(name: EventName, event: Events[EventName]): void {
     const { topic = '', group = '' } = event as AnyEvent
     if (name === 'topic-deleted') this.metrics.forgetTopic(topic)
@@ -311,7 +312,7 @@ const LOGGED_AS: { readonly [name in EventName]: readonly [level: keyof Logger, 
   'dead-lettered': ['error', 'messages moved to the dead letters'],
 }
 
-/** The same, where it happened because something failed. */
+/** The same, if it happened because of a failure. */
 const FAILED_AS: { readonly [name in EventName]?: readonly [level: keyof Logger, text: string] } = {
   'group-stopped': ['error', 'the group was stopped'],
   'backfill-ended': ['error', 'a backfill failed'],

@@ -38,8 +38,8 @@ export const isLogger = (value: object): boolean =>
   LEVELS.every(level => typeof (value as Record<string, unknown>)[level] === 'function')
 
 /**
- * The same logger, of which nothing comes back: a publish is not to fail after it was stored because its log line could
- * not be written. That it fails is told once, as a warning of the process.
+ * The same logger, but it never throws: a publish must not fail after it was stored because its log line could not be
+ * written. A failing logger is reported once, as a process warning.
  */
 export function safeLogger(logger: Logger): Logger {
   let isTold = false
@@ -56,7 +56,7 @@ export function safeLogger(logger: Logger): Logger {
         if (isThenable(answer)) Promise.resolve(answer).catch(fail)
       } catch (error) {
         fail(error)
-        // Perhaps it stumbled over the error it was to tell of.
+        // Perhaps the error to be logged caused it.
         if ('err' in fields) quietly(() => logger[level]({ ...fields, err: describeFailure(fields.err) }, message))
       }
     }
@@ -67,6 +67,6 @@ function quietly(log: () => unknown): void {
   try {
     ignoreRejection(log())
   } catch {
-    // It was told that the logger fails.
+    // The failing logger has been reported.
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../errors.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
 
-/** What failed: storing, looking, claiming, settling, a heartbeat, or whatever it was for want of a connection. */
+/** What failed: a write, a read, a claim, a settlement, a heartbeat, or anything for lack of a connection. */
 const FAILURE_KINDS = ['write', 'read', 'claim', 'settle', 'heartbeat', 'connection'] as const
 /** Operation of a failed database call. */
 export type FailureKind = (typeof FAILURE_KINDS)[number]
@@ -56,17 +56,17 @@ type Open = {
   readonly since: Date
   failed: number
   error: FailureRecord
-  /** Who fails, and when last: topics and groups, each of which may have a trouble of its own. */
+  /** Topics and groups that fail, with the time of the last failure; each may have its own problem. */
   readonly failing: Map<string, number>
 }
 type Tell = { began(outage: OutageBegan): void; ended(outage: OutageEnded): void }
 
-/** Who has not tried for so long tries no more: nobody waits for its success. */
+/** A topic or group that has not tried for this long no longer counts: nobody waits for its success. */
 const GIVEN_UP_MS = 60_000
 
 /**
- * Counts what fails at the database, and tells of it twice: when it begins and when it is over, not at every attempt. Whatever
- * fails for want of a connection is one outage, whoever notices.
+ * Counts database failures and reports an outage twice: when it begins and when it is over, not at every attempt.
+ * Everything that fails for lack of a connection is one outage, whoever notices.
  */
 export class Outages {
   readonly #tell: Tell
@@ -77,7 +77,7 @@ export class Outages {
     this.#tell = tell
   }
 
-  /** `since`: when it was tried. */
+  /** `since`: when it was attempted. */
   failed(kind: FailureKind, where: Where, thrown: unknown, since = new Date()): void {
     this.#counts[kind]++
     const isAway = isUnreachable(thrown)
@@ -85,7 +85,7 @@ export class Outages {
     this.#note(isAway ? 'connection' : kind, isAway ? {} : where, thrown, since)
   }
 
-  /** O(1) while all is well. */
+  /** O(1) while nothing fails. */
   succeeded(kind: FailureKind, where: Where): void {
     if (this.#open.size === 0) return
     this.#open.get('connection')?.failing.clear()
@@ -128,7 +128,7 @@ export class Outages {
 const isUnreachable = (thrown: unknown): boolean =>
   thrown instanceof DatabaseUnreachableError || (thrown instanceof OutcomeUnknownError && thrown.isConnectionLost)
 
-/** The database's fault, or the network's; not the caller's. */
+/** Whether the database or the network is at fault, and not the caller. */
 export function isFault(thrown: unknown): boolean {
   if (!(thrown instanceof TidemarkError)) return true
   const isRefusal = [DatabaseVersionError, DatabaseRestoredError, DatabaseInUseError, NamespaceGoneError].some(

@@ -4,7 +4,7 @@ import type { Store, StoreConcepts } from '../stores/store.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
 import { type FailureKind, isFault, type Outages } from './outages.ts'
 
-/** What a failure of each method counts as. null: it can't fail, or whoever calls reports its failure. */
+/** The kind of failure of each method. null: it can't fail, or its caller reports the failure. */
 type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }
 
 const KINDS: Kinds = {
@@ -58,7 +58,7 @@ const KINDS: Kinds = {
   },
 }
 
-/** The store, with every failure counted and every outage reported: one point for whatever is asked of a database. */
+/** The store, with every failure counted and every outage reported: all database calls pass through here. */
 export function watchedStore(store: Store, outages: Outages): Store {
   return {
     ...watchedConcepts(store, outages),
@@ -103,7 +103,7 @@ function watch(method: Method, name: string, kind: FailureKind, outages: Outages
   }
 }
 
-/** In a caller's own transaction anything may have failed before. */
+/** In a caller's own transaction something else may have failed before. */
 const isCallers = (name: string, [, , tx]: unknown[], error: unknown): boolean =>
   name === 'log.publish' && tx !== undefined && !(error instanceof DatabaseUnreachableError)
 

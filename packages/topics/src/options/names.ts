@@ -4,7 +4,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/i
 // A namespace becomes part of a file name, and some file systems fold case.
 const NAMESPACE = /^[a-z0-9][a-z0-9._-]{0,127}$/
 
-/** Names reach SQL and file names only after this check. */
+/** Names are used in SQL and file names only after this check. */
 export function checkName(kind: 'topic' | 'group' | 'consumer', value: unknown): string {
   if (typeof value === 'string' && NAME.test(value)) return value
   throw new InvalidNameError(kind, value, "use 1 to 128 letters, digits, '.', '_' or '-', the first a letter or digit")

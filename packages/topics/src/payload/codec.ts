@@ -12,7 +12,7 @@ const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
 export type EncodedPayload = { readonly payload: string | Uint8Array; readonly type: string | null }
 
-/** Between the values of a program and what is stored: JSON text, bytes, or protobuf bytes under their type URL. */
+/** Converts between a program's values and what is stored: JSON text, bytes, or protobuf bytes with their type URL. */
 export class Codec {
   readonly #protobuf: Protobuf | undefined
 
@@ -20,7 +20,7 @@ export class Codec {
     this.#protobuf = protobuf
   }
 
-  /** Throws a PayloadError, or why its type is not known: the payload's own code may throw anything. */
+  /** Throws a PayloadError, or why its type is unknown: the payload's own code may throw anything. */
   encode(value: unknown): EncodedPayload {
     try {
       return this.#encode(value)
@@ -31,7 +31,7 @@ export class Codec {
   }
 
   #encode(value: unknown): EncodedPayload {
-    // A copy: the caller may go on using its buffer.
+    // A copy: the caller may reuse its buffer.
     if (value instanceof Uint8Array) return { payload: Uint8Array.from(value), type: BYTES }
     if (isProtobuf(value)) return this.#encodeProtobuf(value)
     return { payload: toJson(value), type: null }
@@ -54,7 +54,7 @@ export class Codec {
   #encodeProtobuf(value: Message): EncodedPayload {
     if (value.$typeName === 'google.protobuf.Any') {
       const any = value as Any
-      // Foreign JSON can look like one; copying what only claims to have a length could take for ever.
+      // Foreign JSON can look like one; copying something that only claims to have a length could take for ever.
       if (typeof any.typeUrl !== 'string' || !(any.value instanceof Uint8Array)) {
         throw new PayloadError('The payload has the $typeName of an Any but is not one: its value must be a Uint8Array')
       }

@@ -1,7 +1,7 @@
 /**
- * The messageId of a message whose publisher gave none: a UUID (version 8) made of the salt that its publish drew, 22 bits
- * of its topic's uid, and its id. Ids are drawn again after a rollback, a restore or a lost commit; 52 random bits for each
- * transaction are not. It costs no index, and leads straight back to the row, whose salt says whether it is the one.
+ * The messageId of a message whose publisher gave none: a UUID (version 8) made of the salt of its publish, 22 bits of its
+ * topic's uid, and its id. Ids are reused after a rollback, a restore or a lost commit; the 52 random bits per transaction
+ * are not. It needs no index, and leads straight back to the row, whose salt confirms that it is the right one.
  *
  *     ssssssss-ssss-8suu-Vuuu-iiiiiiiiiiii      s: salt, u: topic uid, V: variant bits and two of the uid's, i: id
  *
@@ -47,15 +47,18 @@ export function parseMessageId(uid: number, messageId: string): DerivedId | unde
 
 const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Ids are mostly asked for in their order, and those of a block differ in their last three digits only. */
+/** Ids are mostly requested in order, and those of a block differ only in their last three digits. */
 const BLOCK = 0x1000
 
-/** Hexadecimal digits, looked up: most salts are asked for once, and a conversion would cost as much as the rest. */
+/**
+ * A lookup table of hexadecimal digits: most salts are requested once, and converting them would cost as much as the
+ * rest.
+ */
 const THREE = Array.from({ length: BLOCK }, (_, value) => value.toString(16).padStart(3, '0'))
 const TWO = Array.from({ length: 0x100 }, (_, value) => value.toString(16).padStart(2, '0'))
 const ONE = '0123456789abcdef'
 
-/** What the messages of one publish and one block have in common, of those that were asked for last. */
+/** The common prefix of messages of one publish and one block, for the most recently requested. */
 type Beginning = {
   readonly uid: number
   readonly topic: string

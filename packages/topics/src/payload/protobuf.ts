@@ -12,14 +12,14 @@ export type ProtobufRegistry = {
   getMessage(typeName: string): object | undefined
 }
 
-/** Between messages of the types in a registry and their bytes. */
+/** Converts between messages of the types in a registry and their bytes. */
 export type Protobuf = {
   schemaOf(typeName: string): DescMessage | undefined
   toBinary(schema: DescMessage, message: Message): Uint8Array
   fromBinary(schema: DescMessage, bytes: Uint8Array): Message
 }
 
-/** `peerDependencies` of this package's manifest says the same. */
+/** Must match `peerDependencies` in the package manifest. */
 const VERSIONS = '^2.0.0'
 
 /** The library is an optional peer: only programs that publish or read protobuf messages load it. */
@@ -28,7 +28,7 @@ export async function loadProtobuf(registry: ProtobufRegistry): Promise<Protobuf
   return { toBinary, fromBinary, schemaOf: typeName => registry.getMessage(typeName) as DescMessage | undefined }
 }
 
-/** Bundlers leave an import that they can't resolve for the run time where it stands in a try block. */
+/** Bundlers leave an unresolvable import to run time if it is inside a try block. */
 async function importProtobuf(): Promise<typeof import('@bufbuild/protobuf')> {
   try {
     return await import('@bufbuild/protobuf')

@@ -24,7 +24,7 @@ export type RawMessage = {
   decoded?: { readonly value: unknown } | undefined
 }
 
-/** The same in everything that is stored. */
+/** Whether everything that is stored is the same. */
 export function isSameRow(a: RawMessage, b: RawMessage): boolean {
   return (
     a.id === b.id &&
@@ -44,6 +44,6 @@ function isSamePayload(a: string | Uint8Array, b: string | Uint8Array): boolean 
   return Buffer.compare(a, b) === 0
 }
 
-/** About what a row costs in memory, for the caches' limits. */
+/** Approximate memory size of a row, for the limits of caches. */
 export const rawMessageBytes = (row: RawMessage): number =>
   row.payload.length + (row.key?.length ?? 0) + (row.headers?.length ?? 0) + 160

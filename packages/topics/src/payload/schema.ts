@@ -70,7 +70,7 @@ const isRecord = (value: object): boolean => typeof value !== 'function' && !Arr
 
 const isSchema = (value: object): boolean => '~standard' in value
 
-/** The value the schema makes of it, or a SchemaError that lists what is wrong. Sync where the schema is. */
+/** The schema's output, or a SchemaError that lists what is wrong. Synchronous if the schema is. */
 export function validate<T>(schema: Schema<unknown, T>, topic: string, value: unknown): T | Promise<T> {
   const result = schema['~standard'].validate(value)
   // A promise of another library or realm is one too.
@@ -82,7 +82,7 @@ function unwrap<T>(result: SchemaResult<T>, topic: string): T {
   throw new SchemaError(topic, issuesOf(result.issues))
 }
 
-/** Validators are foreign code: an issue that can't be read is told as such. */
+/** Validators are foreign code: an unreadable issue is reported as such. */
 function issuesOf(issues: readonly SchemaIssue[]): { message: string; path: string }[] {
   try {
     return issues.map(({ message, path }) => ({ message: String(message), path: (path ?? []).map(pathPart).join('.') }))

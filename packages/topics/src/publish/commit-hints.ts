@@ -1,10 +1,10 @@
-/** How often, and how long after the last publish, consumers are told to look. */
+/** How often, and for how long after the last publish, consumers are told to poll. */
 const EVERY_MS = 20
 const FOR_MS = 300
 
 /**
- * Nobody tells when a caller's transaction commits. Most do so at once, so for a moment after a publish inside one, the
- * topic's consumers are told to look now and then: sooner than their own sweep would.
+ * Nobody reports when a caller's transaction commits. Most commit at once, so for a moment after a publish inside one,
+ * the topic's consumers are told to poll now and then: sooner than their own sweep would.
  */
 export class CommitHints {
   readonly #hint: (topicId: number) => void

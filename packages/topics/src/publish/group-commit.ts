@@ -14,13 +14,13 @@ import type { TopicRecord } from '../stores/topic-record.ts'
 import { CommitHints } from './commit-hints.ts'
 import { type Entry, PendingPublishes, type StoreBatch } from './pending-publishes.ts'
 
-/** One transaction holds at most this much, so that a burst doesn't become one giant statement. */
+/** Maximum size of a transaction, so that a burst doesn't become one giant statement. */
 const MOST_MESSAGES = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
 
 /**
- * Group commit: publishes that wait at the same time share one transaction, each with a result of its own. One
- * transaction per topic is under way at a time, so messages are stored in the order publish was called.
+ * Group commit: publishes that wait at the same time share one transaction, each with its own result. One transaction
+ * per topic is in flight at a time, so messages are stored in the order in which publish was called.
  */
 export class GroupCommit {
   readonly #store: Store
@@ -28,7 +28,7 @@ export class GroupCommit {
   readonly #wake: (topicId: number) => void
   readonly #queues = new Map<number, TopicQueue>()
   readonly #hints: CommitHints
-  /** The highest id that was stored for this process, by the topic's uid. */
+  /** The highest id stored by this process, by the topic's uid. */
   readonly #highest = new Map<number, number>()
 
   constructor(store: Store, instrumentation: Instrumentation, wake: (topicId: number) => void) {
@@ -50,7 +50,7 @@ export class GroupCommit {
     return queue.add(topic, messages)
   }
 
-  /** Inside the caller's transaction: no grouping, and nothing to be seen before it commits. */
+  /** Inside the caller's transaction: not grouped, and not visible before it commits. */
   async publishIn(tx: unknown, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     const before = this.#highest.get(topic.uid) ?? 0
     return this.#noted(topic, before, await this.#told(topic, this.#store.log.publish(topic, messages, tx)))
@@ -69,7 +69,7 @@ export class GroupCommit {
     return published
   }
 
-  /** Resolves when all that was published before has been stored or refused. */
+  /** Resolves when everything published before has been stored or refused. */
   async drain(): Promise<void> {
     this.#hints.stop()
     await Promise.all([...this.#queues.values()].map(queue => queue.drain()))
@@ -87,8 +87,8 @@ export class GroupCommit {
   }
 
   /**
-   * Ids only rise, whoever publishes: one that is not above what was stored before this publish began was given out twice.
-   * Gives the highest that is known now.
+   * Ids only rise, whoever publishes: an id that is not above those stored before this publish began was handed out
+   * twice. Returns the highest known id.
    */
   #compare(topic: TopicRecord, published: readonly PublishedMessage[], before: number): number {
     const first = published.find(({ duplicate }) => !duplicate)?.id
@@ -97,7 +97,7 @@ export class GroupCommit {
     return published.findLast(({ duplicate }) => !duplicate)?.id ?? first
   }
 
-  /** Whoever publishes hears of it too; what is the caller's fault is the caller's alone. */
+  /** The publisher gets the error too; the caller's own mistakes are not reported elsewhere. */
   async #told<T>({ name }: TopicRecord, publishing: Promise<T>): Promise<T> {
     try {
       return await publishing
@@ -115,8 +115,8 @@ export class GroupCommit {
 }
 
 /**
- * Each alone would fare no better: with a lost connection it is unknown whether it was stored, and trying again might store
- * it twice; a database that is locked would be waited for once more by each.
+ * Retrying each alone would not help: after a lost connection it is unknown whether it was stored, and a retry might
+ * store it twice; for a locked database each would wait once more.
  */
 const isForAll = (error: unknown): boolean =>
   [OutcomeUnknownError, DatabaseUnreachableError, DatabaseLockedError, DatabaseTimeoutError].some(
@@ -149,7 +149,7 @@ class TopicQueue {
   }
 
   async #run(topic: TopicRecord): Promise<void> {
-    // A turn of the event loop, so that callers who publish together travel together.
+    // A turn of the event loop, so that simultaneous publishes share a transaction.
     await new Promise(resolve => setImmediate(resolve))
     while (this.#waiting.length > 0) await this.#flush(topic, this.#take())
     this.#running = undefined
@@ -182,7 +182,7 @@ class TopicQueue {
     }
   }
 
-  /** A refused transaction stored nothing, so each caller is tried alone and gets an answer of its own. */
+  /** A refused transaction stored nothing, so each caller is tried alone and gets its own answer. */
   async #fail(topic: TopicRecord, entries: readonly Entry[], error: unknown): Promise<void> {
     if (error instanceof MessageIdPendingError) return await this.#part(topic, entries)
     if (entries.length > 1 && !isForAll(error)) {
@@ -192,7 +192,7 @@ class TopicQueue {
     for (const { reject } of entries) reject(error)
   }
 
-  /** One of them is to wait for somebody's transaction: found by halves, in their order, it waits by itself. */
+  /** One of them has to wait for another's transaction: it is found by bisection, in order, and waits on its own. */
   async #part(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {
     const [only] = entries
     if (entries.length === 1 && only !== undefined) return this.#pending.add(topic, only)

@@ -29,7 +29,7 @@ export type SyncPublishOptions = MessageOptions & {
   tx: TransactionHandle
 }
 
-/** The row of a message, made when publish is called: what the caller changes afterwards doesn't reach it. */
+/** The row of a message, created when publish is called: later changes by the caller don't affect it. */
 export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions = {}): OutgoingMessage {
   const { payload, type } = codec.encode(value)
   return {
@@ -42,14 +42,14 @@ export function toOutgoing(codec: Codec, value: unknown, given: MessageOptions =
 }
 
 /**
- * 256 MiB. PostgreSQL takes a gigabyte in one statement at most and closes the connection at more; inside a caller's
- * transaction the batch is one text of base64, which in Node ends at half of that.
+ * 256 MiB. PostgreSQL accepts at most a gigabyte in one statement and closes the connection beyond that; inside a
+ * caller's transaction the batch is one base64 text, and a string in Node is limited to half of that.
  */
 const MOST_BATCH_BYTES = 256 * 1024 ** 2
-/** What a message costs beside its bytes. */
+/** Overhead of a message beside its bytes. */
 const MESSAGE_BYTES = 64
 
-/** The rows of one transaction. What is too much is noticed before all of it has been encoded. */
+/** The rows of one transaction. Excess is noticed before everything has been encoded. */
 export function toBatch<T>(
   topic: string,
   given: readonly T[],
@@ -66,14 +66,14 @@ export function toBatch<T>(
   return batch
 }
 
-/** A payload and nothing else, as nearly every message is: stores spare themselves the rest. */
+/** Only a payload, as nearly every message: stores skip the rest. */
 export const isPlain = ({ key, type, headers, messageId }: OutgoingMessage): boolean =>
   key === null && type === null && headers === null && messageId === null
 
 export function checkSize(topic: TopicRecord, message: OutgoingMessage): void {
   const { payload, key, headers } = message
   const limit = topic.config.maxMessageBytes
-  // A UTF-16 unit takes at most three bytes: few messages have to be measured.
+  // A UTF-16 unit takes at most three bytes, so few messages have to be measured.
   if ((payload.length + (key?.length ?? 0) + (headers?.length ?? 0)) * 3 <= limit) return
   const bytes = bytesOf(message)
   if (bytes > limit) throw new PayloadTooLargeError(topic.name, bytes, limit)
@@ -84,7 +84,7 @@ export function checkPublishOptions(what: string, values: unknown): PublishOptio
   return (values ?? {}) as PublishOptions
 }
 
-/** The same for one of several messages: they share a transaction. */
+/** The same for one of several messages, which share a transaction. */
 export function checkMessageOptions(what: string, values: unknown): MessageOptions {
   refuseOthers(what, values, ['key', 'headers', 'messageId'])
   return (values ?? {}) as MessageOptions
@@ -112,7 +112,7 @@ function encodeHeaders(headers: Readonly<Record<string, string>>): string | null
   return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
 }
 
-/** Read once: a getter may throw, or say something else the next time. */
+/** Read once: a getter may throw, or return something else the next time. */
 function entriesOf(headers: object): [name: string, value: unknown][] {
   try {
     return Object.entries(headers)

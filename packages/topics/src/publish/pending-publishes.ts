@@ -14,12 +14,12 @@ export type StoreBatch = (topic: TopicRecord, messages: readonly OutgoingMessage
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 500
-/** How long a publish waits for a transaction that has its messageId. */
+/** How long a publish waits for a transaction that has published the same messageId. */
 const PATIENCE_MS = 30_000
 
 /**
- * Publishes of one topic whose messageId somebody's open transaction has published. Each waits beside the group commit, and
- * asks now and then rather than hold a connection.
+ * Publishes of one topic whose messageId an open transaction has published. Each waits beside the group commit, and
+ * retries now and then instead of holding a connection.
  */
 export class PendingPublishes {
   readonly #storeBatch: StoreBatch
@@ -32,7 +32,7 @@ export class PendingPublishes {
     this.#storeBatch = storeBatch
   }
 
-  /** One of its messageIds is waited for already: it would have to wait too. */
+  /** Whether one of its messageIds is already waited for: it would have to wait too. */
   has({ messages }: Entry): boolean {
     if (this.#ids.size === 0) return false
     return messages.some(({ messageId }) => messageId !== null && this.#ids.has(messageId))
@@ -47,7 +47,7 @@ export class PendingPublishes {
     this.#entries.set(entry, this.#wait(topic, entry))
   }
 
-  /** Each asks a last time. */
+  /** Each tries one last time. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#entries.values())

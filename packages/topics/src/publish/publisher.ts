@@ -27,7 +27,7 @@ export type BatchMessage<Payload = unknown> = MessageOptions & {
 
 /**
  * Stores messages: encodes, validates and measures them, finds their topic, and leaves the transaction to the group
- * commit. A schema that a topic handle was given goes before the one that `open` was given.
+ * commit. A schema given to a topic handle takes precedence over the one given to `open`.
  */
 export class Publisher {
   readonly #runtime: Runtime
@@ -71,7 +71,7 @@ export class Publisher {
     const outgoing = toOutgoing(this.#runtime.codec, payload, given)
     const checked = schema && this.#check(topic, schema, outgoing)
     if (isThenable(checked)) {
-      // Whatever it says comes too late.
+      // Its result comes too late.
       Promise.resolve(checked).catch(() => undefined)
       throw new ConfigError('publishSync', topic, 'a topic whose schema validates synchronously; else await publish()')
     }
@@ -108,7 +108,7 @@ export class Publisher {
     return await this.#publishAll(topic, batch, tx, schema)
   }
 
-  /** Resolves when what was published so far is stored or refused. */
+  /** Resolves when everything published so far is stored or refused. */
   async drain(): Promise<void> {
     await this.#groupCommit.drain()
   }
@@ -128,9 +128,9 @@ export class Publisher {
   }
 
   /**
-   * The schema sees what consumers will: the payload as it is stored, read again. A `Date` is a string by then, so a
-   * schema that would refuse it at every delivery refuses it here. What is stored is the payload as it was given; a
-   * schema's transformations and defaults are applied when it is consumed.
+   * The schema sees what consumers will see: the stored payload, decoded again. A `Date` is a string by then, so a
+   * schema that would reject it at every delivery rejects it here. The payload is stored as given; a schema's
+   * transformations and defaults are applied on consumption.
    */
   #check(topic: string, schema: Schema, { payload, type }: OutgoingMessage): unknown {
     return validate(schema, topic, this.#runtime.codec.decode({ id: 0, payload, type }))
@@ -146,7 +146,7 @@ export class Publisher {
       if (tx !== undefined) return await this.#groupCommit.publishIn(tx, topic, messages)
       return await this.#groupCommit.publish(topic, messages)
     } catch (error) {
-      // Deleted by another process: the next publish looks for it anew.
+      // Deleted by another process: the next publish looks it up again.
       if (error instanceof TopicNotFoundError) this.#runtime.topics.forget(topic.name)
       throw error
     }

@@ -8,8 +8,8 @@ export type GroupRecord = {
 }
 
 /**
- * What the journals of a drained topic say against it; empty where everything is as it must be. A consumer that was
- * killed between `acking` and `acked` leaves the outcome open; since the topic is drained, that ack was the last word.
+ * Violations in the journals of a drained topic; empty if everything is correct. A consumer killed between `acking` and
+ * `acked` leaves the outcome open; since the topic is drained, that ack must have succeeded.
  */
 export function findViolations(
   published: readonly (PublisherEntry & Stamp)[],
@@ -46,7 +46,7 @@ function accountFor(published: readonly PublisherEntry[], { group, entries, dead
   })
 }
 
-/** Invariant 1: nothing is delivered that nobody meant to publish. */
+/** Invariant 1: nothing is delivered that nobody intended to publish. */
 function findPhantoms(published: readonly PublisherEntry[], { group, entries }: GroupRecord): string[] {
   const intended = new Set(published.map(entry => entry.key))
   return entries.filter(entry => !intended.has(entry.key)).map(entry => `${group}: ${entry.key} came from nowhere`)
@@ -72,7 +72,7 @@ function findRepeats({ group, entries }: GroupRecord): string[] {
   return violations
 }
 
-/** Invariant 4: whatever is bad, and nothing else, is one dead letter after its last attempt. */
+/** Invariant 4: exactly the bad messages are dead letters, once each, after their last attempt. */
 function findWrongDeaths({ group, entries, deadLetters }: GroupRecord, maxAttempts: number): string[] {
   const counts = new Map<string, number>()
   for (const letter of deadLetters) counts.set(keyOf(letter), (counts.get(keyOf(letter)) ?? 0) + 1)
@@ -88,7 +88,7 @@ function findWrongDeaths({ group, entries, deadLetters }: GroupRecord, maxAttemp
   ]
 }
 
-/** All groups began at the beginning, so all have met the same messages. */
+/** All groups started at the beginning, so all have received the same messages. */
 function findDifferences(groups: readonly GroupRecord[]): string[] {
   const met = groups.map(({ entries }) => new Set(entries.map(entry => entry.key)))
   const all = met.reduce((union, keys) => union.union(keys), new Set<string>())
@@ -110,7 +110,7 @@ function findTornBatches(published: readonly PublisherEntry[], groups: readonly 
   })
 }
 
-/** A message stands in the log once, also one that was published again because nobody knew. */
+/** A message is in the log once, even if it was published again because its outcome was unknown. */
 function findTwins(published: readonly PublisherEntry[], groups: readonly GroupRecord[]): string[] {
   const ids = new Map<string, Set<number>>()
   const note = (key: string, id: number): void => void ids.set(key, (ids.get(key) ?? new Set()).add(id))

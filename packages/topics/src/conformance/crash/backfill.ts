@@ -30,7 +30,7 @@ export function killedBackfill({ shared }: ConformanceStores): void {
             await until(async () => (await checkpoint(work)) >= point, { what: 'the backfill to come to the point' })
             process.kill('SIGKILL')
             await process.exited
-            // A statement that was on its way may still commit, and renew the lease.
+            // A statement in progress may still commit, and renew the lease.
             await database.settlesDown()
             await database.orphanBackfills()
           }
@@ -50,7 +50,7 @@ export function killedBackfill({ shared }: ConformanceStores): void {
 async function checkpoint(work: Work): Promise<number> {
   const topic = await work.store.topics.find('events')
   if (topic === undefined) return 0
-  // The process subscribes; from then on this finds its group.
+  // The process subscribes; from then on its group is found here.
   const { groups } = await work.store.inspection.describe(topic)
   if (!groups.some(({ group }) => group === 'late')) return 0
   work.groups.set('late', await work.store.subscriptions.subscribe(topic, 'late', 'now'))

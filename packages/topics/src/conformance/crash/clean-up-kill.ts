@@ -36,7 +36,7 @@ export function killedCleanUp({ secluded }: ConformanceStores): void {
             process.kill('SIGKILL')
             await process.exited
           }
-          // The paused group has all that it had not processed; the log goes on.
+          // The paused group keeps everything it had not processed; the log goes on.
           const kept = await cleaner.kept(TOPIC)
           assert.deepEqual(kept.slice(-MESSAGES / 2), range(MESSAGES / 2 + 1, MESSAGES))
           await tm.publish(TOPIC, MESSAGES + 1)
@@ -84,7 +84,7 @@ const sum = ({ messages }: Script): number => (messages as Said[]).reduce((all, 
 const spawnCleaner = (store: ConformanceStore, { url }: ConformanceDatabase): Script =>
   spawn(store, 'cleaner', [JSON.stringify({ url, topic: TOPIC, batchSize: 50 })])
 
-/** All of it is old; one group has processed it, the other half of it and is stopped. */
+/** All messages are old; one group has processed all of them, the other half of them and is stopped. */
 async function prepared(database: ConformanceDatabase, cleaner: Cleaner): Promise<{ tm: Tidemark; got: number[] }> {
   const tm = await database.open()
   await tm.configureTopic(TOPIC, { semantics: 'pub-sub', retention: '24h', partitionRows: 50 })
@@ -103,7 +103,7 @@ async function prepared(database: ConformanceDatabase, cleaner: Cleaner): Promis
   await until(() => count === MESSAGES, { what: 'the fast group to get all' })
   await fast.stop()
   await cleaner.age(TOPIC, 2 * DAY)
-  // It stays as it is: no more of its own.
+  // It stays as it is, without new messages.
   const again = tm.consumerGroup<number>(TOPIC, 'fast')
   again.addConsumer('rest', () => {})
   await again.start()

@@ -44,7 +44,7 @@ export function killedGroup({ shared }: ConformanceStores): void {
         await tm.publish('events', 2)
         victim.kill('SIGCONT')
         await victim.waitForLine('group-resurrected')
-        // What it held before it was dead is taken over, by itself: the handler of then is late.
+        // What it held before it died is taken over on its own: its old handler is late.
         await victim.waitForLine('got 1 attempt 2')
         await victim.waitForLine('got 2 attempt 1')
         victim.send({ release: true })

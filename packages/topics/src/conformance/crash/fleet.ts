@@ -10,7 +10,7 @@ export type Post = {
   readonly arguments: { readonly journal: string } & Record<string, unknown>
 }
 
-/** Processes that are killed and started again, each at its post. */
+/** Processes that are killed and restarted, each with its role. */
 export class Fleet implements AsyncDisposable {
   readonly #store: ConformanceStore
   readonly #random: SeededRandom
@@ -24,7 +24,7 @@ export class Fleet implements AsyncDisposable {
     for (const post of posts) this.#start(post)
   }
 
-  /** Kills one to three of them, each after so much more of its work, and starts them again. */
+  /** Kills one to three of them, each after a random amount of further work, and restarts them. */
   async strike(): Promise<void> {
     const count = 1 + this.#random.below(3)
     const posts = [...this.#running.keys()]
@@ -32,7 +32,10 @@ export class Fleet implements AsyncDisposable {
     await Promise.all([...victims].map(post => this.#killLater(post, this.#random.below(10_000))))
   }
 
-  /** Stops one of `script` for longer than its leases last, so that it goes on with deliveries that others took over. */
+  /**
+   * Stops a process of `script` for longer than its leases last, so that it continues with deliveries that others took
+   * over.
+   */
   async freeze(script: string, ms: number): Promise<void> {
     const [, victim] = this.#random.pick([...this.#running].filter(([post]) => post.script === script))
     victim.kill('SIGSTOP')
@@ -42,7 +45,7 @@ export class Fleet implements AsyncDisposable {
     this.freezes++
   }
 
-  /** Asks those of `script` to stop, and waits until they have. */
+  /** Asks the processes of `script` to stop, and waits until they have. */
   async stop(script: string): Promise<void> {
     const all = [...this.#running].filter(([post]) => post.script === script)
     for (const [, process] of all) process.send({ stop: true })
@@ -58,7 +61,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   #start(post: Post): void {
-    // Each life chooses otherwise, and all of them follow from the seed that a failure names.
+    // Each restart makes other choices, and all of them follow from the seed that a failure prints.
     const env = { TIDEMARK_TEST_SEED: String(this.#random.below(0x7fff_ffff)) }
     this.#running.set(post, spawn(this.#store, post.script, [JSON.stringify(post.arguments)], { env }))
   }

@@ -26,7 +26,7 @@ export function killedInFlight({ shared }: ConformanceStores): void {
 
         const pages: number[] = []
         tm.on('received', ({ count }) => pages.push(count))
-        // Its own lease is longer: nothing may run out while they are read.
+        // Its own lease is longer: nothing may expire while they are read.
         const reader = tm.reader(TOPIC, { group: GROUP, batchSize: IN_FLIGHT, lease: '5m' })
         const back: unknown[] = []
         while (back.length < IN_FLIGHT) {
@@ -36,7 +36,7 @@ export function killedInFlight({ shared }: ConformanceStores): void {
           await delivery.ack()
         }
         assert.deepEqual(back, payloads)
-        // Four attempts are left, and 7 to the power of 4 is the first to reach 1500.
+        // Four attempts are left, and 7 is the smallest number whose 4th power reaches 1500.
         assert.deepEqual(pages, [215, 214, 214, 215, 214, 214, 214])
         assert.deepEqual(await tm.admin.deadLetters(TOPIC), [])
       })

@@ -1,6 +1,6 @@
 import { openSync, readFileSync, writeSync } from 'node:fs'
 
-/** Of every line: when it was written, on a clock that all processes of the machine share, and by whom. */
+/** On every line: when it was written, on a clock that all processes of the machine share, and by whom. */
 export type Stamp = { readonly at: string; readonly pid: number }
 
 /** `intended` before the publish is sent, `acknowledged` after it resolved. */
@@ -24,7 +24,7 @@ export type HandlerEntry = {
   readonly version: number
 }
 
-/** What processes did, a line each, written before they go on: a line that is written outlives a SIGKILL. */
+/** What processes did, one line each, written before they go on: a written line survives a SIGKILL. */
 export class Journal<Entry extends object> {
   readonly #file: number
 

@@ -15,7 +15,7 @@ import { type ConsumerEntry, type PublisherEntry, readJournal } from './journal.
 const TOPIC = 'events'
 const GROUPS = ['email', 'billing']
 const LEASE_MS = 500
-/** How long it may take others to notice that a lease has run out. */
+/** How long it may take others to notice that a lease has expired. */
 const LONGEST_SWEEP_MS = 1_250
 const MAX_ATTEMPTS = 20
 const KILLS = Number(process.env.TIDEMARK_TEST_RUNS || 3)
@@ -63,7 +63,7 @@ export function killedProcesses({ shared }: ConformanceStores): void {
   }
 }
 
-/** One publisher, and two consumers of each group; the consumers of a group write into one journal. */
+/** One publisher, and two consumers per group; the consumers of a group write to one journal. */
 function postsOf(url: string, folder: string): Post[] {
   const consumers = GROUPS.flatMap(group =>
     [1, 6].map(batchSize => ({

@@ -26,7 +26,7 @@ export function competingMaintenance({ secluded }: ConformanceStores): void {
         await using database = await store.fresh()
         await using cleaner = await cleanerOf(database)
         const tm = await database.open({ maintenance: false })
-        // A lease no longer than such a retention runs out in a busy machine's hands, and its messages come again.
+        // On a busy machine a lease as short as such a retention would expire, and its messages be redelivered.
         const config = { lease: 0, retention: RETENTION_MS, partitionRows: 50 }
         await tm.configureTopic(TOPIC, { semantics: 'pub-sub', ...config })
         const got = new Map<string, number[]>(GROUPS.map(name => [name, []]))
@@ -54,7 +54,7 @@ export function competingMaintenance({ secluded }: ConformanceStores): void {
           const all = range(1, traffic.published)
           await traffic.wait(() => GROUPS.every(name => got.get(name)?.length === all.length), 'both to get everything')
           for (const name of GROUPS) assert.deepEqual(sorted(got.get(name) ?? []), all)
-          // The newest partition is closed a minute after it was begun, at the earliest.
+          // The newest partition is closed a minute after it was started, at the earliest.
           await cleaner.age(TOPIC, DAY)
           await traffic.wait(async () => (await kept(tm)) === 0, 'everything to be removed')
         } finally {
@@ -72,7 +72,7 @@ export function competingMaintenance({ secluded }: ConformanceStores): void {
   }
 }
 
-/** Publishes, and looks at the watermarks, as long as something is waited for. */
+/** Publishes and checks the watermarks while the test waits for something. */
 class Traffic {
   published = 0
   looks = 0

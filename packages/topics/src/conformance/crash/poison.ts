@@ -20,10 +20,10 @@ type Run = {
   readonly maxAttempts: number
   readonly concurrency: number
   readonly messages: number
-  /** Their places; one near the beginning where it is left out. */
+  /** Their places; by default one near the beginning. */
   readonly poisonAt?: readonly number[]
   readonly bystander?: string
-  /** null: none is given to the group. */
+  /** null: not given to the group. */
   readonly batchSize?: number | null
 }
 
@@ -95,8 +95,8 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
         assert.deepEqual(finishedKeys(entries), neighbours(60, poisonAt))
       })
 
-      // Whatever its process had claimed and not settled shares the only attempt: its page, the one claimed ahead, and
-      // what was finished and not yet acked.
+      // Whatever its process had claimed and not settled shares the only attempt: its page, the page claimed ahead, and
+      // messages that were finished but not yet acked.
       it('with a single attempt takes its page along, and the one claimed ahead, where pages were asked for', async t => {
         const messages = 400
         const { deaths, entries, deadLetters } = await runPoisoned(store, {
@@ -113,7 +113,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
           entries.filter(({ attempt }) => attempt > 1),
           [],
         )
-        // One that was finished but not yet acked is both.
+        // A message that was finished but not yet acked is both.
         const ended = new Set([...finishedKeys(entries), ...dead])
         assert.deepEqual([...ended].sort(), [...neighbours(messages, [7]), 'poison-007'].sort())
         assert.ok(!dead.includes(neighbours(messages, [7]).at(-1) ?? ''))
@@ -123,7 +123,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
   }
 }
 
-/** Starts the group again each time it dies, until nothing is left. */
+/** Restarts the group each time it dies, until nothing is left. */
 async function runPoisoned(
   store: ConformanceStore,
   { maxAttempts, concurrency, messages, poisonAt = [7], bystander, batchSize = BATCH_SIZE }: Run,
@@ -134,7 +134,7 @@ async function runPoisoned(
   const tm = await database.open()
   await tm.configureTopic(TOPIC, {
     semantics: 'pub-sub',
-    // Longer than a busy machine may keep a process from settling: on its last attempt nothing else is to blame.
+    // Longer than a busy machine may delay a settlement: on its last attempt nothing else may be the cause.
     lease: '1500ms',
     maxAttempts,
     backoff: { initial: 5, max: 20 },
@@ -166,7 +166,7 @@ async function runPoisoned(
   }
 }
 
-/** False where the process was killed first. */
+/** False if the process was killed first. */
 async function isDrainedBefore(exited: Promise<{ signal: string | null }>, tm: Tidemark): Promise<boolean> {
   let signal: string | null | undefined
   exited.then(exit => {

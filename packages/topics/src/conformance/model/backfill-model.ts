@@ -1,4 +1,4 @@
-/** Invariant 7: a backfill and the live stream together give exactly the messages after the start position. */
+/** Invariant 7: a backfill and the live stream together deliver exactly the messages after the start position. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ type Step =
   | { readonly do: 'publish'; readonly count: number }
   /** Published in a transaction that ends later, if ever. */
   | { readonly do: 'write' | 'commit' | 'rollback'; readonly writer: number }
-  /** At the beginning, or at one of the messages that are committed, that included. */
+  /** At the beginning, or at a committed message, inclusive. */
   | { readonly do: 'join'; readonly at: number | null }
   | { readonly do: 'batch'; readonly limit: number }
   | { readonly do: 'take over' | 'cancel' | 'resume' | 'run out' }
@@ -67,7 +67,7 @@ class Run implements AsyncDisposable {
   readonly #work: Work
   readonly #writers = new Map<number, { transaction: ConformanceTransaction; ids: number[] }>()
   readonly #committed = new Set<number>()
-  /** Before the position at which the group has joined. */
+  /** Before the position at which the group joined. */
   readonly #passed = new Set<number>()
   readonly #named: { readonly id: number; readonly messageId: string }[] = []
   #published = 0
@@ -150,7 +150,7 @@ class Run implements AsyncDisposable {
     else if (step.do === 'resume') await this.#status('RUNNING')
     else if (step.do === 'run out') await this.#database.expireLeases()
     else {
-      // The process that ran it was killed; the next one goes on.
+      // The process that ran it was killed; the next one continues.
       await this.#database.orphanBackfills()
       await this.#take()
     }
@@ -181,7 +181,7 @@ class Run implements AsyncDisposable {
   async #status(status: 'RUNNING' | 'CANCELLED'): Promise<void> {
     await this.#store.backfills
       .setStatus(this.#work.topic, this.#work.group('late'), status)
-      // It is in that state, or at its end.
+      // It is already in that state, or complete.
       .catch(() => undefined)
     if (status === 'RUNNING') await this.#take()
   }
@@ -190,7 +190,7 @@ class Run implements AsyncDisposable {
     return `00000000-0000-4000-8000-${String(this.#token).padStart(12, '0')}`
   }
 
-  /** Where one writer at a time publishes, an open transaction would stop everybody else. */
+  /** With a single writer, an open transaction would block everybody else. */
   async #write(number: number): Promise<void> {
     if (!this.#hasTransactions) return
     let writer = this.#writers.get(number)

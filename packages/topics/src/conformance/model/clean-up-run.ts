@@ -23,7 +23,7 @@ type Status = 'ACTIVE' | 'PAUSED' | 'DEAD'
 type Group = {
   readonly subscription: SubscriptionRecord
   status: Status
-  /** Ids it has neither acked nor been told that they are lost. */
+  /** Ids it has neither acked nor been told are lost. */
   readonly needs: Set<number>
   watermark: bigint
   lost: number
@@ -37,14 +37,14 @@ const CHANGES = {
 
 type Held = { readonly group: Group; readonly lease: Lease; readonly open: Set<number> }
 
-/** One topic and three groups, and what each group still needs: the store is held to that after every clean-up. */
+/** One topic and three groups, and what each group still needs; verified after every clean-up. */
 export class CleanUpRun {
   removed = 0
   lost = 0
   readonly #testStore: TestStore
   readonly #topic: TopicRecord
   readonly #groups: readonly Group[]
-  /** The age in hours of every message that is there. */
+  /** The age in hours of every retained message. */
   readonly #ages = new Map<number, number>()
   readonly #held: Held[] = []
 
@@ -88,7 +88,7 @@ export class CleanUpRun {
     await this.#checkWatermarks()
   }
 
-  /** All come back and read what is left for them; then everything goes. */
+  /** All groups return and read what is left for them; then everything is removed. */
   async finish(): Promise<void> {
     for (const group of this.#groups) {
       for (const way of ['resume', 'revive'] as const) await this.#change(group, way)

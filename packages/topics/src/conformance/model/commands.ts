@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Suspects } from '../../stores/leases.ts'
 
-/** Plain data, so that a counterexample can be read. What a number points at is taken modulo what there is. */
+/** Plain data, so that a counterexample is readable. Numbers are taken modulo the number of things they select from. */
 export type Command =
   | { readonly do: 'publish'; readonly messages: readonly (number | null)[] }
   | { readonly do: 'subscribe'; readonly group: number; readonly from: 'beginning' | 'now' }
@@ -24,10 +24,13 @@ export type Command =
   | { readonly do: 'pause' | 'resume'; readonly group: number }
   | { readonly do: 'restart' }
 
-/** `live`: leases whose consumer may still settle them. `any`: also those closed, taken over, forgotten, or of the dead. */
+/**
+ * `live`: leases whose consumer may still settle them. `any`: also those closed, taken over, forgotten, or of crashed
+ * consumers.
+ */
 export type Among = 'live' | 'any'
 type SlotFate = 'ack' | 'nack' | 'nack far' | 'release' | 'leave'
-/** `fates`: of the slots in turn, over and over; 'all' acknowledges the whole lease. */
+/** `fates`: applied to the slots in turn, repeatedly; 'all' acknowledges the whole lease. */
 export type SettleCommand = {
   readonly lease: number
   readonly among: Among

@@ -1,4 +1,4 @@
-/** What the bitmaps say always agrees with what the groups did. */
+/** The bitmaps always agree with what the groups did. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import fc from 'fast-check'
@@ -62,10 +62,10 @@ export function completionModel({ shared }: ConformanceStores): void {
 
 type Group = {
   status: 'live' | 'dead' | 'cancelled'
-  /** Messages that are to be its own, as the bitmaps will know when all is cleared and filled. */
+  /** Messages required of it, as the bitmaps will show once everything is cleared and filled. */
   readonly required: Set<number>
   readonly done: Set<number>
-  /** What will be its own again if it comes back. */
+  /** What will be required of it again if it is resurrected. */
   readonly missed: Set<number>
 }
 
@@ -113,7 +113,7 @@ class Run {
       const row = completion.get(id)
       const listed = row?.required.split(',') ?? []
       const required = [...this.#groups].filter(([name, group]) => {
-        // What was done when tracking was switched on need not be told.
+        // What was completed before tracking was switched on need not be recorded.
         const isOld = id <= this.#before && group.done.has(id)
         return group.required.has(id) && (!isOld || listed.includes(name))
       })
@@ -174,7 +174,7 @@ class Run {
     }
   }
 
-  /** What was its own and not done when it died, and what was published meanwhile, is its own again. */
+  /** What was required and not completed when it died, and what was published meanwhile, is required again. */
   async #comeBack(name: Name, group: Group): Promise<void> {
     await resurrect(this.#work, name)
     group.status = 'live'
@@ -201,7 +201,7 @@ class Run {
     for (const group of this.#groups.values()) if (group.status !== 'live') group.required.clear()
   }
 
-  /** To its end: transactions of other tests on the server may have to end first. */
+  /** Until complete: transactions of other tests on the server may have to end first. */
   async #fill(): Promise<void> {
     await until(
       async () => {
@@ -224,7 +224,7 @@ class Run {
     return (await this.#work.store.backfills.find(this.#work.group(name)))?.status === 'RUNNING'
   }
 
-  /** Until nobody who has ended is left: transactions of other tests on the server may have to end first. */
+  /** Until no ended group is left: transactions of other tests on the server may have to end first. */
   async #clear(): Promise<void> {
     await until(
       async () => {

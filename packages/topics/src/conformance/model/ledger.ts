@@ -5,7 +5,7 @@ type Entry = { fate: Fate; version: number }
 type Group = { readonly first: number; readonly entries: Map<number, Entry> }
 
 /**
- * The invariants, seen from outside: it knows what was published, delivered and settled, and nothing of how a store
+ * The invariants seen from outside: it knows what was published, delivered and settled, and nothing about how a store
  * works. It would find a mistake that the model shares with the stores.
  */
 export class Ledger {
@@ -37,14 +37,14 @@ export class Ledger {
     entries.set(n, { fate: 'open', version })
   }
 
-  /** A settlement that was not refused: at most one version of a message can have one. */
+  /** A settlement that was accepted: at most one version of a message can have one. */
   accepted(group: string, n: number, version: number, fate: Fate): void {
     const entry = this.#group(group).entries.get(n)
     assert.deepEqual(entry, { fate: 'open', version }, `${group}: a settlement of message ${n}, version ${version}`)
     entry.fate = fate
   }
 
-  /** What a store tells of its dead letters, from time to time: they only grow. */
+  /** The dead letters that a store reports from time to time: they only grow. */
   dead(group: string, numbers: readonly number[]): void {
     assert.equal(new Set(numbers).size, numbers.length, `${group}: a message died twice: ${numbers}`)
     const { entries } = this.#group(group)
@@ -64,7 +64,7 @@ export class Ledger {
     this.#watermarks.set(group, watermark)
   }
 
-  /** Once all is drained: whatever was published for a group has come to its end there. */
+  /** After draining: everything published for a group has reached an end state there. */
   close(): void {
     for (const [name, { first, entries }] of this.#groups) {
       for (let n = first; n < this.#published; n++) {

@@ -2,9 +2,9 @@ import type { Suspects } from '../../stores/leases.ts'
 import { pieceAt, pieceCount } from '../../stores/pieces.ts'
 
 /**
- * What a store must do, in plain data: one topic, its log and its groups. Messages are known by their number in the log,
- * leases by their number in the order they were given. Time is a flag: a lease has run out or not, a retry is due or not,
- * and if so, since earlier claims or only since the present one (`fresh`), which comes after the others.
+ * What a store must do, in plain data: one topic, its log and its groups. Messages are identified by their number in
+ * the log, leases by the order in which they were given. Time is a flag: a lease has expired or not, a retry is due or
+ * not. Retries that became due only with the current claim (`fresh`) come after those that were due before.
  */
 
 type Failure = { readonly attempt: number; readonly name: string }
@@ -16,7 +16,7 @@ type Retry = {
   due: boolean
   fresh: boolean
   suspects: Suspects
-  /** Of those that share a lease: which. */
+  /** Identifies the messages that share a lease. */
   piece: object | null
   history: readonly Failure[]
   lease: Lease | null
@@ -49,7 +49,7 @@ export type Claimed = {
   readonly deadLettered: number
   readonly waiting: Suspects
   readonly lease: { readonly suspects: Suspects; readonly slots: readonly Omit<Slot, 'settled'>[] } | null
-  /** Only where nothing was claimed. */
+  /** Only if nothing was claimed. */
   readonly next: 'never' | 'now' | 'later' | null
 }
 
@@ -91,7 +91,7 @@ export class Model {
     return this.#published
   }
 
-  /** Each message: null, or the number of a messageId that its caller chose. */
+  /** For each message: null, or the number of a messageId that its caller chose. */
   publish(messages: readonly (number | null)[]): { n: number; duplicate: boolean }[] {
     return messages.map(callerId => {
       const known = callerId === null ? undefined : this.#callerIds.get(callerId)
@@ -153,7 +153,7 @@ export class Model {
     for (const slot of releases) {
       const message = take(lease, slot)
       if (!message) continue
-      // Given back untried, it is as suspect as before.
+      // Released untried, it is as suspect as before.
       const { history, suspects, piece } = lease.group.retries.get(message.n) ?? UNSUSPECTED
       const { attempts, version } = message
       const retry = { attempts: attempts - 1, version, due: true, fresh: true, suspects, piece, history, lease: null }
@@ -170,7 +170,7 @@ export class Model {
     return true
   }
 
-  /** As the sweep does with what was closed long ago. */
+  /** As the sweep does with leases closed long ago. */
   forgetClosed(group: Group): void {
     for (const lease of group.leases) if (lease.state !== 'live') lease.state = 'forgotten'
   }
@@ -222,7 +222,7 @@ export class Model {
     return count
   }
 
-  /** True where it was the last attempt. */
+  /** True if it was the last attempt. */
   #fail(
     group: Group,
     { n, attempts, version }: Slot,
@@ -291,7 +291,10 @@ function take(lease: Lease, slot: number): Slot | undefined {
 
 const UNSUSPECTED = { history: [], suspects: 'none', piece: null } as const
 
-/** Suspects that must be alone, where that is allowed; all that failed by themselves, together; one piece of a lease that ran out. */
+/**
+ * Suspects that must be alone, if that is allowed; otherwise all that failed on their own, together; otherwise one
+ * piece of an expired lease.
+ */
 function chooseRetries(
   group: Group,
   limit: number,

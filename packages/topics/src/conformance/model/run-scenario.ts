@@ -4,7 +4,7 @@ import { type Claimed, type Group, type Lease, Model, type Plan } from './model.
 import { Subject } from './subject.ts'
 import type { TestStore } from './test-store.ts'
 
-/** Does all the commands on the model and on every store, then drains; whatever differs from the model is an error. */
+/** Runs all commands on the model and on every store, then drains; any difference from the model is an error. */
 export async function runScenario(stores: readonly TestStore[], topic: string, scenario: Scenario): Promise<number> {
   const subjects = await Promise.all(stores.map(store => Subject.create(store, topic, scenario)))
   const run = new ScenarioRun(scenario, subjects)
@@ -15,7 +15,7 @@ export async function runScenario(stores: readonly TestStore[], topic: string, s
   return run.steps
 }
 
-/** Steps between two looks at the counts and the dead letters: a look costs as much as a step. */
+/** Steps between two comparisons of counts and dead letters: a comparison costs as much as a step. */
 const COMPARE_EVERY = 3
 
 class ScenarioRun {
@@ -25,11 +25,11 @@ class ScenarioRun {
   readonly #subjects: readonly Subject[]
   /** Leases whose consumer crashed: nobody settles them, unless it comes back from the dead. */
   readonly #orphans = new Set<Lease>()
-  /** Leases the database was told to forget: whoever does that never settles them again. */
+  /** Leases that the database was told to forget: they are never settled again. */
   readonly #forgotten = new Set<Lease>()
   #deadLetters = 0
   /**
-   * A page may be shorter than its limit (on PostgreSQL it ends where its window does), but not empty while there are
+   * A page may be shorter than its limit (on PostgreSQL it ends with its window), but not empty while there are
    * messages. So one store claims first, and the others are asked for as many.
    */
   readonly #leader: Subject
@@ -51,7 +51,7 @@ class ScenarioRun {
     if (this.steps % COMPARE_EVERY === 0) await this.#compare()
   }
 
-  /** Faults stop: whatever is held runs out, whatever waits is due, and every message comes to its end. */
+  /** Faults stop: all leases expire, all retries become due, and every message reaches an end state. */
   async drain(): Promise<void> {
     await this.step('drain', { do: 'run out', lease: 'all' })
     for (const name of this.#model.groups.keys()) {
@@ -74,7 +74,7 @@ class ScenarioRun {
     }
   }
 
-  /** What was open when a group last looked holds its watermark back, until the group moves on. */
+  /** Transactions that were open at a group's last look hold its watermark back until the group moves on. */
   async #watermarksToArrive(): Promise<void> {
     const goals = await Promise.all(this.#subjects.map(async subject => ({ subject, goal: await subject.goal() })))
     const below = async (): Promise<string[]> =>
@@ -187,7 +187,7 @@ class ScenarioRun {
     await this.#each(subject => subject.forgetClosed(group.name), undefined)
   }
 
-  /** The stores count as the model does, and their dead letters are the model's. */
+  /** The counts and dead letters of the stores equal the model's. */
   async #compare(): Promise<void> {
     const groups = [...this.#model.groups.values()]
     const needed = new Map(groups.map(group => [group.name, this.#model.needed(group)]))
@@ -202,7 +202,7 @@ class ScenarioRun {
   }
 
   async #each<T>(action: (subject: Subject) => Promise<T>, predicted: T): Promise<void> {
-    // All have finished before one's failure ends the run, so that nothing reaches into the next.
+    // All stores finish before one failure ends the run, so that nothing leaks into the next.
     const outcomes = await Promise.allSettled(
       this.#subjects.map(subject =>
         this.#named(subject, async () => assert.deepEqual(await action(subject), predicted)),
@@ -254,7 +254,7 @@ class ScenarioRun {
 
 const indexOf = (group: string): number => (group === '' ? 0 : Number(group.slice('group-'.length)))
 
-/** Of a page of the log: there, all messages are at their first version. */
+/** For a page of the log: there, all messages are at their first version. */
 function pageSize({ lease }: Claimed): number | undefined {
   return lease?.slots.every(({ version }) => version === 1) ? lease.slots.length : undefined
 }

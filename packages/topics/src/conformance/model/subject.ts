@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 
 type Held = { readonly token: string; readonly group: string; readonly lease: Lease; readonly open: Set<number> }
 
-/** A topic of a store under test: does what the model is told, and tells what came of it in the model's terms. */
+/** A topic of a store under test: executes what the model is told, and reports the result in the model's terms. */
 export class Subject {
   readonly name: string
   readonly ledger: Ledger
@@ -51,7 +51,7 @@ export class Subject {
     this.ledger = new Ledger(this.#maxAttempts)
   }
 
-  /** `numbers`: what the messages will be in the log, -1 for one that is there already. */
+  /** `numbers`: the messages' numbers in the log, -1 for one that is already there. */
   async publish(
     numbers: readonly number[],
     callerIds: readonly (number | null)[],
@@ -143,7 +143,7 @@ export class Subject {
     await this.#testStore.restart()
   }
 
-  /** `needed`: the messages each group has not settled yet. No watermark may be above one of them. */
+  /** `needed`: the messages each group has not settled yet. No watermark may exceed one of them. */
   async describe(needed: ReadonlyMap<string, readonly number[]>): Promise<Described> {
     const { messagesPublished, groups } = await this.#store.inspection.describe(this.#topic)
     for (const { group, watermark } of groups) {
@@ -153,7 +153,7 @@ export class Subject {
         assert.ok(id > watermark, `${group}: the watermark ${watermark} is not below message ${n}, which is ${id}`)
       }
     }
-    // Concurrent writers draw ids that may come to nothing, and PostgreSQL counts those: never too few.
+    // Concurrent writers draw ids that may be rolled back, and PostgreSQL counts those: never too few.
     const published = this.#testStore.countsExactly ? messagesPublished : this.#ids.length
     assert.ok(messagesPublished >= published, `${messagesPublished} of ${published} messages were published`)
     return {
@@ -187,7 +187,7 @@ export class Subject {
     return found.sort((a, b) => a.n - b.n)
   }
 
-  /** What the watermarks have to reach by and by: the last message, unless a transaction stays open. */
+  /** What the watermarks must reach eventually: the last message, unless a transaction stays open. */
   async goal(): Promise<bigint> {
     return (await this.#testStore.database.settlesDown()) ? BigInt(this.#ids.at(-1) ?? 0) : 0n
   }
@@ -240,7 +240,7 @@ export class Subject {
     }
   }
 
-  /** The first settlement of a slot that is not refused is the one that counts. */
+  /** The first accepted settlement of a slot is the one that counts. */
   #note(number: number, { acks, nacks, releases }: Plan, stale: readonly number[], dead: readonly number[]): void {
     const { group, lease, open } = this.#lease(number)
     const accept = (slot: number, fate: 'open' | 'acked' | 'dead'): void => {

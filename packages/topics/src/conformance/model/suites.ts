@@ -1,4 +1,4 @@
-/** The suites that need fast-check. It is an optional peer: nothing else may import this folder at the start. */
+/** The suites that need fast-check. It is an optional peer: nothing else may import this folder statically. */
 export { backfillModel } from './backfill-model.ts'
 export { cleanUpModel } from './clean-up-model.ts'
 export { commandModel } from './command-model.ts'

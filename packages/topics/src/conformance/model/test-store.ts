@@ -2,13 +2,13 @@ import type { Store } from '../../stores/store.ts'
 import type { ConformanceDatabase, ConformanceStore } from '../conformance-store.ts'
 import { openStore } from '../open-store.ts'
 
-/** So small that rows are let go of again and again. */
+/** So small that rows are evicted again and again. */
 const ROW_CACHE_BYTES = 4_000
 
-/** A store that can be restarted, and whose leases and delays end at a word. */
+/** A store that can be restarted, and whose leases and delays expire on demand. */
 export class TestStore implements AsyncDisposable {
   readonly name: string
-  /** Ids have no gaps, so what was published is counted exactly. */
+  /** Whether ids have no gaps, so that published messages are counted exactly. */
   readonly countsExactly: boolean
   readonly database: ConformanceDatabase
   #store: Store | undefined

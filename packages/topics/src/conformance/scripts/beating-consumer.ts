@@ -1,11 +1,11 @@
-/** A group that beats quickly and says what it is given; what it holds it settles when told to. */
+/** A group with frequent heartbeats that prints what it receives, and settles what it holds when told to. */
 import { open } from '../../index.ts'
 
 export type BeatingArguments = {
   readonly url: string
   readonly topic: string
   readonly group: string
-  /** Wait for a word before each message is done. */
+  /** Wait for a command before each message is done. */
   readonly hold: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Cleans up without end, as a process with nothing else to do; says each step, so that it can be killed in the midst of one. */
+/** Cleans up in an endless loop, and reports each step, so that it can be killed in the middle of one. */
 import { openStore } from '../open-store.ts'
 
 const {
@@ -16,6 +16,6 @@ const topic = await store.topics.find(name)
 if (topic === undefined) throw new Error(`There is no topic ${name}`)
 for (;;) {
   const { removed, lost } = await store.log.cleanUp(topic, batchSize)
-  // Waits for nobody to read it: what is said is done.
+  // Does not wait for a reader: what is reported is done.
   process.send?.({ removed, lost: lost.reduce((sum, { count }) => sum + count, 0) })
 }

@@ -1,4 +1,4 @@
-/** Reads without end, a few acks under way at a time; nacks what is bad, and now and then what is not. */
+/** Reads in an endless loop with a few acks in flight; nacks bad messages, and now and then a good one. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Delivery, open, StaleDeliveryError } from '../../index.ts'
 import { type ConsumerEntry, Journal } from '../crash/journal.ts'
@@ -6,7 +6,7 @@ import { SeededRandom } from '../seeded-random.ts'
 
 const MOST_PENDING = 3
 const NACK_ONE_IN = 30
-/** What a message takes at most: time in which its consumer can be killed, or stopped until the lease is lost. */
+/** Maximum time per message, in which its consumer can be killed, or stopped until the lease is lost. */
 const LONGEST_WORK_MS = 20
 
 export type ConsumerArguments = {

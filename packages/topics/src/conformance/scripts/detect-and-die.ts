@@ -1,4 +1,4 @@
-/** Runs the detection, and is killed in the middle of it: the moment it has found a group dead. */
+/** Runs the detection, and is killed in the middle of it: as soon as it has found a dead group. */
 import { open } from '../../index.ts'
 
 const tm = await open(process.argv[2] ?? '', { maintenance: false })

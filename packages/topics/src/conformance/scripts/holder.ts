@@ -1,4 +1,4 @@
-/** Claims a page, says so, and never settles anything. */
+/** Claims a page, reports it, and never settles anything. */
 import { open } from '../../index.ts'
 
 export type HolderArguments = {
@@ -12,5 +12,5 @@ const { url, topic, group, size } = JSON.parse(process.argv[2] ?? '') as HolderA
 const tm = await open(url)
 await tm.reader(topic, { group, batchSize: size, from: 'beginning' }).receive()
 process.send?.('holding')
-// Until it is killed: an open Tidemark alone keeps no process alive.
+// Until it is killed: an open Tidemark alone does not keep a process alive.
 setInterval(() => undefined, 60_000)

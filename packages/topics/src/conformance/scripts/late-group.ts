@@ -1,4 +1,7 @@
-/** Joins a reference topic late, with small slow batches: time in which it can be killed. Says what it has processed. */
+/**
+ * Joins a reference topic late, with small slow batches, so that there is time to kill it. Prints what it has
+ * processed.
+ */
 import { open } from '../../index.ts'
 
 const [url, topic] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Runs every maintenance job, over and over, and tells what each run did; another process's turn is passed over. */
+/** Runs every maintenance job in a loop and reports the result of each run; skips a job that another process runs. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { JobBusyError, open } from '../../index.ts'
 
@@ -19,7 +19,7 @@ while (!stopping) {
       process.send?.({ job, busy: true })
     }
   }
-  // Ten that never pause leave the one that has the work no processor to do it on.
+  // Without a pause, ten of them would leave no processor time to the one that does the work.
   await delay(20)
 }
 await tm.close()

@@ -1,4 +1,4 @@
-/** open-and-publish.ts <url> [<uid to become first>]: prints one JSON line, what came of it. */
+/** open-and-publish.ts <url> [<uid to become first>]: prints the result as one JSON line. */
 import { open } from '../../index.ts'
 import { SILENT } from '../test-database.ts'
 

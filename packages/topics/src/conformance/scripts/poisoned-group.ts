@@ -9,7 +9,7 @@ export type PoisonedArguments = {
   readonly journal: string
   readonly concurrency: number
   readonly batchSize?: number
-  /** A second group of the same process, whose handlers harm nobody. */
+  /** A second group of the same process, whose handlers are harmless. */
   readonly bystander?: string
 }
 

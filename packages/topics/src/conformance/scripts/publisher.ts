@@ -1,6 +1,6 @@
 /**
- * Publishes without end, in every way there is: one by one and several at once, in batches, with a messageId of its own
- * and without. A message with a messageId whose publish was never answered is published again by the next life.
+ * Publishes in an endless loop in every way there is: one by one, concurrently, in batches, with its own messageId and
+ * without. A message with a messageId whose publish was never answered is published again after the restart.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { open } from '../../index.ts'
 import { Journal, type PublisherEntry, readJournal } from '../crash/journal.ts'
 import { SeededRandom } from '../seeded-random.ts'
 
-/** Messages that may wait in a group, so that the end is quickly drained. */
+/** Maximum number of waiting messages per group, so that the end is quickly drained. */
 const LONGEST_BACKLOG = 150
 const BAD_ONE_IN = 60
 

@@ -5,7 +5,7 @@ import type { Subscribed } from '../subscribe.ts'
 type Member = Subscribed & {
   readonly key: string
   readonly beating: Beating
-  /** Who has pulled. */
+  /** Consumers that have pulled. */
   readonly consumers: Set<string>
   busyUntil: number
   timer: NodeJS.Timeout | undefined
@@ -14,8 +14,8 @@ type Member = Subscribed & {
 const LONGEST_TIMER_MS = 0x7fff_ffff
 
 /**
- * The groups that are pulled from through this process. Their heartbeats go on while somebody pulls or holds messages,
- * and end after that: a group whose clients are gone must be found dead like any other.
+ * The groups that are pulled from through this process. Their heartbeats continue while somebody pulls or holds
+ * messages, and end after that: a group whose clients are gone must be found dead like any other.
  */
 export class PullGroups {
   readonly #runtime: Runtime
@@ -38,7 +38,7 @@ export class PullGroups {
     return member
   }
 
-  /** What the consumer does is counted, for as long as the group is pulled from. */
+  /** Counts the consumer's work as long as the group is pulled from. */
   count({ topic, subscription }: Subscribed, consumer: string): void {
     const member = [...this.#members.values()].find(each => each.subscription.id === subscription.id)
     if (member === undefined || member.consumers.has(consumer)) return
@@ -46,14 +46,14 @@ export class PullGroups {
     this.#runtime.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
   }
 
-  /** Somebody holds messages of it for so long; 0: without end, and only a pull tells that its clients live. */
+  /** Somebody holds its messages for this long; 0: for ever, and then only a pull shows that its clients are alive. */
   busyFor(subscriptionUid: number, ms: number): void {
     for (const member of this.#members.values()) {
       if (member.subscription.uid === subscriptionUid) this.#keep(member, ms)
     }
   }
 
-  /** A pull failed: the next one looks at the subscription anew. */
+  /** A pull failed: the next one reads the subscription again. */
   forget({ subscription }: Subscribed): void {
     for (const member of this.#members.values())
       if (member.subscription.uid === subscription.uid) void this.#leave(member)
@@ -77,7 +77,7 @@ export class PullGroups {
         subscription,
         resurrected: () => {
           this.#runtime.wakeHub.wake(topic.id)
-          // Reports what goes wrong by itself.
+          // Reports its own failures.
           void this.#runtime.backfills.start(topic, subscription)
         },
         ended: () => void this.#leave(member),
@@ -105,7 +105,7 @@ export class PullGroups {
     member.timer.unref()
   }
 
-  /** What it counted goes along with its last heartbeat; a database that is away has been reported. */
+  /** Its counts are sent with its last heartbeat; an unreachable database has already been reported. */
   async #leave(member: Member): Promise<void> {
     clearTimeout(member.timer)
     if (this.#members.get(member.key) === member) this.#members.delete(member.key)

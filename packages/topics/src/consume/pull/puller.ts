@@ -117,7 +117,7 @@ type Plan = {
 const DEFAULT_BYTES = 16 * 1024 * 1024
 const CLOSE_MS = 10_000
 
-/** Claims for those who can't stay: nothing of the lease is kept here, all of it is in the receipt. */
+/** Claims for short-lived clients: nothing about the lease is kept here, everything is in the receipt. */
 export class Puller {
   readonly #runtime: Runtime
   readonly #groups: PullGroups
@@ -156,7 +156,7 @@ export class Puller {
     }
   }
 
-  /** Ends the waits, gives back what comes of them, and sends the last heartbeats. */
+  /** Ends the waits, releases what they return, and sends the last heartbeats. */
   async stop(): Promise<void> {
     this.#closing.abort()
     await withTimeout(Promise.allSettled(this.#pulling), CLOSE_MS)
@@ -185,7 +185,7 @@ export class Puller {
   async #claim(joined: Subscribed, plan: Plan): Promise<Pulled> {
     const { topic, subscription } = joined
     const { leaseMs } = plan
-    // Before anything is claimed: a claim whose receipt can't be made would be held for nobody.
+    // Before anything is claimed: a claim without a receipt would be held for nobody.
     const key = await this.#key.read()
     const claimer = new Claimer(this.#runtime, topic, subscription, plan.consumer, { leaseMs, isRemote: true })
     let reserved: PullReservation | undefined
@@ -207,14 +207,14 @@ export class Puller {
     }
   }
 
-  /** undefined: nothing of it is left to hand out. */
+  /** undefined: nothing is left to return. */
   async #handOut(held: HeldLease, plan: Plan, key: Uint8Array): Promise<Pulled | undefined> {
     const { consumer, maxBytes, signal, decoding } = plan
     const { lease, topic, subscription } = held
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
     const payloads = await this.#payloads(held, count, decoding)
-    // The slots of messages that are gone were acked with the first look at the lease.
+    // The slots of missing messages were acked when the lease was first read.
     if (held.open < lease.size) this.#runtime.settler.touch(held)
     if (payloads.size === 0) return undefined
     const { termMs } = held
@@ -233,8 +233,8 @@ export class Puller {
   }
 
   /**
-   * The payloads to hand out, by their place in the lease. One that can't be decoded, or that its schema refuses, is a
-   * failed attempt, as it is in a group.
+   * The payloads to return, by index in the lease. A payload that can't be decoded, or that its schema rejects, is a
+   * failed attempt, as in a group.
    */
   async #payloads(
     held: HeldLease,
@@ -279,7 +279,7 @@ export class Puller {
   }
 }
 
-/** How many of its messages come to no more than this; one at least. */
+/** How many of its messages fit into this many bytes; at least one. */
 function fitting({ lease }: HeldLease, maxBytes: number): number {
   let bytes = 0
   const beyond = lease.messages.findIndex((message, index) => {
@@ -289,7 +289,7 @@ function fitting({ lease }: HeldLease, maxBytes: number): number {
   return beyond === -1 ? lease.messages.length : beyond
 }
 
-/** The messages at these places of a lease, with the slots they have in it. */
+/** The messages at these indexes of a lease, with their slots. */
 function partOf({ lease }: HeldLease, places: readonly number[]): Part {
   const { messages, slots, versions, attempts } = lease
   if (places.length === messages.length) return { messages, slots, versions, attempts, places }

@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
 import type { Store } from '../../stores/store.ts'
 
-/** The namespace's secret, read with the first receipt. Of a namespace that was made anew no verb of this process succeeds. */
+/**
+ * The namespace's secret, read with the first receipt. It is never stale: after the namespace is recreated, every call
+ * of this process fails.
+ */
 export class ReceiptKey {
   readonly #store: Store
   #key: Promise<Uint8Array> | undefined
@@ -10,7 +13,7 @@ export class ReceiptKey {
     this.#store = store
   }
 
-  /** For another purpose than receipts: nobody learns one key from the other. */
+  /** Derives a key for another purpose: neither key reveals the other. */
   async derive(purpose: string): Promise<Uint8Array> {
     return createHmac('sha256', await this.read())
       .update(`purpose: ${purpose}`)

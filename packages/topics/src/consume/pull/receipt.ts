@@ -5,9 +5,9 @@ import type { SubscriptionRecord } from '../../stores/subscription-record.ts'
 import type { TopicRecord } from '../../stores/topic-record.ts'
 
 /**
- * All that a settlement needs to know of a lease, in the hands of whoever pulled it: no process has to remember it, so
- * any process can settle what another has claimed. It is sealed with the namespace's key, so what it says was said here; the
- * random token is what makes it valid.
+ * Everything that a settlement needs to know about a lease, kept by the client that pulled it: no process has to
+ * remember it, so any process can settle what another has claimed. It is signed with the namespace's key, so its
+ * contents are ours; the random token makes it valid.
  */
 export type Receipt = {
   readonly topic: string
@@ -21,24 +21,26 @@ export type Receipt = {
   readonly ids: readonly number[]
   /** Salts of the messages, for their messageIds. */
   readonly salts: readonly number[]
-  /** null: message i is in slot i. */
+  /** null: message i has slot i. */
   readonly slots: readonly number[] | null
-  /** null: all at 1. */
+  /** null: all are 1. */
   readonly versions: readonly number[] | null
   readonly attempts: readonly number[] | null
-  /** Only those that publishers gave, by place. */
+  /** Only messageIds given by publishers, by index. */
   readonly messageIds: readonly (string | null)[] | null
   /** Who pulled, and when, on the clock of that process: for the consumer's figures. */
   readonly consumer: string
   readonly pulledAt: number
 }
 
-/** What one pull can claim, and so the slots of its lease. */
+/** Maximum number of messages per pull, and so of slots per lease. */
 export const MOST_PULLED = 1_000
 
 const PREFIX = 'tmr2'
 const SEAL_BYTES = 16
-/** A page of a thousand takes 30 kB; with messageIds of 255 bytes each, escaped, 2 MB. Longer ones are not looked at. */
+/**
+ * A page of a thousand takes 30 kB; with escaped messageIds of 255 bytes each, 2 MB. Longer texts are rejected unread.
+ */
 const LONGEST = 4 * 1024 * 1024
 const SALT_BYTES = 7
 const TOKEN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -73,7 +75,7 @@ export function receiptOf(
 export function encodeReceipt(receipt: Receipt, key: Uint8Array): string {
   const { topic, topicUid, group, subscriptionId, subscriptionUid, token, size, ids } = receipt
   const { salts, slots, versions, attempts, messageIds, consumer, pulledAt } = receipt
-  // Neighbours in the log have neighbouring ids: as distances a page of a thousand takes 3 kB, not 10.
+  // Neighbouring messages have close ids: as differences a page of a thousand takes 3 kB instead of 10.
   const distances = ids.map((id, index) => id - (ids[index - 1] ?? 0))
   const where = [topic, topicUid, group, subscriptionId, subscriptionUid]
   const messages = [distances, packSalts(salts), slots, versions, attempts, messageIds]
@@ -82,7 +84,7 @@ export function encodeReceipt(receipt: Receipt, key: Uint8Array): string {
   return `${PREFIX}.${body}.${sealOf(body, key).toString('base64url')}`
 }
 
-/** What comes back from outside is believed in nothing: nothing is made of it before its seal was found to be right. */
+/** Input from outside is not trusted: nothing is parsed before its signature has been verified. */
 export function decodeReceipt(text: unknown, key: Uint8Array): Receipt {
   if (typeof text !== 'string' || text.length > LONGEST) throw new InvalidReceiptError('it is not a receipt')
   const [prefix, body, seal, ...rest] = text.split('.', 4)
@@ -134,7 +136,7 @@ function toReceipt(fields: unknown): Receipt | undefined {
   return { ...where, token, size, ids, salts, slots, versions, attempts, messageIds, consumer, pulledAt }
 }
 
-/** A number where all messages are of one publish, else seven bytes each: as decimals they would take twice as much. */
+/** One number if all messages are of one publish, otherwise seven bytes each: decimals would take twice as much. */
 function packSalts(salts: readonly number[]): number | string {
   const [first = 0] = salts
   if (salts.every(salt => salt === first)) return first
@@ -171,7 +173,7 @@ const areTexts = (value: unknown, length: number): value is (string | null)[] =>
 const sealOf = (body: string, key: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`${PREFIX}.${body}`).digest().subarray(0, SEAL_BYTES)
 
-/** Base64 has several spellings of the same bytes; only ours counts. */
+/** Base64 has several spellings of the same bytes; only ours is accepted. */
 function isSeal(text: string, seal: Buffer): boolean {
   const given = Buffer.from(text, 'latin1')
   const right = Buffer.from(seal.toString('base64url'), 'latin1')

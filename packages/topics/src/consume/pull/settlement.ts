@@ -31,7 +31,9 @@ export type PullSettlement = {
   readonly releases?: 'all' | readonly number[]
 }
 
-/** Settling again is fine. Rejects with StaleDeliveryError where the lease was lost; that changed nothing. */
+/**
+ * Repeating a settlement is harmless. Rejects with StaleDeliveryError if the lease was lost; nothing is changed then.
+ */
 export async function settle(runtime: Runtime, key: Uint8Array, text: string, given: PullSettlement): Promise<void> {
   const receipt = decodeReceipt(text, key)
   const options = new Options('settle', given)
@@ -60,7 +62,7 @@ export async function settle(runtime: Runtime, key: Uint8Array, text: string, gi
   if (refused !== undefined) throw refused.reason
 }
 
-/** For the consumer's figures, where it is this process that it pulls from. The first `acked` are acks. */
+/** For the consumer's figures, if it pulls from this process. The first `acked` are acks. */
 function count(runtime: Runtime, receipt: Receipt, accepted: readonly boolean[], acked: number): void {
   const { topic, group, consumer, pulledAt } = receipt
   const meter = runtime.instrumentation.metrics.group(topic, group)?.consumers.get(consumer)
@@ -68,7 +70,10 @@ function count(runtime: Runtime, receipt: Receipt, accepted: readonly boolean[],
   for (const [place, isAccepted] of accepted.entries()) if (isAccepted) meter?.settled(place >= acked, ms)
 }
 
-/** Keeps the receipt's messages for `duration` (the topic's lease) from now; resolves with it. 0: for ever. */
+/**
+ * Extends the lease of the receipt's messages to `duration` from now (default: the topic's lease); resolves with it. 0:
+ * never expires.
+ */
 export async function extend(
   runtime: Runtime,
   key: Uint8Array,
@@ -85,10 +90,10 @@ export async function extend(
 
 export type ExtendedReceipt = { readonly subscriptionUid: number; readonly leaseMs: number }
 
-/** The lease as the process that claimed it would have it: settling goes the same way for both. */
+/** The lease as the claiming process would have it, so that both settle in the same way. */
 async function heldLease(runtime: Runtime, receipt: Receipt): Promise<HeldLease> {
   const found = runtime.topics.cached(receipt.topic) ?? (await findTopic(runtime, receipt.topic))
-  // If the topic was created again meanwhile, the token is unknown, and the result for its messages is still right.
+  // If the topic was recreated meanwhile, the token is unknown, and the result for its messages is still right.
   const topic = { ...found, uid: receipt.topicUid }
   await requireLease(runtime, receipt)
   const { token, size, slots, versions, attempts } = receipt
@@ -97,7 +102,7 @@ async function heldLease(runtime: Runtime, receipt: Receipt): Promise<HeldLease>
   return new HeldLease(lease, topic, subscriptionOf(topic, receipt), { forget: () => undefined }, term)
 }
 
-/** Looked up before anything is made of the receipt: most that are stale are of leases that the database has forgotten. */
+/** Checked before the receipt is processed: most stale ones are of leases that the database has forgotten. */
 async function requireLease(runtime: Runtime, receipt: Receipt): Promise<void> {
   const { topic, topicUid, group, token, size, ids, salts, messageIds, versions } = receipt
   if ((await runtime.store.leases.size(token)) === size) return
@@ -115,7 +120,7 @@ const messagesOf = ({ ids, salts, messageIds }: Receipt): RawMessage[] =>
     ...{ payload: '', type: null, key: null, headers: null, createdAt: 0 },
   }))
 
-/** What a settlement says of its group: who it is. */
+/** The subscription that a settlement belongs to. */
 const subscriptionOf = (
   topic: TopicRecord,
   { subscriptionId, subscriptionUid, group }: Receipt,

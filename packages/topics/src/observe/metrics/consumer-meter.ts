@@ -12,27 +12,27 @@ export type ConsumerMetrics = {
   readonly lastActiveAt: Date | null
 }
 
-/** A handler that takes less is quick: not every one of those is timed. */
+/** A handler that takes less is quick: not all of those are timed. */
 export const QUICK_MS = 1
 
-/** Counts for one consumer, in O(1) a message and mostly without a look at the clock. */
+/** Counts for one consumer, in O(1) per message and mostly without reading the clock. */
 export class ConsumerMeter {
   readonly #startedAt = performance.now()
   readonly #group: Histogram
   readonly #handler = new Histogram()
   #processed = 0
   #failed = 0
-  /** Handlers that were not timed and are not in the histograms yet, and how long a quick one takes. */
+  /** Handlers that were not timed and are not in the histograms yet, and the duration of a quick one. */
   #untimed = 0
   #quickMs = 0
   #activeAt: number | undefined
 
-  /** `group`: where the times of the whole group are kept. */
+  /** `group`: the histogram of the whole group. */
   constructor(group: Histogram) {
     this.#group = group
   }
 
-  /** A message was settled; `ms` where its handler was timed. */
+  /** A message was settled; `ms` if its handler was timed. */
   settled(failed: boolean, ms: number | undefined): void {
     if (failed) this.#failed++
     else this.#processed++
@@ -46,7 +46,7 @@ export class ConsumerMeter {
     this.#activeAt = performance.now()
   }
 
-  /** Those that were not timed were quick, but for one where they took long together. */
+  /** Untimed handlers count as quick, except one if they took long together. */
   countUntimed(togetherMs = 0): void {
     if (this.#untimed === 0) return
     if (togetherMs >= QUICK_MS) {

@@ -1,4 +1,4 @@
-/** Eight buckets to each doubling: a percentile is right to within about 9 %. */
+/** Eight buckets per doubling: a percentile is accurate to about 9 %. */
 const PER_DOUBLING = 8
 /** From a microsecond to about an hour. */
 const BUCKETS = 32 * PER_DOUBLING
@@ -32,17 +32,17 @@ export class Histogram {
   readonly #buckets = new Float64Array(BUCKETS)
   #count = 0
   #max = 0
-  /** What `snapshot` gave last, until something is recorded. */
+  /** The last `snapshot`, until something is recorded. */
   #snapshot: Percentiles | undefined = EMPTY
 
-  /** `times`: number of durations that the measured one stands for. */
+  /** `times`: number of durations that this measurement stands for. */
   record(ms: number, times = 1): void {
     const index = Math.floor(Math.log2(Math.max(ms * 1_000, 1)) * PER_DOUBLING)
     this.#add(Math.min(BUCKETS - 1, index), times)
     if (ms > this.#max) this.#max = ms
   }
 
-  /** Adds what another has counted. */
+  /** Adds the counts of another histogram. */
   merge({ max, buckets }: SparseHistogram): void {
     for (let at = 0; at < buckets.length; at += 2) this.#add(buckets[at] ?? 0, buckets[at + 1] ?? 0)
     this.#max = Math.max(this.#max, max)
@@ -76,7 +76,7 @@ export class Histogram {
       const count = this.#buckets[index] ?? 0
       if (count === 0) continue
       seen += count
-      // The upper edge of the bucket, so that a percentile is never flattered.
+      // The upper edge of the bucket, so that a percentile is never too low.
       const edge = Math.min(this.#max, 2 ** ((index + 1) / PER_DOUBLING) / 1_000)
       while (found.length < wanted.length && seen >= (wanted[found.length] ?? 0)) found.push(edge)
     }

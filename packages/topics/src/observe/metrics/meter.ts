@@ -1,10 +1,10 @@
 const BUCKETS = 60
 const BUCKET_MS = 1_000
 
-/** The clock of all meters: whole seconds. */
+/** The clock of all meters, in whole seconds. */
 export const presentSecond = (): number => Math.floor(performance.now() / BUCKET_MS)
 
-/** A total, and what of it came within the last minute. Recording and reading are O(1): a ring of seconds and its sum. */
+/** A total, and the part of it from the last minute. Recording and reading are O(1): a ring of seconds and its sum. */
 export class Meter {
   total = 0
   /** Within the last minute. */
@@ -13,7 +13,7 @@ export class Meter {
   #second: number
   readonly #startedAt: number
 
-  /** `startedAt`: since when it could have been added to. */
+  /** `startedAt`: when counting became possible. */
   constructor(startedAt = presentSecond()) {
     this.#startedAt = startedAt
     this.#second = presentSecond()
@@ -32,7 +32,7 @@ export class Meter {
     return this.#sum
   }
 
-  /** Per second, over the last minute or the meter's own life if that is shorter. */
+  /** Per second, over the last minute or the meter's own lifetime if that is shorter. */
   rate(second = presentSecond()): number {
     return this.lastMinute(second) / Math.min(BUCKETS, Math.max(1, second - this.#startedAt))
   }

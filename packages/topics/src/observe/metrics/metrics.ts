@@ -39,12 +39,14 @@ export type Metrics = ScopeMetrics & {
   }
 }
 
-/** Without what others know. */
+/** Without the parts that come from elsewhere. */
 export type RecordedMetrics = Omit<Metrics, 'failures' | 'outages' | 'failing'>
 
-/** What still happens in a topic or group that was forgotten, while its consumers find out, doesn't bring it back. */
+/**
+ * How long events of a removed topic or group are ignored, while its consumers notice, so that they don't recreate it.
+ */
 const GONE_MS = 60_000
-/** What can't happen without it. */
+/** Events that prove that it exists. */
 const REVIVING: ReadonlySet<Counted> = new Set(['published', 'received'])
 
 /** Totals, rates and latencies, kept in this process; recording is O(1). */
@@ -55,7 +57,7 @@ export class MetricsRegistry {
   readonly heartbeat = new Histogram()
   readonly #all = new Scope()
   readonly #topics = new Map<string, TopicScope>()
-  /** Topics, and groups as topic/group, that were forgotten lately, and until when that is remembered. */
+  /** Recently removed topics, and groups as topic/group, and until when that is remembered. */
   readonly #gone = new Map<string, number>()
 
   add(name: Counted, count: number, topic?: string, group?: string): void {
@@ -68,7 +70,7 @@ export class MetricsRegistry {
     if (group !== undefined) scope.group(group).add(name, count, second)
   }
 
-  /** A consumer of the group begins; `forgetConsumer` is its end. */
+  /** A consumer of the group starts; `forgetConsumer` ends it. */
   consumer(topic: string, group: string, id: string): ConsumerMeter {
     this.#gone.delete(topic)
     this.#gone.delete(keyOf(topic, group))
@@ -100,7 +102,7 @@ export class MetricsRegistry {
     this.#markGone(keyOf(topic, group))
   }
 
-  /** Forgets what the database did not have when it was asked at `asked`; what was counted first since then stays. */
+  /** Removes what the database did not have when it was read at `asked`; what was first counted since then stays. */
   keepOnly(existing: ReadonlyMap<string, ReadonlySet<string>>, asked: number): void {
     for (const [topic, scope] of this.#topics) {
       const groups = existing.get(topic)
@@ -111,7 +113,7 @@ export class MetricsRegistry {
     }
   }
 
-  /** Costs what there is to tell: what nothing has happened to is told as it was. */
+  /** Costs what has changed: unchanged parts are reused. */
   snapshot(pool: PoolUse): RecordedMetrics {
     const second = presentSecond()
     const { totals, rates } = this.#all.snapshot(second)
@@ -156,5 +158,5 @@ export class MetricsRegistry {
   }
 }
 
-/** No name has a slash. */
+/** Names contain no slash. */
 const keyOf = (topic: string, group: string): string => `${topic}/${group}`

@@ -2,7 +2,7 @@ import { ConsumerMeter, type ConsumerMetrics } from './consumer-meter.ts'
 import { Histogram, type Percentiles } from './histogram.ts'
 import { Meter, presentSecond } from './meter.ts'
 
-/** What is counted, for the whole, for each topic and for each group. */
+/** Counters, kept for the whole, for each topic and for each group. */
 const COUNTED = [
   'published',
   'duplicates',
@@ -62,12 +62,15 @@ export type GroupMetrics = ScopeMetrics & {
 
 const NONE = Object.freeze(Object.fromEntries(COUNTED.map(name => [name, 0]))) as Counts
 
-/** Counts of one topic, one group or the whole. A counter exists once it was used, so that reading costs what happened. */
+/**
+ * Counters of one topic, one group or the whole. A counter exists once it was used, so that reading costs only what
+ * happened.
+ */
 export class Scope {
   readonly createdAt = performance.now()
   readonly #startedAt = presentSecond()
   readonly #meters = new Map<Counted, Meter>()
-  /** What `snapshot` gave last, for as long as it holds. */
+  /** The last `snapshot`, while it is valid. */
   #snapshot: ScopeMetrics = { totals: NONE, rates: NONE }
   #isChanged = false
   #takenAt = 0
@@ -86,7 +89,7 @@ export class Scope {
     return this.#meters.get(name)?.lastMinute(second) ?? 0
   }
 
-  /** Built anew where something was counted, or while what was counted ages. */
+  /** Rebuilt if something was counted, or while what was counted ages. */
   snapshot(second: number): ScopeMetrics {
     const isAging = this.#snapshot.rates !== NONE && this.#takenAt !== second
     if (this.#isChanged) this.#snapshot = { totals: this.#totals(), rates: this.#rates(second) }
@@ -117,7 +120,7 @@ export class GroupScope extends Scope {
   readonly #handler = new Histogram()
   readonly consumers = new Map<string, ConsumerMeter>()
 
-  /** The times of all its handlers. */
+  /** The durations of all its handlers. */
   get handler(): Histogram {
     for (const meter of this.consumers.values()) meter.countUntimed()
     return this.#handler
