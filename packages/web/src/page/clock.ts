@@ -16,3 +16,6 @@ export const setServerTime = (time: string): void => {
 /** Milliseconds since a time of the server, never negative. */
 export const ageOf = (time: string | number): number =>
   Math.max(0, now.value - ahead - (typeof time === 'number' ? time : Date.parse(time)))
+
+/** The server's time. */
+export const serverNow = (): number => now.value - ahead

@@ -2,7 +2,7 @@
 
 export type Status = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 
-type TopicConfig = {
+export type TopicConfig = {
   readonly semantics: 'queue' | 'pub-sub'
   readonly tracking: 'offset' | 'reference'
   readonly retentionMs: number | null

@@ -1,34 +1,45 @@
+const [WIDTH, HEIGHT] = [120, 24]
+
 /** A line of the last minutes, with a sentence for whoever cannot see it. null: unknown, a gap in the line. */
 export function Sparkline({ values, says }: { values: readonly (number | null)[]; says: string }) {
-  const known = values.filter(value => value !== null)
-  const most = Math.max(1, ...known)
-  const step = 120 / Math.max(1, values.length - 1)
-  let pen = 'M'
-  const line = values
-    .map((value, index) => {
-      if (value === null) {
-        pen = 'M'
-        return ''
-      }
-      const point = `${pen}${(index * step).toFixed(1)} ${(22 - (value / most) * 20).toFixed(1)}`
-      pen = 'L'
-      return point
-    })
-    .join('')
+  const runs = runsOf(values)
   return (
-    <svg class="spark" viewBox="0 0 120 24" preserveAspectRatio="none" role="img" aria-label={says}>
-      <path d="M0 22H120" stroke="currentColor" stroke-opacity=".25" vector-effect="non-scaling-stroke" />
+    <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={says}>
+      <path class="spark-ground" d={`M0 ${HEIGHT - 1}H${WIDTH}`} vector-effect="non-scaling-stroke" />
       <path
-        d={line}
-        fill="none"
-        stroke="currentColor"
-        stroke-width="1.5"
-        stroke-linejoin="round"
+        class="spark-area"
+        d={runs.map(run => `M${run[0]?.[0]} ${HEIGHT - 1}L${run.map(pair).join('L')}V${HEIGHT - 1}Z`).join('')}
+      />
+      <path
+        class="spark-line"
+        d={runs.map(run => `M${run.map(pair).join('L')}${run.length === 1 ? 'h.01' : ''}`).join('')}
         vector-effect="non-scaling-stroke"
       />
     </svg>
   )
 }
+
+type Point = readonly [x: number, y: number]
+
+const pair = ([x, y]: Point): string => `${x} ${y}`
+
+/** Unbroken stretches of what is known, as points of the drawing. */
+function runsOf(values: readonly (number | null)[]): readonly (readonly Point[])[] {
+  const most = Math.max(1, ...values.map(value => value ?? 0))
+  const step = WIDTH / Math.max(1, values.length - 1)
+  const runs: Point[][] = []
+  let before: number | null = null
+  for (const [index, value] of values.entries()) {
+    if (value !== null) {
+      if (before === null) runs.push([])
+      runs.at(-1)?.push([rounded(index * step), rounded(HEIGHT - 1 - (value / most) * (HEIGHT - 3))])
+    }
+    before = value
+  }
+  return runs
+}
+
+const rounded = (value: number): number => Math.round(value * 10) / 10
 
 /** "rising to 310/s", "falling to 4/s", "steady at 12/s". */
 export function trend(values: readonly (number | null)[], text: (value: number) => string): string {

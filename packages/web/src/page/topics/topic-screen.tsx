@@ -1,13 +1,17 @@
-import { groupAddress, topicAddress } from '../address.ts'
-import { bytes, count, duration, rate, whole } from '../format.ts'
+import { pushQuery, query, topicAddress } from '../address.ts'
+import { bytes, count, duration, plural, rate, whole } from '../format.ts'
 import { overview, topicNamed } from '../live.ts'
+import { PublishDialog } from '../messages/publish-dialog.tsx'
 import { Age } from '../parts/age.tsx'
 import { Fact, Facts } from '../parts/facts.tsx'
-import { kindOfGroup, Mark } from '../parts/mark.tsx'
+import { Sparkline, trend } from '../parts/sparkline.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
-import type { GroupLive, TopicLive } from '../shapes.ts'
+import type { TopicLive } from '../shapes.ts'
+import { River } from './river/river.tsx'
+import { SettingsPanel } from './settings-panel.tsx'
+import { useRecentRates } from './use-recent-rates.ts'
 
-/** The log as a river, its groups as lanes. */
+/** The log as a river with its groups as lanes, and the settings. */
 export function TopicScreen({ topic: name }: { topic: string }) {
   const topic = topicNamed(name)
   if (overview.value === undefined) return <Loading rows={8} />
@@ -17,81 +21,73 @@ export function TopicScreen({ topic: name }: { topic: string }) {
         It may have been deleted. <a href="/topics">All topics</a>
       </Empty>
     )
-  const { semantics, tracking, retentionMs } = topic.config
+  const isSetting = query.value.get('show') === 'settings'
   return (
     <div class="stack">
       <div class="row spread">
-        <div class="row">
+        <div class="title">
           <h1>{topic.topic}</h1>
-          <span class="muted">
-            {semantics} · {tracking} · keeps {retentionMs === null ? 'for ever' : duration(retentionMs)}
-          </span>
+          <span class="muted">{describe(topic)}</span>
         </div>
-        <a href={`${topicAddress(name)}/messages`}>Messages</a>
+        <div class="row">
+          <a class="button" href={`${topicAddress(name)}/messages`}>
+            Messages
+          </a>
+          <PublishDialog topic={name} published={() => undefined} />
+          <button
+            type="button"
+            aria-pressed={isSetting}
+            onClick={() => pushQuery({ show: isSetting ? null : 'settings' })}
+          >
+            Settings
+          </button>
+        </div>
       </div>
-      <section class="panel" aria-label="Figures">
-        <Facts>
-          <Fact name="In">{rate(topic.publishedPerSecond)}/s</Fact>
-          <Fact name="Kept" title={whole(topic.kept)}>
-            {count(topic.kept)}
-          </Fact>
-          <Fact name="Size">{topic.bytes === null ? '–' : bytes(topic.bytes)}</Fact>
-          <Fact name="Oldest">
-            <Age at={topic.oldestAt} />
-          </Fact>
-        </Facts>
-      </section>
-      <section class="panel stack" aria-labelledby="lanes">
-        <h2 id="lanes">Groups</h2>
-        {topic.groups.length === 0 ? (
-          <p class="muted">
-            Nobody is subscribed. Messages are kept for{' '}
-            {duration(Number(topic.config.zeroSubscriptionRetentionMs ?? 0))}.
-          </p>
-        ) : (
-          <ul class="lanes values">
-            {topic.groups.map(group => (
-              <Lane key={group.group} topic={topic} group={group} />
-            ))}
-          </ul>
-        )}
-      </section>
+      {isSetting && <SettingsPanel key={name} topic={topic} />}
+      <Figures topic={topic} />
+      <River topic={topic} />
+      {topic.groups.length === 0 && <Unsubscribed topic={topic} />}
     </div>
   )
 }
 
-/** Solid: done. Hatched: in flight. What is left is lag. */
-function Lane({ topic, group }: { topic: TopicLive; group: GroupLive }) {
-  const kept = Math.max(1, topic.kept)
-  const lag = Math.min(1, group.lagMessages / kept)
-  const held = Math.min(1 - lag, group.inFlight / kept)
-  const done = 1 - lag - held
+const describe = ({ config: { semantics, tracking, retentionMs } }: TopicLive): string =>
+  `${semantics} · ${tracking} · keeps ${retentionMs === null ? 'for ever' : duration(retentionMs)}`
+
+function Figures({ topic }: { topic: TopicLive }) {
+  const values = useRecentRates([topic.topic])(topic.topic)
+  const lag = Math.max(0, ...topic.groups.map(({ lagMessages }) => lagMessages))
   return (
-    <li>
-      <a class="lane" href={groupAddress(topic.topic, group.group)}>
-        <span class="lane-name truncate">
-          <Mark kind={kindOfGroup(group)} word={group.status}>
-            {group.group === '' ? 'queue' : group.group}
-          </Mark>
-        </span>
-        <svg
-          class={`lane-river lane-${kindOfGroup(group)}`}
-          viewBox="0 0 1000 12"
-          preserveAspectRatio="none"
-          aria-hidden="true"
-        >
-          <rect width="1000" height="12" class="lane-bed" />
-          <rect width={done * 1000} height="12" class="lane-done" />
-          <rect x={done * 1000} width={held * 1000} height="12" class="lane-held" />
-        </svg>
-        <span class="lane-figures">
-          lag {count(group.lagMessages)}
-          {group.lagMessages > 0 && ` · ${duration(group.lagMs)}`}
-          {group.inFlight > 0 && ` · ${count(group.inFlight)} in flight`}
-          {group.retries > 0 && ` · ${count(group.retries)} retries`}
-          {group.deadLetters > 0 && ` · ${count(group.deadLetters)} dead`}
-        </span>
-      </a>
-    </li>
+    <section class="panel row spread" aria-label="Figures">
+      <Facts>
+        <Fact name="In">{rate(topic.publishedPerSecond)}/s</Fact>
+        <Fact name="Kept" title={whole(topic.kept)}>
+          {count(topic.kept)}
+        </Fact>
+        <Fact name="Size">{topic.bytes === null ? '–' : bytes(topic.bytes)}</Fact>
+        <Fact name="Oldest">
+          <Age at={topic.oldestAt} />
+        </Fact>
+        <Fact name="Largest lag" title={whole(lag)}>
+          {count(lag)}
+        </Fact>
+      </Facts>
+      <figure class="figures-spark">
+        <Sparkline values={values} says={trend(values, value => `${rate(value)}/s`)} />
+        <figcaption class="muted small">in/s, last 5 min</figcaption>
+      </figure>
+    </section>
+  )
+}
+
+/** Nobody gets the messages: what happens to them, and how a first group comes about. */
+function Unsubscribed({ topic: { topic, config, kept } }: { topic: TopicLive }) {
+  const keepMs = config.zeroSubscriptionRetentionMs as number | null
+  return (
+    <Empty title="Nobody is subscribed" command={`npx tidemark tail ${topic}`}>
+      {plural(kept, 'message')} {kept === 1 ? 'is' : 'are'} kept{' '}
+      {keepMs === null ? 'for ever' : `for ${duration(keepMs)}`}. A group appears here when a program starts one; to
+      look at what comes, without a group:
+    </Empty>
   )
 }

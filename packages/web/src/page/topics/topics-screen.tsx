@@ -1,120 +1,162 @@
-import { goTo, groupAddress, pushQuery, query, replaceQuery, topicAddress } from '../address.ts'
+import { useRef } from 'preact/hooks'
+import { goTo, pushQuery, query, replaceQuery, topicAddress } from '../address.ts'
 import { bytes, count, rate, whole } from '../format.ts'
 import { overview } from '../live.ts'
 import { Age } from '../parts/age.tsx'
-import { kindOfGroup, Mark } from '../parts/mark.tsx'
-import { ScrollBox } from '../parts/scroll-box.tsx'
+import { GroupMarks } from '../parts/group-marks.tsx'
+import { Sparkline, trend } from '../parts/sparkline.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { useWindow } from '../parts/use-window.ts'
 import type { TopicLive } from '../shapes.ts'
+import { NewTopic } from './new-topic.tsx'
+import { choose, lagOf, ORDERS, ordered, type Sorted, sortedBy } from './topics-order.ts'
+import { useRecentRates } from './use-recent-rates.ts'
 
-const lagOf = ({ groups }: TopicLive): number => groups.reduce((sum, { lagMessages }) => sum + lagMessages, 0)
-
-const SORTS: { readonly [name: string]: (one: TopicLive, other: TopicLive) => number } = {
-  name: (one, other) => (one.topic < other.topic ? -1 : 1),
-  lag: (one, other) => lagOf(other) - lagOf(one),
-  rate: (one, other) => other.publishedPerSecond - one.publishedPerSecond,
-  kept: (one, other) => other.kept - one.kept,
-  size: (one, other) => (other.bytes ?? 0) - (one.bytes ?? 0),
-}
+const ROW_HEIGHT = 40
+const CARD_HEIGHT = 112
+const isPhone = matchMedia('(width < 600px)')
 
 export function TopicsScreen() {
   const found = overview.value
   if (found === undefined) return <Loading rows={10} />
-  const words = (query.value.get('q') ?? '').trim()
-  const sort = query.value.get('sort') ?? 'name'
-  const shown = found.topics
-    .filter(({ topic, groups }) => topic.includes(words) || groups.some(({ group }) => group.includes(words)))
-    .toSorted(SORTS[sort] ?? SORTS.name)
+  const words = query.value.get('q') ?? ''
+  const sorted = sortedBy(query.value.get('sort'))
+  const shown = ordered(found.topics, words, sorted)
   return (
     <div class="stack">
       <div class="row spread">
         <h1>Topics</h1>
-        <div class="row">
-          <input
-            type="search"
-            placeholder="Filter"
-            aria-label="Filter topics"
-            value={words}
-            onInput={event => replaceQuery({ q: event.currentTarget.value })}
-          />
-          <label class="row">
-            <span class="muted">Sort by</span>
-            <select value={sort} onChange={event => pushQuery({ sort: event.currentTarget.value })}>
-              {Object.keys(SORTS).map(name => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-        </div>
+        <NewTopic />
       </div>
-      {shown.length === 0 ? (
+      {found.topics.length > 0 && (
+        <Tools words={words} sorted={sorted} shown={shown.length} all={found.topics.length} />
+      )}
+      {found.topics.length === 0 ? (
         <Empty
-          title={words === '' ? 'No topics yet' : `None of the ${count(found.topics.length)} topics matches “${words}”`}
-        />
+          title="No topics yet"
+          command={`curl -X PUT ${location.origin}/api/v1/topics/orders -H 'content-type: application/json' -d '{}'`}
+        >
+          A topic holds messages until every group has processed them. Programs create theirs when they start; make the
+          first one with “New topic”, or from a terminal:
+        </Empty>
+      ) : shown.length === 0 ? (
+        <Empty title={`None of the ${count(found.topics.length)} topics matches “${words}”`}>
+          Names of topics and groups were searched.{' '}
+          <button type="button" onClick={() => replaceQuery({ q: null })}>
+            Show all
+          </button>
+        </Empty>
       ) : (
-        <ScrollBox label="Table of topics" panel>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Topic</th>
-                <th scope="col" class="number">
-                  In/s
-                </th>
-                <th scope="col" class="number">
-                  Kept
-                </th>
-                <th scope="col" class="number">
-                  Size
-                </th>
-                <th scope="col">Oldest</th>
-                <th scope="col" class="number">
-                  Lag
-                </th>
-                <th scope="col">Groups</th>
-              </tr>
-            </thead>
-            <tbody class="values">
-              {shown.map(topic => (
-                <TopicRow key={topic.topic} {...topic} />
-              ))}
-            </tbody>
-          </table>
-        </ScrollBox>
+        <TopicTable topics={shown} sorted={sorted} />
       )}
     </div>
   )
 }
 
-function TopicRow(topic: TopicLive) {
-  const lag = lagOf(topic)
+function Tools({ words, sorted, shown, all }: { words: string; sorted: Sorted; shown: number; all: number }) {
   return (
-    <tr class="link" onClick={event => (event.target as Element).closest('a') ?? goTo(topicAddress(topic.topic))}>
-      <td>
-        <a href={topicAddress(topic.topic)}>{topic.topic}</a>
-      </td>
-      <td class="number">{rate(topic.publishedPerSecond)}</td>
-      <td class="number" title={whole(topic.kept)}>
-        {count(topic.kept)}
-      </td>
-      <td class="number">{topic.bytes === null ? '–' : bytes(topic.bytes)}</td>
-      <td>
-        <Age at={topic.oldestAt} />
-      </td>
-      <td class="number" title={whole(lag)}>
-        {count(lag)}
-      </td>
-      <td>
-        <span class="row">
-          {topic.groups.map(group => (
-            <a key={group.group} href={groupAddress(topic.topic, group.group)}>
-              <Mark
-                kind={kindOfGroup(group)}
-                word={`${group.group || 'queue'}: ${group.status}, lag ${whole(group.lagMessages)}`}
-              />
-            </a>
+    <div class="row">
+      <input
+        class="filter"
+        type="search"
+        placeholder="Filter…"
+        aria-label="Filter topics"
+        value={words}
+        onInput={event => replaceQuery({ q: event.currentTarget.value })}
+      />
+      <label class="row">
+        <span class="muted">sort</span>
+        <select value={sorted.by} onChange={event => pushQuery({ sort: event.currentTarget.value })}>
+          {Object.keys(ORDERS).map(name => (
+            <option key={name}>{name}</option>
           ))}
-        </span>
-      </td>
-    </tr>
+        </select>
+      </label>
+      <span class="muted small">{shown === all ? whole(all) : `${whole(shown)} of ${whole(all)}`}</span>
+    </div>
   )
+}
+
+function TopicTable({ topics, sorted }: { topics: readonly TopicLive[]; sorted: Sorted }) {
+  const list = useRef<HTMLDivElement>(null)
+  const height = isPhone.matches ? CARD_HEIGHT : ROW_HEIGHT
+  const part = useWindow(list, topics.length, height)
+  const rows = part === undefined ? topics : topics.slice(part.first, part.first + part.count)
+  const rates = useRecentRates(rows.map(({ topic }) => topic))
+  return (
+    <div ref={list} class={part === undefined ? undefined : 'windowed'}>
+      <Table
+        label="Topics"
+        panel
+        columns={columnsOf(rates)}
+        rows={rows}
+        keyOf={({ topic }) => topic}
+        open={({ topic }) => goTo(topicAddress(topic))}
+        sorting={{ ...sorted, choose: name => pushQuery({ sort: choose(sorted, name) }) }}
+        {...(part && {
+          window: {
+            first: part.first,
+            count: topics.length,
+            before: part.first * height,
+            after: (topics.length - part.first - rows.length) * height,
+          },
+        })}
+      />
+    </div>
+  )
+}
+
+function columnsOf(rates: (topic: string) => readonly (number | null)[]): readonly Column<TopicLive>[] {
+  return [
+    {
+      name: 'Topic',
+      sort: 'name',
+      class: 'topic-name',
+      cell: ({ topic }) => (
+        <a class="truncate" href={topicAddress(topic)} title={topic}>
+          {topic}
+        </a>
+      ),
+    },
+    {
+      name: 'Last 5 min',
+      priority: 2,
+      cell: ({ topic }) => {
+        const values = rates(topic)
+        return <Sparkline values={values} says={trend(values, value => `${rate(value)}/s`)} />
+      },
+    },
+    { name: 'In/s', sort: 'rate', isNumber: true, cell: ({ publishedPerSecond }) => rate(publishedPerSecond) },
+    {
+      name: 'Kept',
+      sort: 'kept',
+      isNumber: true,
+      priority: 2,
+      title: ({ kept }) => whole(kept),
+      cell: ({ kept }) => count(kept),
+    },
+    {
+      name: 'Size',
+      sort: 'size',
+      isNumber: true,
+      priority: 3,
+      title: topic => (topic.bytes === null ? 'not known yet' : `${whole(topic.bytes)} bytes`),
+      cell: topic => (topic.bytes === null ? '–' : bytes(topic.bytes)),
+    },
+    { name: 'Oldest', sort: 'oldest', isNumber: true, priority: 3, cell: ({ oldestAt }) => <Age at={oldestAt} /> },
+    {
+      name: 'Lag',
+      sort: 'lag',
+      isNumber: true,
+      title: topic => whole(lagOf(topic)),
+      cell: topic => count(lagOf(topic)),
+    },
+    {
+      name: 'Groups',
+      sort: 'groups',
+      class: 'group-marks',
+      cell: ({ topic, groups }) => <GroupMarks topic={topic} groups={groups} />,
+    },
+  ]
 }

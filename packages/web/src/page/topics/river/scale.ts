@@ -1,0 +1,92 @@
+/** A stretch of the log: it begins with a message and holds a number of them. */
+export type Bucket = { readonly position: number; readonly at: string; readonly count: number }
+
+/** Where a message or a moment stands in the drawing, from 0 at the left to 1 at the right. The axis is time. */
+export type Scale = {
+  readonly startMs: number
+  readonly endMs: number
+  readonly first: number
+  readonly last: number
+  xOf(position: number): number
+  positionAt(x: number): number
+  timeAt(x: number): number
+}
+
+/**
+ * Between the beginnings of two buckets, messages are taken to have come evenly: the drawing is a picture, and its figures are exact.
+ * `endMs` is the right edge: now, or the end of what was zoomed into.
+ */
+export function scaleOf(buckets: readonly Bucket[], last: number, endMs: number): Scale | undefined {
+  const points = buckets
+    .map(({ position, at }) => [position, Date.parse(at)] as const)
+    .filter(([, at], index, all) => index === 0 || at >= (all[index - 1]?.[1] ?? 0))
+  const [begin] = points
+  if (begin === undefined) return undefined
+  const [first, startMs] = begin
+  const end = [Math.max(last, first) + 1, Math.max(endMs, points.at(-1)?.[1] ?? 0, startMs + 1)] as const
+  const all = [...points, end]
+  const span = end[1] - startMs
+  return {
+    startMs,
+    endMs: end[1],
+    first,
+    last,
+    xOf: position => clamp((between(all, 0, 1, position) - startMs) / span),
+    positionAt: x => Math.round(between(all, 1, 0, startMs + clamp(x) * span)),
+    timeAt: x => startMs + clamp(x) * span,
+  }
+}
+
+const clamp = (value: number): number => Math.min(1, Math.max(0, value))
+
+type Point = readonly [number, number]
+
+/** The value of one side for one of the other, on the line between the two points around it. */
+function between(points: readonly Point[], by: 0 | 1, wanted: 0 | 1, value: number): number {
+  let [low, high] = [0, points.length - 1]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if ((points[middle]?.[by] ?? 0) <= value) low = middle
+    else high = middle
+  }
+  const [a, b] = [points[low] ?? [0, 0], points[high] ?? [0, 0]] as [Point, Point]
+  const share = b[by] === a[by] ? 0 : clamp((value - a[by]) / (b[by] - a[by]))
+  return a[wanted] + share * (b[wanted] - a[wanted])
+}
+
+/** Messages a second of each bucket, as bars between 0 and 1 of the tallest. */
+export function densityOf(
+  buckets: readonly Bucket[],
+  { startMs, endMs }: Scale,
+): readonly { readonly x: number; readonly width: number; readonly height: number; readonly perSecond: number }[] {
+  const span = endMs - startMs
+  const bars = buckets.map(({ at, count }, index) => {
+    const from = Date.parse(at)
+    const next = buckets[index + 1]
+    const to = next === undefined ? endMs : Date.parse(next.at)
+    // What came within one millisecond is drawn as if it took a pixel, not as an endless peak.
+    const ms = Math.max(to - from, span / 1_000, 1)
+    return { x: (from - startMs) / span, width: Math.max(0, to - from) / span, perSecond: (count / ms) * 1_000 }
+  })
+  const most = Math.max(...bars.map(({ perSecond }) => perSecond), 0)
+  return bars.map(bar => ({ ...bar, height: most === 0 ? 0 : bar.perSecond / most }))
+}
+
+const STEPS_MS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+  900_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000,
+] as const
+
+/** Round times, no more than fit. `offsetMs` is how far the reader's zone is ahead of UTC: midnight there is round. */
+export function timeTicks(
+  startMs: number,
+  endMs: number,
+  most: number,
+  offsetMs = 0,
+): { readonly stepMs: number; readonly at: readonly number[] } {
+  const stepMs = STEPS_MS.find(step => (endMs - startMs) / step <= most) ?? Math.ceil((endMs - startMs) / most)
+  const first = Math.ceil((startMs + offsetMs) / stepMs) * stepMs - offsetMs
+  const at: number[] = []
+  for (let time = first; time <= endMs; time += stepMs) at.push(time)
+  return { stepMs, at }
+}
