@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { goTo, path, query } from '../address.ts'
+import { Tips } from '../parts/tips.tsx'
 import { askWho, isChangingToken, session } from '../session.ts'
 import { Connecting } from './connecting.tsx'
 import { Login } from './login.tsx'
@@ -27,6 +28,7 @@ export function App() {
       <Shell title={title}>{screen}</Shell>
       {(session.value === null || isChangingToken.value) && <Login />}
       <Notices />
+      <Tips />
     </>
   )
 }
