@@ -4,6 +4,7 @@ import type { HealthLook } from '../health/health-look.ts'
 import type { Settings } from '../options.ts'
 import { attentionOf, MOST_ATTENTION } from './attention.ts'
 import { GraphRates } from './graph-live.ts'
+import { GroupChanges } from './group-changes.ts'
 import { RateHistory } from './rate-history.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
 import { TopicsLive } from './topics-live.ts'
@@ -29,6 +30,7 @@ export type Looked = {
 /** One look at all topics for all who watch: its cost does not depend on how many they are. */
 export class LiveLook {
   readonly history = new RateHistory()
+  readonly groupChanges = new GroupChanges()
   readonly #settings: Settings
   readonly #health: HealthLook
   readonly #rates = new TopicsLive()
@@ -100,6 +102,7 @@ export class LiveLook {
     }
     const { topics: live, figures } = this.#rates.add(stats, this.#configs)
     this.history.add(stats.takenAt.getTime(), figures)
+    this.groupChanges.add(stats)
     // Not waited for: where it takes long, figures still come every second, and what needs somebody a little later.
     this.#lookAtHealth(live).catch(error =>
       this.#settings.logger.debug({ err: error }, 'the health could not be looked at'),

@@ -6,15 +6,17 @@ import { type ListAnswer, sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { durationOf, fromOf, given, mapped } from '../inputs.ts'
+import { MOST_CHANGES } from '../live/group-changes.ts'
 import { pageByName } from '../paging.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict, Text } from '../schemas/common.ts'
+import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict, Text, Time } from '../schemas/common.ts'
 import {
   BackfillFields,
   BackfillGiven,
   BackfillProgress,
   Consumer,
+  GroupChange,
   GroupHealth,
   GroupParams,
 } from '../schemas/groups.ts'
@@ -22,6 +24,7 @@ import { MOST_FAILURES, WaitingRetry } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'groups'
+const STARTED_AT = new Date()
 const GROUP = `${API}/topics/:topic/groups/:group`
 
 export const groupRoutes = (context: Context): Route[] => [
@@ -104,6 +107,30 @@ export const groupRoutes = (context: Context): Route[] => [
       const { retries: items, next } = await context.topics.admin.retryPage(topic, { ...query, group, maxBytes })
       const toText = (retry: Retry): string => JSON.stringify(withPlainErrors(retryJson(retry)))
       return await sendList(reply, { name: 'retries', items, toText, cursorOf: ({ id }) => id, next }, answerBytes)
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${GROUP}/history`,
+    tag,
+    name: 'groupHistory',
+    role: 'read',
+    summary: 'List changes of the status of a group, missed heartbeats and losses, oldest first',
+    says: `Kept in memory since the server started, at most ${MOST_CHANGES} per group. Changes by any process are seen within 10 s.`,
+    params: GroupParams,
+    answers: {
+      200: {
+        says: 'Changes of the group',
+        content: strict({ since: Time, changes: Type.Array(GroupChange, { maxItems: MOST_CHANGES }) }),
+      },
+    },
+    async handle({ params: { topic, group }, reply }) {
+      const { group: name } = (await find(context, { topic, group })) as { group: string }
+      await context.live.read()
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ since: STARTED_AT, changes: context.live.groupChanges.read(topic, name) ?? [] })
     },
   }),
 

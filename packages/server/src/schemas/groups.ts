@@ -107,3 +107,19 @@ export const GroupHealth = share(
     lastError: nullable(Failure),
   }),
 )
+
+const Status = Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED'])
+const Epoch = Type.Integer({ description: 'Number of the activation.' })
+
+export const GroupChange = share(
+  'GroupChange',
+  Type.Union(
+    [
+      strict({ at: Time, kind: Type.Literal('seen'), to: Status, epoch: Epoch }),
+      strict({ at: Time, kind: Type.Literal('status'), from: Status, to: Status, epoch: Epoch }),
+      strict({ at: Time, kind: Type.Literal('missed'), misses: Count }),
+      strict({ at: Time, kind: Type.Literal('lost'), messages: Count }),
+    ],
+    { description: 'seen: the first time this server saw the group. missed: heartbeats missed in a row.' },
+  ),
+)

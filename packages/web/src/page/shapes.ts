@@ -32,6 +32,7 @@ export type Backfill = {
   readonly processed: number
   readonly ratePerSecond: number
   readonly etaMs: number | null
+  readonly endedAt?: string | null
   readonly error: string | null
 }
 

@@ -1,4 +1,4 @@
-import { ageOf } from '../clock.ts'
+import { ageOf, untilOf } from '../clock.ts'
 import { clock, duration, moment } from '../format.ts'
 import { times } from '../preferences.ts'
 
@@ -14,3 +14,19 @@ export function Age({ at }: { at: string | null }) {
     </time>
   )
 }
+
+/** A time that is to come: "in 12 s", "14:03:10", or that it is over. */
+export function Until({ at, over = 'now' }: { at: string; over?: string }) {
+  const time = new Date(at)
+  const zone = times.value === 'utc' ? 'utc' : 'local'
+  const leftMs = untilOf(at)
+  const relative = leftMs <= 0 ? over : `in ${duration(leftMs)}`
+  return (
+    <time dateTime={at} title={moment(time, zone)}>
+      {times.value === 'relative' ? relative : clock(time, zone)}
+    </time>
+  )
+}
+
+/** " at 14:02:11", for what has just been done. */
+export const atNow = (): string => ` at ${clock(new Date(), times.value === 'utc' ? 'utc' : 'local')}`

@@ -1,18 +1,23 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { addCommands } from '../keys.ts'
 import { type Action, Confirmation } from './confirmation.tsx'
 import { GuardedButton } from './guarded-button.tsx'
 import { Popover } from './popover.tsx'
 
 /** A button that says beforehand what it will do and afterwards what it did. */
 export function ActionButton(action: Action) {
-  const { label, needs, topic, danger = false, typed, plain = false, blocked, name } = action
+  const { label, needs, topic, danger = false, typed, plain = false, blocked, name, hotkey } = action
   const button = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
   const close = (): void => {
     isOpen.value = false
   }
+  useEffect(() => {
+    if (hotkey === undefined) return
+    return addCommands('This screen', { [hotkey]: [label, () => button.current?.click()] })
+  }, [hotkey, label])
   const asks = action.ask ?? (danger || typed !== undefined ? 'dialog' : 'popover')
   return (
     <>
@@ -59,6 +64,7 @@ export function Modal({
   useEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
+    dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus()
     return () => {
       if (before instanceof HTMLElement) before.focus({ preventScroll: true })
     }

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { isLive } from '../live.ts'
 import { tell } from '../notices.ts'
 import type { Needs } from './guarded-button.tsx'
 import { Failed } from './states.tsx'
+import { useWatched } from './watched.ts'
 
 export type Action = {
   /** Label of the button. */
@@ -32,20 +32,19 @@ export type Action = {
   readonly fields?: ComponentChildren
   /** For screen readers, where several buttons have the same label. */
   readonly name?: string
+  /** A key that presses the button. */
+  readonly hotkey?: string
   /** Says what was done, for the notice. */
   run(): Promise<string>
   readonly undo?: { readonly label: string; run(): Promise<unknown> } | undefined
 }
 
-/** The numbers are looked at again while the question is open. */
-const AGAIN_MS = 3_000
-/** Numbers that have just changed under somebody's finger are not confirmed with the old ones in mind. */
-const SETTLE_MS = 500
-
 /** What will happen, in numbers, and the button that makes it happen. Enter confirms. */
 export function Confirmation(action: Action & { close(): void }) {
   const { label, title, confirm = label, danger, typed, blocked, fields, run, undo, close } = action
-  const { text, error: unknown, isSettling } = usePreview(action.text, action.about)
+  const { text: given, about } = action
+  const preview = useWatched(async signal => (typeof given === 'string' ? given : await given(signal)), about)
+  const { value: text = typeof given === 'string' ? given : undefined, error: unknown, isSettling } = preview
   const entered = useSignal('')
   const isRunning = useSignal(false)
   const error = useSignal<unknown>(undefined)
@@ -115,53 +114,6 @@ export function Confirmation(action: Action & { close(): void }) {
       </div>
     </form>
   )
-}
-
-type Preview = { readonly text: string | undefined; readonly error: unknown; readonly isSettling: boolean }
-
-/** The text of the moment it opened; when its numbers change, it changes and the button waits for a moment. */
-function usePreview(given: Action['text'], about = ''): Preview {
-  const text = useSignal(typeof given === 'string' ? given : undefined)
-  const error = useSignal<unknown>(undefined)
-  const isSettling = useSignal(false)
-  const latest = useRef(given)
-  latest.current = given
-  useEffect(() => {
-    const ended = new AbortController()
-    let [again, settled] = [0, 0]
-    const look = async (): Promise<void> => {
-      try {
-        const asked = latest.current
-        show(typeof asked === 'string' ? asked : await asked(ended.signal))
-      } catch (failure) {
-        if (!ended.signal.aborted) {
-          error.value = failure
-          text.value = undefined
-        }
-      }
-      if (!ended.signal.aborted) again = setTimeout(look, AGAIN_MS)
-    }
-    const show = (found: string): void => {
-      if (ended.signal.aborted) return
-      error.value = undefined
-      if (text.peek() === found) return
-      if (text.peek() !== undefined) {
-        isSettling.value = true
-        clearTimeout(settled)
-        settled = setTimeout(() => {
-          isSettling.value = false
-        }, SETTLE_MS)
-      }
-      text.value = found
-    }
-    void look()
-    return () => {
-      ended.abort()
-      clearTimeout(again)
-      clearTimeout(settled)
-    }
-  }, [about])
-  return { text: text.value, error: error.value, isSettling: isSettling.value }
 }
 
 const tellFailure = (failure: Error): void => tell(failure.message, { kind: 'failed' })

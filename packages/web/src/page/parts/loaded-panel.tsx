@@ -1,0 +1,37 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import type { Loaded } from './load.ts'
+import { Failed, Loading } from './states.tsx'
+
+/** A panel of something that is loaded by itself: where that fails, only this panel does. */
+export function LoadedPanel<T>({
+  title,
+  loaded,
+  rows = 2,
+  aside,
+  children,
+}: {
+  title: string
+  loaded: Loaded<T>
+  rows?: number
+  aside?: ComponentChildren
+  children(value: T): ComponentChildren
+}) {
+  const id = useId()
+  const value = loaded.value.value
+  return (
+    <section class="panel stack" aria-labelledby={id}>
+      <div class="row spread">
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </div>
+      {loaded.error.value !== undefined ? (
+        <Failed error={loaded.error.value} retry={loaded.reload} />
+      ) : value === undefined ? (
+        <Loading rows={rows} />
+      ) : (
+        <div class="values">{children(value)}</div>
+      )}
+    </section>
+  )
+}
