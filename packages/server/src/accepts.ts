@@ -1,6 +1,6 @@
 import { NotAcceptableError } from './errors.ts'
 
-/** The first of the offered types that the Accept header likes best; the first of all where it has no opinion. */
+/** The offered type that the Accept header prefers; the first one if it has no preference. */
 export function accepts(header: string | undefined, offered: readonly [string, ...string[]]): string {
   if (header === undefined || header.trim() === '' || header === '*/*') return offered[0]
   let best: { readonly type: string; readonly quality: number } | undefined
@@ -12,7 +12,7 @@ export function accepts(header: string | undefined, offered: readonly [string, .
   return best.type
 }
 
-/** Whether an Accept-Encoding header names this one, and not to refuse it. */
+/** Whether an Accept-Encoding header accepts this encoding. */
 export const takesEncoding = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && qualityOf(header, encoding) > 0
 

@@ -1,2 +1,2 @@
-/** What every path of this version begins with. */
+/** Prefix of every path of this version. */
 export const API = '/api/v1'

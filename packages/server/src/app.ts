@@ -20,13 +20,13 @@ import { SECURITY_HEADERS, setSecurityHeaders } from './security/headers.ts'
 import { pathOf } from './security/request-target.ts'
 import { readTls } from './security/tls.ts'
 
-/** Answers smaller than this are not worth compressing. */
+/** Smaller answers are not worth compressing. */
 const COMPRESS_FROM = 1024
 const LONGEST_PARAM = 500
-/** A connection on which nothing moves: longer than the longest wait of a pull. */
+/** Timeout of an idle connection: longer than the longest wait of a pull. */
 const SILENCE_MS = 900_000
 
-/** A request without a Host is refused by the guard, with all headers; Node would do it without. */
+/** The guard refuses a request without a Host, with all headers; Node would do it without them. */
 const HTTP = {
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
@@ -34,13 +34,13 @@ const HTTP = {
   requireHostHeader: false,
 } as const
 
-/** The whole server but for its socket. */
+/** The whole server except its socket. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
   const app = createFastify(context)
   const metrics = new ServerMetrics(context)
   addHooks(app, context, metrics)
   context.live.start()
-  // Who opens the address that was printed finds at least the page that says what there is.
+  // Somebody who opens the printed address finds at least a page that says what there is.
   if (!context.settings.page) app.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect(`${API}/`))
   takeBodies(app, context.settings.limits)
   validateStrictly(app)
@@ -49,7 +49,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await app.register(compress, {
     threshold: COMPRESS_FROM,
     encodings: ['zstd', 'br', 'gzip'],
-    // Cells are compact as they are, and their route is the one that has to be fast.
+    // Cells are compact already, and their route has to be fast.
     customTypes: /^text\/(?!event-stream)|[/+]json/,
     globalDecompression: false,
   })
@@ -63,7 +63,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   return app
 }
 
-/** Also what never comes to a route has security headers, an answer in the common form, and an entry in the audit. */
+/** Requests that never reach a route also get security headers, an answer in the common form, and an audit entry. */
 function createFastify({ settings, audit, security: { guard } }: Context): FastifyInstance {
   const { limits, logger } = settings
   const recordUnrouted = ({ remoteAddress = '' }: Socket, status: number | undefined): void => {
@@ -74,7 +74,7 @@ function createFastify({ settings, audit, security: { guard } }: Context): Fasti
     logger: false,
     bodyLimit: limits.bodyBytes,
     routerOptions: { maxParamLength: LONGEST_PARAM, caseSensitive: true },
-    // Bodies have a time of their own (bodies.ts): ticks may come for hours.
+    // Bodies have their own timeout (bodies.ts): ticks may be streamed for hours.
     requestTimeout: 0,
     keepAliveTimeout: 30_000,
     connectionTimeout: SILENCE_MS,
@@ -86,7 +86,7 @@ function createFastify({ settings, audit, security: { guard } }: Context): Fasti
       Object.assign(request, { originalUrl: target })
       return pathOf(target)
     },
-    // A URL that is none: who may not know of anything is not told of that either.
+    // An invalid URL: callers without access are not told about that either.
     frameworkErrors: (error, request, reply) => {
       recordAnswer(audit, request, reply)
       guard.check(request, reply).then(
@@ -130,13 +130,14 @@ function addHooks(app: FastifyInstance, context: Context, metrics: ServerMetrics
 }
 
 /**
- * Nothing is removed in silence. In paths and queries all is text, so numbers are read from it; a body says what it means.
+ * Unknown properties are refused, not removed. Paths and queries are text, so numbers are parsed from it; a body must
+ * have the right types.
  */
 function validateStrictly(app: FastifyInstance): void {
   const common = { allErrors: false, strict: false, validateFormats: false, useDefaults: true } as const
   const strict = new Ajv({ ...common, coerceTypes: false })
   const reading = new Ajv({ ...common, coerceTypes: true })
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : reading).compile(schema as object))
-  // Answers are what the handlers give, and the contract tests hold them to their schemas.
+  // Answers are sent as the handlers return them; the contract tests check them against their schemas.
   app.setSerializerCompiler(() => JSON.stringify)
 }

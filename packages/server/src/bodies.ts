@@ -5,7 +5,7 @@ import { BodyTimeoutError, NestingError } from './errors.ts'
 import type { Limits } from './limits.ts'
 import type { RouteConfig } from './route.ts'
 
-/** JSON is the only body that is read here; ticks come as a stream to the route that takes them. */
+/** Only JSON bodies are read here; ticks are streamed to the route that takes them. */
 export function takeBodies(app: FastifyInstance, limits: Limits): void {
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -16,25 +16,25 @@ export function takeBodies(app: FastifyInstance, limits: Limits): void {
     parseJson(request, text, done)
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
-    // Streamed bodies watch themselves: what counts there is silence.
+    // Streamed bodies check their own timeout: only silence counts there.
     const { streamedBody = false } = reply.routeOptions.config as RouteConfig
     if (hasBody(request.headers) && !streamedBody) limitTime(payload as Readable, limits.bodyTimeoutMs)
     done(null, payload)
   })
   app.addHook('preValidation', (request, reply, done) => {
-    // An absent body is one without fields: whatever is needed is missed by its name.
+    // A missing body is treated as an empty object, so that errors name the missing fields.
     if (reply.routeOptions.schema?.body !== undefined && request.body === undefined) request.body = {}
     done()
   })
 }
 
-/** Whether one is announced. Without one nobody reads it, and its end is not seen. */
+/** Whether a body is announced. Otherwise nobody reads it, and its end is not noticed. */
 export function hasBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
   return length !== '0' || encoding !== undefined
 }
 
-/** Its reader is told, rather than the socket destroyed, so that the client hears why. */
+/** Fails the reader instead of destroying the socket, so that the client is told why. */
 function limitTime(payload: Readable, ms: number): void {
   const timer = setTimeout(() => {
     if (payload.listenerCount('error') > 0) payload.emit('error', new BodyTimeoutError(ms))
@@ -45,7 +45,7 @@ function limitTime(payload: Readable, ms: number): void {
   payload.once('close', stop)
 }
 
-/** Counted in the text, before anything is built of it. */
+/** Counted in the text, before it is parsed. */
 export function isNestedDeeper(text: string, most: number): boolean {
   let depth = 0
   let inString = false

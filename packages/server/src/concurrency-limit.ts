@@ -1,6 +1,6 @@
 import { TooManyError } from './errors.ts'
 
-/** So many at the same time, and no more. */
+/** Limits the number of concurrent uses. */
 export class ConcurrencyLimit {
   readonly #what: string
   readonly #most: number
@@ -17,7 +17,7 @@ export class ConcurrencyLimit {
     return this.#taken
   }
 
-  /** The returned function gives the place back; again is fine. */
+  /** The returned function releases the slot; repeating it is harmless. */
   take(): () => void {
     if (this.#taken >= this.#most) throw new TooManyError(this.#what, this.#most, this.#limit)
     this.#taken++

@@ -83,7 +83,7 @@ export class Context {
     await this.#runs?.close()
   }
 
-  /** After the last answer. */
+  /** Runs after the last answer. */
   async finish(): Promise<void> {
     await this.unreadPulls.done()
     await this.audit.close()

@@ -22,7 +22,7 @@ export class ForbiddenError extends CodedError {
   }
 }
 
-/** A server without tokens trusts whoever is on its machine; a proxy's clients are not. */
+/** A server without tokens trusts everybody on its machine, but not the clients of a proxy. */
 export class ForwardedError extends CodedError {
   constructor(header: string) {
     super(
@@ -74,7 +74,7 @@ export class NotAcceptableError extends CodedError {
   }
 }
 
-/** The request's JSON has more levels than this server takes. */
+/** The request's JSON is nested too deeply. */
 export class NestingError extends CodedError {
   constructor(most: number) {
     super(
@@ -96,7 +96,7 @@ export class BodyTooLargeError extends CodedError {
   }
 }
 
-/** The pipeline waits for room on its disk, and takes nothing until there is some. */
+/** The pipeline waits for disk space, and accepts nothing until there is some. */
 export class IngestPausedError extends CodedError {
   constructor(ticks: number, lastTick: number | null, cause: Error) {
     const taken =
@@ -105,7 +105,7 @@ export class IngestPausedError extends CodedError {
   }
 }
 
-/** The server was started without what this route shows. */
+/** The server was started without the part that this route shows. */
 export class NotServedError extends CodedError {
   constructor(what: string, option: string) {
     super(
@@ -121,14 +121,14 @@ export class NotFoundError extends CodedError {
   }
 }
 
-/** So many at the same time are taken, and no more. */
+/** Too many at the same time. */
 export class TooManyError extends CodedError {
   constructor(what: string, most: number, limit: string) {
     super('TIDEMARK_TOO_MANY', `${most} ${what} are open, which is the limit. Close one, or raise limits.${limit}`)
   }
 }
 
-/** Readers have not taken what was sent before. */
+/** Readers have not received what was sent before. */
 export class UnsentAnswersError extends CodedError {
   constructor(most: number) {
     super(

@@ -1,7 +1,7 @@
 import type { Duration, From } from 'tidemark'
 import { BadRequestError } from './errors.ts'
 
-/** Schemas have checked the shape; what they can't know (the 31st of April) the library refuses. */
+/** Schemas have checked the shape; values they can't judge (April 31) are refused by the library. */
 export const timeOf = (text: string): Date => new Date(text)
 
 export const durationOf = (value: string | number): Duration => value as Duration
@@ -10,11 +10,11 @@ export function fromOf(given: 'now' | 'beginning' | { timestamp: string } | { me
   return typeof given === 'object' && 'timestamp' in given ? { timestamp: timeOf(given.timestamp) } : given
 }
 
-/** Only the fields that have a value: an option that is undefined is not one that is absent. */
+/** Only the fields that have a value: an undefined option is not the same as an absent one. */
 export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
-/** The value where there is one, otherwise nothing: for what has to be converted. */
+/** Converts the value if there is one. */
 export const mapped = <T, R>(value: T | undefined, convert: (value: T) => R): R | undefined =>
   value === undefined ? undefined : convert(value)
 

@@ -4,7 +4,7 @@ const KiB = 1024
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
 
-/** How much of everything one server takes. */
+/** Limits of one server. */
 export const LIMITS = {
   bodyBytes: whole({ says: 'Maximum bytes of a JSON request body.', min: KiB, max: GiB, default: 8 * MiB }),
   nesting: whole({ says: 'Maximum nesting of a JSON body.', min: 1, max: 1_000, default: 64 }),

@@ -6,7 +6,7 @@ import type { Static } from 'typebox'
 import { given } from './inputs.ts'
 import type { MessageGiven } from './schemas/messages.ts'
 
-/** JSON from outside is JSON and nothing else: a field like '$typeName' must not make a protobuf message of it. */
+/** JSON from outside is only JSON: a field like '$typeName' must not turn it into a protobuf message. */
 class JsonPayload {
   readonly #value: unknown
 
@@ -19,7 +19,7 @@ class JsonPayload {
   }
 }
 
-/** A message of a request as the library takes it. */
+/** A message of a request in the form that the library takes. */
 export function toBatchMessage(message: Static<typeof MessageGiven>): BatchMessage {
   const { key, headers, messageId } = message
   return { payload: payloadOf(message), ...given({ key, headers, messageId }) } as BatchMessage
@@ -40,8 +40,8 @@ function payloadOf({ payload, payloadBase64, type }: Static<typeof MessageGiven>
 type Stored = Pick<StoredMessage, 'payload' | 'omittedBytes'>
 
 /**
- * A stored message as the text of a JSON object: its payload as it is stored where it is JSON, otherwise in base64. The stored
- * text is not written anew: large numbers stay what they are, and it takes half the time.
+ * A stored message as JSON text: its payload unchanged if it is JSON, otherwise in base64. The stored text is not
+ * serialised again: large numbers stay exact, and it takes half the time.
  */
 export function toText<T extends Stored>({ payload, ...message }: T): string {
   const rest = JSON.stringify(message).slice(0, -1)
@@ -49,7 +49,7 @@ export function toText<T extends Stored>({ payload, ...message }: T): string {
   return isJson(payload) ? `${rest},"payload":${inOneLine(payload)}}` : `${rest},"payloadBase64":"${base64(payload)}"}`
 }
 
-/** Somebody may have written to the log by hand; it can still be looked at. */
+/** Somebody may have written to the log by hand; it can still be shown. */
 function isJson(payload: string | Uint8Array): payload is string {
   if (typeof payload !== 'string') return false
   try {
@@ -60,7 +60,7 @@ function isJson(payload: string | Uint8Array): payload is string {
   }
 }
 
-/** Line breaks of JSON are between its values, and would end an event of a stream. */
+/** Line breaks in JSON are between its values, and would end a server-sent event. */
 const inOneLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json)
 
 const base64 = (payload: string | Uint8Array): string => Buffer.from(payload as Uint8Array).toString('base64')

@@ -53,7 +53,7 @@ export class ServerMetrics {
 
   answered(request: FastifyRequest, reply: FastifyReply): void {
     const { method } = request
-    // The pattern, not the path: the number of series stays that of the routes.
+    // The pattern, not the path, so that the number of series is bounded by the number of routes.
     const route = request.routeOptions.url ?? 'unknown'
     this.#requests.inc({ method, route, status: String(reply.statusCode) })
     this.#seconds.observe({ method, route }, reply.elapsedTime / 1_000)

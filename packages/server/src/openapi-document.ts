@@ -2,7 +2,7 @@ import { createApp } from './app.ts'
 import { Context } from './context.ts'
 import { checkServerOptions } from './options.ts'
 
-/** The description as it is kept in the repository: of a server that has nothing to serve, but knows every route. */
+/** The description as kept in the repository: of a server that serves nothing but knows every route. */
 export async function openApiDocument(): Promise<string> {
   const context = new Context(checkServerOptions({}))
   const app = await createApp(context)

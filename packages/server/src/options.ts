@@ -104,7 +104,7 @@ export type Settings = {
   readonly limits: Limits
 }
 
-/** Then the file is set aside; four older ones are kept. */
+/** Size at which the file is rotated; four older ones are kept. */
 const AUDIT_BYTES = 64 * 1024 * 1024
 
 const about = { says: '' }
@@ -117,7 +117,7 @@ const hosts = rule<readonly string[], object>(about, 'an array of host names', (
   throw new ConfigError(path, value, "an array of host names without ports, such as ['tidemark.example.org']")
 })
 
-/** An object that another package has made; its type is the compiler's concern. */
+/** An object created by another package; the compiler checks its type. */
 const made = <T>(allowed: string, method: string) =>
   rule<T, object>(about, allowed, (path, value) => {
     if (typeof (value as Record<string, unknown> | null)?.[method] === 'function') return value as T

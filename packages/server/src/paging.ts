@@ -1,4 +1,4 @@
-/** A page of what is sorted by name, from a list that is short enough to be read whole. */
+/** A page of a list sorted by name, if the list is short enough to be read completely. */
 export function pageByName<T>(
   all: readonly T[],
   nameOf: (item: T) => string,

@@ -17,48 +17,51 @@ type Input<P extends TSchema, Q extends TSchema, B extends TSchema> = Exchange &
 
 export type Answer = {
   readonly says: string
-  /** By content type. A schema of JSON alone stands for application/json; none is an answer without a body. */
+  /** By content type. A plain schema stands for application/json; without one the answer has no body. */
   readonly content?: TSchema | { readonly [type: string]: TSchema }
 }
 
 /** The answer 304: the client already has what it asks for. */
 export const AS_YOU_HAVE_IT: Answer = { says: 'Not modified' }
 
-/** A route: what validates it also describes it. */
+/** A route: the same schemas validate and describe it. */
 export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly tag: string
   /** Unique, for generated clients. */
   readonly name: string
-  /** What whoever asks needs. Of a route with a topic in its path: for that topic. */
+  /** The role that a caller needs; for a route with a topic in its path, for that topic. */
   readonly role: Access
-  /** some: the handler itself serves only the topics that the role is limited to. Without it, a role without limits is needed. */
+  /**
+   * some: the handler itself serves only the topics that the role is limited to. Otherwise an unlimited role is
+   * required.
+   */
   readonly scope?: 'some'
   readonly summary: string
   readonly says?: string
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** Beside JSON: content types that the handler reads as a stream. */
+  /** Content types beside JSON that the handler reads as a stream. */
   readonly streamedBody?: readonly string[]
   readonly answers: { readonly [status: number]: Answer }
-  /** Statuses of problems that belong to what the route does. */
+  /** Statuses of problems specific to the route. */
   readonly problems?: readonly number[]
-  /** For people, and no part of the API that is described. */
+  /** For people, and not part of the described API. */
   readonly hidden?: true
-  /** An open stream or a body that must not be compressed again. */
+  /** An open stream, or a body that must not be compressed again. */
   readonly raw?: boolean
-  /** Its answers may be of megabytes: they are made a few at a time. */
+  /** Its answers may have megabytes: they are built a few at a time. */
   readonly large?: boolean
   handle(input: Input<P, Q, B>): unknown
 }
 
-/** Infers what the handler is given from the schemas. */
+/** Infers the handler's input from the schemas. */
 export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(given: Route<P, Q, B>): Route =>
   given as unknown as Route
 
-/** What the guard, the parsers and the audit have to know of a route. */
+/** What the guard, the parsers and the audit need to know about a route. */
 export type RouteConfig = {
   /** Whether the handler reads the body itself and checks its timeout. */
   readonly streamedBody?: boolean
@@ -131,7 +134,7 @@ function responsesOf({ answers, problems = [] }: Route): Record<string, object> 
   return responses
 }
 
-/** What can go wrong with any route; those that a client has to handle are named by the route. */
+/** Problems of any route; those that a client has to handle are listed with the route. */
 const ANY_PROBLEM = ['4xx', '5xx']
 
 const PROBLEM = {
@@ -139,7 +142,7 @@ const PROBLEM = {
   content: { [PROBLEM_TYPE]: { schema: ProblemSchema } },
 }
 
-/** Bytes, about which a schema can say nothing. */
+/** Bytes, which a schema can't describe. */
 const streamed = (types: readonly string[]): { readonly [type: string]: TSchema } =>
   Object.fromEntries(types.map(type => [type, {}]))
 

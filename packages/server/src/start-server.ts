@@ -54,7 +54,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return { url, close, [Symbol.asyncDispose]: close }
 }
 
-/** Whoever is on the way could read the tokens and the data. */
+/** Anybody on the network path could read the tokens and the data. */
 function warnOfClearText({ host, tls, logger }: Settings): void {
   if (tls !== undefined || isLoopback(host)) return
   logger.warn(
@@ -63,7 +63,7 @@ function warnOfClearText({ host, tls, logger }: Settings): void {
   )
 }
 
-/** What is being answered is answered, but for somebody who does not read: that is not waited for long. */
+/** Requests in progress are answered, but a client that does not read is not waited for long. */
 async function closeApp(app: FastifyInstance, context: Context): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS)
   await app.close()
@@ -71,7 +71,7 @@ async function closeApp(app: FastifyInstance, context: Context): Promise<void> {
   await context.finish()
 }
 
-/** An address that can be followed: one that stands for all of the machine's is reached by the loopback's. */
+/** A usable address: for a wildcard address the loopback address is shown. */
 function urlOf({ address, port, family }: AddressInfo, scheme: string): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return family === 'IPv6' ? `${scheme}://[${host}]:${port}` : `${scheme}://${host}:${port}`

@@ -1,10 +1,10 @@
-/** Where the time of an answer went, for the Server-Timing header. */
+/** Where the time of an answer was spent, for the Server-Timing header. */
 export class Timing {
   readonly #started = performance.now()
   readonly #parts: string[] = []
   #last = this.#started
 
-  /** What was done since the last mark. */
+  /** Ends a step that began at the last mark. */
   mark(name: string): void {
     const now = performance.now()
     this.#parts.push(`${name};dur=${(now - this.#last).toFixed(3)}`)

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** A signal that aborts when the client has gone away, or the server closes. */
+/** A signal that aborts when the client disconnects, or the server closes. */
 export function untilGone(
   { raw }: FastifyRequest,
   closing: AbortSignal,

@@ -1,6 +1,6 @@
 import type { ByteOptions } from 'tidemark'
 
-/** Base64 makes a third more of bytes, and every message has fields beside its payload. */
+/** Base64 makes bytes a third larger, and every message has fields beside its payload. */
 const SHARE = 0.7
 
 /** Stored bytes that fit into an answer of this many bytes. */

@@ -1,11 +1,11 @@
 import { type Cells, type CellsDifference, Turns } from '@tidemark/pipeline'
 
-/** Cells that are encoded between two looks at the clock. */
+/** Cells encoded between two readings of the clock. */
 const SLICE = 4_096
 const NAMES = ['flatIndex', 'moleculeType', 'moleculeValue', 'ownerId'] as const
 
 export type CellBounds = {
-  /** Cells up to this flat index have been given before; -1: none. */
+  /** Cells up to this flat index were already sent; -1: none. */
   readonly after: number
   readonly maxCells: number
   readonly maxBytes: number
@@ -14,11 +14,11 @@ export type CellBounds = {
 export type EncodedColumns = {
   /** The columns as the fields of a JSON object, without its braces. */
   readonly text: string
-  /** The last flat index, where there are more cells after it; null: these were all. */
+  /** The last flat index, if there are more cells after it; null: these were all. */
   readonly next: number | null
 }
 
-/** As many cells as there is room for, slice by slice: a million of them at once took half a second, in which nobody was answered. */
+/** Encodes as many cells as fit, slice by slice: a million of them at once blocked the server for half a second. */
 export async function encodeColumns(cells: Cells, { after, maxCells, maxBytes }: CellBounds): Promise<EncodedColumns> {
   const turns = new Turns()
   const columns = NAMES.map((): string[] => [])
@@ -39,10 +39,10 @@ export async function encodeColumns(cells: Cells, { after, maxCells, maxBytes }:
   return { text, next: at < flatIndex.length && at > first ? (flatIndex[at - 1] ?? null) : null }
 }
 
-/** The longest that a cell can be: four numbers of eleven characters, each with its comma. */
+/** The maximum length of a cell: four numbers of eleven characters, each with its comma. */
 const LARGEST_CELL = 48
 
-/** Set and emptied cells up to one flat index, so that one place is enough to go on from. */
+/** Set and emptied cells up to one flat index, so that one position is enough to continue from. */
 export async function encodeDifference({ set, emptied }: CellsDifference, bounds: CellBounds): Promise<string> {
   const { after, maxCells, maxBytes } = bounds
   const most = Math.max(1, Math.min(maxCells, Math.floor(maxBytes / LARGEST_CELL)))
@@ -70,7 +70,7 @@ const cellsUpTo = (cells: Cells, end: number): Cells => ({
   ownerId: cells.ownerId.subarray(0, end),
 })
 
-/** The flat index of the last of the first `most` of both lists together. */
+/** The flat index of the last of the first `most` cells of both lists together. */
 function placeAfter(one: Int32Array, atOne: number, other: Int32Array, atOther: number, most: number): number {
   let [i, j, last] = [atOne, atOther, -1]
   for (let taken = 0; taken < most; taken++) {
@@ -80,7 +80,7 @@ function placeAfter(one: Int32Array, atOne: number, other: Int32Array, atOther: 
   return last
 }
 
-/** Flat indexes ascend. */
+/** Flat indexes are in ascending order. */
 function firstAbove(flatIndex: ArrayLike<number>, value: number): number {
   let low = 0
   let high = flatIndex.length

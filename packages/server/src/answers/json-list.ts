@@ -8,17 +8,17 @@ export type ListAnswer<T> = {
   readonly items: readonly T[]
   /** An item as JSON text. */
   readonly toText: (item: T) => string
-  /** Where the page after this item begins. */
+  /** The cursor of the page after this item. */
   readonly cursorOf: (item: T) => number | string
-  /** Where the page after the last item begins; null: there is none. */
+  /** The cursor of the page after the last item; null: there is none. */
   readonly next: number | string | null
-  /** What else the answer has. */
+  /** Other fields of the answer. */
   readonly more?: { readonly [name: string]: unknown }
 }
 
 /**
- * A page of a list as JSON, encoded item by item, so that others are answered meanwhile. It ends early, with its `next`, where
- * the answer would have more than `maxBytes`; the first item comes in any case.
+ * A page of a list as JSON, encoded item by item, so that others are answered meanwhile. It ends early, with its
+ * `next`, if the answer would exceed `maxBytes`; the first item is always included.
  */
 export async function sendList<T>(
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** A few at a time; the others wait for those that came before. */
+/** Runs a few at a time; the others wait in order. */
 export class Line {
   readonly #most: number
   readonly #waiting: (() => void)[] = []
@@ -10,7 +10,7 @@ export class Line {
     this.#most = most
   }
 
-  /** Lets others have a turn of the event loop in between. */
+  /** Yields to the event loop in between. */
   async pass<T>(make: () => T | Promise<T>): Promise<T> {
     if (this.#inside === this.#most) await new Promise<void>(resolve => this.#waiting.push(resolve))
     else this.#inside++
@@ -18,7 +18,7 @@ export class Line {
       await nextTurn()
       return await make()
     } finally {
-      // Whoever is next has the place; nobody can come in between.
+      // The next in line gets the slot; nobody can come in between.
       const next = this.#waiting.shift()
       if (next === undefined) this.#inside--
       else next()

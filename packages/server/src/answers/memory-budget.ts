@@ -3,7 +3,7 @@ import { UnsentAnswersError } from '../errors.ts'
 /** Share of the whole budget below which a claim is not worthwhile; each grant is half of what is left. */
 const LEAST_SHARE = 1 / 8
 
-/** Memory that is promised to an answer before its messages are claimed. */
+/** Memory promised to an answer before its messages are claimed. */
 export class Reservation {
   readonly bytes: number
   readonly #resize: (by: number) => void
@@ -16,20 +16,22 @@ export class Reservation {
     resize(bytes)
   }
 
-  /** What the answer takes in fact, until it is released. */
+  /** The actual size of the answer, until it is released. */
   keep(bytes: number): void {
     const by = bytes - this.#held
     this.#held = bytes
     this.#resize(by)
   }
 
-  /** Again is fine. */
+  /** Repeating it is harmless. */
   release(): void {
     this.keep(0)
   }
 }
 
-/** Bytes of large answers, of all clients together: reserved for those that are made, and unsent of those that are made. */
+/**
+ * Bytes of large answers of all clients together: reserved for those being built, and unsent bytes of finished ones.
+ */
 export class MemoryBudget {
   readonly #most: number
   #held = 0
@@ -52,8 +54,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Of the bytes asked for, half of what is left at most, so that there is something left for the next. Waits where that is too
-   * little, up to `ms`; then throws. An aborted signal ends the wait.
+   * Grants the requested bytes, but at most half of what is left, so that something remains for the next. Waits up to
+   * `ms` if that is too little; then throws. An aborted signal ends the wait.
    */
   async reserve(bytes: number, ms: number, signal: AbortSignal): Promise<Reservation> {
     const least = Math.min(bytes, Math.floor(this.#most * LEAST_SHARE))
@@ -75,7 +77,7 @@ export class MemoryBudget {
     for (const wake of waiting) wake()
   }
 
-  /** Until something was released, the time is up or the signal aborts. */
+  /** Until something is released, the time is up or the signal aborts. */
   async #change(ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)

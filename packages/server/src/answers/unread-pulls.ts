@@ -2,12 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Tidemark } from 'tidemark'
 import type { Settings } from '../options.ts'
 
-/** Disposed of before the answer was made, it gives the messages back. */
+/** If disposed before the answer was built, it releases the messages. */
 type Unread = Disposable & { isAnswered: boolean }
 
 /**
- * Gives back what was claimed for a client that went before its answer was sent, or whose answer could not be made: nobody was
- * given those messages, and without this they would wait for their lease to run out, and with `lease: 0` for ever.
+ * Releases messages claimed for a client that disconnected before its answer was sent, or whose answer could not be
+ * built: nobody received those messages, and without this they would wait for their lease to expire, with `lease: 0`
+ * for ever.
  */
 export class UnreadPulls {
   readonly #topics: Tidemark | undefined
@@ -26,7 +27,7 @@ export class UnreadPulls {
       const releasing = this.#release(receipt).finally(() => this.#releasing.delete(releasing))
       this.#releasing.add(releasing)
     }
-    // An answer that is written whole may have been read, though the client is gone by now.
+    // A completely written answer may have been read, even if the client is gone by now.
     raw.once('close', () => unread.isAnswered && !raw.writableFinished && release())
     return Object.assign(unread, {
       [Symbol.dispose]: () => {
@@ -35,7 +36,7 @@ export class UnreadPulls {
     })
   }
 
-  /** Resolves when all that was to be given back is, or could not be. */
+  /** Resolves when all releases have finished or failed. */
   async done(): Promise<void> {
     await Promise.all(this.#releasing)
   }

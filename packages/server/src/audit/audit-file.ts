@@ -4,14 +4,17 @@ import { createInterface } from 'node:readline'
 import { ConfigError, type Logger } from 'tidemark'
 import { type AuditEntry, type AuditQuery, matches, parseEntry } from './entry.ts'
 
-/** As much of the end of the file is read at the start. */
+/** How much of the end of the file is read at the start. */
 const READ_BYTES = 4 * 1024 * 1024
-/** Older files that are kept beside it: audit.jsonl.1 is the newest of them. */
+/** Number of rotated files kept beside it: audit.jsonl.1 is the newest. */
 const KEPT = 4
-/** What waits while the disk takes nothing; older lines are dropped, and the end says how many. */
+/**
+ * Maximum number of lines waiting while the disk accepts nothing; older lines are dropped, and their number is
+ * reported.
+ */
 const MOST_WAITING = 100_000
 
-/** Lines are appended in their order, many at a time, and the file is set aside when it is full. */
+/** Appends lines in order, many at a time, and rotates the file when it is full. */
 export class AuditFile {
   readonly #path: string
   readonly #maxBytes: number
@@ -25,7 +28,7 @@ export class AuditFile {
     this.#path = path
     this.#maxBytes = maxBytes
     this.#logger = logger
-    // Whoever can't write to it is told when the server starts, not with the first change.
+    // A file that cannot be written is reported when the server starts, not with the first change.
     makePrivate(path)
   }
 
@@ -35,7 +38,7 @@ export class AuditFile {
     this.#writing ??= this.#drain()
   }
 
-  /** Tries once more where something waits, and tells what is lost after that. */
+  /** Tries once more if something is waiting, and reports what is lost after that. */
   async flush(): Promise<void> {
     await this.#writing
     if (this.#waiting.length > 0) await this.#drain()

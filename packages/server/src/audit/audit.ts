@@ -4,17 +4,17 @@ import { type AuditEntry, type AuditKind, type AuditQuery, matches, type NewEntr
 
 export type AuditOptions = { readonly file: string; readonly maxBytes: number }
 
-/** Kept in memory for whoever asks. Each kind for itself: refusals, which anybody can cause, push no change out. */
+/** Entries kept in memory for queries, per kind: refusals, which anybody can cause, must not push out changes. */
 const KEPT: { readonly [kind in AuditKind]: number } = { change: 5_000, data: 2_000, refusal: 2_000 }
 
-/** So many refusals of one kind from one address in a minute are a line each; the rest of them is summed up. */
+/** Refusals of one kind from one address per minute that get their own line; the rest is summed up. */
 const REFUSALS = 20
 const MINUTE_MS = 60_000
 const MOST_SENDERS = 10_000
 
 type Repeated = { count: number; since: number; last: NewEntry | undefined }
 
-/** Everything that was changed and everybody who was refused: in memory, in a file or the log. */
+/** Records every change and every refusal: in memory, in a file or in the log. */
 export class Audit {
   readonly #logger: Logger
   readonly #file: AuditFile | undefined
@@ -65,7 +65,7 @@ export class Audit {
     this.#nextId = Math.max(this.#nextId, entry.id + 1)
     const entries = this.#kept[entry.kind]
     entries.push(entry)
-    // In one go, once in a while: taking the first away each time would move all others.
+    // Trimmed now and then: removing the first entry each time would move all others.
     if (entries.length > KEPT[entry.kind] * 1.2) entries.splice(0, entries.length - KEPT[entry.kind])
   }
 
@@ -86,7 +86,7 @@ export class Audit {
     return true
   }
 
-  /** What was not written line by line. */
+  /** Writes what was not written line by line. */
   #sumUp(isLast = false): void {
     const now = performance.now()
     for (const [key, each] of this.#repeated) {

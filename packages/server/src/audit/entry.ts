@@ -85,7 +85,7 @@ export function matches(entry: AuditEntry, { kind, outcome, who, action, topic, 
   )
 }
 
-/** A line of an audit file; undefined where it is none, such as the half line of a crash. */
+/** A line of an audit file; undefined if it is invalid, such as a half line after a crash. */
 export function parseEntry(line: string): AuditEntry | undefined {
   try {
     const entry = JSON.parse(line) as AuditEntry

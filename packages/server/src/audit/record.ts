@@ -9,7 +9,7 @@ const REFUSED = new Set([401, 403, 429])
 const LONGEST_PATH = 300
 const LONGEST_INPUT = 2_000
 
-/** To be called when the request comes: it is written down when its connection has heard the answer, or is gone. */
+/** Call it when the request arrives: the entry is written when the answer was sent, or the connection is gone. */
 export function recordAnswer(audit: Audit, request: FastifyRequest, reply: FastifyReply): void {
   let isRecorded = false
   const record = (): void => {
@@ -21,7 +21,7 @@ export function recordAnswer(audit: Audit, request: FastifyRequest, reply: Fasti
   reply.raw.once('close', record)
 }
 
-/** Looking is not written down. */
+/** Reads are not recorded. */
 function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undefined {
   const { method } = request
   const { identity, address, topic: ofVisit, refusal, problem } = visitOf(request)
@@ -49,14 +49,14 @@ function entryOf(request: FastifyRequest, reply: FastifyReply): NewEntry | undef
   }
 }
 
-/** Without the query, and without the password that an address may have before its host. */
+/** Without the query, and without a password in front of the host. */
 const shownPath = (target: string): string | null =>
   target
     .split('?')[0]
     ?.replace(/^([a-z]+:\/\/)[^/]*@/i, '$1')
     .slice(0, LONGEST_PATH) ?? null
 
-/** What reached no route: no HTTP at all, or nothing that this server does. */
+/** For requests that reached no route: not HTTP at all, or not supported by this server. */
 export const unroutedEntry = (from: string, status: number): NewEntry => ({
   kind: 'refusal',
   outcome: 'refused',

@@ -30,10 +30,10 @@ type Entry = { readonly path: string; readonly method: string; readonly operatio
 
 const hash = createHash('sha256').update(STYLE).digest('base64')
 
-/** Nothing but this page's own style; no script, no frame, no form. */
+/** Only this page's own style; no script, no frame, no form. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
-/** The description as a page that needs no script and no second request. Whatever it shows is escaped. */
+/** The API description as a page that needs no script and no second request. Everything it shows is escaped. */
 export function descriptionPage(given: object): string {
   const document = given as Document
   const entries = entriesOf(document)

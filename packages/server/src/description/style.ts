@@ -1,4 +1,4 @@
-/** Inlined under its hash, so that the page needs no second request and the policy no exception. */
+/** Inlined and allowed by its hash, so that the page needs no second request and the policy no exception. */
 export const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d8dee4, #30363d); --dim: light-dark(#57606a, #8b949e);
   --ground: light-dark(#ffffff, #0d1117); --card: light-dark(#f6f8fa, #161b22); --ink: light-dark(#1f2328, #e6edf3) }

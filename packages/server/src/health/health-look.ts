@@ -5,17 +5,17 @@ import type { Settings } from '../options.ts'
 import { withoutPaths } from '../problems/http-words.ts'
 import { mainReasons, pipelineReasons, type Reason, topicReasons } from './reasons.ts'
 
-/** An orchestrator does not wait for longer. What has not answered by then is told as silent. */
+/** An orchestrator does not wait longer. Parts that have not answered by then are reported as silent. */
 const ANSWER_MS = 4_500
 
 export type Looked = {
   readonly reasons: readonly Reason[]
-  /** undefined: no topics are served, or nothing is known of them. */
+  /** undefined: no topics are served, or nothing is known about them. */
   readonly topics: Health | undefined
   readonly pipeline: PipelineStatus | undefined
 }
 
-/** One look at everything for all who ask meanwhile: a database that does not answer is asked once. */
+/** One health check for all concurrent callers: an unresponsive database is queried once. */
 export class HealthLook {
   readonly #settings: Pick<Settings, 'topics' | 'pipeline'>
   #looking: Promise<Looked> | undefined
@@ -35,7 +35,7 @@ export class HealthLook {
     const { topics, pipeline } = this.#settings
     const [health, status] = await Promise.all([
       topics && inTime(topics.admin.health()),
-      // What it does not know in time, it knows from the look before.
+      // If it does not answer in time, the previous result is used.
       pipeline && inTime(pipeline.look()).then(looked => (looked instanceof Error ? pipeline.status() : looked)),
     ])
     const reasons = [

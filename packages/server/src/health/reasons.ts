@@ -2,11 +2,14 @@ import type { PipelineStatus } from '@tidemark/pipeline'
 import type { Health } from 'tidemark'
 import { withoutPaths } from '../problems/http-words.ts'
 
-/** Why somebody should look. */
+/** Why somebody should look at it. */
 export type Reason = {
   readonly kind: ReasonKind
   readonly message: string
-  /** This server can't do its work. What concerns the database of all, such as a dead group, blocks none of its servers. */
+  /**
+   * Whether this server can't do its work. Problems of the shared database, such as a dead group, block none of its
+   * servers.
+   */
   readonly blocking: boolean
 }
 
@@ -35,10 +38,10 @@ type ReasonKind = (typeof REASON_KINDS)[number]
 const blocking = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: true })
 const note = (kind: ReasonKind, message: string): Reason => ({ kind, message, blocking: false })
 
-/** More are of no use to a probe, and a database of ten thousand dead groups would make megabytes of them. */
+/** More are of no use to a probe, and ten thousand dead groups would produce megabytes. */
 export const MOST_REASONS = 100
 
-/** Those that block first. The last one says how many were left out. */
+/** Blocking reasons first. The last one says how many were left out. */
 export function mainReasons(reasons: readonly Reason[]): readonly Reason[] {
   const sorted = [...reasons.filter(each => each.blocking), ...reasons.filter(each => !each.blocking)]
   const [first, ...others] = sorted.slice(MOST_REASONS - 1)
@@ -120,7 +123,7 @@ export function pipelineReasons({ services, resources, disk }: PipelineStatus): 
   ]
 }
 
-/** Three times as long as the laziest preset lets them wait. Of one that has never run, `cleanUp.overdue` tells. */
+/** Three times the longest interval of a preset. A job that has never run is covered by `cleanUp.overdue`. */
 const OVERDUE_MS: { readonly [job: string]: number } = {
   'dead-groups': 15 * 60_000,
   backfills: 15 * 60_000,

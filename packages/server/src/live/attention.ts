@@ -3,10 +3,10 @@ import type { Health } from 'tidemark'
 import { withoutPaths } from '../problems/http-words.ts'
 import type { Attention, TopicLive } from './shapes.ts'
 
-/** What needs somebody, the most urgent first. More than this many are one line. */
+/** What needs attention, most urgent first. The rest is one line. */
 export const MOST_ATTENTION = 50
 
-/** In this order the page shows them: what is lost before what is late, and what is late before what is odd. */
+/** The order in which the page shows them: losses before delays, and delays before oddities. */
 export function attentionOf(
   health: Health | undefined,
   pipeline: PipelineStatus | undefined,

@@ -1,7 +1,7 @@
 import type { PipelineGraph } from '@tidemark/pipeline'
 import type { GraphEdgeLive, GraphLive, TopicLive } from './shapes.ts'
 
-/** Rates of the pipeline's edges: differences of what has passed, over a few looks. */
+/** Rates of the pipeline's edges: differences of counters over several reads. */
 const RATE_WINDOW_MS = 5_000
 
 type Sample = { readonly at: number; readonly passed: ReadonlyMap<string, number> }
@@ -31,7 +31,7 @@ export class GraphRates {
   }
 }
 
-/** Messages that wait for the group of an edge. A run has topics of its own: `<name>.<run id>`. */
+/** Messages waiting for the group of an edge. A run has its own topics: `<name>.<run id>`. */
 function backlogOf({ from, group }: PipelineGraph['edges'][number], topics: readonly TopicLive[]): number {
   if (group === null) return 0
   const name = from.slice('topic:'.length)

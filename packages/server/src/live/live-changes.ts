@@ -1,21 +1,21 @@
 import type { Looked } from './live-look.ts'
 import type { GroupLive, TopicLive } from './shapes.ts'
 
-/** Rows of numbers, only of what has changed: fifty groups at four looks a second stay below 10 kB/s. */
+/** Rows of numbers, only of what has changed: fifty groups at four reads a second stay below 10 kB/s. */
 export type LiveRows = {
   readonly at: Date
   readonly topics: { readonly [topic: string]: readonly (number | null)[] }
   readonly groups: { readonly [topicAndGroup: string]: readonly (number | null)[] }
-  /** Of each edge of the pipeline, in the order of the snapshot: perSecond, backlog, fill. */
+  /** For each edge of the pipeline, in the order of the snapshot: perSecond, backlog, fill. */
   readonly edges: readonly (readonly (number | null)[])[]
 }
 
-/** Compares each look with the one before. */
+/** Compares each read with the previous one. */
 export class LiveChanges {
   #before = new Map<string, string>()
   #shape = ''
 
-  /** `isOther`: topics, groups, states or what needs somebody have changed, and a snapshot has to say it. */
+  /** `isOther`: topics, groups, states or attention have changed, so a new snapshot is needed. */
   compare({ at, topics, attention, pipeline }: Looked): { readonly isOther: boolean; readonly rows: LiveRows } {
     const shape = JSON.stringify([topics.map(shapeOf), attention, pipeline?.nodes])
     const isOther = shape !== this.#shape

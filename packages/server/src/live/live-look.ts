@@ -9,14 +9,16 @@ import { RateHistory } from './rate-history.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
 import { TopicsLive } from './topics-live.ts'
 
-/** One look a second while somebody watches, one in ten seconds while nobody does, so that there is a history for who comes. */
+/**
+ * One read per second while somebody watches, one in ten seconds while nobody does, so that newcomers find a history.
+ */
 const WATCHED_MS = 1_000
 const UNWATCHED_MS = 10_000
-/** Health asks more than positions do. */
+/** Health checks cost more than reading positions. */
 const HEALTH_MS = 5_000
-/** What needs a look into every log changes slowly. */
+/** Figures that require reading every log change slowly. */
 const STORAGE_MS = 10_000
-/** Looking takes no more than a tenth of the time, however large the database is. */
+/** Reading takes at most a tenth of the time, however large the database is. */
 const SHARE = 9
 
 export type Looked = {
@@ -27,7 +29,7 @@ export type Looked = {
   readonly pipeline: GraphLive | null
 }
 
-/** One look at all topics for all who watch: its cost does not depend on how many they are. */
+/** One read of all topics for all watchers: its cost does not depend on their number. */
 export class LiveLook {
   readonly history = new RateHistory()
   readonly groupChanges = new GroupChanges()
@@ -56,14 +58,14 @@ export class LiveLook {
     void this.#run(topics)
   }
 
-  /** Called after each look until the returned function is called. */
+  /** Called after each read until the returned function is called. */
   watch(watcher: (looked: Looked) => void): () => void {
     this.#watchers.add(watcher)
     this.#wake.abort()
     return () => this.#watchers.delete(watcher)
   }
 
-  /** The last look where it is fresh enough, or a new one. */
+  /** The last result if it is fresh enough, or a new one. */
   async read(maxAgeMs = WATCHED_MS): Promise<Looked> {
     const { topics } = this.#settings
     if (topics === undefined) return { at: new Date(), stats: NOTHING, topics: [], attention: [], pipeline: null }
@@ -71,7 +73,7 @@ export class LiveLook {
     return latest !== undefined && Date.now() - latest.at.getTime() <= maxAgeMs ? latest : await this.#look(topics)
   }
 
-  /** A look that is under way is not waited for: a database that has gone silent would keep the server from closing. */
+  /** Does not wait for a read in progress: an unresponsive database would keep the server from closing. */
   close(): void {
     this.#ended.abort()
     this.#wake.abort()
@@ -103,7 +105,7 @@ export class LiveLook {
     const { topics: live, figures } = this.#rates.add(stats, this.#configs)
     this.history.add(stats.takenAt.getTime(), figures)
     this.groupChanges.add(stats)
-    // Not waited for: where it takes long, figures still come every second, and what needs somebody a little later.
+    // Not awaited: if it takes long, figures still arrive every second, and attention a little later.
     this.#lookAtHealth(live).catch(error =>
       this.#settings.logger.debug({ err: error }, 'the health could not be looked at'),
     )
@@ -115,7 +117,7 @@ export class LiveLook {
     return looked
   }
 
-  /** The figures stay as they were, with their time; that they are old is told at once. */
+  /** The figures stay as they were, with their time; that they are old is reported at once. */
   #tellOfSilence(): void {
     const before = this.#latest
     this.#healthAt = Number.NEGATIVE_INFINITY

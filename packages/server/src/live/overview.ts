@@ -2,7 +2,10 @@ import type { RunFacts } from '../runs/run-facts.ts'
 import type { Looked } from './live-look.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
 
-/** Beyond these an overview is none, and would be megabytes; the lists of topics and groups page through all of them. */
+/**
+ * With more topics it would no longer be an overview, and would be megabytes; the lists of topics and groups page
+ * through all of them.
+ */
 export const MOST_TOPICS = 2_000
 export const MOST_GROUPS = 200
 

@@ -1,4 +1,4 @@
-/** Steps at which rates are kept, and how many of each: five minutes, an hour, a day. */
+/** Intervals at which rates are kept, and how many of each: five minutes, an hour, a day. */
 export const STEPS = {
   '1s': { ms: 1_000, points: 300 },
   '10s': { ms: 10_000, points: 360 },
@@ -6,7 +6,7 @@ export const STEPS = {
 } as const
 export type Step = keyof typeof STEPS
 
-/** What one look says of a series: counters that only grow, and levels. */
+/** The figures of a series at one time: counters that only grow, and levels. */
 export type Figures = { readonly published?: number; readonly consumed?: number; readonly lag?: number }
 
 export type Columns = {
@@ -18,8 +18,8 @@ export type Columns = {
 type Point = { readonly slot: number; readonly figures: Figures }
 
 /**
- * Rates and lags over time, in memory. A counter is kept as it was read, and a rate is the difference of two of them, so that it is
- * right for every process and across looks that were missed.
+ * Rates and lags over time, in memory. Counters are kept as read, and a rate is the difference of two of them, so it
+ * covers every process and survives missed reads.
  */
 export class RateHistory {
   readonly #series = new Map<string, { readonly [step in Step]: Point[] }>()
@@ -29,7 +29,7 @@ export class RateHistory {
     this.#maxSeries = maxSeries
   }
 
-  /** One look. Series that it does not name are forgotten: their topic or group is gone. */
+  /** Adds one read. Series that it does not contain are dropped: their topic or group is gone. */
   add(at: number, looked: ReadonlyMap<string, Figures>): void {
     for (const name of this.#series.keys()) if (!looked.has(name)) this.#series.delete(name)
     for (const [name, figures] of looked) {
@@ -45,7 +45,7 @@ export class RateHistory {
 
   has = (name: string): boolean => this.#series.has(name)
 
-  /** The newest points of a series, oldest first; null where nothing is known. */
+  /** The newest points of a series, oldest first; null if nothing is known. */
   read(name: string, step: Step, points: number, now: number): Columns {
     const ring = this.#series.get(name)?.[step] ?? []
     const last = Math.floor(now / STEPS[step].ms)
@@ -72,7 +72,7 @@ function put(ring: Point[], slot: number, figures: Figures, step: Step): void {
   if (ring.length > STEPS[step].points + 1) ring.shift()
 }
 
-/** A counter that fell was made anew: what it counted before is not known. */
+/** A counter that fell was reset: what it counted before is unknown. */
 function perSecond(now: number | undefined, before: number | undefined, step: Step): number | null {
   if (now === undefined || before === undefined || now < before) return null
   return ((now - before) / STEPS[step].ms) * 1_000

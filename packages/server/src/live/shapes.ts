@@ -1,7 +1,7 @@
 import type { GraphEdge, GraphNode } from '@tidemark/pipeline'
 import type { BackfillProgress, SubscriptionStatus, TopicConfig } from 'tidemark'
 
-/** A group as the page watches it. */
+/** A group as shown on the page. */
 export type GroupLive = {
   readonly group: string
   readonly status: SubscriptionStatus
@@ -21,7 +21,7 @@ export type GroupLive = {
   readonly backfill: BackfillProgress | null
 }
 
-/** A topic as the page watches it. */
+/** A topic as shown on the page. */
 export type TopicLive = {
   readonly topic: string
   readonly config: TopicConfig
@@ -34,7 +34,7 @@ export type TopicLive = {
   readonly groups: readonly GroupLive[]
 }
 
-/** Something that needs somebody, the most urgent first. */
+/** Something that needs attention. */
 export type Attention = {
   readonly severity: 'bad' | 'warning'
   readonly kind: string
@@ -47,7 +47,7 @@ export type Attention = {
   readonly text: string
 }
 
-/** A binding of the pipeline with how fast data passes through it. */
+/** A binding of the pipeline with its current throughput. */
 export type GraphEdgeLive = GraphEdge & { readonly perSecond: number | null; readonly backlog: number }
 
 export type GraphLive = { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdgeLive[] }

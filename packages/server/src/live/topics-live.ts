@@ -2,16 +2,16 @@ import type { GroupHealth, Stats, TopicConfig, TopicStats } from 'tidemark'
 import type { Figures } from './rate-history.ts'
 import type { GroupLive, TopicLive } from './shapes.ts'
 
-/** Rates are differences of positions over this long: shorter ones jump, longer ones lag behind. */
+/** Rates are differences of positions over this time: shorter ones jump, longer ones lag behind. */
 const RATE_WINDOW_MS = 5_000
 
 type Sample = { readonly at: number; readonly topics: ReadonlyMap<string, Figures> }
 
-/** Looks at the positions of all topics and groups, and the rates between them: right for every process on the database. */
+/** Reads the positions of all topics and groups, and computes rates that cover every process on the database. */
 export class TopicsLive {
   readonly #samples: Sample[] = []
 
-  /** Takes a look; what it found is what `figures` names, by `topic:a` and `group:a/b`. */
+  /** Adds a read; `figures` returns its results, by `topic:a` and `group:a/b`. */
   add(
     stats: Stats,
     configs: ReadonlyMap<string, TopicConfig>,
@@ -78,6 +78,6 @@ function figuresOf({ topics }: Stats): Map<string, Figures> {
   return figures
 }
 
-/** A counter that fell was reset or made anew. */
+/** A counter that fell was reset or recreated. */
 const rate = (now = 0, before = now, elapsedMs: number): number =>
   elapsedMs <= 0 || now < before ? 0 : ((now - before) / elapsedMs) * 1_000

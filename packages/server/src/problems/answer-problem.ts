@@ -5,10 +5,10 @@ import { visitOf } from '../security/visit.ts'
 import { PROBLEM_TYPE, toProblem } from './problem.ts'
 
 const RETRY_SECONDS = 1
-/** Somebody has to make room, or what is old goes. */
+/** Somebody has to free space, or old data has to expire. */
 const ROOM_SECONDS = 10
 
-/** The one place where an error becomes an answer. */
+/** The only place where an error becomes an answer. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   const problem = toProblem(error)
   const { status, code } = problem
@@ -20,12 +20,12 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   if (error instanceof RateLimitError) reply.header('retry-after', error.retrySeconds)
   visitOf(request).problem = code
   if (status === 507) reply.header('retry-after', ROOM_SECONDS)
-  // A body that is still on its way is not waited for: it could take for ever.
+  // A body that is still being sent is not waited for: it could take for ever.
   if (!request.raw.complete) reply.header('connection', 'close')
   reply.code(status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
-  // As bytes: to a text a charset would be added, which JSON has none of.
+  // As bytes: for text, a charset would be added, which JSON does not have.
   reply.send(Buffer.from(JSON.stringify(problem)))
 }
 
-/** Whoever asks too much must not fill the log with it. /metrics counts these answers. */
+/** Clients over a limit must not fill the log. /metrics counts these answers. */
 const isLimit = (error: unknown): boolean => error instanceof TooManyError || error instanceof UnsentAnswersError

@@ -3,7 +3,10 @@ import type { Socket } from 'node:net'
 import { SECURITY_HEADERS } from '../security/headers.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
 
-/** What is no HTTP at all reaches no route; the socket is told, and closed. Gives the status; undefined where nobody listens. */
+/**
+ * Input that is not HTTP reaches no route; the socket gets an answer and is closed. Returns the status; undefined if
+ * the socket is closed.
+ */
 export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): number | undefined {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -14,12 +17,12 @@ export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socke
   return kind[0]
 }
 
-/** CONNECT has no response object: Node hangs up without a word where nobody listens for it. */
+/** CONNECT has no response object: without a listener Node hangs up silently. */
 export function answerConnect(socket: Socket): number {
-  // Whoever resets the connection instead of reading the answer is no fault of ours.
+  // A client that resets the connection instead of reading the answer is not our fault.
   socket.on('error', () => socket.destroy())
   answerSocket(socket, 405, 'Method Not Allowed', 'This server is no proxy')
-  // Nobody watches its time any more.
+  // Nothing checks its timeout any more.
   socket.destroySoon()
   return 405
 }
@@ -37,7 +40,7 @@ function answerSocket(socket: Socket, status: number, title: string, detail: str
   socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** An Expect header that is not 100-continue: Node would answer it without our headers. */
+/** An Expect header other than 100-continue: Node would answer it without our headers. */
 export function answerExpectation(_: IncomingMessage, response: ServerResponse): number {
   const body = JSON.stringify(problemOf(417, 'Expectation Failed', 'Only 100-continue can be expected'))
   const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', connection: 'close' }

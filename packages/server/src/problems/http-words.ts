@@ -1,6 +1,6 @@
 /**
- * Errors are written for whoever calls the library. A client of this server has no library: calls and options are left out, and
- * what it can do over HTTP is said in their place. Where files are on the server's disk is nobody's business but its log's.
+ * Errors are written for callers of the library. A client of this server has no library, so calls and options are
+ * removed, and what it can do over HTTP is said instead. File paths on the server belong only in its log.
  */
 import { API } from '../api.ts'
 
@@ -8,7 +8,7 @@ type Fields = { readonly [name: string]: unknown }
 
 const topicPath = ({ topic }: Fields): string => `${API}/topics/${encodeURIComponent(String(topic ?? '<topic>'))}`
 
-/** What to do, by code, where the library's advice is a call. */
+/** Advice by code, if the library's advice is a call. */
 const ADVICE: { readonly [code: string]: (error: Fields) => string } = {
   TIDEMARK_TOPIC_NOT_FOUND: error => `PUT ${topicPath(error)} creates it`,
   TIDEMARK_PAYLOAD_TOO_LARGE: error =>
@@ -23,17 +23,17 @@ const ADVICE: { readonly [code: string]: (error: Fields) => string } = {
   TIDEMARK_STRATEGY_MISSING: () => 'The operator has to start this server with that strategy',
 }
 
-/** Where the library's words would be of no use at all. */
+/** Used if the library's text would be of no use at all. */
 const INSTEAD: { readonly [code: string]: (error: Fields) => string } = {
   TIDEMARK_INDEX_NOT_FOUND: ({ runId }) => `There is no index of run ${runId}`,
   TIDEMARK_CLOSED: () => 'The server is closing',
 }
 
-/** An identifier in camel case, or one of our verbs, that is called; an option in code; the library's handle. */
+/** A called identifier in camel case, or one of our verbs; an option in code; the library's handle. */
 const CODE =
   /\b(?:[a-z]+(?:[A-Z]\w*)+\(|(?:open|close|pull|poll|ack|nack|extend|repair|quarantine|start|stop|retry)\([^)]*\)|tm\.\w)|\b(?:create|autoCreate): true|\{ ?tx ?\}/
 
-/** Preceded by neither a word nor another slash: no part of a URL, a media type or a key. */
+/** Preceded by neither a word nor another slash: not part of a URL, a media type or a key. */
 const ABSOLUTE_PATH = /(?:\bfile:\/\/\/|(?<![\w.~%/*\]-])(?:\/(?!\/)|[A-Za-z]:\\))[^\s'"`,;:()<>|]+/g
 const OURS = /^\/(?:api\/|health\b|metrics\b)/
 
@@ -45,7 +45,7 @@ export function httpWords(error: Fields): string {
   return withoutPaths(advice === undefined ? said : `${said}. ${advice}`)
 }
 
-/** The file's name stays: it tells which one it is. */
+/** The file name stays: it tells which file it is. */
 export function withoutPaths(text: string): string {
   return text.replaceAll(ABSOLUTE_PATH, path =>
     OURS.test(path) ? path : `…/${path.split(/[/\\]/).findLast(Boolean) ?? ''}`,
@@ -54,7 +54,7 @@ export function withoutPaths(text: string): string {
 
 const OF_ERRORS = new Set(['error', 'lastError', 'history'])
 
-/** A record of the topics as a client may see it: what it says of errors, without paths. Whatever else is in it stays. */
+/** A record of the topics as a client may see it: error texts without paths. Everything else stays. */
 export function withPlainErrors<T>(record: T, isError = false): T {
   if (typeof record === 'string') return (isError ? withoutPaths(record) : record) as T
   if (Array.isArray(record)) return record.map(each => withPlainErrors(each, isError)) as T
@@ -67,7 +67,7 @@ export function withPlainErrors<T>(record: T, isError = false): T {
   ) as T
 }
 
-/** Sentences and clauses that show code go; the others stay as they are. */
+/** Sentences and clauses that contain code are removed; the others stay. */
 function withoutCode(message: string): string {
   if (!CODE.test(message)) return message
   const sentences = message.split(/(?<=[^.])\. /).map(sentence => {
@@ -79,6 +79,6 @@ function withoutCode(message: string): string {
   return sentences.filter(sentence => sentence !== '').join('. ')
 }
 
-/** Only what the table itself has: every object also has a 'constructor'. */
+/** Own properties only: every object also has a 'constructor'. */
 const own = <T>(table: { readonly [code: string]: T }, code: string): T | undefined =>
   Object.hasOwn(table, code) ? table[code] : undefined

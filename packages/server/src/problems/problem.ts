@@ -21,7 +21,7 @@ export type Problem = {
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** What a client may know of an error. An error of our own says what to do; any other stays in the log. */
+/** What a client may know about an error. Our own errors say what to do; others stay in the log. */
 export function toProblem(error: unknown): Problem {
   const thrown = (typeof error === 'object' && error !== null ? error : {}) as Partial<FastifyError>
   const { code: given = '', message, validation, validationContext } = thrown
@@ -37,13 +37,13 @@ export function toProblem(error: unknown): Problem {
   return { ...problemOf(code, status, detail), ...(errors !== undefined && { errors }) }
 }
 
-/** Only what the table itself has: every object also has a 'constructor'. */
+/** Own properties only: every object also has a 'constructor'. */
 const own = <T>(table: { readonly [code: string]: T }, code: string): T | undefined =>
   Object.hasOwn(table, code) ? table[code] : undefined
 
 const fieldsOf = (error: object): { readonly [name: string]: unknown } => Object.fromEntries(Object.entries(error))
 
-/** A fault of the client that has no code of ours, or a fault of ours. */
+/** An error of the client without a code of ours, or an internal error. */
 function unexpected({ statusCode = 500, message = '' }: Partial<FastifyError>): Problem {
   if (statusCode >= 400 && statusCode < 500)
     return problemOf('TIDEMARK_BAD_REQUEST', statusCode, withoutPaths(String(message)))
@@ -61,7 +61,7 @@ const problemOf = (code: string, status: number, detail: string): Problem => ({
   code,
 })
 
-/** The validator names a property too many beside its message, not in it. */
+/** The validator names an extra property beside its message, not in it. */
 function namesOf(params: Record<string, unknown> | undefined): string {
   const name = params?.additionalProperty
   return typeof name === 'string' ? ` ('${name.slice(0, 80)}')` : ''

@@ -1,4 +1,4 @@
-/** The status of every error that can reach a client, by its code. A test holds the table complete. */
+/** The status of every error that can reach a client, by its code. A test checks that the table is complete. */
 export const STATUS_BY_CODE: { readonly [code: string]: number } = {
   // the request
   TIDEMARK_VALIDATION: 400,
@@ -134,7 +134,7 @@ export const STATUS_BY_CODE: { readonly [code: string]: number } = {
   TIDEMARK_METADATA_TIMEOUT: 504,
 }
 
-/** What Fastify refuses by itself, in our words. */
+/** Errors that Fastify raises itself, as codes of ours. */
 export const CODE_BY_FASTIFY_CODE: { readonly [code: string]: string } = {
   FST_ERR_VALIDATION: 'TIDEMARK_VALIDATION',
   FST_ERR_BAD_URL: 'TIDEMARK_BAD_REQUEST',

@@ -8,7 +8,7 @@ import { Claim, ClaimParams } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 
 const tag = 'claims'
-/** Messages that one answer names: about 5 MB. A page that would name more is shorter, and has a next one. */
+/** Messages named in one answer: about 5 MB. A page that would name more is shorter, and has a next one. */
 const MOST_NAMED = 40_000
 const CLAIMS = `${API}/topics/:topic/claims`
 
@@ -44,7 +44,7 @@ export const claimRoutes = (context: Context): Route[] => [
       const most = Math.max(1, Math.floor(MOST_NAMED / Math.max(1, messages)))
       const page = await context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
       const fitting = countFitting(page.claims, answerBytes)
-      // The place after a claim is known to the database alone.
+      // Only the database knows the position after a claim.
       const { next } =
         fitting === page.claims.length ? page : await context.topics.admin.claims(topic, { ...query, limit: fitting })
       const items = page.claims.slice(0, fitting)
@@ -83,7 +83,7 @@ export const claimRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** How many of them fit into an answer; one at least. */
+/** How many of them fit into an answer; at least one. */
 function countFitting(claims: readonly ClaimGiven[], maxBytes: number): number {
   let bytes = 0
   const beyond = claims.findIndex((claim, index) => {

@@ -131,7 +131,7 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
   }),
 ]
 
-/** Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for a client that can do it. */
+/** Whole ticks are sent as stored: nothing is decoded, and nothing is decompressed for a client that can do it. */
 async function bytesOf(
   { index: { environment } }: OpenRun,
   tick: number,

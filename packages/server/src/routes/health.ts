@@ -18,7 +18,7 @@ const tag = 'server'
 const CLOSING: Reason = { kind: 'closing', message: 'The server is closing', blocking: true }
 const started = performance.now()
 
-/** Asked once at a time: a database that does not answer is not to use up the connections. */
+/** Queried once at a time: an unresponsive database must not use up the connections. */
 const asked = new WeakMap<Tidemark, Promise<unknown>>()
 
 export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] => [
@@ -160,7 +160,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
   }),
 ]
 
-/** A load balancer does not wait for longer, and a database that goes silent would never answer. */
+/** A load balancer does not wait longer, and a silent database would never answer. */
 const ANSWER_MS = 4_000
 
 type TopicsHealth = Pick<Metrics, 'failing'> & { readonly healthy: boolean; readonly unreachableSince: Date | null }
@@ -183,7 +183,7 @@ async function answers(question: Promise<unknown>): Promise<boolean> {
     const waiting = delay(ANSWER_MS, false, { signal: late.signal }).catch(() => false)
     return await Promise.race([question.then(() => true), waiting])
   } catch {
-    // Why it does not is told by every route that needs it.
+    // Every route that needs the database reports why it does not answer.
     return false
   } finally {
     late.abort()
@@ -225,7 +225,7 @@ const healthJson = (health: Health): object => ({
 
 type Listed = { readonly lists: object; readonly omitted: number }
 
-/** The first of every list of it, also of those further inside, and how many were left out. */
+/** The first entries of every list in it, also of nested ones, and how many were left out. */
 function firstOfEach(value: object, most: number): Listed {
   let omitted = 0
   const shorten = (each: unknown): unknown => {

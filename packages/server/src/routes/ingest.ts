@@ -88,7 +88,7 @@ export const ingestRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Where nothing is sent, nothing is parsed either. */
+/** If nothing is sent, nothing is parsed either. */
 function bodyOf(body: unknown): Readable {
   if (body instanceof Readable) return body
   throw new BadRequestError(`The request has no body. Send delimited ticks as ${TICKS_TYPES.join(' or ')}`)
@@ -100,8 +100,8 @@ function target({ settings }: Context): IngestTarget {
 }
 
 /**
- * What the body brings, up to the limit. Silence ends it; a pipeline that is slow to take it does not. However it ends, the
- * socket stays for the answer: destroying the body would destroy that too.
+ * The bytes of the body, up to the limit. Silence ends it; a slow pipeline does not. However it ends, the socket stays
+ * open for the answer: destroying the body would destroy the socket too.
  */
 async function* watched(
   body: Readable,
@@ -124,7 +124,7 @@ async function within<T>(next: Promise<T>, ms: number, gone: AbortSignal): Promi
   const timer = setTimeout(() => reject(new BodyTimeoutError(ms)), ms)
   gone.addEventListener('abort', end, { once: true })
   if (gone.aborted) end()
-  // What comes when nobody waits any more is of no interest.
+  // Ignored if it arrives when nobody waits any more.
   next.catch(() => undefined)
   try {
     return await Promise.race([next, interrupted])

@@ -122,7 +122,7 @@ export const messageRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Number of an id; messageIds have no order that a client could know. */
+/** The number of an id; messageIds have no order that a client could know. */
 function numberOf(text: string | undefined): number | undefined {
   const id = mapped(text, idOf)
   return typeof id === 'number' ? id : undefined

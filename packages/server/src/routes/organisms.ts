@@ -173,7 +173,7 @@ export const organismRoutes = (context: Context): Route[] => [
     },
     async handle({ params: { runId, organismId }, query: { limit = 100, after }, reply }) {
       const { ancestors, children } = await ofOrganism(context, runId, organismId, ({ index }) =>
-        // One more tells whether there is another page.
+        // One more, to find out whether there is another page.
         index.organisms.lineage(organismId, limit + 1, after),
       )
       const items = children.slice(0, limit)
@@ -201,7 +201,7 @@ const organismJson = ({ genome, ...organism }: Organism): object => ({
 
 const organismText = (organism: Organism): string => JSON.stringify(organismJson(organism))
 
-/** An organism that nobody has ever seen is not found, whatever is asked of it. */
+/** An organism that was never seen is not found, whatever is asked about it. */
 async function ofOrganism<T>(
   context: Context,
   runId: string,

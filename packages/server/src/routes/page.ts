@@ -8,13 +8,13 @@ import { strict } from '../schemas/common.ts'
 
 const tag = 'page'
 
-/** The shell and its files hold no data, so they need no token; what they show comes from the API, which does. */
+/** The shell and its files contain no data, so they need no token; the API, which supplies the data, does. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types tidemark"
 
-/** Addresses of the page. Every one of them is answered with the shell; which screen it is, the page knows. */
+/** Addresses of the page. All are answered with the shell; the page itself chooses the screen. */
 const ADDRESSES = [
   '/',
   '/login',
@@ -78,7 +78,10 @@ export function pageRoutes(): Route[] {
   ]
 }
 
-/** Its name carries a hash of its content, so a browser never has to ask again. A worker has the policy of its own file. */
+/**
+ * Its name contains a hash of its content, so a browser never has to ask again. A worker has the policy of its own
+ * file.
+ */
 function sendAsset({ type, bytes, brotli, gzip }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const accepted = request.headers['accept-encoding']
   const [encoding, body] = takesEncoding(accepted, 'br')

@@ -131,7 +131,7 @@ export const pipelineLetterRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId }, query: { limit = 100, ...query }, reply }) {
-      // One more tells whether there is another page.
+      // One more, to find out whether there is another page.
       const failed = await context.pipeline.ledgers().failed(runId, { ...query, limit: limit + 1 })
       const items = failed.slice(0, limit)
       const last = items.at(-1)

@@ -138,7 +138,7 @@ const VERBS = { stop: 'Stop', pause: 'Pause', resume: 'Resume' } as const
 
 type WithErrors = { readonly errors: readonly { readonly at: Date; readonly action: string; readonly error: Error }[] }
 
-/** Errors as what they say; no stack leaves the process. */
+/** Errors as text; no stack leaves the process. */
 const withErrors = <T extends WithErrors & { readonly waitingFor?: string | null }>(status: T): object => ({
   ...status,
   ...(typeof status.waitingFor === 'string' && { waitingFor: withoutPaths(status.waitingFor) }),

@@ -129,7 +129,7 @@ export const pullRoutes = (context: Context): Route[] => [
   }),
 ]
 
-/** Its topic is known only to the receipt, and the audit names it. */
+/** Only the receipt knows the topic, and the audit names it. */
 async function requireReceipt({ topics }: Context, request: FastifyRequest, receipt: string): Promise<void> {
   const { topic } = await topics.readReceipt(receipt)
   visitOf(request).topic = topic
@@ -150,7 +150,7 @@ function nackOf({ id, error, delay }: Static<typeof NackGiven>): PullNack {
   return { id, ...given({ error: mapped(error, errorOf), delay: mapped(delay, durationOf) }) }
 }
 
-/** What the client says went wrong, as the dead letters will show it. */
+/** The error that the client reports, as the dead letters will show it. */
 function errorOf({ name = 'Error', message }: { name?: string; message: string }): Error {
   const error = new Error(message)
   error.name = name

@@ -19,7 +19,7 @@ import {
 
 const tag = 'runs'
 const MOST_POINTS = 10_000
-/** The facts of a run need its index open. */
+/** Maximum number of runs per request with facts, each of which requires an open index. */
 const MOST_FACTS = 100
 /** Maximum bytes of a point of the series as JSON: its fields, and the cells of each molecule type. */
 const POINT_BYTES = 250
@@ -134,7 +134,7 @@ export const runRoutes = (context: Context): Route[] => [
     },
     async handle({ params: { runId }, query, reply }) {
       const { limit = 100 } = query
-      // One more tells whether there is another page.
+      // One more, to find out whether there is another page.
       const page = { limit: limit + 1, ...(query.after !== undefined && { after: gapAt(query.after) }) }
       const gaps = await context.runs.use(runId, ({ index }) => index.gaps(page))
       const items = gaps.slice(0, limit)

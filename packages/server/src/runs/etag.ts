@@ -3,17 +3,18 @@ import type { OpenRun } from './run-indexes.ts'
 
 type Asked = {
   readonly index: 'environment' | 'organisms'
-  /** The last tick that the answer is made of. */
+  /** The last tick that the answer contains. */
   readonly tick: number
-  /** Which form of the answer; what else makes it is in its address. */
+  /** The form of the answer; its address contains everything else. */
   readonly form: string
 }
 
 const VARY = 'accept, accept-encoding'
 
 /**
- * Of an answer that was found: below the end of what is indexed nothing changes any more, so it may be kept for good. True where
- * the client has it, and is to be told so. Never before the answer is known to exist: a tick in a gap has none, and may yet come.
+ * For an existing answer: below the indexed end nothing changes any more, so it can be cached for ever. True if the
+ * client has it, and 304 is to be sent. Never called before the answer is known to exist: a tick in a gap has none, but
+ * may still arrive.
  */
 export async function isNotModified(
   run: OpenRun,
@@ -27,7 +28,7 @@ export async function isNotModified(
     reply.headers({ 'cache-control': 'no-cache', vary: VARY })
     return false
   }
-  // Weak, since an answer may go out compressed in one way or another.
+  // Weak, because an answer may be compressed in different ways.
   const etag = `W/"${form} ${url.replaceAll('"', '')}"`
   reply.headers({ etag, 'cache-control': 'private, max-age=31536000, immutable', vary: VARY })
   return headers['if-none-match'] === etag

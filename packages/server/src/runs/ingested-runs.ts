@@ -1,12 +1,12 @@
 import { IndexNotFoundError, isEnvironmentFault, type SimulationMetadata } from '@tidemark/pipeline'
 import type { RunIndexes } from './run-indexes.ts'
 
-/** Runs whose metadata is remembered: one at a time is ingested, as a rule. */
+/** Runs whose metadata is remembered: usually one is ingested at a time. */
 const KEPT = 16
-/** An index is asked this often whether the metadata has come. */
+/** How often an index is asked whether the metadata has arrived. */
 const ASK_MS = 1_000
 
-/** What is known of the runs that are ingested here: as it was posted, or as it is indexed. */
+/** What is known about the runs that are ingested here: as posted, or as indexed. */
 export class IngestedRuns {
   readonly #indexes: RunIndexes | undefined
   readonly #known = new Map<string, SimulationMetadata>()
@@ -21,7 +21,7 @@ export class IngestedRuns {
     forgetOldest(this.#known)
   }
 
-  /** null: nothing yet. That the index is away is no reason to refuse ticks. */
+  /** null: nothing yet. An unavailable index is no reason to refuse ticks. */
   async metadataOf(runId: string): Promise<SimulationMetadata | null> {
     const known = this.#known.get(runId)
     if (known !== undefined || this.#indexes === undefined) return known ?? null

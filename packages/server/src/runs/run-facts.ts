@@ -2,7 +2,7 @@ import { IndexNotFoundError, parseRunId, type RunIndex, type SimulationMetadata 
 import { toProblem } from '../problems/problem.ts'
 import type { RunIndexes } from './run-indexes.ts'
 
-/** What a card of a run shows. */
+/** What the card of a run shows. */
 export type RunFacts = {
   readonly runId: string
   /** Whether the run grows: a simulation of this server produces it, or it has grown within the last seconds. */
@@ -18,11 +18,11 @@ export type RunFacts = {
   /** Size of its index. */
   readonly bytes: number | null
   readonly gaps: number
-  /** Why its index can't be read; null: it can. */
+  /** Why its index can't be read; null if it can. */
   readonly problem: string | null
 }
 
-/** undefined: it was removed meanwhile. An index that can't be read must not hide the others. */
+/** undefined: it was removed meanwhile. An unreadable index must not hide the others. */
 export async function readFacts(runs: RunIndexes, runId: string): Promise<RunFacts | undefined> {
   try {
     return await runs.use(runId, ({ index }) => factsOf(index))
@@ -52,7 +52,7 @@ const ofMetadata = ({ startedAt, seed, samplingInterval, environment, moleculeTy
   ...environment,
 })
 
-/** The id of a run says when it began. */
+/** The id of a run contains its start time. */
 const without = (runId: string): RunFacts => ({
   runId,
   live: false,

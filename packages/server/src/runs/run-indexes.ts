@@ -9,7 +9,7 @@ import {
 
 export type OpenRun = {
   readonly index: RunIndex
-  /** The last ticks that were known to be indexed, so that a look at an older one needs no question. */
+  /** The last ticks known to be indexed, so that reading an older one needs no query. */
   readonly knownEnd: { environment: number; organisms: number }
 }
 
@@ -21,7 +21,7 @@ export type Ranges = {
 
 type Entry = { readonly opened: Promise<OpenRun>; users: number; isDropped: boolean }
 
-/** The runs' indexes: a few that were asked for last are kept open. */
+/** The indexes of runs; the most recently used ones are kept open. */
 export class RunIndexes {
   readonly #address: string
   readonly #most: number
@@ -40,7 +40,7 @@ export class RunIndexes {
     return await listIndexedRuns(this.#address)
   }
 
-  /** With the run's index open, which is not closed before `read` has ended. */
+  /** Runs `read` with the run's index open; it is not closed before `read` has ended. */
   async use<T>(runId: string, read: (run: OpenRun) => Promise<T>): Promise<T> {
     const entry = this.#take(requireRunId(runId))
     entry.users++
@@ -82,7 +82,7 @@ export class RunIndexes {
     }))
     const entry = { opened, users: 0, isDropped: false }
     this.#entries.set(runId, entry)
-    // One that could not be opened is tried again by the next who asks.
+    // An index that could not be opened is tried again at the next request.
     opened.catch(() => this.#entries.get(runId) === entry && this.#entries.delete(runId))
     this.#dropOldest()
     return entry

@@ -2,16 +2,16 @@ import type { SeriesPoint } from '@tidemark/pipeline'
 import type { Logger } from 'tidemark'
 import type { RunIndexes } from './run-indexes.ts'
 
-/** Points of one event: more ticks than this in a second are averaged. */
+/** Points per event: more ticks than this in a second are averaged. */
 export const MOST_NEW_POINTS = 100
 
 export type NewPoints = { readonly runId: string; readonly points: readonly SeriesPoint[] }
 
-/** New points of the runs that somebody watches, read once for all of them. */
+/** New points of watched runs, read once for all watchers. */
 export class RunSeries {
   readonly #runs: RunIndexes
   readonly #logger: Logger
-  /** Last tick that was told, by run. */
+  /** Last tick that was sent, by run. */
   readonly #told = new Map<string, number>()
 
   constructor(runs: RunIndexes, logger: Logger) {
@@ -19,7 +19,7 @@ export class RunSeries {
     this.#logger = logger
   }
 
-  /** What has come since the last call; nothing of a run that was not asked for then. */
+  /** What has arrived since the last call; nothing for a run that was not requested then. */
   async since(runIds: readonly string[]): Promise<NewPoints[]> {
     for (const runId of this.#told.keys()) if (!runIds.includes(runId)) this.#told.delete(runId)
     const found = await Promise.all(runIds.map(runId => this.#new(runId)))
@@ -39,7 +39,7 @@ export class RunSeries {
         }),
       }
     } catch (error) {
-      // The run may have been removed, or never existed. Whoever opens it is told so.
+      // The run may have been removed, or never existed. Opening it reports that.
       this.#logger.debug({ err: error, runId }, 'the series of a run could not be read')
       return { runId, points: [] }
     }

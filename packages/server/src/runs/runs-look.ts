@@ -3,16 +3,16 @@ import type { Settings } from '../options.ts'
 import { type RunFacts, readFacts } from './run-facts.ts'
 import type { RunIndexes } from './run-indexes.ts'
 
-/** A run that has grown within this time is live, whichever process makes it. */
+/** A run that has grown within this time is live, whichever process produces it. */
 const LIVE_MS = 15_000
-/** Newest runs that are looked at for growth, beside those that are known to grow. */
+/** Newest runs checked for growth, in addition to those known to grow. */
 const NEWEST = 4
-/** Facts of a live run are read again after this time, those of others after the second. */
+/** Maximum age of the facts of a live run, and of others. */
 const LIVE_FACTS_MS = 1_000
 const FACTS_MS = 10_000
 const MOST_KNOWN = 1_000
 const AT_ONCE = 4
-/** The overview does not wait longer for the newest run. */
+/** Maximum time that the overview waits for the newest run. */
 const PATIENCE_MS = 2_000
 
 export type LiveRun = {
@@ -24,7 +24,7 @@ export type LiveRun = {
 type Growth = { readonly tick: number; readonly grewAt: number }
 type Known = { readonly facts: Promise<RunFacts | undefined>; readonly at: number }
 
-/** One look at the runs for all who watch them. */
+/** One read of the runs for all watchers. */
 export class RunsLook {
   readonly #settings: Settings
   readonly #runs: RunIndexes
@@ -37,18 +37,18 @@ export class RunsLook {
     this.#runs = runs
   }
 
-  /** The newest run, as it was last read. */
+  /** The newest run, as last read. */
   get newest(): RunFacts | null {
     return this.#newest
   }
 
-  /** The newest run, at most a second old where its index answers. */
+  /** The newest run, at most a second old if its index answers. */
   async readNewest(listed?: readonly string[]): Promise<RunFacts | null> {
     const reading = this.#readNewest(listed).catch(() => this.#newest)
     return await Promise.race([reading, delay(PATIENCE_MS, this.#newest, { ref: false })])
   }
 
-  /** Facts of these runs, a few at a time. Those that were removed meanwhile are left out. */
+  /** Facts of these runs, read a few at a time. Runs removed meanwhile are left out. */
   async facts(runIds: readonly string[]): Promise<RunFacts[]> {
     const found: (RunFacts | undefined)[] = []
     for (let at = 0; at < runIds.length; at += AT_ONCE) {
@@ -57,7 +57,7 @@ export class RunsLook {
     return found.filter(facts => facts !== undefined)
   }
 
-  /** The newest run, all that grow and those that somebody watches (`also`), and how far they are. */
+  /** The newest run, all growing runs and the watched ones (`also`), and their progress. */
   async look(also: readonly string[] = []): Promise<readonly LiveRun[]> {
     const listed = await this.#runs.list()
     const own = this.#settings.pipeline?.liveRuns() ?? []
@@ -101,7 +101,7 @@ export class RunsLook {
     for (const oldest of this.#known.keys()) if (this.#known.size > MOST_KNOWN) this.#known.delete(oldest)
   }
 
-  /** undefined: nothing is indexed, or it can't be read, which its facts say. */
+  /** undefined: nothing is indexed, or it can't be read, which its facts report. */
   async #progress(runId: string): Promise<LiveRun | undefined> {
     try {
       const { ticks, alive } = await this.#runs.use(runId, ({ index }) => index.progress())
@@ -114,7 +114,7 @@ export class RunsLook {
     }
   }
 
-  /** Growth is known from the second look on. */
+  /** Growth is known from the second read on. */
   #note(runId: string, tick: number): void {
     const before = this.#growth.get(runId)
     const grewAt = before === undefined ? Number.NEGATIVE_INFINITY : performance.now()

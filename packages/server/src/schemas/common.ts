@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 
-/** An object that takes and gives nothing else. */
+/** An object without additional properties. */
 export const strict = <P extends TProperties>(properties: P, about: { description?: string } = {}) =>
   Type.Object(properties, { ...about, additionalProperties: false })
 
@@ -17,7 +17,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const Id = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Time = Type.String({ format: 'date-time' })
 
-/** As an input: checked by its pattern here, and as a date where it is used. */
+/** As an input: its pattern is checked here, and the date where it is used. */
 export const TimeGiven = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d))?$',
   description: 'ISO 8601, with a time zone.',

@@ -88,7 +88,7 @@ const Hello = strict(
 const event = (name: string, data: TSchema): TSchema =>
   strict({ id: Type.Optional(Type.String()), event: Type.Literal(name), data })
 
-/** One event: its fields as the stream has them, with `data` parsed. */
+/** One event: its fields as in the stream, with `data` parsed. */
 export const EventSchema = share(
   'ServerEvent',
   Type.Union([

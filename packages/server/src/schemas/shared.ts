@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 
 const all = new Map<string, TSchema>()
 
-/** A schema of answers that several routes have: described once, under its name, and referred to. */
+/** A schema of answers that several routes share: described once, under its name, and referenced. */
 export function share(name: string, schema: TSchema): TSchema {
   all.set(name, { ...schema, $id: name })
   return Type.Unsafe<unknown>({ $ref: `${name}#` })

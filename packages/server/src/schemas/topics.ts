@@ -7,7 +7,7 @@ const orForever = (word: string) => Type.Union([DurationGiven, Type.Literal(word
 
 export const TopicParams = strict({ topic: TopicName })
 
-/** The options of `configureTopic`, all of them. */
+/** All options of `configureTopic`. */
 export const TopicOptionsGiven = strict({
   semantics: Type.Optional(Type.Enum(['queue', 'pub-sub'])),
   tracking: Type.Optional(Type.Enum(['offset', 'reference'])),

@@ -1,7 +1,10 @@
 import { BlockList, isIP } from 'node:net'
 import { ConfigError } from 'tidemark'
 
-/** The name in a Host header, or in an address as a browser shows it; without port, in lower case, IPv6 without brackets. */
+/**
+ * The name in a Host header, or in an address as a browser shows it; without port, in lower case, IPv6 without
+ * brackets.
+ */
 export function hostNameOf(host: string): string | undefined {
   const [, bracketed, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host) ?? []
   if (bracketed !== undefined) return isIP(bracketed) === 6 ? bracketed.toLowerCase() : undefined
@@ -11,7 +14,7 @@ export function hostNameOf(host: string): string | undefined {
 export const isLoopback = (address: string): boolean =>
   address === 'localhost' || address === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(plain(address))
 
-/** An IPv4 address that came in on an IPv6 socket is the IPv4 address. */
+/** An IPv4 address on an IPv6 socket is the IPv4 address. */
 export const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
 /** Addresses and networks (`10.0.0.0/8`). */
@@ -34,7 +37,7 @@ export const isIn = (networks: BlockList, address: string): boolean => {
   return family !== 0 && networks.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Whom a limit counts: a host with IPv6 usually has a whole /64 of addresses to choose from. */
+/** The unit that limits count: a host with IPv6 usually has a whole /64 of addresses to choose from. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')

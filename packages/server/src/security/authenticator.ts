@@ -44,7 +44,7 @@ type Parts = {
   readonly wrongPerMinute: number
 }
 
-/** Who somebody is: by the host's own login, a token, a session, or for being on this machine. */
+/** Identifies callers: by the host application's login, a token, a session, or because they are on this machine. */
 export class Authenticator {
   readonly #parts: Parts
   readonly #wrong: WrongTokens
@@ -54,7 +54,7 @@ export class Authenticator {
     this.#wrong = new WrongTokens(parts.wrongPerMinute)
   }
 
-  /** Everybody on this machine may do everything. */
+  /** Whether everybody on this machine may do everything. */
   get isOpen(): boolean {
     return !this.#parts.tokens.areNeeded && this.#parts.authenticate === undefined
   }
@@ -70,7 +70,7 @@ export class Authenticator {
     throw new UnauthorizedError()
   }
 
-  /** The token that this is; counts those that are none. */
+  /** The token that was given; counts wrong ones. */
   login(given: string | undefined, { address }: Visit): Token {
     const from = networkOf(address)
     const token = given === undefined ? undefined : this.#parts.tokens.find(given)
@@ -85,7 +85,7 @@ export class Authenticator {
     return token
   }
 
-  /** Wrong tokens so far count no longer. */
+  /** Resets the count of wrong tokens. */
   forgive(): void {
     this.#wrong.forget()
   }
@@ -116,5 +116,5 @@ export class Authenticator {
   }
 }
 
-/** The host's own concern, request by request. */
+/** The host application decides about each request. */
 const isValid = (): boolean => true

@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { isIn, plain } from './addresses.ts'
 
-/** What proxies and the networks in front of servers add, in all the ways they do; with _ for - too. */
+/** Headers that proxies and networks in front of servers add, in all their forms; with _ for - too. */
 const FORWARDING = new RegExp(
   `^(?:${[
     '(?:x-)?forwarded(?:-.*)?',
@@ -19,13 +19,13 @@ const FORWARDING = new RegExp(
   ].join('|')})$`,
 )
 
-/** The name of a header that says that the request came through a proxy. */
+/** The name of a header that shows that the request came through a proxy. */
 export const forwardingHeader = ({ headers }: IncomingMessage): string | undefined =>
   Object.keys(headers).find(name => FORWARDING.test(name.replaceAll('_', '-')))
 
 /**
- * Where a request comes from: the other end of its socket. Where that is a proxy that is trusted, the last address of X-Forwarded-For
- * that is not one; what stands before it, anybody could have written.
+ * Where a request comes from: the other end of its socket. If that is a trusted proxy, the last address of
+ * X-Forwarded-For that is not a trusted proxy; anybody could have written what stands before it.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, trusted: BlockList): string {
   let address = plain(socket.remoteAddress ?? '')

@@ -1,7 +1,7 @@
-/** Cookies ignore ports, so that each server of a machine has a name of its own. */
+/** Cookies ignore ports, so each server of a machine has its own cookie name. */
 export type CookieKind = { readonly port: number; readonly isSecure: boolean }
 
-/** The prefix makes browsers refuse one that was set by another host, or without TLS. */
+/** The prefix makes browsers refuse a cookie that was set by another host, or without TLS. */
 export const cookieName = ({ port, isSecure }: CookieKind): string => `${isSecure ? '__Host-' : ''}tidemark_${port}`
 
 /** All of that name: somebody else on this host may have set another one. */

@@ -35,7 +35,7 @@ type Parts = {
   readonly limits: { readonly requestsPerSecond: number; readonly requestsAtOnce: number }
 }
 
-/** What every request has to pass before anything else looks at it, unknown routes included. */
+/** What every request has to pass first, including requests to unknown routes. */
 export class Guard {
   readonly #parts: Parts
   readonly #rate: RequestRate
@@ -62,7 +62,7 @@ export class Guard {
     this.#checkHost(request)
     this.#checkForwarding(request)
     this.#count(reply, `address ${networkOf(visit.address)}`)
-    // A URL that is none has no route, and none of its options.
+    // An invalid URL has no route, and no route options.
     const { access, scope } = (request.routeOptions?.config ?? {}) as RouteConfig
     if (access !== 'open') {
       const identity = await this.#parts.authenticator.identify(request, visit)
@@ -73,7 +73,7 @@ export class Guard {
       if (identity.by === 'session') await this.#checkSession(request, reply, visit)
     }
     if (READING.has(request.method)) {
-      // Nobody reads it, so nobody would notice how long it takes to come.
+      // Nobody reads it, so nobody would notice how long it takes to arrive.
       if (hasBody(request.headers)) throw new BadRequestError(`${request.method} requests must not have a body`)
       return
     }
@@ -81,7 +81,10 @@ export class Guard {
     checkContent(request)
   }
 
-  /** A page of a stranger can make its own name point at this machine; it can't make a browser send another name. */
+  /**
+   * DNS rebinding: a foreign page can make its own name point to this machine, but can't make a browser send another
+   * name.
+   */
   #checkHost({ headers, socket }: FastifyRequest): void {
     const name = headers.host === undefined ? undefined : hostNameOf(headers.host)
     if (name !== undefined) {
@@ -91,7 +94,7 @@ export class Guard {
     throw new HostNotAllowedError(headers.host)
   }
 
-  /** A proxy on this machine would make everybody somebody on this machine. */
+  /** A proxy on this machine would make everybody look like a local user. */
   #checkForwarding({ raw }: FastifyRequest): void {
     const header = this.#parts.authenticator.isOpen ? forwardingHeader(raw) : undefined
     if (header !== undefined) throw new ForwardedError(header)
@@ -103,8 +106,9 @@ export class Guard {
   }
 
   /**
-   * A browser sends the cookie by itself, also for pages of other ports of this host, which SameSite does not see. Reads are refused
-   * where the browser says so; writes have to come from our own page and to know the session's CSRF token.
+   * A browser sends the cookie by itself, also for pages on other ports of this host, which SameSite does not
+   * distinguish. Reads are refused if the browser says so; writes have to come from our own page and include the
+   * session's CSRF token.
    */
   async #checkSession(request: FastifyRequest, reply: FastifyReply, { session, identity }: Visit): Promise<void> {
     const { headers, method, socket } = request
@@ -140,7 +144,7 @@ function isSame(given: string, expected: string): boolean {
   return expected !== '' && one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** Browsers name the page that writes; programs name none. Only this server's own pages may. */
+/** Browsers send the origin of the page that writes; programs send none. Only this server's own pages may write. */
 function checkOrigin({ headers }: FastifyRequest): void {
   const { origin, host } = headers
   const site = headers['sec-fetch-site']
@@ -153,7 +157,7 @@ function originHost(origin: string): string | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url.host : undefined
 }
 
-/** A form of a stranger's page can send the simple types; the parsers refuse the others that they don't know. */
+/** A form on a foreign page can send the simple content types; the parsers refuse others that they don't know. */
 function checkContent({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {

@@ -2,7 +2,7 @@ import { RateLimitError } from '../errors.ts'
 
 const MOST_KEYS = 10_000
 
-/** So many requests a second for each, and twice as many at once after a pause. */
+/** Requests per second for each caller, with bursts of twice as many after a pause. */
 export class RequestRate {
   readonly #perSecond: number
   readonly #left = new Map<string, { left: number; at: number }>()
@@ -22,7 +22,7 @@ export class RequestRate {
     known.left--
   }
 
-  /** Whoever was silent for two seconds has all of it again: nothing is lost by forgetting. */
+  /** After two seconds of silence the full allowance is back, so nothing is lost by forgetting. */
   #forgetIdle(now: number): void {
     if (this.#left.size < MOST_KEYS) return
     for (const [key, { at }] of this.#left) if (now - at > 2_000) this.#left.delete(key)
@@ -33,7 +33,7 @@ export class RequestRate {
   }
 }
 
-/** So many requests of each that are not answered yet. */
+/** Limits the unanswered requests of each caller. */
 export class RequestsAtOnce {
   readonly #most: number
   readonly #open = new Map<string, number>()
@@ -62,8 +62,8 @@ const MINUTE_MS = 60_000
 type Wrong = { count: number; readonly since: number }
 
 /**
- * Wrong tokens by address. Past the limit no token of that address is looked at until the minute is over, but for those that were
- * right there before: others behind the same address go on.
+ * Counts wrong tokens by address. Over the limit, tokens from that address are not checked until the minute is over,
+ * except those that were right there before: others behind the same address continue.
  */
 export class WrongTokens {
   readonly #perMinute: number
@@ -109,7 +109,7 @@ export class WrongTokens {
   }
 }
 
-/** The oldest go first. */
+/** The oldest are dropped first. */
 function bound(map: Map<string, unknown>): void {
   if (map.size >= MOST_KEYS) for (const key of map.keys().take(1)) map.delete(key)
 }

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from './identity.ts'
 
-/** Requests that are not answered to their end. A token that is revoked, or expires, ends its streams and waits too. */
+/**
+ * Requests that are not completely answered. When a token is revoked or expires, its streams and waiting requests end
+ * too.
+ */
 export class OpenRequests {
   readonly #open = new Map<ServerResponse, Identity>()
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BadRequestError } from '../errors.ts'
 
-/** Headers that must not be repeated: parts of a chain of proxies might believe different values. */
+/** Headers that must not be repeated: links in a chain of proxies might believe different values. */
 const ONCE = new Set([
   'host',
   'authorization',
@@ -12,13 +12,13 @@ const ONCE = new Set([
   'sec-fetch-site',
 ])
 
-/** `GET http://host/path`: the form for proxies. The path is what is routed; the host has to be that of the Host header. */
+/** `GET http://host/path`: the form for proxies. The path is routed; the host must equal that of the Host header. */
 export function pathOf(target: string): string {
   const [, rest] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? []
   return rest === undefined ? target : rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** `target` as it came. */
+/** `target` as received. */
 export function checkTarget(target: string, { headers, rawHeaders }: IncomingMessage): void {
   const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? []
   if (authority !== undefined && authority.toLowerCase() !== headers.host?.toLowerCase()) {

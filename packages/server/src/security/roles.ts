@@ -5,7 +5,7 @@ export const ROLES = ['read', 'metrics', 'publish', 'consume', 'operate', 'admin
 /** One of the roles. */
 export type Role = (typeof ROLES)[number]
 
-/** What a route asks for. any: whoever is known; open: nobody has to be. */
+/** The access that a route requires. any: every known caller; open: everybody. */
 export type Access = Role | 'any' | 'open'
 
 /** A role for all topics, or for those with a name prefix. */
@@ -19,7 +19,7 @@ export type Grant = {
 /** A role such as 'read', a role for topics with a prefix such as 'publish:orders.', or the same as an object. */
 export type GrantGiven = string | { readonly role: Role; readonly topics?: readonly string[] }
 
-/** Which roles give a role. */
+/** Which roles include a role. */
 const GIVEN_BY: { readonly [role in Role]: readonly Role[] } = {
   read: ['read', 'operate', 'admin'],
   metrics: ['metrics', 'read', 'operate', 'admin'],
@@ -34,17 +34,17 @@ const ALLOWED = `roles (${ROLES.join(', ')}), each alone or with the beginning o
 
 export const EVERYTHING: readonly Grant[] = [{ role: 'admin', topics: null }]
 
-/** For a topic; without one, for what is not of a single topic, which takes a role without limits. */
+/** For a topic; without one, for what does not belong to a single topic, which requires an unlimited role. */
 export const mayDo = (grants: readonly Grant[], role: Role, topic?: string): boolean =>
   holders(grants, role).some(({ topics }) => topics === null || (topic !== undefined && isUnder(topics, topic)))
 
-/** Some topic, if not all. */
+/** For some topics at least. */
 export const mayDoSome = (grants: readonly Grant[], role: Role): boolean => holders(grants, role).length > 0
 
 const holders = (grants: readonly Grant[], role: Role): readonly Grant[] =>
   grants.filter(grant => GIVEN_BY[role].includes(grant.role))
 
-/** As the store compares names: case matters, and nothing is decoded a second time. */
+/** Compared like names in the store: case matters, and nothing is decoded a second time. */
 const isUnder = (prefixes: readonly string[], topic: string): boolean => prefixes.some(each => topic.startsWith(each))
 
 /**
@@ -67,7 +67,7 @@ function parseGrant(path: string, given: unknown): Grant {
   return { role: role as Role, topics: topics.map(topic => prefixOf(path, topic)) }
 }
 
-/** 'publish:orders.*' is the same as 'publish:orders.'; names have no stars. */
+/** 'publish:orders.*' is the same as 'publish:orders.'; names contain no asterisk. */
 function prefixOf(path: string, given: unknown): string {
   const prefix = typeof given === 'string' ? given.replace(/\*$/, '') : ''
   if (!PREFIX.test(prefix)) throw new ConfigError(path, given, ALLOWED)

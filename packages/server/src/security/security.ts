@@ -14,7 +14,7 @@ export class Security {
   readonly sessions: Sessions
   readonly authenticator: Authenticator
   readonly guard: Guard
-  /** Cookies are for TLS only. */
+  /** Whether cookies are sent over TLS only. */
   readonly isSecure: boolean
   readonly #openRequests = new OpenRequests()
   readonly #timer: NodeJS.Timeout
@@ -44,15 +44,15 @@ export class Security {
     clearInterval(this.#timer)
   }
 
-  /** Tokens that were changed, revoked or have expired. Never rejects: the file tells its faults to the log. */
+  /** Finds tokens that were changed, revoked or have expired. Never rejects: errors of the file go to the log. */
   async #look(): Promise<void> {
-    // A client that had its new token before the server is no attacker.
+    // A client that got its new token before the server is no attacker.
     if (await this.tokens.refresh()) this.authenticator.forgive()
     this.#openRequests.endInvalid()
   }
 }
 
-/** That of the namespace, so that sessions outlive a restart; a server without topics forgets them with its process. */
+/** The key of the namespace, so that sessions survive a restart; without topics they end with the process. */
 function secretOf({ topics }: Settings): () => Promise<Uint8Array> {
   if (topics === undefined) {
     const secret = randomBytes(32)

@@ -18,14 +18,14 @@ export type Session = {
 type Fields = { readonly name: string; readonly expiresAt: number; readonly nonce: string }
 
 /**
- * Logins of browsers. The cookie says who, until when, and a nonce, under an HMAC whose key is made of the namespace's secret and of
- * the token's hash: the server keeps nothing, a restart logs nobody out, another token of that name does, and who has read
- * the token file can make neither a token nor a session of it.
+ * Logins of browsers. The cookie contains the name, the expiry and a nonce, signed with an HMAC whose key is derived
+ * from the namespace's secret and the token's hash. So the server stores nothing, a restart logs nobody out, another
+ * token with the same name does, and reading the token file is not enough to forge a token or a session.
  */
 export class Sessions {
   readonly #tokens: TokenCheck
   readonly #secret: () => Promise<Uint8Array>
-  /** Logged out here before they expired. */
+  /** Sessions logged out here before they expired. */
   readonly #ended = new Map<string, number>()
 
   constructor(tokens: TokenCheck, secret: () => Promise<Uint8Array>) {
@@ -33,13 +33,13 @@ export class Sessions {
     this.#secret = secret
   }
 
-  /** A new login always has a new nonce: what was in the browser before is of no use to whoever put it there. */
+  /** A new login always gets a new nonce, so a cookie planted in the browser before is useless to the attacker. */
   async begin(token: Token): Promise<{ readonly session: Session; readonly value: string }> {
     const nonce = randomBytes(18).toString('base64url')
     return await this.#make(token, nonce)
   }
 
-  /** The same session for longer, where it is due; undefined where it is not. */
+  /** The same session with a later expiry, if renewal is due; otherwise undefined. */
   async renewed({ token, nonce, expiresAt }: Session): Promise<{ session: Session; value: string } | undefined> {
     const isDue = expiresAt - Date.now() < RENEW_MS && (token.expiresAt ?? Number.POSITIVE_INFINITY) > expiresAt
     return isDue ? await this.#make(token, nonce) : undefined
@@ -58,7 +58,10 @@ export class Sessions {
     return session.identity.isValid() ? session : undefined
   }
 
-  /** For as long as any cookie of it may live: a copy may have been renewed, and expires later than the one that was given. */
+  /**
+   * Remembered as long as any of its cookies may live: a copy may have been renewed, and expire later than the given
+   * one.
+   */
   end({ nonce }: Session): void {
     const now = Date.now()
     for (const [each, until] of this.#ended) if (until < now || this.#ended.size >= MOST_ENDED) this.#ended.delete(each)

@@ -16,7 +16,7 @@ const LOOK_MS = 2_000
 
 export type TlsKeys = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
 
-/** Throws a ConfigError where they can't be read, or don't belong together. */
+/** Throws a ConfigError if they can't be read, or don't belong together. */
 export function readTls({ cert, key }: TlsFiles): TlsKeys {
   const keys = { cert: read('server.tls.cert', cert), key: read('server.tls.key', key), minVersion: 'TLSv1.2' } as const
   try {
@@ -29,8 +29,8 @@ export function readTls({ cert, key }: TlsFiles): TlsKeys {
 }
 
 /**
- * Certificates are renewed every few weeks: new connections take the new one. `seen`: the mark of the files from before they were read,
- * so that a change while the server starts is not missed for good.
+ * Certificates are renewed every few weeks: new connections use the new one. `seen`: the stamp of the files before they
+ * were read, so that a change while the server starts is not missed.
  */
 export function watchTls(server: Server, files: TlsFiles, seen: string, logger: Logger): () => void {
   const look = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import type { Identity } from './identity.ts'
 import { hashOf, isExpired, type Token } from './token.ts'
 import type { TokenFile } from './token-file.ts'
 
-/** Checks a token against all there are: those of the options, and those of the file as it is now. */
+/** Checks a token against all tokens: those of the options, and those currently in the file. */
 export class TokenCheck {
   readonly #fixed: readonly Token[]
   readonly #file: TokenFile | undefined
@@ -18,7 +18,7 @@ export class TokenCheck {
     return this.#fixed.length > 0 || this.#file !== undefined
   }
 
-  /** True where there are other tokens now. */
+  /** True if the tokens have changed. */
   async refresh(): Promise<boolean> {
     return (await this.#file?.refresh()) ?? false
   }
@@ -28,8 +28,8 @@ export class TokenCheck {
   }
 
   /**
-   * Compares with every token, in a time that says nothing about how much of one was right: hashes have one length, and
-   * where they differ can't be chosen.
+   * Compares with every token, in a time that does not reveal how much of one was right: hashes have the same length,
+   * and an attacker can't choose where they differ.
    */
   find(given: string): Token | undefined {
     const hash = hashOf(given)
@@ -48,7 +48,7 @@ export class TokenCheck {
     }
   }
 
-  /** It is still among them, as it was. */
+  /** Whether it is still among them, unchanged. */
   isCurrent({ name, hash, grants }: Token): boolean {
     const now = this.named(name)
     return now?.hash.equals(hash) === true && JSON.stringify(now.grants) === JSON.stringify(grants)

@@ -8,8 +8,8 @@ const LARGEST = 16n * 1024n * 1024n
 const WRITABLE_BY_OTHERS = 0o022n
 
 /**
- * Tokens of a file, which is read again when it changes. A change that can't be read leaves the tokens as they were: a slip of
- * the editor must not lock everybody out; it is logged as an error until it is mended.
+ * Tokens of a file, which is read again when it changes. If a change can't be read the tokens stay as they were, so
+ * that a typo does not lock everybody out; it is logged as an error until it is fixed.
  */
 export class TokenFile {
   readonly #path: string
@@ -18,7 +18,7 @@ export class TokenFile {
   #tokens: readonly Token[]
   #seen: string
 
-  /** Throws a ConfigError where it can't be read, is empty, others may write to it, or it has one of the `others` again. */
+  /** Throws a ConfigError if it can't be read, is empty, is writable by others, or repeats one of the `others`. */
   constructor(path: string, logger: Logger, others: readonly Token[] = []) {
     this.#path = path
     this.#logger = logger
@@ -32,7 +32,7 @@ export class TokenFile {
     return this.#tokens
   }
 
-  /** True where there are other tokens now. */
+  /** True if the tokens have changed. */
   async refresh(): Promise<boolean> {
     const mark = await stat(this.#path, { bigint: true }).then(
       markOf,
@@ -59,7 +59,7 @@ export class TokenFile {
     const path = this.#path
     let file: number
     try {
-      // A pipe in its place would otherwise be waited for, and everybody with it.
+      // A named pipe in its place would otherwise block the whole server.
       file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     } catch (error) {
       throw new ConfigError('server.tokenFile', path, `a file that can be read (${(error as Error).message})`)
@@ -80,6 +80,6 @@ export class TokenFile {
   }
 }
 
-/** Changes with every write and every replacement, within a second too. */
+/** Changes with every write and every replacement, even within a second. */
 const markOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
   [dev, ino, size, mtimeNs, ctimeNs].join(' ')

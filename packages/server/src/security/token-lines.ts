@@ -8,11 +8,11 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 const FIELDS = ['name', 'hash', 'roles', 'expires']
 
 /**
- * One token a line, as JSON; empty lines and lines that begin with # are left out:
+ * One token per line, as JSON; empty lines and lines that begin with # are ignored:
  *
  *     {"name":"shop","hash":"sha256:…","roles":["publish:orders.","read"],"expires":"2027-01-01T00:00:00Z"}
  *
- * Errors name the line and never what is in it: somebody may have put the token itself there.
+ * Errors name the line but never quote it: somebody may have put the token itself there.
  *
  * @example
  * const tokens = parseTokenLines('tokens.jsonl', await readFile('tokens.jsonl', 'utf8'))
@@ -65,7 +65,7 @@ function objectOf(place: string, line: string): Record<string, unknown> {
     const value: unknown = JSON.parse(line)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // Said below, without what JSON.parse would quote.
+    // Reported below, without the text that JSON.parse would quote.
   }
   throw new ConfigError(place, '(hidden)', 'a JSON object: {"name":…,"hash":"sha256:…","roles":[…]}')
 }

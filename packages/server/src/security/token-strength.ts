@@ -2,7 +2,7 @@ import { ConfigError } from 'tidemark'
 
 const SHORTEST = 16
 const FEWEST_LETTERS = 6
-/** What a header can carry. */
+/** Characters that a header can carry. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/
 const OBVIOUS =
   /^(password|passwort|secret|token|admin|tidemark|changeme|change-me|letmein|test|example)(?:[-_.]?\1)*[-_.]?\d*$/i
@@ -11,7 +11,7 @@ const ALLOWED =
   `at least ${SHORTEST} letters, digits and -._~+/=, ${FEWEST_LETTERS} of them different, and hard to guess. ` +
   "'tidemark token create' makes one"
 
-/** A token that a person has chosen. The message never shows it. */
+/** Checks a token chosen by a person. The message never shows it. */
 export function checkTokenStrength(path: string, value: unknown): string {
   if (value === '') throw new ConfigError(path, '(empty)', ALLOWED)
   if (typeof value === 'string' && isStrong(value)) return value
@@ -31,7 +31,7 @@ export const isStrong = (token: string): boolean =>
   !OBVIOUS.test(token) &&
   !isRun(token)
 
-/** 0123456789abcdef, or qwertz over and over, takes no luck to guess. */
+/** Sequences such as 0123456789abcdef, or qwertz over and over, are easy to guess. */
 function isRun(token: string): boolean {
   const steps = [...token].slice(1).map((letter, index) => letter.charCodeAt(0) - token.charCodeAt(index))
   const isCounting = steps.filter(step => step === 1 || step === -1).length > steps.length * 0.85

@@ -33,7 +33,7 @@ export const makeToken = (): string => `tdm_${randomBytes(32).toString('base64ur
 export const isExpired = ({ expiresAt }: Pick<Token, 'expiresAt'>, now = Date.now()): boolean =>
   expiresAt !== null && now >= expiresAt
 
-/** Who may read must not be able to change because two tokens are one. */
+/** Two equal tokens would give a reader the rights of the other. */
 export function refuseTwins(tokens: readonly Token[]): void {
   const isTwice = tokens.some((one, index) =>
     tokens.slice(0, index).some(other => one.name === other.name || one.hash.equals(other.hash)),

@@ -5,9 +5,12 @@ import { type Identity, isLimited, sees } from './identity.ts'
 
 type Data = { readonly topic?: unknown; readonly topics?: unknown; readonly at?: unknown }
 
-/** What of an event its reader may see. Of what is not said by topic, a reader whose role is limited to topics sees nothing. */
+/**
+ * The part of an event that its reader may see. A reader whose role is limited to topics sees nothing that does not
+ * belong to a topic.
+ */
 export function visibleEvent(identity: Identity, event: ServerEvent): ServerEvent | undefined {
-  // That something was skipped says nothing of what it was, and neither does who tells it.
+  // That something was skipped reveals nothing about it.
   if (!isLimited(identity, 'read') || ['skipped', 'hello'].includes(event.event)) return event
   const isVisible = (topic: string): boolean => sees(identity, 'read', topic)
   if (event.event === 'snapshot')
@@ -31,7 +34,7 @@ export const visibleOverview = (overview: Overview, isVisible: (topic: string) =
   newestRun: null,
 })
 
-/** Names of topics have no slash. */
+/** Names of topics contain no slash. */
 const visibleRows = ({ at, topics, groups }: LiveRows, isVisible: (topic: string) => boolean): LiveRows => ({
   at,
   topics: Object.fromEntries(Object.entries(topics).filter(([topic]) => isVisible(topic))),
@@ -39,7 +42,7 @@ const visibleRows = ({ at, topics, groups }: LiveRows, isVisible: (topic: string
   edges: [],
 })
 
-/** What was made a text elsewhere can't be looked into, and is not shown. */
+/** Data that is already text can't be filtered, and is not shown. */
 const dataOf = (event: ServerEvent): Data =>
   'data' in event && typeof event.data === 'object' && event.data !== null ? event.data : {}
 
@@ -63,7 +66,7 @@ export function visibleMetrics(identity: Identity, text: string): string {
     .join('\n')
 }
 
-/** Names of topics have nothing that the format would escape. */
+/** Names of topics contain nothing that the format would escape. */
 function topicOf(line: string): string | undefined {
   const [, topic] = /[{,]topic="([^"\\]*)"/.exec(line) ?? []
   return topic

@@ -5,16 +5,16 @@ import { type Identity, LOCAL } from './identity.ts'
 import { mayDo, type Role } from './roles.ts'
 import type { Session } from './sessions.ts'
 
-/** What is known of one request. */
+/** What is known about one request. */
 export type Visit = {
   readonly address: string
   identity?: Identity
   session?: Session
   /** Topic of a request whose path names none. */
   topic?: string
-  /** The code of what it was refused with. */
+  /** The code with which it was refused. */
   refusal?: string
-  /** The code of the problem that it was answered with. */
+  /** The code of the problem that was returned. */
   problem?: string
 }
 
@@ -32,10 +32,10 @@ export function beginVisit({ raw }: Pick<FastifyRequest, 'raw'>, address: string
   return visit
 }
 
-/** Whom a route serves; the guard has let nobody in who is unknown. */
+/** The caller of a route; the guard has already refused unknown callers. */
 export const identityOf = (request: Pick<FastifyRequest, 'raw'>): Identity => visitOf(request).identity ?? LOCAL
 
-/** For what only a body names. */
+/** For topics that only the body names. */
 export function requireTopic(request: Pick<FastifyRequest, 'raw'>, role: Role, topic: string): void {
   const identity = identityOf(request)
   if (!mayDo(identity.grants, role, topic)) throw new ForbiddenError(identity.name, role, topic)

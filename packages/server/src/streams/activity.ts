@@ -1,6 +1,6 @@
 import type { EventName, Tidemark } from 'tidemark'
 
-/** What happens with every page: told as sums, so that a busy topic does not flood its readers. */
+/** Frequent events, reported as sums, so that a busy topic does not flood its readers. */
 export const SUMMED = [
   'published',
   'received',
@@ -16,7 +16,7 @@ export class Activity {
   #toTell = new Map<string, Sums>()
   #own = new Map<string, Sums>()
 
-  /** Activity of this process, as it happens. The returned function ends it. */
+  /** Counts the activity of this process. The returned function ends it. */
   listen(topics: Tidemark): () => void {
     const ends = SUMMED.map(name =>
       topics.on(name, ({ topic, count }) => {
@@ -34,14 +34,14 @@ export class Activity {
     for (const [topic, each] of sums) add(this.#toTell, topic, each)
   }
 
-  /** What this process has done since it was last asked. */
+  /** What this process has done since the last call. */
   takeOwn(): ReadonlyMap<string, Sums> {
     const own = this.#own
     this.#own = new Map()
     return own
   }
 
-  /** What came since it was last asked; undefined where nothing did. */
+  /** What has been added since the last call; undefined if nothing. */
   take(): { readonly topics: { readonly [topic: string]: Sums } } | undefined {
     if (this.#toTell.size === 0) return undefined
     const topics = Object.fromEntries(this.#toTell)

@@ -1,7 +1,7 @@
 import type { GroupHealth, Stats, TopicStats } from 'tidemark'
 import type { Sums } from './activity.ts'
 
-/** What differs from one look at the database to the next. */
+/** A difference between two reads of the database. */
 type Change = { readonly topic: string } & (
   | { readonly kind: 'topic-appeared' | 'topic-gone' }
   | { readonly kind: 'group-appeared'; readonly group: string; readonly status: string }
@@ -17,15 +17,19 @@ type Counts = { readonly [name in (typeof COUNTED)[number]]: number }
 const NONE: Counts = { published: 0, received: 0, acked: 0 }
 
 /**
- * What other processes do, from two looks at the database: how many messages were published, how far the groups' cursors have moved,
- * and which topics and groups came, went or changed. What this process has done itself was told as it happened, and is taken off.
+ * Derives the activity of other processes from two reads of the database: how many messages were published, how far the
+ * groups' cursors have moved, and which topics and groups were added, removed or changed. What this process has done
+ * itself was reported as it happened, and is subtracted.
  */
 export class DatabaseWatch {
   #before: Stats | undefined
-  /** What this process had told at the last look, by topic, and the database did not show yet: our own is known sooner. */
+  /**
+   * What this process had reported at the last read, by topic, and the database did not show yet: our own activity is
+   * known sooner.
+   */
   readonly #ahead = new Map<string, Counts>()
 
-  /** `own`: what this process has told since the last look, until after this one was read. */
+  /** `own`: what this process has reported from the last read until after this one. */
   compare(now: Stats, own: ReadonlyMap<string, Sums>): Seen {
     const before = this.#before
     this.#before = now
@@ -33,12 +37,12 @@ export class DatabaseWatch {
     const sums = new Map<string, Sums>()
     for (const [topic, stats] of Object.entries(now.topics)) {
       const was = before.topics[topic]
-      // One that was made anew under its name begins anew.
+      // A topic that was recreated under its name starts again.
       const isSame = was === undefined || stats.messagesPublished >= was.messagesPublished
       const counted = isSame ? minus(countsOf(stats, was), was === undefined ? NONE : countsOf(was, stats)) : NONE
       const others = minus(counted, { ...NONE, ...own.get(topic) })
       const told = mapped(plus(this.#ahead.get(topic) ?? NONE, others), count => Math.max(0, count))
-      // For one look only: redeliveries, which move no cursor, must not hide what others do for good.
+      // For one read only: redeliveries, which move no cursor, must not hide the activity of others for ever.
       this.#ahead.set(
         topic,
         mapped(others, count => Math.min(0, count)),
@@ -51,9 +55,12 @@ export class DatabaseWatch {
   }
 }
 
-/** `among`: only groups that this has too. One that went takes nothing off; where one begins, nobody has received what is before it. */
+/**
+ * `among`: only groups that this has too. A removed group subtracts nothing; before the start of a new group, nothing
+ * was received.
+ */
 function countsOf({ messagesPublished, groups }: TopicStats, among?: TopicStats): Counts {
-  // The one group of a queue begins at the beginning, whenever it does.
+  // The only group of a queue starts at the beginning, whenever it is created.
   const counts = (name: string): boolean => among === undefined || name === '' || among.groups[name] !== undefined
   const counted = Object.entries(groups).filter(([name]) => counts(name))
   const sum = (countOf: (group: GroupHealth) => number): number =>

@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 
-/** What a reader of the events wants to know more of. */
+/** Details that a reader of the events asks for. */
 export type Detail = { readonly topics: readonly string[]; readonly runs: readonly string[] }
 
 export const NO_DETAIL: Detail = { topics: [], runs: [] }
 
 const EACH = '(topic:[A-Za-z0-9][A-Za-z0-9._-]{0,127}|run:[0-9a-f-]{54})'
-/** Each costs queries of its own, every second. */
+/** Maximum number; each costs its own queries every second. */
 const MOST = 8
 
 export const DetailGiven = Type.String({

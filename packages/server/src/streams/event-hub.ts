@@ -17,7 +17,7 @@ import type { EventStream, ServerEvent } from './event-stream.ts'
 const KEPT = 1_000
 const LOOK_MS = 1_000
 
-/** What happens once in a while, and is told as it happens. */
+/** Rare events, reported as they happen. */
 const TOLD: readonly EventName[] = [
   'nacked',
   'dead-lettered',
@@ -59,10 +59,10 @@ const TOLD: readonly EventName[] = [
 type Runs = { readonly look: RunsLook; readonly series: RunSeries }
 
 /**
- * One stream of everything, for all who listen: `topic` (an event of this process), `activity` (what all processes have published,
- * received and acked, summed up), `change` (what was found in the database), `service` (a change of the pipeline), `pipeline`
- * (its status), `run` (how far the newest run and all that grow are indexed), `series` (new points of a run that the reader asked
- * for) and `skipped`. It listens and looks only while somebody reads, and
+ * One stream of everything for all readers: `topic` (an event of this process), `activity` (what all processes have
+ * published, received and acked, summed up), `change` (what was found in the database), `service` (a change of the
+ * pipeline), `pipeline` (its status), `run` (how far the newest run and all growing runs are indexed), `series` (new
+ * points of a run that the reader asked for) and `skipped`. It listens and reads only while somebody is connected, and
  * once for all of them.
  */
 export class EventHub {
@@ -71,9 +71,9 @@ export class EventHub {
   readonly #live: LiveLook
   readonly #changes = new LiveChanges()
   readonly #readers = new Map<EventStream, Detail>()
-  /** Since somebody listens without a break: an id from before, or of another server, can't be gone on from. */
+  /** Identifies a period with at least one reader: an id from before, or of another server, can't be continued from. */
   #life = ''
-  /** The last word on what has a state: of the pipeline, and of each run. */
+  /** The last event of everything that has a state: of the pipeline, and of each run. */
   readonly #last = new Map<string, { readonly event: string; readonly text: string }>()
   #kept: { readonly number: number; readonly event: ServerEvent }[] = []
   #number = 0
@@ -85,7 +85,7 @@ export class EventHub {
     this.#live = live
   }
 
-  /** Feeds the reader until it goes away, from where it was where that is still known. */
+  /** Feeds the reader until it disconnects, from its last event if that is still known. */
   async follow(stream: EventStream, lastEventId: string | undefined, detail: Detail = NO_DETAIL): Promise<void> {
     if (this.#stop === undefined) {
       this.#life = randomBytes(4).toString('hex')
@@ -106,7 +106,7 @@ export class EventHub {
   close(): void {
     this.#stop?.()
     this.#stop = undefined
-    // What happens while nobody listens is not heard: going on from before would hide that.
+    // Events are missed while nobody listens: continuing from before would hide that.
     this.#kept = []
     this.#last.clear()
   }
@@ -129,7 +129,7 @@ export class EventHub {
     for (const reader of this.#readers.keys()) reader.push(told)
   }
 
-  /** Only where it has changed, and at once for whoever comes later. */
+  /** Sent only if it has changed, and at once to readers that come later. */
   #tellState(event: string, data: unknown, of = event): void {
     const text = JSON.stringify(data)
     if (this.#last.get(of)?.text === text) return
@@ -173,7 +173,7 @@ export class EventHub {
     }
   }
 
-  /** After each look at the database, which is one for all who watch. The returned function ends it. */
+  /** After each read of the database, which all watchers share. The returned function ends it. */
   #watch(activity: Activity): () => void {
     const watch = new DatabaseWatch()
     return this.#live.watch(looked => {
@@ -184,7 +184,7 @@ export class EventHub {
     })
   }
 
-  /** Figures are not kept for readers that come back: a snapshot tells them more. */
+  /** Figures are not kept for reconnecting readers: a snapshot tells them more. */
   #tellFigures(looked: Looked): void {
     const { isOther, rows } = this.#changes.compare(looked)
     const event = isOther ? { event: 'snapshot', data: this.#overviewOf(looked) } : { event: 'live', data: rows }
@@ -217,10 +217,10 @@ export class EventHub {
     if (this.#stop === undefined) return
     for (const run of runs) this.#tellState('run', run, `run:${run.runId}`)
     const told = new Set(runs.map(({ runId }) => `run:${runId}`))
-    // One that does not grow any more, and is not the newest, is nothing to begin with.
+    // A run that no longer grows, and is not the newest, need not be sent to new readers.
     for (const of of this.#last.keys()) if (of.startsWith('run:') && !told.has(of)) this.#last.delete(of)
     for (const data of points) {
-      // Not kept for readers that come back: they ask for the series.
+      // Not kept for reconnecting readers: they request the series.
       for (const [reader, { runs: wanted }] of this.#readers) {
         if (wanted.includes(data.runId)) reader.push({ event: 'series', data })
       }
@@ -237,7 +237,7 @@ const skipped = (reason: 'restarted' | 'too-old', lastEventId: string): ServerEv
   data: { reason, lastEventId: lastEventId.slice(0, 100) },
 })
 
-/** Errors as what they say; no stack leaves the process. */
+/** Errors as text; no stack leaves the process. */
 function toPlain(event: Events[EventName]): object {
   return Object.fromEntries(
     Object.entries(event).map(([key, value]) => [key, value instanceof Error ? textOf(value) : value]),

@@ -2,18 +2,21 @@ import type { ServerResponse } from 'node:http'
 
 export type ServerEvent = { readonly id?: string | number; readonly event: string } & (
   | { readonly data: unknown }
-  /** JSON already, in one line. */
+  /** Already JSON, in one line. */
   | { readonly text: string }
 )
 
-/** Clients come back after so long. */
+/** Clients reconnect after this time. */
 const RETRY_MS = 2_000
 const DROPPED = ': dropped, the reader is too slow\n\n'
 
-/** One reader. What it has not taken is bounded: it is waited for a while where that is possible, and dropped otherwise. */
+/**
+ * One reader. Its unsent data is limited: where possible the sender waits for a while, otherwise the reader is
+ * disconnected.
+ */
 export class EventStream {
   readonly signal: AbortSignal
-  /** What the reader may see of what is pushed; undefined: nothing. */
+  /** The part of an event that the reader may see; undefined: nothing. */
   show: (event: ServerEvent) => ServerEvent | undefined = event => event
   readonly #raw: ServerResponse
   readonly #most: number
@@ -36,7 +39,7 @@ export class EventStream {
     this.#heartbeat.unref()
   }
 
-  /** For what comes when it wants: a reader that has too much waiting is dropped. */
+  /** For events that can't wait: a reader with too much unsent data is disconnected. */
   push(event: ServerEvent): void {
     const shown = this.signal.aborted ? undefined : this.show(event)
     if (shown === undefined) return
@@ -44,7 +47,10 @@ export class EventStream {
     if (this.#raw.writableLength > this.#most) this.drop()
   }
 
-  /** For what can wait: resolves when the reader has room for more, and drops one that takes nothing for long. */
+  /**
+   * For data that can wait: resolves when the reader has room for more, and disconnects one that reads nothing for
+   * long.
+   */
   async send(event: ServerEvent): Promise<void> {
     if (this.signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

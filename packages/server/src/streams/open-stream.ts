@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { untilGone } from '../until-gone.ts'
 import { EventStream } from './event-stream.ts'
 
-/** Answers with server-sent events until `feed` ends or the reader goes away. Counts against the limit of streams. */
+/** Answers with server-sent events until `feed` ends or the reader disconnects. Counts against the limit of streams. */
 export async function openStream(
   { streams, settings: { limits }, closing }: Context,
   request: FastifyRequest,
@@ -18,7 +18,7 @@ export async function openStream(
     ...reply.getHeaders(),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // The end of the stream is the end of the connection: nobody has to wait for it when the server closes.
+    // The end of the stream closes the connection, so that nobody has to wait for it when the server closes.
     connection: 'close',
   }
   raw.writeHead(200, headers as Record<string, string>)

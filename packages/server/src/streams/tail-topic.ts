@@ -3,15 +3,15 @@ import { bytesToRead } from '../answers/bytes-to-read.ts'
 import type { Limits } from '../limits.ts'
 
 const PAGE = 500
-/** Ids of what was caught up with, to be left out where the tail brings them too; only the last ones can be. */
+/** Ids of the messages read to catch up, to be skipped if the tail returns them too; only the last ones can repeat. */
 const REMEMBERED = 10_000
 
 export type TopicTail = { messages(signal: AbortSignal): AsyncGenerator<StoredMessage, void, undefined> }
 
 /**
- * What is published from now on; given `after`, first what was published since that id. The tail is placed before the log is read, so that
- * nothing falls between the two. On PostgreSQL a transaction that commits late may have a lower id than what was seen
- * before: what a tail brings live is complete, what it catches up with is complete but for those.
+ * Messages published from now on; with `after`, first those published since that id. The tail is positioned before the
+ * log is read, so that nothing falls between the two. On PostgreSQL a transaction that commits late may have a lower id
+ * than messages already seen: the live tail includes such messages, but catching up may miss them.
  */
 export async function tailTopic(
   topics: Tidemark,
@@ -20,7 +20,7 @@ export async function tailTopic(
   { answerBytes, streamBytes }: Pick<Limits, 'answerBytes' | 'streamBytes'>,
 ): Promise<TopicTail> {
   const ended = new AbortController()
-  // No more is read ahead than a slow reader may leave waiting.
+  // Reads no further ahead than a slow reader may leave unsent.
   const bounds = { ...bytesToRead(answerBytes), maxBytes: streamBytes }
   const live = await topics.admin.tail(topic, { signal: ended.signal, ...bounds })
   return {
