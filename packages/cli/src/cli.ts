@@ -9,7 +9,7 @@ import { missingPackage } from './missing-package.ts'
 import { parseFor } from './parse.ts'
 import { VERSION } from './version.ts'
 
-/** From the words of the command line to an exit code. `onCommand` hears which command it is, before it begins. */
+/** Runs a command line and returns its exit code. `onCommand` is told which command it is, before it begins. */
 export async function run(
   words: readonly string[],
   surroundings: Surroundings,
@@ -46,14 +46,14 @@ export async function run(
 /** Whether a command was interrupted. A failure while it ends is reported like any other. */
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
-/** `tidemark --json topics list` means what `tidemark topics list --json` does. */
+/** Makes `tidemark --json topics list` equivalent to `tidemark topics list --json`. */
 function commandFirst(words: readonly string[]): readonly string[] {
   return words[0] === '--json' ? [...words.slice(1), '--json'] : words
 }
 
 type Found = { readonly command: Command; readonly rest: readonly string[] }
 
-/** The command, or the help that was asked for. */
+/** The command, or the requested help. */
 function find(words: readonly string[]): Found | string[] {
   const [first, second, ...rest] = words
   if (first === undefined || ['help', '--help', '-h', '--json'].includes(first)) return overview(COMMANDS, GROUPS)
@@ -80,7 +80,7 @@ function find(words: readonly string[]): Found | string[] {
 
 const verbsOf = (members: readonly Command[]): string[] => members.map(({ name }) => name.split(' ')[1] ?? '')
 
-/** What was typed is wrong, as others say it. */
+/** Codes of other packages that mean a mistake in the command line. */
 const USAGE_CODES = ['TIDEMARK_CONFIG', 'TIDEMARK_INVALID_NAME', 'TIDEMARK_UNKNOWN_SERVICE']
 
 function exitCodeOf(error: CodedError): ExitCode {

@@ -3,7 +3,7 @@ import type { Given } from './given.ts'
 import type { Output } from './output/output.ts'
 
 type OptionRule = {
-  /** What stands for its value in the help; a rule without one is a flag. */
+  /** Placeholder for its value in the help; an option without one is a flag. */
   readonly value?: string
   readonly help: string
   /** May be given more than once. */
@@ -30,15 +30,15 @@ export type Command = {
   readonly arguments: readonly ArgumentRule[]
   readonly options: CommandOptionTable
   readonly examples: readonly [Example, ...Example[]]
-  /** It sees to `interrupted` itself, and ends in good order. */
+  /** It handles `interrupted` itself, and shuts down cleanly. */
   readonly endsItself?: true
-  /** It goes on with its work when nobody reads its output any more. */
+  /** It continues its work when nobody reads its output any more. */
   readonly outlivesReader?: true
-  /** What was given is read, and refused, before anything is opened. */
+  /** Reads and validates its input before anything is opened. */
   run(given: Given, surroundings: Surroundings): Promise<ExitCode>
 }
 
-/** Every command has these. */
+/** Options of every command. */
 export const COMMON_OPTIONS: CommandOptionTable = {
   json: { help: 'print one JSON document instead of text; streams print one per line' },
   help: { help: 'show the help of the command' },

@@ -30,7 +30,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'config', summary: 'write, check and show the configuration of a pipeline' },
 ]
 
-/** A command that needs the pipeline or the server loads it when it runs: that takes longer than most commands do. */
+/** A command that needs the pipeline or the server loads it when it runs: loading takes longer than most commands. */
 export const COMMANDS: readonly Command[] = [
   start,
   serve,

@@ -3,7 +3,7 @@ import { UnconfirmedError } from './errors.ts'
 import type { Given } from './given.ts'
 import { visible } from './output/visible.ts'
 
-/** Asks on a terminal; elsewhere only --yes is a yes. `what` begins a sentence: "Deleting topic 'orders'". */
+/** Asks on a terminal; elsewhere only --yes confirms. `what` begins a sentence: "Deleting topic 'orders'". */
 export async function confirm(given: Given, what: string, interrupted: AbortSignal): Promise<void> {
   if (given.flag('yes')) return
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw new UnconfirmedError(what)

@@ -18,7 +18,7 @@ export function databaseOf(given: Given, { environment }: Surroundings): Databas
   return { url, namespace: given.text('namespace') ?? 'default' }
 }
 
-/** A mistyped address must not make a namespace, nor a command upgrade one under programs that run on it. */
+/** A mistyped address must not create a namespace, and a command must not upgrade one under running programs. */
 export async function requireNamespace({ url, namespace }: DatabaseChoice): Promise<void> {
   const { location, found, newest } = await schemaVersions(url, { namespace })
   if (found === 0) {
@@ -40,7 +40,7 @@ export function loggerOf({ output }: Surroundings): Logger {
   return { debug() {}, info() {}, warn: note, error: note }
 }
 
-/** For commands that do one thing with the topics and end. */
+/** For commands that do one thing with the topics and exit. */
 export async function withTopics<T>(
   given: Given,
   surroundings: Surroundings,

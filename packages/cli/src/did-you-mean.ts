@@ -1,4 +1,4 @@
-/** The known word that is nearest to a mistyped one, unless it is a different word altogether. */
+/** The known word that is closest to a mistyped one, unless they have little in common. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map(each => ({ each, distance: each.startsWith(word) && word.length > 1 ? 1 : distanceOf(word, each) }))
@@ -12,7 +12,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`
 }
 
-/** Letters to put in, leave out, change, or swap with their neighbour. */
+/** Number of letters to insert, delete, replace, or swap with their neighbour. */
 function distanceOf(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY

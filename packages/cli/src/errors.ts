@@ -7,7 +7,7 @@ export class UsageError extends CodedError {
   }
 }
 
-/** What can't be undone was not confirmed. */
+/** An irreversible action was not confirmed. */
 export class UnconfirmedError extends CodedError {
   constructor(what: string) {
     super(
@@ -17,14 +17,14 @@ export class UnconfirmedError extends CodedError {
   }
 }
 
-/** There is no namespace at the address, or not one that this command may use as it is. */
+/** The address has no namespace, or none that this command may use as it is. */
 export class NamespaceError extends CodedError {
   constructor(message: string) {
     super('TIDEMARK_NAMESPACE', message)
   }
 }
 
-/** What `config init` would write is there already. */
+/** The file that `config init` would write already exists. */
 export class ConfigExistsError extends CodedError {
   constructor(file: string) {
     super('TIDEMARK_CONFIG_EXISTS', `${file} already exists and was not changed. Give another name with --config`)
@@ -37,14 +37,14 @@ export class NotFoundError extends CodedError {
   }
 }
 
-/** A server that was asked did not do it. */
+/** The server refused the request. */
 export class RefusedError extends CodedError {
   constructor(message: string, cause?: unknown) {
     super('TIDEMARK_REFUSED', message, cause)
   }
 }
 
-/** What nobody thought of: a defect. Where it came from is told with it, and like all that is shown without passwords. */
+/** An unexpected error: a bug. It is shown with its stack and, like everything, without passwords. */
 export class UnexpectedError extends CodedError {
   constructor(cause: unknown) {
     const what = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)

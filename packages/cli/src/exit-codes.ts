@@ -1,4 +1,4 @@
-/** What the command ends with, for scripts. `--help` and docs/reference/cli.md show this table. */
+/** Exit codes, for scripts. `--help` and docs/reference/cli.md show this table. */
 export const EXIT = { done: 0, failed: 1, usage: 2, found: 3, unconfirmed: 4, interrupted: 130 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

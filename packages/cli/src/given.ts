@@ -3,7 +3,7 @@ import { UsageError } from './errors.ts'
 
 export type Values = { readonly [name: string]: readonly string[] | true | undefined }
 
-/** The arguments and options of one call, read by what they should be. `Name` limits the options that may be read. */
+/** The arguments and options of one call, read by type. `Name` limits the options that may be read. */
 export class Given<Name extends string = string> {
   readonly #arguments: { readonly [name: string]: readonly string[] | undefined }
   readonly #options: Values
@@ -13,7 +13,7 @@ export class Given<Name extends string = string> {
     this.#options = options
   }
 
-  /** '' where an optional one is left out. */
+  /** '' if an optional one is omitted. */
   argument(name: string): string {
     return this.#arguments[name]?.[0] ?? ''
   }
@@ -50,12 +50,12 @@ export class Given<Name extends string = string> {
     throw new UsageError(`--${name} must be ${allowed.join(' or ')}, not '${text}'`)
   }
 
-  /** Tidemark itself checks durations, and names the option. */
+  /** Tidemark itself validates durations, and names the option. */
   duration(name: Name): Duration | undefined {
     return this.text(name) as Duration | undefined
   }
 
-  /** Or the word that means "without end". */
+  /** Or the word that means "unlimited". */
   durationOr<Word extends string>(name: Name, word: Word): Duration | Word | undefined {
     return this.text(name) === word ? word : this.duration(name)
   }
@@ -78,7 +78,7 @@ function wholeOf(what: string, text: string, { min, max }: { min: number; max: n
   throw new UsageError(`${what} must be a whole number ${range}, not '${text}'`)
 }
 
-/** Those of an object's entries that were given. */
+/** The entries of an object that have a value. */
 export function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -3,7 +3,7 @@ import { EXIT, EXIT_MEANINGS } from './exit-codes.ts'
 
 export type CommandGroup = { readonly name: string; readonly summary: string }
 
-/** `tidemark --help`: every command in a line. */
+/** `tidemark --help`: one line per command. */
 export function overview(commands: readonly Command[], groups: readonly CommandGroup[]): string[] {
   return [
     'tidemark: durable topics, and the pipeline built on them.',
@@ -67,7 +67,7 @@ export const optionLines = (table: CommandOptionTable): (readonly [string, strin
 export const exitLines = (): (readonly [string, string])[] =>
   (Object.keys(EXIT) as (keyof typeof EXIT)[]).map(name => [String(EXIT[name]), EXIT_MEANINGS[name]])
 
-/** One line a group, one a command that stands alone. */
+/** One line per group, and one per command outside of groups. */
 function topLevel(commands: readonly Command[], groups: readonly CommandGroup[]): (readonly [string, string])[] {
   const isMember = (name: string): boolean => groups.some(group => name.startsWith(`${group.name} `))
   const alone = commands.filter(({ name }) => !isMember(name))

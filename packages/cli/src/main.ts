@@ -6,7 +6,9 @@ import { Output } from './output/output.ts'
 import { onUnread } from './output/unread.ts'
 import { beginWithLeanAllocator } from './start/lean-allocator.ts'
 
-/** npm hands a Ctrl-C on to what has had it already; only one that comes later means that somebody will not wait. */
+/**
+ * npm forwards a Ctrl-C to a process that has already received it; only a later one means that somebody will not wait.
+ */
 const SAME_SIGNAL_MS = 1_000
 
 const { stdout, stderr, env: environment } = process
@@ -24,12 +26,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const isAgain = performance.now() - interruptedAt > SAME_SIGNAL_MS
     interruptedAt = Math.min(interruptedAt, performance.now())
     interrupted.abort()
-    // What it was about is undone or done as a whole by the database.
+    // The database rolls back or completes what was in progress.
     if (!endsItself || isAgain) process.exit(EXIT.interrupted)
   })
 }
 
-// `tidemark tail orders | head`: whoever read has had enough.
+// `tidemark tail orders | head`: the reader has had enough.
 function endUnread(): void {
   isUnread = true
   interrupted.abort()
@@ -44,7 +46,7 @@ for (const stream of [stdout, stderr]) {
 
 const code = await run(words, { output, environment, interrupted: interrupted.signal }, command => {
   endsItself = command.endsItself === true
-  // Others write what they have and end anyway.
+  // Others write what they have and exit anyway.
   if (endsItself && !command.outlivesReader) onUnread(stdout.fd, endUnread)
 })
 process.exitCode = isUnread ? EXIT.done : code

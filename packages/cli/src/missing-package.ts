@@ -1,6 +1,6 @@
 import { CodedError } from 'tidemark'
 
-/** What a command needs of the packages that this one can be installed without. */
+/** Optional packages that commands need. */
 const INSTALL: { readonly [name: string]: string } = {
   '@tidemark/pipeline':
     'npm install @tidemark/server for the pipeline with its HTTP server, or npm install @tidemark/pipeline without it',
@@ -19,11 +19,12 @@ export class MissingPackageError extends CodedError {
   }
 }
 
-/** Undefined where an error has another reason. */
+/** Undefined if an error has another reason. */
 export function missingPackage(error: unknown): MissingPackageError | undefined {
   const { code } = error as NodeJS.ErrnoException
   if (!(error instanceof Error) || code !== 'ERR_MODULE_NOT_FOUND') return undefined
-  // Node says which package only in words. What a package of ours itself misses is another matter.
+  // Node names the missing package only in the message. A dependency missing from one of our own packages is another
+  // matter.
   const [, name = ''] = /^Cannot find package '([^']+)'/.exec(error.message) ?? []
   const install = INSTALL[name]
   return install === undefined ? undefined : new MissingPackageError(name, install, error)

@@ -12,7 +12,7 @@ export function parseFor(command: Command, words: readonly string[]): Given {
     options: Object.fromEntries(
       Object.entries(table).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }]),
     ),
-    // Strict would speak of options in words of its own; these are checked below, in ours.
+    // Strict mode has its own error messages; options are checked below, with ours.
     strict: false,
     allowPositionals: true,
     tokens: true,

@@ -1,4 +1,4 @@
-/** Without the user and password of any address in it: what is shown may end in a log. */
+/** Removes the user and password from any address in the text: what is shown may end up in a log. */
 export const redact = (text: string): string =>
   text
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s'"]*@/gi, '$1…@')

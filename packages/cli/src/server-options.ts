@@ -1,6 +1,6 @@
 import type { CommandOptionTable } from './command.ts'
 
-/** Tokens come from the environment or a file of hashes: other users of the machine see arguments. */
+/** Tokens come from the environment or a file of hashes, because other users of the machine can see arguments. */
 export const SERVER: CommandOptionTable = {
   host: {
     value: '<address>',

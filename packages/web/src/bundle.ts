@@ -9,8 +9,8 @@ export type Bundle = { readonly shell: string; readonly files: readonly BundledF
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /**
- * Bundles the page in memory. esbuild is a development dependency: a published package has the result in dist, and a checkout
- * bundles when it starts, so that `npm ci && npm start` needs no build step.
+ * Bundles the page in memory. esbuild is a development dependency: a published package has the result in dist, and a
+ * checkout bundles at start, so that `npm ci && npm start` needs no build step.
  */
 export async function bundlePage({ minify = true } = {}): Promise<Bundle> {
   const { build } = await import('esbuild')
@@ -54,7 +54,7 @@ const fileOf = ({ path, contents }: { readonly path: string; readonly contents: 
   bytes: contents,
 })
 
-/** The version of the page, by which an open one notices that the server has another. */
+/** The version of the page, by which an open page notices a new one. */
 const versionOf = (script: string, style: string): string =>
   createHash('sha256').update(`${script} ${style}`).digest('hex').slice(0, 12)
 

@@ -1,4 +1,4 @@
-/** The public names of `@tidemark/web` in a checkout, where the page is bundled when it is first asked for. */
+/** The public names of `@tidemark/web` in a checkout, where the page is bundled when it is first requested. */
 import { bundlePage } from './bundle.ts'
 import { type Page, pageOf } from './page-files.ts'
 

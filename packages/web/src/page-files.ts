@@ -28,7 +28,7 @@ const TYPES: { readonly [ending: string]: string } = {
 }
 const compress = { brotli: promisify(brotliCompress), gzip: promisify(gzip) }
 
-/** Compressed once, for all who load it. */
+/** Compressed once for all clients. */
 export async function pageOf({ shell, files }: Bundle): Promise<Page> {
   return { shell, files: new Map(await Promise.all(files.map(assetOf))) }
 }

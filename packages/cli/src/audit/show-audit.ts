@@ -70,7 +70,7 @@ async function ofServer(
 
 const reasonOf = ({ message, cause }: Error): string => (cause instanceof Error ? cause.message : message)
 
-/** Names and paths come from whoever asked. */
+/** Names and paths come from the client. */
 const row = ({ at, who, from, action, method, path, status, code, outcome, count }: AuditEntry): string[] => [
   at,
   plainText(who ?? '-'),

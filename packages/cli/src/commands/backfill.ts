@@ -99,7 +99,7 @@ export const resume: Command = {
     }),
 }
 
-/** Until it has ended. It runs in this process, unless another was quicker to take it over. */
+/** Until it has ended. It runs in this process, unless another process took it over first. */
 async function watch(
   tm: Tidemark,
   given: Given,
@@ -111,7 +111,7 @@ async function watch(
   const beginning = begun.finally(() => {
     isBegun = true
   })
-  // A small one is over before its start is told; a refusal must not wait for the next look.
+  // A small backfill is over before its start is reported; a refusal must not wait for the next poll.
   while (!isBegun && !interrupted.aborted) {
     await Promise.race([beginning, delay(LOOK_MS, undefined, { signal: interrupted }).catch(() => undefined)])
     if (!isBegun && screen) await draw(tm, given, screen)

@@ -9,7 +9,7 @@ import { counted } from '../output/counted.ts'
 import { table } from '../output/table.ts'
 import { CONSUMER_HEADINGS, consumerRow, GROUP_HEADINGS, groupRow, RETRY_HEADINGS, retryRow } from './group-rows.ts'
 
-/** A queue has one group, which has no name. */
+/** A queue has one group without a name. */
 const TOPIC_AND_GROUP = [{ name: 'topic' }, { name: 'group', optional: true }] as const
 
 export const list: Command = {
@@ -76,13 +76,13 @@ type Deed = {
   readonly summary: string
   readonly options?: CommandOptionTable
   readonly example: Example
-  /** What is done for good, as the beginning of a sentence. */
+  /** The irreversible action, as the beginning of a sentence. */
   readonly danger?: string
-  /** Reads what was given, and says what to do with it. */
+  /** Validates the input, and returns what to do with it. */
   prepare(given: Given): Act
 }
 
-/** What came of it, in words and as fields. */
+/** Returns the result, in words and as fields. */
 type Act = (tm: Tidemark, topic: string, group: string) => Promise<{ readonly text: string; readonly fields: object }>
 
 function deed({ verb, summary, options = {}, example, danger, prepare }: Deed): Command {

@@ -9,7 +9,7 @@ type Versions = {
   readonly what: string
   readonly found: number
   readonly newest: number
-  /** What this version calls in the database is there. */
+  /** Whether the database has the functions that this version calls. */
   readonly hasFunctions: boolean
 }
 

@@ -9,7 +9,7 @@ import { type Given, present } from '../given.ts'
 import { counted } from '../output/counted.ts'
 import { progressBar } from '../output/progress-bar.ts'
 
-/** Lines of one transaction. */
+/** Lines per transaction. */
 const BATCH = 500
 
 export const publish: Command = {
@@ -87,14 +87,14 @@ async function publishLines(tm: Tidemark, given: Given, surroundings: Surroundin
     if (batch.length > 0) await flush()
   } finally {
     line.clear()
-    // Also where a line is wrong: how far it came says where to go on.
+    // Also if a line is wrong: the count says where to continue.
     surroundings.output.result({ topic, published }, () => [`${counted(published, 'message')} published to '${topic}'`])
     process.stdin.destroy()
   }
   return surroundings.interrupted.aborted ? EXIT.interrupted : EXIT.done
 }
 
-/** 0: it is no file, and nobody knows how much is to come. */
+/** 0 if it is not a file, so that its size is unknown. */
 function inputBytes(): number {
   const input = fstatSync(process.stdin.fd)
   return input.isFile() ? input.size : 0

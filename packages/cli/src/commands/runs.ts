@@ -21,7 +21,7 @@ export const runs: Command = {
   run: async (...call) => (await import('../runs/list-runs.ts')).listStoredRuns(...call),
 }
 
-/** The verb that every other noun of the command line has. */
+/** The `list` that every other noun of the command line has. */
 export const list: Command = {
   ...runs,
   name: 'runs list',

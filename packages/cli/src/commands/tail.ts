@@ -48,7 +48,7 @@ async function follow(tm: Tidemark, wanted: Wanted, { output, interrupted }: Sur
     shown++
     output.next(messageValue(message), () => messageLine(message, output))
   }
-  // Before the look back, so that nothing falls between the two; what both find is shown once.
+  // Started before reading earlier messages, so that nothing falls between the two; messages in both are shown once.
   const coming = await tm.admin.tail(topic, { signal: interrupted })
   const seen = new Set<number>()
   if (last > 0) {

@@ -154,7 +154,7 @@ export const remove: Command = {
     }),
 }
 
-/** All options of `configureTopic`; SETTINGS has the words for them. */
+/** All options of `configureTopic`; SETTINGS has their descriptions. */
 function settingsOf(given: Given<Setting>): TopicOptions {
   const initial = given.duration('backoff-initial')
   const max = given.duration('backoff-max')

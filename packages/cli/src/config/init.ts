@@ -9,7 +9,7 @@ import type { Given } from '../given.ts'
 export async function initConfig(given: Given, { output }: Surroundings): Promise<ExitCode> {
   const named = given.text('config')
   const file = named ?? 'tidemark.config.ts'
-  // 'tidemark start' would take the other one.
+  // 'tidemark start' would use the other file.
   const found = named === undefined ? findConfig() : undefined
   if (found !== undefined) throw new ConfigExistsError(found)
   await write(file)

@@ -5,11 +5,11 @@ import type { Logger, Tidemark } from 'tidemark'
 import { type Order, orderOf, RESTARTED_GROUP, ship, TOPIC } from './orders.ts'
 
 const ORDERS_PER_SECOND = 20
-/** Slower than orders come in a rush, faster than they come on average: its lag grows and shrinks. */
+/** Slower than the peak rate of orders, faster than the average: its lag grows and shrinks. */
 const SLOW_HANDLER_MS = 45
 const RUSH_EVERY = 30
 const RUSH_ORDERS = 200
-/** The process lives this long, is killed, and comes back after its group was given up. */
+/** How long the process runs before it is killed. It is restarted after its group was declared dead. */
 const LIFE_MS = 60_000
 const REST_MS = 30_000
 
@@ -65,7 +65,7 @@ async function publishOrders(topics: Tidemark, signal: AbortSignal): Promise<voi
   let orderId = (await topics.admin.describeTopic(TOPIC)).messagesPublished
   for (let second = 1; !signal.aborted; second++) {
     const count = ORDERS_PER_SECOND + (second % RUSH_EVERY === 0 ? RUSH_ORDERS : 0)
-    // A database that is away for a while is no reason to end: the next second tries again.
+    // A temporarily unavailable database is no reason to stop: the next second tries again.
     await Promise.allSettled(Array.from({ length: count }, () => publishOne(++orderId)))
     await delay(1_000, undefined, { signal, ref: false }).catch(() => undefined)
   }
@@ -92,7 +92,7 @@ async function restartAgainAndAgain(address: string, signal: AbortSignal, logger
   }
 }
 
-/** Killed without a warning, as a crash would; politely where the demonstration itself is over. */
+/** Killed without warning, as in a crash; stopped gracefully when the demonstration itself ends. */
 async function end(child: ChildProcess, exited: Promise<void>, isOver: boolean): Promise<void> {
   child.kill(isOver ? 'SIGTERM' : 'SIGKILL')
   await exited

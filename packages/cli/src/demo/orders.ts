@@ -1,4 +1,4 @@
-/** What the demonstration publishes. */
+/** Topic of the demonstration. */
 export const TOPIC = 'demo.orders'
 export const RESTARTED_GROUP = 'restarted'
 
@@ -11,7 +11,7 @@ export type Order = {
 
 const SKUS = ['kelp', 'driftwood', 'amber', 'sea-glass', 'pearl', 'rope', 'lantern', 'chart'] as const
 
-/** The same number gives the same order. */
+/** The same number always gives the same order. */
 export function orderOf(orderId: number): Order {
   const pick = (salt: number, of: number): number => (Math.imul(orderId * 31 + salt, 2654435761) >>> 8) % of
   const items = Array.from({ length: 1 + pick(1, 3) }, (_, index) => ({
@@ -21,7 +21,7 @@ export function orderOf(orderId: number): Order {
   return { orderId, customer: `customer-${1 + pick(5, 40)}`, total: 500 + pick(7, 20_000), items }
 }
 
-/** One order in this many can't be shipped, whatever is tried. */
+/** One order in this many can't be shipped, however often it is tried. */
 const UNSHIPPABLE = 400
 
 export function ship({ orderId, items }: Order): void {

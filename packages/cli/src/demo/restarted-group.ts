@@ -7,7 +7,7 @@ import { type Order, TOPIC } from './orders.ts'
 const [, , address = '', name = ''] = process.argv
 const HANDLER_MS = 15
 
-// Whoever started it has gone without a word: nobody would end this one.
+// The parent process disappeared without ending this one.
 process.stdin.resume()
 process.stdin.once('end', () => process.exit(0))
 ;(process.stdin as Socket).unref()

@@ -1,4 +1,4 @@
-/** One line. Bytes and big numbers have no form of their own in JSON: base64 and text. */
+/** JSON in one line. JSON has no bytes and big integers: they become base64 and text. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => {
     if (typeof each === 'bigint') return each.toString()

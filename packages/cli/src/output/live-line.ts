@@ -4,7 +4,7 @@ import { visible } from './visible.ts'
 const ERASE_LINE = '\r\u001b[2K'
 const EVERY_MS = 200
 
-/** One line on standard error that is drawn over and over, where somebody looks; nothing elsewhere. */
+/** A status line on standard error that is redrawn on a terminal; nothing is printed elsewhere. */
 export class LiveLine {
   readonly #stream: TextStream
   readonly #isWanted: boolean
@@ -15,7 +15,7 @@ export class LiveLine {
     this.#isWanted = isWanted
   }
 
-  /** `text` is asked for only when it is drawn, a few times a second. */
+  /** `text` is called only when it is drawn, a few times a second. */
   draw(text: () => string): void {
     if (!this.#isWanted || performance.now() - this.#drawnAt < EVERY_MS) return
     this.#drawnAt = performance.now()
@@ -26,7 +26,7 @@ export class LiveLine {
     if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#stream.write(ERASE_LINE)
   }
 
-  /** For work that can't say how far it is: how long it has been at it. */
+  /** For work without known progress: shows the elapsed time. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     const started = performance.now()
     const draw = (): void => this.draw(() => `${what}  ${Math.floor((performance.now() - started) / 1_000)} s`)

@@ -24,7 +24,7 @@ function parsed(payload: string | Uint8Array): unknown {
   try {
     return JSON.parse(payload)
   } catch {
-    // What is stored is shown as it is, also when it is not what it should be.
+    // Stored text is shown as it is, even if it is invalid.
     return payload
   }
 }

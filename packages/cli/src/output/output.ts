@@ -11,10 +11,10 @@ export type OutputOptions = {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** Where results go: text for people or JSON for programs on standard output, all else on standard error. */
+/** Results go to standard output, as text for people or JSON for programs; everything else goes to standard error. */
 export class Output {
   readonly json: boolean
-  /** Somebody looks at the results as they come. */
+  /** Whether somebody watches the results as they arrive. */
   readonly isLive: boolean
   readonly #options: OutputOptions
 
@@ -24,7 +24,7 @@ export class Output {
     this.#options = options
   }
 
-  /** The whole result. `text` is asked for only where people read it. */
+  /** The whole result. `text` is called only if people read it. */
   result(value: unknown, text: () => readonly string[]): void {
     this.#options.stdout.write(this.json ? `${toJson(value)}\n` : lines(text()))
   }
@@ -34,18 +34,18 @@ export class Output {
     this.result(value, () => [text()])
   }
 
-  /** Tells how far something is, on standard error where that is a terminal. */
+  /** Shows progress, on standard error if that is a terminal. */
   liveLine(): LiveLine {
     const { stderr, environment } = this.#options
     return new LiveLine(stderr, stderr.isTTY === true && !this.json && environment.TERM !== 'dumb')
   }
 
-  /** For people, on standard error, so that it is in nobody's way. */
+  /** For people, on standard error, so that it does not mix with results. */
   note(text: string): void {
     this.#options.stderr.write(paragraph(redact(text)))
   }
 
-  /** Something that people or programs should know of beside the results, on standard error. */
+  /** Information for people or programs beside the results, on standard error. */
   aside(value: unknown, text: string): void {
     if (this.json) this.#options.stderr.write(`${toJson(value)}\n`)
     else this.note(text)
@@ -72,5 +72,5 @@ export class Output {
 
 const lines = (text: readonly string[]): string => text.map(line => `${shown(line)}\n`).join('')
 
-/** Its further lines are set in, so that none of them can pass for another message. */
+/** Its further lines are indented, so that none of them can pass for another message. */
 const paragraph = (text: string): string => `${text.split('\n').map(shown).join('\n  ')}\n`

@@ -1,6 +1,6 @@
 import { widthOf } from './visible.ts'
 
-/** Columns as wide as they need to be; numbers to the right. */
+/** Columns are as wide as necessary; numbers are right-aligned. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string[] {
   if (rows.length === 0) return ['(none)']
   const widths = headings.map((heading, at) =>
@@ -14,7 +14,7 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
   return [line(headings), line(widths.map(width => '─'.repeat(width))), ...rows.map(line)]
 }
 
-/** Names and what they are, one a line. */
+/** Names and their values, one per line. */
 export function facts(pairs: readonly (readonly [string, string | number])[]): string[] {
   const width = Math.max(...pairs.map(([name]) => name.length))
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`)

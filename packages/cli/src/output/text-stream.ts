@@ -1,4 +1,4 @@
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** What is needed of standard output and standard error. */
+/** The part of standard output and standard error that is needed. */
 export type TextStream = { write(text: string): unknown; readonly isTTY?: boolean }

@@ -5,13 +5,13 @@ const STEPS = [
   [1_000, 's'],
 ] as const
 
-/** '3d', '2h', '90s': the two figures that matter. */
+/** '3d', '2h', '90s': rounded to two digits. */
 export function ago(ms: number): string {
   for (const [step, unit] of STEPS) if (ms >= 2 * step) return `${Math.round(ms / step)}${unit}`
   return ms >= 1_000 ? `${(ms / 1_000).toFixed(1)}s` : `${Math.round(ms)}ms`
 }
 
-/** A setting that may be without end. */
+/** A duration that may be unlimited. */
 export const span = (ms: number | null, endless: string): string => (ms === null ? endless : ago(ms))
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`

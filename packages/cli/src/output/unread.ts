@@ -4,9 +4,9 @@ const LOOK_MS = 200
 const READABLE = 0o400
 
 /**
- * Hears when nobody reads a pipe any more. A write would tell, and `tidemark tail orders | head -1` may have nothing more
- * to write for hours. Node can't ask the kernel, but Linux shows who has which end of a pipe open. A reader of another
- * user is not seen; then, and elsewhere than on Linux, the next write has to tell.
+ * Reports when nobody reads a pipe any more. A write would fail, but `tidemark tail orders | head -1` may have nothing
+ * to write for hours. Node can't ask the kernel, but Linux shows which processes have which end of a pipe open. A
+ * reader of another user is not visible; then, and on other systems, the next write has to fail.
  */
 export function onUnread(fd: number, heard: () => void): void {
   const pipe = pipeOf(fd)

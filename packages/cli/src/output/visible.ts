@@ -3,8 +3,8 @@ import { styleText } from 'node:util'
 import type { Colour } from './text-stream.ts'
 
 /**
- * Control characters reach a terminal as orders to it; format characters (bidirectional overrides, zero-width ones) make
- * a line read as another; halves of a pair are no characters. All of them are shown as their number.
+ * Control characters act as commands to a terminal; format characters (bidirectional overrides, zero-width ones) make a
+ * line read as another; unpaired surrogates are no characters. All of them are shown as their number.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
@@ -15,14 +15,14 @@ function numberOf(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
 }
 
-/** Ours from somebody's: nobody who stores a message can know it. */
+/** Distinguishes our own colours from stored text: nobody who stores a message can know it. */
 const MARK = `\0${randomBytes(12).toString('hex')}`
 const MARKS = new RegExp(`${MARK}([a-z]*)\0`)
 
-/** To be coloured when it is shown. */
+/** Text to be coloured when it is shown. */
 export const marked = (colour: Colour, text: string): string => `${MARK}${colour}\0${text}${MARK}\0`
 
-/** A line as it goes to the terminal: whatever was stored made visible, and only our own colours. */
+/** A line for the terminal: special characters in stored text are made visible, and only our own colours remain. */
 export function shown(line: string): string {
   let [text = '', ...rest] = line.split(MARKS)
   text = visible(text)
@@ -33,7 +33,7 @@ export function shown(line: string): string {
   return text
 }
 
-/** Columns that it takes. */
+/** Number of terminal columns. */
 export const widthOf = (text: string): number =>
   visible(
     text

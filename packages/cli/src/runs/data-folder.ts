@@ -6,7 +6,7 @@ import type { Given } from '../given.ts'
 
 export const dataFolderOf = (given: Given): string => given.text('data') ?? './data'
 
-/** Opening would make the folder, and find it empty. */
+/** Opening would create the folder, and find it empty. */
 export async function openStorage(given: Given): Promise<Storage> {
   const root = join(dataFolderOf(given), 'storage')
   if (!existsSync(root)) throw new NotFoundError(`Folder ${root} does not exist. Give the data folder with --data`)

@@ -23,7 +23,7 @@ export async function inspectBatch(given: Given, { output }: Surroundings): Prom
   return EXIT.done
 }
 
-/** The batch of the tick; without one, the run's last. */
+/** The batch with the tick; without a tick, the run's last. */
 async function fileOf(given: Given, runId: string, tick: number | undefined): Promise<string> {
   let last: { readonly key: string; readonly tickEnd: number } | undefined
   for await (const batch of batchesOf(await openStorage(given), runId, tick)) last = batch
@@ -53,7 +53,7 @@ async function showFile(file: BatchFile, output: Output): Promise<void> {
 
 async function showTick(file: BatchFile, tick: number, output: Output): Promise<void> {
   let found: Tick | undefined
-  // To the end, though it is found: a file is whole or it is an error.
+  // Reads to the end even if the tick was found: a damaged file is an error.
   for await (const each of file.ticks()) if (each.tick === tick) found = decodeTick(each.bytes)
   if (found === undefined) {
     throw new NotFoundError(

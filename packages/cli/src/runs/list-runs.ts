@@ -45,7 +45,7 @@ export async function listStoredRuns(given: Given, { output, environment }: Surr
   return EXIT.done
 }
 
-/** Of a configuration, or of the data folder. */
+/** From a configuration, or from the data folder. */
 async function storedRuns(given: Given, environment: NodeJS.ProcessEnv) {
   if (configFileOf(given) === undefined) return { storage: await openStorage(given), indexes: [indexAddressOf(given)] }
   const { storages, indexes } = await runLocations(given, environment)
@@ -88,7 +88,7 @@ async function describeRun(storage: Storage, runId: string, indexed: boolean): P
   }
 }
 
-/** In the order of their ticks; those that begin at `upTo` at the latest. */
+/** In tick order; only those that begin at `upTo` or before. */
 export async function* batchesOf(
   storage: Storage,
   runId: string,

@@ -2,7 +2,7 @@ import { findConfig, isRunId } from '@tidemark/pipeline'
 import { UsageError } from '../errors.ts'
 import type { Given } from '../given.ts'
 
-/** The configuration that was named, or that of this folder; undefined: the default pipeline. */
+/** The given configuration, or the one in this folder; undefined: the default pipeline. */
 export function configFileOf(given: Given): string | undefined {
   const named = given.text('config')
   const isNone = given.flag('no-config')
@@ -10,7 +10,7 @@ export function configFileOf(given: Given): string | undefined {
   if (named !== undefined && given.text('data') !== undefined) {
     throw new UsageError('--data applies to the default pipeline only. Set the paths in the configuration instead')
   }
-  // A data folder that is named is that of the default pipeline.
+  // A given data folder belongs to the default pipeline.
   return isNone || given.text('data') !== undefined ? undefined : (named ?? findConfig())
 }
 

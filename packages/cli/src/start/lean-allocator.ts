@@ -1,11 +1,11 @@
 /**
- * glibc gives each thread a heap of its own, up to eight for each core. A tick's bytes are made by one thread and freed by
- * another, so every one of those heaps grows to hold a share of them and stays that large: at full speed the process
- * took 347 MB after two minutes. With one heap, and what is large (a tick is 36 kB) given back to the system as soon as it
- * is freed, it took 252 MB at most.
+ * glibc gives each thread its own heap, up to eight per core. A tick's bytes are allocated by one thread and freed by
+ * another, so each heap grows to hold a share of them and stays that large: at full speed the process took 347 MB after
+ * two minutes. With one heap, and large blocks (a tick is 36 kB) returned to the system as soon as they are freed, it
+ * took 252 MB at most.
  *
- * The settings are read when a process begins, so this one begins once more, in its place and under its number. Elsewhere
- * than on Linux, or where somebody has set them, nothing happens.
+ * The settings are read when a process starts, so this process replaces itself with the same process id. On other
+ * systems than Linux, or if the settings exist already, nothing happens.
  */
 const SETTINGS = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '16384' }
 
@@ -19,7 +19,8 @@ export function beginWithLeanAllocator(): void {
 
 /**
  * Ticks are short-lived typed arrays: with V8's default young generation the process grows past 300 MB before they are
- * collected. And its heaps may grow by less before the next collection: 258 MB at most at full speed with the server, not 323 MB.
+ * collected. The second flag makes heaps grow by less before the next collection: 258 MB at most at full speed with the
+ * server, instead of 323 MB.
  */
 const FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=30']
 

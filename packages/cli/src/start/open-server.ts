@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts'
 import { type Given, present } from '../given.ts'
 import { both, LOG_FORMATS, type LogFormat, logFile, serverLog } from './server-log.ts'
 
-/** What the command line and the environment say of the server; read before anything is opened. */
+/** Server settings from the command line and the environment; read before anything is opened. */
 export type ServerChoice = {
   readonly options: Omit<ServerOptions, 'logger' | 'topics' | 'pipeline' | 'indexes' | 'environmentStrategy' | 'ingest'>
   readonly log: LogFormat
@@ -35,7 +35,7 @@ export function serverChoice(given: Given, { environment }: Surroundings): Serve
   return { options, log: given.oneOf('log', LOG_FORMATS) ?? 'pretty', logFile: given.text('log-file') }
 }
 
-/** TIDEMARK_ADMIN_TOKEN and its like. One that is there and empty is a mistake that would leave the server open. */
+/** TIDEMARK_ADMIN_TOKEN and similar. An empty variable is a mistake that would leave the server open. */
 function tokensOf(environment: NodeJS.ProcessEnv): ServerOptions['tokens'] {
   const given = ROLES.flatMap(role => {
     const name = `TIDEMARK_${role.toUpperCase()}_TOKEN`
@@ -53,12 +53,12 @@ function tlsOf(given: Given): ServerOptions['tls'] {
   return { cert, key }
 }
 
-/** The server's log: to the file that was given, or to standard error. */
+/** The server's log: to the given file, or to standard error. */
 export function loggerFor({ log, logFile: path }: ServerChoice, { output }: Surroundings): Logger {
   return serverLog(log, path === undefined ? line => output.note(line) : logFile(path))
 }
 
-/** Beside the log that a screen shows, one that says everything: in the file that was given, or in the data folder. */
+/** A complete log beside the one that a screen shows: in the given file, or in the data folder. */
 export function loggerBeside(shown: Logger, choice: ServerChoice, surroundings: Surroundings, folder: string): Logger {
   const path = choice.logFile ?? (isWritable(folder) ? join(folder, 'server.log') : undefined)
   if (path !== undefined) return both(shown, serverLog(choice.log, logFile(path)))
@@ -74,7 +74,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** A port that was asked for is that one or an error; the usual one, where it is taken, is another. */
+/** A given port must be free; if the default port is taken, another one is used. */
 export async function openServer(
   { options: choice }: ServerChoice,
   what: Omit<ServerOptions, keyof ServerChoice['options']>,

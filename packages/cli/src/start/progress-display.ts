@@ -5,7 +5,7 @@ import type { Output } from '../output/output.ts'
 import { Screen } from '../output/screen.ts'
 import { type Begun, plainLine, screenLines } from './progress-screen.ts'
 
-/** Who tells of a start as it goes: to people at a terminal, to a log, or to a program. */
+/** Reports the progress of `start`: to people at a terminal, to a log, or to a program. */
 export type ProgressDisplay = {
   readonly everyMs: number
   begun(begun: Begun): void
@@ -35,14 +35,14 @@ function screenDisplay(output: Output): ProgressDisplay {
   }
 }
 
-/** A line, or a JSON document, for each. */
+/** A line of text, or a JSON document, for each. */
 const streamDisplay = (output: Output): ProgressDisplay => ({
   everyMs: LINE_MS,
   begun: ({ runId, url, configFile }) => {
     const config = configFile !== undefined && { config: configFile }
     output.result({ event: 'begun', runId, url: url ?? null, ...config }, () => [
       ...(configFile === undefined ? [] : [`configuration ${configFile}`]),
-      // Where nobody here makes one, it is found when it begins.
+      // If no service here creates the run, it is found when it begins.
       runId === '' ? 'no run yet' : `run ${runId}`,
       ...(url === undefined ? [] : [`serving ${url}`]),
     ])
@@ -57,7 +57,7 @@ function totalsText({ ticks, batches, cells, organisms }: IndexTotals): string {
   return `indexed so far: ${counted(ticks, 'tick')} in ${counted(batches, 'batch', 'batches')}${inside}`
 }
 
-/** Shows how far it is, again and again. */
+/** Shows the progress repeatedly. */
 export async function showProgress(show: () => Promise<void>, everyMs: number, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     await show()

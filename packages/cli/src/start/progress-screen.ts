@@ -4,13 +4,13 @@ import { counted } from '../output/counted.ts'
 import { megabytes, timeLeft } from '../output/units.ts'
 
 export type Begun = {
-  /** '' where it is not known before it begins. */
+  /** '' if it is not known before it begins. */
   readonly runId: string
   readonly url: string | undefined
   readonly configFile: string | undefined
 }
 
-/** What the terminal shows, line by line. */
+/** The lines that the terminal shows. */
 export function screenLines(
   { runId, url, configFile }: Begun,
   progress: PipelineProgress,
@@ -49,13 +49,13 @@ export function screenLines(
   ]
 }
 
-/** What is used, how fast that grows, and when it is too much. */
+/** Disk usage, its growth, and when the limit is reached. */
 function diskRow(disk: PipelineProgress['disk']): string {
   const { bytesPerSecond, secondsLeft, freeBytes, paused } = disk
   const left = paused ? ['paused'] : secondsLeft === null ? [] : [`${timeLeft(secondsLeft)} left`]
   const free = freeBytes === null ? [] : [`${sizeText(freeBytes)} free`]
   const used = usedText(disk)
-  // Longer than the other rows' values, so it gets its own width.
+  // Longer than the values of other rows, so it gets its own width.
   const value = paused ? styleText('red', used) : used
   return `${styleText('dim', 'disk'.padEnd(14))}${value}${' '.repeat(Math.max(2, 20 - used.length))}${`${megabytes(bytesPerSecond)}/s`.padEnd(
     14,
@@ -73,13 +73,13 @@ function growthText({ bytesPerSecond, secondsLeft, paused }: PipelineProgress['d
   return [`(+${megabytes(bytesPerSecond)}/s${left})`]
 }
 
-/** What helps was said once, when the wait began. */
+/** The advice was logged once, when the wait began. */
 const firstSentence = (text: string): string => text.split('. ', 1)[0] ?? text
 
 /** The same in one line, for logs. */
 export function plainLine(progress: PipelineProgress): string {
   const { tick, ticksPerSecond, storedBatches, indexedBatches, waitingBatches, openGaps, permanentGaps } = progress
-  // Those that wait are named below, with what they wait for.
+  // Waiting services are listed below, with what they wait for.
   const unwell = progress.services.filter(
     ({ state, healthy, waitingFor }) => state === 'ERROR' || (!healthy && waitingFor === null),
   )
@@ -93,7 +93,7 @@ export function plainLine(progress: PipelineProgress): string {
   ].join('  ')
 }
 
-/** 'environment-indexer, organism-indexer wait for the index database': one line for each thing that is waited for. */
+/** 'environment-indexer, organism-indexer wait for the index database': one line per cause. */
 function waitsOf(services: PipelineProgress['services']): string[] {
   const byThing = Map.groupBy(
     services.filter(({ waitingFor }) => waitingFor !== null),

@@ -2,7 +2,7 @@ import type { Logger } from 'tidemark'
 
 const KEPT = 5
 
-/** The warnings and errors of all services, the newest few of them kept for the screen. */
+/** Warnings and errors of all services; the newest few are kept for the screen. */
 export class RecentProblems {
   readonly logger: Logger
   #recent: string[] = []
@@ -23,10 +23,11 @@ export class RecentProblems {
 
 function textOf(fields: object, message: string): string {
   const { service, group, action, err } = fields as Readonly<Record<string, unknown>>
-  // What the topics warn of has no service; the group tells whose it is.
+  // Warnings from topics have no service; the group identifies it.
   const who = service ?? (typeof group === 'string' && group !== '' ? `group ${group}` : undefined)
   const problem = err instanceof Error ? err.message : undefined
-  // A message of several lines would push the screen up, and one that quotes a file could move the cursor or turn text round.
+  // A message of several lines would push the screen up, and one that quotes a file could move the cursor or reverse
+  // text.
   const text = [who, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
   return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
 }

@@ -13,11 +13,11 @@ import { loggerFor, openServer, serverChoice } from './open-server.ts'
 type Served = {
   readonly database: DatabaseChoice | undefined
   readonly indexes: string | undefined
-  /** Where the audit goes, unless another place was given. */
+  /** Folder of the audit, unless another place was given. */
   readonly folder: string | undefined
 }
 
-/** Ctrl-C is how it is meant to end. */
+/** Ctrl-C is the normal way to end it. */
 export async function serveAlone(given: Given, surroundings: Surroundings): Promise<ExitCode> {
   const { output, interrupted } = surroundings
   const choice = serverChoice(given, surroundings)

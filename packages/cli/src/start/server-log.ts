@@ -7,13 +7,13 @@ import { redact } from '../redact.ts'
 export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** Then it is set aside as <file>.1, in place of the one before. */
+/** Size at which it is renamed to <file>.1, replacing the previous one. */
 const LARGEST_FILE = 64 * 1024 * 1024
 
 type Level = 'info' | 'warn' | 'error'
 type Line = { readonly at: Date; readonly level: Level; readonly text: string; readonly fields: object }
 
-/** What happened in the server: changes, refusals and faults, with their causes. */
+/** What happened in the server: changes, refusals and errors, with their causes. */
 export function serverLog(format: LogFormat, write: (line: string) => void): Logger {
   const show = format === 'json' ? jsonLine : prettyLines
   const at =

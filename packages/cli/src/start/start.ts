@@ -21,7 +21,7 @@ import { RecentProblems } from './recent-problems.ts'
 
 const SMALLEST_DISK = 1e6
 
-/** Ctrl-C is how it is meant to end: 0, unless something failed. */
+/** Ctrl-C is the normal way to end it: exit code 0, unless something failed. */
 export async function start(given: Given, surroundings: Surroundings): Promise<ExitCode> {
   const { output, interrupted } = surroundings
   const choice = choiceOf(given)
@@ -54,7 +54,7 @@ export async function start(given: Given, surroundings: Surroundings): Promise<E
   return started.hasFailed ? EXIT.failed : EXIT.done
 }
 
-/** Only beside the default pipeline, for whoever looks at its page. */
+/** Only with the default pipeline, for visitors of its page. */
 async function demonstrationOf(
   given: Given,
   { configFile, dataFolder }: ConfigChoice,
@@ -80,7 +80,7 @@ const choiceOf = (given: Given): ConfigChoice => ({
   keep: keepOf(given),
 })
 
-/** What was given for it is read, and refused, before anything is opened. */
+/** Its options are read and validated before anything is opened. */
 async function serverOf(given: Given, surroundings: Surroundings) {
   const { loggerBeside, openServer, serverChoice } = await import('./open-server.ts')
   const choice = serverChoice(given, surroundings)
@@ -94,7 +94,7 @@ async function serverOf(given: Given, surroundings: Surroundings) {
   }
 }
 
-/** Checked here, so that the error names what was typed. */
+/** Checked here, so that the error names the option as it was typed. */
 function maxDiskOf(given: Given): string | undefined {
   const text = given.text('max-disk')
   if (text !== undefined && text !== 'none') parseBytes('--max-disk', text, { min: SMALLEST_DISK, none: true })

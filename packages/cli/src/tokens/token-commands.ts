@@ -89,7 +89,7 @@ function expiryOf(text: string | undefined): number | null {
   )
 }
 
-/** The whole file is checked with the new line before anything is written. */
+/** The whole file is validated with the new line before anything is written. */
 function addLine(file: string, name: string, line: string): void {
   const before = existsSync(file) ? readFile(file) : ''
   const lines = before === '' || before.endsWith('\n') ? before : `${before}\n`
@@ -100,7 +100,7 @@ function addLine(file: string, name: string, line: string): void {
   replace(file, `${lines}${line}\n`)
 }
 
-/** In one step: a server that reads it meanwhile sees the old file or the new one. */
+/** Atomic: a server that reads it meanwhile sees the old file or the new one. */
 function replace(file: string, text: string): void {
   const target = existsSync(file) ? realpathSync(file) : file
   const next = nextTo(target)

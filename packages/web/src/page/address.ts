@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where the page is. The address holds the whole view: whoever opens it elsewhere sees the same. */
+/** The current address. It contains the whole view: whoever opens it elsewhere sees the same. */
 const current = signal(new URL(location.href))
 
 export const path = computed(() => current.value.pathname)
@@ -19,7 +19,7 @@ export function goTo(address: string): void {
   scrollTo(0, 0)
 }
 
-/** Another view of the same place, such as a pan: no step of its own. Unknown parameters are kept. */
+/** Another view of the same place, such as a pan: not a step of its own. Unknown parameters are kept. */
 export function replaceQuery(changes: Changes): void {
   const url = withQuery(changes)
   history.replaceState(null, '', url)
@@ -41,7 +41,7 @@ function withQuery(changes: Changes): URL {
   return url
 }
 
-/** Links within the page are followed without loading it anew; a click with a modifier opens a tab, as everywhere. */
+/** Links within the page are followed without reloading; a click with a modifier opens a tab as usual. */
 addEventListener('click', event => {
   if (event.defaultPrevented || event.button !== 0) return
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
@@ -53,7 +53,7 @@ addEventListener('click', event => {
 })
 
 export const topicAddress = (topic: string): string => `/topics/${encodeURIComponent(topic)}`
-/** `-` stands for the nameless group of a queue. */
+/** `-` stands for the unnamed group of a queue. */
 export const groupAddress = (topic: string, group: string): string =>
   `${topicAddress(topic)}/groups/${group === '' ? '-' : encodeURIComponent(group)}`
 export const runAddress = (runId: string): string => `/runs/${runId}`

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 
-/** The time by this browser, once a second while the page is looked at: ages grow by it. */
+/** The time of this browser, updated once a second while the page is visible, so that ages grow. */
 export const now = signal(Date.now())
-/** How far this browser's clock is ahead of the server's. */
+/** By how much this browser's clock is ahead of the server's. */
 let ahead = 0
 
 setInterval(() => {

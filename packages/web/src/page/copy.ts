@@ -1,6 +1,6 @@
 import { tell } from './notices.ts'
 
-/** Copies a text. On plain HTTP in a LAN there is no clipboard API, so the old way is the fallback. */
+/** Copies a text. Plain HTTP in a LAN has no clipboard API, so execCommand is the fallback. */
 export async function copy(text: string, what: string): Promise<void> {
   const copied = (await copyByApi(text)) || copyBySelection(text)
   if (copied) tell(`Copied ${what}.`)

@@ -1,4 +1,4 @@
-/** Numbers and times as the page writes them. The full value belongs into the title of what shows them. */
+/** Numbers and times as the page shows them. The full value belongs in the title of the element. */
 
 const groups = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const THIN = '\u202f'
@@ -7,7 +7,7 @@ const THIN = '\u202f'
 export function count(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (Math.abs(value) < 10_000) return whole(value)
-  // What would be rounded to 1000 of a unit is one of the next.
+  // A value that would be rounded to 1000 of a unit is shown in the next unit.
   for (const [unit, size] of UNITS)
     if (Math.abs(value) >= size * 0.9995) return `${threeDigits(value / size)}${THIN}${unit}`
   return whole(value)
@@ -24,7 +24,7 @@ const threeDigits = (value: number): string => value.toFixed(Math.abs(value) < 9
 /** All digits, in groups of three. */
 export const whole = (value: number): string => groups.format(value).replaceAll(',', THIN)
 
-/** 310, 4.2, 0.3: messages a second. */
+/** 310, 4.2, 0.3: messages per second. */
 export function rate(value: number): string {
   if (!Number.isFinite(value)) return '–'
   return Math.abs(value) < 9.95 && value !== 0 ? value.toFixed(1) : count(Math.round(value))
@@ -63,7 +63,7 @@ const TIME_UNITS = [
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`
 
-/** 14:02:11, in the zone that was chosen. */
+/** 14:02:11, in the chosen time zone. */
 export const clock = (time: Date, zone: 'local' | 'utc'): string =>
   time.toLocaleTimeString('en-GB', { hour12: false, ...(zone === 'utc' && { timeZone: 'UTC' }) })
 

@@ -3,16 +3,16 @@ import { signal } from '@preact/signals'
 const API = '/api/v1'
 const TIMEOUT_MS = 15_000
 
-/** Rises whenever the server says that nobody is logged in. */
+/** Incremented whenever the server says that nobody is logged in. */
 export const loggedOut = signal(0)
 /** Sent with every write of a session. */
 export const csrf = signal('')
 
-/** What the server refused, in its own words. */
+/** A refusal of the server, in its own words. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
-  /** When to ask again, where the server says so. */
+  /** When to retry, if the server says so. */
   readonly retryAfterMs: number | undefined
   /** Further fields of the problem. */
   readonly fields: { readonly [name: string]: unknown }
@@ -56,7 +56,7 @@ export async function write<T>(
   return (answer.status === 204 ? undefined : await answer.json()) as T
 }
 
-/** A body that is JSON already: large numbers in it stay what they are. */
+/** A body that is already JSON: large numbers in it stay exact. */
 export class RawBody {
   readonly json: string
 
@@ -94,7 +94,7 @@ async function send(
   })
   if (answer.ok) return answer
   const problem = await problemOf(answer)
-  // A wrong token at the login ends no session.
+  // A wrong token at the login does not end a session.
   if (answer.status === 401 && !(method === 'POST' && path === '/session')) loggedOut.value++
   throw problem
 }

@@ -1,13 +1,13 @@
 import { letterKeys } from './preferences.ts'
 
-/** What a key does, for the help. Combinations are written as they are pressed: 'g t', 'Shift+ArrowLeft'. */
+/** The action of a key, for the help. Combinations are written as they are pressed: 'g t', 'Shift+ArrowLeft'. */
 export type Command = { readonly keys: string; readonly says: string; readonly place: string; run(): void }
 
 const commands = new Set<Command>()
 let prefix = ''
 let prefixTimer = 0
 
-/** Adds commands; the returned function takes them away. */
+/** Adds commands; the returned function removes them. */
 export function addCommands(
   place: string,
   given: { readonly [keys: string]: readonly [string, () => void] },
@@ -27,7 +27,7 @@ addEventListener('keydown', event => {
   const isLetter = event.key.length === 1 && event.key !== ' '
   if (isLetter && letterKeys.value === 'off') return
   if (document.querySelector('dialog[open], :popover-open') !== null) return
-  // The newest comes first: a screen may take a key from the shell.
+  // The newest comes first: a screen may override a key of the shell.
   const found = [...commands].reverse().find(({ keys }) => keys === (prefix === '' ? name : `${prefix} ${name}`))
   clearTimeout(prefixTimer)
   const begins = prefix === '' && [...commands].some(({ keys }) => keys.startsWith(`${name} `))

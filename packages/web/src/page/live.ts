@@ -5,15 +5,17 @@ import { tell } from './notices.ts'
 import { session } from './session.ts'
 import type { GroupLive, Overview, TopicLive } from './shapes.ts'
 
-/** Without a sign of life for this long the page says so. The server sends `live` at least every 2 s. */
+/**
+ * After this long without an event the page shows that it is disconnected. The server sends `live` at least every 2 s.
+ */
 const SILENT_MS = 5_000
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000]
-/** Six open streams stall a browser on HTTP/1.1, so a tab that nobody looks at lets go of its own. */
+/** A browser allows six connections per host on HTTP/1.1, so a hidden tab closes its stream. */
 const HIDDEN_MS = 10_000
 
 /** Everything that the overview shows, kept current by the stream. */
 export const overview = signal<Overview | undefined>(undefined)
-/** Frozen by the key `l`: the stream goes on, the page stands still and counts what it misses. */
+/** Frozen by the key `l`: the stream continues, the page stands still and counts what it misses. */
 export const frozen = signal(false)
 export const missedWhileFrozen = signal(0)
 
@@ -22,9 +24,9 @@ const retryAt = signal(0)
 const isConnected = signal(false)
 const isHidden = signal(false)
 let version: string | undefined
-/** Rises when events were missed for good, and when the server is back: whoever loads something loads it anew. */
+/** Incremented when events were lost, and when the server is back: loaded data is loaded again. */
 export const refreshed = signal(0)
-/** The server has another page than this one. */
+/** The server has a newer page than this one. */
 export const isOutdated = signal(false)
 
 type Connection = {
@@ -45,7 +47,7 @@ export const connection = computed<Connection>(() => {
   return { state, lastAt: lastSign.value, retryInMs: Math.max(0, retryAt.value - now.value) }
 })
 
-/** Writes wait for a server that answers. */
+/** Writes require a responding server. */
 export const isLive = computed(() => connection.value.state === 'live')
 
 type Handler = (data: never) => void
@@ -60,9 +62,9 @@ let source: EventSource | undefined
 let attempt = 0
 let timer = 0
 let wasHidden = false
-/** Where the stream stopped; a new one goes on from there. */
+/** Where the stream stopped; a new one continues from there. */
 let lastEventId = ''
-/** Waiting changes, drawn once per frame. */
+/** Pending changes, drawn once per frame. */
 let waiting: (() => void)[] = []
 
 function heard(event: MessageEvent<string>): void {
@@ -88,7 +90,7 @@ function flush(): void {
 function connect(): void {
   disconnect()
   const url = new URL('/api/v1/events', location.href)
-  // Only a browser's own reconnecting sends the header, and that gives up after an error answer.
+  // Only a browser's own reconnect sends the header, and that gives up after an error response.
   if (lastEventId !== '') url.searchParams.set('after', lastEventId)
   const opened = new EventSource(url)
   source = opened
@@ -104,7 +106,7 @@ function connect(): void {
     isConnected.value = true
     lastSign.value = Date.now()
   }
-  // A browser gives up for good after an error answer, so the page closes and opens the stream itself.
+  // A browser gives up for ever after an error response, so the page closes and reopens the stream itself.
   opened.onerror = () => lose()
 }
 
@@ -114,7 +116,7 @@ function lose(): void {
   attempt++
   retryAt.value = Date.now() + wait
   timer = setTimeout(connect, wait)
-  // An expired session looks like a lost stream: whoever asks learns which.
+  // An expired session looks like a lost stream: this request tells which it is.
   fetch('/api/v1/session')
     .then(answer => {
       if (answer.status === 401) loggedOut.value++
@@ -129,7 +131,7 @@ function disconnect(): void {
   isConnected.value = false
 }
 
-/** A stream that is open and silent is as good as none. */
+/** An open but silent stream is as good as none. */
 effect(() => {
   if (isConnected.value && now.value - lastSign.value > SILENT_MS) lose()
 })
@@ -169,7 +171,7 @@ on<{ version: string; at: string }>('hello', hello => {
   isOutdated.value = version !== hello.version
 })
 
-/** The last id is too old, or another server's. A snapshot comes by itself; what was loaded besides it is loaded anew. */
+/** The last id is too old, or from another server. A snapshot arrives by itself; other data is loaded again. */
 on<unknown>('skipped', () => {
   refreshed.value++
 })

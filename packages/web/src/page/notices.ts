@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** What was done just now, with how to undo it. It stays for ten seconds. */
+/** The result of an action, with how to undo it. Shown for ten seconds. */
 export type Notice = {
   readonly id: number
   readonly text: string
@@ -9,7 +9,7 @@ export type Notice = {
 }
 
 export const notices = signal<readonly Notice[]>([])
-/** Read out by screen readers: one sentence in five seconds, never a rate. */
+/** Read by screen readers: at most one sentence in five seconds, never a rate. */
 export const spoken = signal('')
 
 const STAYS_MS = 10_000
@@ -29,7 +29,7 @@ export const dismiss = (id: number): void => {
   notices.value = notices.value.filter(each => each.id !== id)
 }
 
-/** The newest wins where several come within the quiet time. */
+/** If several arrive within the quiet time, the newest wins. */
 function speak(text: string): void {
   clearTimeout(waiting)
   const wait = Math.max(0, spokenAt + QUIET_MS - Date.now())

@@ -1,6 +1,6 @@
 import { effect, type Signal, signal } from '@preact/signals'
 
-/** Choices of this browser. A browser that keeps nothing forgets them with the tab. */
+/** Preferences in this browser. Without storage they last until the tab is closed. */
 function kept<T extends string>(name: string, allowed: readonly T[]): Signal<T> {
   const [first] = allowed as readonly [T]
   const chosen = signal<T>(allowed.find(each => each === read(name)) ?? first)
@@ -8,7 +8,7 @@ function kept<T extends string>(name: string, allowed: readonly T[]): Signal<T> 
     try {
       localStorage.setItem(name, chosen.value)
     } catch {
-      // Storage is full or forbidden: the choice holds until the tab is closed.
+      // Storage is full or forbidden: the preference lasts until the tab is closed.
     }
   })
   return chosen
@@ -25,7 +25,7 @@ function read(name: string): string | null {
 export const THEMES = ['system', 'light', 'dark'] as const
 export const theme = kept('tidemark.theme', THEMES)
 export const times = kept('tidemark.times', ['relative', 'local', 'utc'])
-/** Single letters as commands; WCAG asks that they can be switched off. */
+/** Single letters as commands; WCAG requires that they can be switched off. */
 export const letterKeys = kept('tidemark.keys', ['on', 'off'])
 
 effect(() => {

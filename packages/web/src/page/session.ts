@@ -10,10 +10,10 @@ type Session = {
   readonly csrf: string | null
 }
 
-/** undefined: not asked yet. null: nobody; the login is shown over the page. */
+/** undefined: not known yet. null: nobody; the login is shown over the page. */
 export const session = signal<Session | null | undefined>(undefined)
 
-/** Somebody wants to act with another token: the login comes over the page, and can be left again. */
+/** The user wants to act with another token: the login is shown over the page, and can be closed again. */
 export const isChangingToken = signal(false)
 export const changeToken = (): void => {
   isChangingToken.value = true
@@ -42,7 +42,7 @@ function take(found: Session | null): void {
   session.value = found
 }
 
-/** A session that ends in between: the login comes over the page, and everything stays where it was. */
+/** If a session ends, the login is shown over the page, and everything stays where it was. */
 effect(() => {
   if (loggedOut.value > 0 && session.peek()) take(null)
 })
@@ -53,7 +53,7 @@ const INCLUDES: { readonly [role in Role]?: readonly Role[] } = {
   read: ['metrics', 'read'],
 }
 
-/** Whether whoever is logged in may do it; without a topic: for all of them. */
+/** Whether the user may do it; without a topic: for all of them. */
 export function may(role: Role, topic?: string): boolean {
   const roles = session.value?.roles ?? []
   return roles.some(

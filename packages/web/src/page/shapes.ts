@@ -1,4 +1,4 @@
-/** What the API answers, as far as the page reads it. Times are ISO strings; ids of messages are numbers. */
+/** API responses, as far as the page reads them. Times are ISO strings; ids of messages are numbers. */
 
 export type Status = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
 

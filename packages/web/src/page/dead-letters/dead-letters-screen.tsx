@@ -18,7 +18,7 @@ type Letter = StoredMessage & {
   readonly deadAt: string
 }
 
-/** Messages that failed for good, with one line per kind of error. */
+/** Dead letters, with one line per kind of error. */
 export function DeadLettersScreen() {
   const found = overview.value
   if (found === undefined) return <Loading rows={6} />
@@ -150,6 +150,6 @@ function TopicLetters({ topic }: { topic: string }) {
 const redrive = (place: string, ids: readonly number[]): Promise<{ redriven: number; gone: number }> =>
   write('POST', `${place}/redrive`, { ids })
 
-/** Error name and message without digits, ids and quoted text: alike errors are one line. */
+/** Error name and message without digits, ids and quoted text, so that similar errors share a line. */
 const fingerprint = ({ name, message }: Letter['error']): string =>
   `${name}: ${message.replaceAll(/(["'`]).*?\1/g, '…').replaceAll(/[0-9a-f]{8,}|\d+/gi, '#')}`

@@ -15,7 +15,7 @@ type History = {
 const STEPS = { '1s': 1, '10s': 10, '1m': 60 } as const
 const POINTS = { '1s': 300, '10s': 360, '1m': 1440 } as const
 
-/** What came in, what went out, and what waits, over five minutes, an hour or a day. */
+/** Incoming, outgoing and waiting messages over five minutes, an hour or a day. */
 export function HistoryCharts({ topic, group }: { topic: string; group: string }) {
   const step = useSignal<keyof typeof STEPS>('1s')
   const [topicSeries, groupSeries] = [`topic:${topic}`, `group:${topic}/${group}`]

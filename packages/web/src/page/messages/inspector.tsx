@@ -4,7 +4,7 @@ import { copy } from '../copy.ts'
 import { bytes, moment } from '../format.ts'
 import { SHOWN_CHARACTERS, type StoredMessage } from './stored-message.ts'
 
-/** One message: payload, headers, and what names it. */
+/** One message: payload, headers and identifiers. */
 export function Inspector({ topic, message }: { topic: string; message: StoredMessage }) {
   const isWhole = useSignal(false)
   const text =

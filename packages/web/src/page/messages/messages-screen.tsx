@@ -16,7 +16,7 @@ type Page = { readonly messages: readonly StoredMessage[]; readonly next: number
 
 const LIMIT = 50
 
-/** Browsing never consumes. Filters live in the address. */
+/** Browsing never consumes. Filters are in the address. */
 export function MessagesScreen({ topic }: { topic: string }) {
   const given = query.value
   const order = given.get('order') === 'oldest' ? 'oldest' : 'newest'

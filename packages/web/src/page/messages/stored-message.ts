@@ -10,7 +10,7 @@ export type StoredMessage = {
   readonly omittedBytes?: number
 }
 
-/** Payloads are cut at this many characters until somebody asks for all of them. */
+/** Payloads are cut at this many characters until the user asks for all of them. */
 export const SHOWN_CHARACTERS = 4_096
 const SUMMARY = 120
 

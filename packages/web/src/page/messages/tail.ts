@@ -5,7 +5,7 @@ import type { StoredMessage } from './stored-message.ts'
 
 const KEPT = 200
 
-/** New messages as they come, newest first. The stream is closed when nobody looks. */
+/** New messages as they arrive, newest first. The stream is closed when nobody watches. */
 export function useTail(
   topic: string,
   isOn: boolean,

@@ -6,7 +6,7 @@ import type { Graph, GraphEdge } from '../shapes.ts'
 import { layoutOf, NODE, type Placed } from './layout.ts'
 import { mainFlow } from './main-flow.ts'
 
-/** The pipeline drawn as it flows: dots run along an edge at its real rate, and an edge is as wide as its backlog. */
+/** The pipeline as a flow: dots move along an edge at its real rate, and the width of an edge shows its backlog. */
 export function Flow({ graph: whole }: { graph: Graph }) {
   const graph = mainFlow(whole)
   const shape = graph.nodes.map(({ id }) => id).join()
@@ -45,7 +45,7 @@ function Edge({ edge, from, to }: { edge: GraphEdge; from: Placed; to: Placed })
   const path = `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`
   const perSecond = edge.perSecond ?? 0
   const width = 1.5 + Math.min(7, Math.log2(1 + edge.backlog))
-  // Faster than two a second the eye sees a stream, whatever the number.
+  // Above two per second the eye sees a stream, whatever the number.
   const dots = perSecond === 0 ? 0 : perSecond < 2 ? 1 : perSecond < 50 ? 2 : 4
   const takes = Math.min(4, Math.max(0.8, 2 / Math.max(0.5, Math.log10(1 + perSecond) + 0.4)))
   return (

@@ -6,10 +6,10 @@ export type Placed = GraphNode & { readonly x: number; readonly y: number }
 
 export type Layout = { readonly nodes: readonly Placed[]; readonly width: number; readonly height: number }
 
-/** Columns by the longest way from a source, rows in the order in which the neighbours before them stand. */
+/** Columns by the longest path from a source, rows in the order of the neighbours before them. */
 export function layoutOf({ nodes, edges }: Graph): Layout {
   const depth = new Map(nodes.map(({ id }) => [id, 0]))
-  // As many rounds as there are nodes: a longest way is no longer, and a circle ends too.
+  // As many rounds as there are nodes: no path is longer, and cycles end too.
   for (let round = 0; round < nodes.length; round++) {
     let hasMoved = false
     for (const { from, to } of edges) {

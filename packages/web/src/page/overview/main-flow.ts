@@ -1,8 +1,9 @@
 import type { Graph, GraphEdge } from '../shapes.ts'
 
 /**
- * The edges worth drawing. Services come in the order in which they start, so what flows first stands last. Left out are ways back (a
- * simulation that looks into the storage for where it was) and what a service fetches from the storage once a topic has announced it.
+ * The edges worth drawing. Services are listed in the order in which they start, so the first of the flow stands last.
+ * Left out are edges back (a simulation that reads the storage to find where it stopped) and what a service fetches
+ * from the storage once a topic has announced it.
  */
 export function mainFlow({ nodes, edges }: Graph): Graph {
   const services = nodes.filter(({ kind }) => kind === 'service').map(({ id }) => id)

@@ -8,7 +8,7 @@ import type { Attention } from '../shapes.ts'
 import { Flow } from './flow.tsx'
 import { TopicFlow } from './topic-flow.tsx'
 
-/** What needs somebody first, then how everything flows. */
+/** What needs attention first, then the flow of everything. */
 export function OverviewScreen() {
   const found = overview.value
   if (found === undefined) return <Loading rows={8} />

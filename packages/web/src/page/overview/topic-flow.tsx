@@ -5,7 +5,7 @@ import type { TopicLive } from '../shapes.ts'
 
 const SHOWN = 12
 
-/** Topics that move, the busiest first, with their groups. */
+/** Active topics, busiest first, with their groups. */
 export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
   const busy = topics
     .filter(({ groups, kept }) => groups.length > 0 || kept > 0)

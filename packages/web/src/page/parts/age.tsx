@@ -2,7 +2,7 @@ import { ageOf, untilOf } from '../clock.ts'
 import { clock, duration, moment } from '../format.ts'
 import { times } from '../preferences.ts'
 
-/** A time as the reader has chosen: relative, local or UTC. The title has it whole. */
+/** A time as the user has chosen: relative, local or UTC. The title has the full time. */
 export function Age({ at }: { at: string | null }) {
   if (at === null) return <span class="muted">–</span>
   const time = new Date(at)

@@ -7,7 +7,7 @@ type Line = { readonly label: string; readonly colour: string; readonly values: 
 
 const HEIGHT = 160
 
-/** A chart over time. null is a gap: nothing is drawn between what is not known. */
+/** A chart over time. null is a gap: nothing is drawn where values are unknown. */
 export function Chart({ title, times, lines }: { title: string; times: readonly number[]; lines: readonly Line[] }) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)

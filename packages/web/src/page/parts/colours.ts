@@ -1,4 +1,7 @@
-/** Colours of the theme as a canvas takes them: custom properties come as they were written, `light-dark(…)` and all. */
+/**
+ * Colours of the theme in a form that a canvas accepts: custom properties are returned as written, including
+ * `light-dark(…)`.
+ */
 export function colourOf(name: string): string {
   const probe = document.createElement('span')
   probe.style.color = `var(--${name})`

@@ -9,37 +9,37 @@ import { useWatched } from './watched.ts'
 export type Action = {
   /** Label of the button. */
   readonly label: string
-  /** Heading of the question, where it says more than the label. */
+  /** Heading of the question, if it says more than the label. */
   readonly title?: string
   /** Label of the button that confirms. */
   readonly confirm?: string
-  /** What it will do, in numbers. A function is asked when the question opens, and again while it is open. */
+  /** What it will do, in numbers. A function is called when the question opens, and repeatedly while it is open. */
   readonly text: string | ((signal: AbortSignal) => Promise<string>)
-  /** What the text depends on besides the numbers, such as a choice: another value asks anew. */
+  /** What the text depends on besides the numbers, such as a choice: another value calls it again. */
   readonly about?: string
   readonly needs: Needs
   readonly topic?: string | undefined
-  /** What can be undone is asked beside the button; what cannot, in a dialog. */
+  /** Reversible actions are confirmed beside the button, others in a dialog. */
   readonly ask?: 'popover' | 'dialog'
   readonly danger?: boolean
-  /** Like a link, for a menu or a row. */
+  /** Styled as a link, for a menu or a row. */
   readonly plain?: boolean
-  /** The text that has to be typed before something that cannot be undone. */
+  /** The text that has to be typed before an irreversible action. */
   readonly typed?: string
-  /** Why it cannot be done any more, such as a group that somebody else has removed meanwhile. */
+  /** Why it is no longer possible, for example because somebody else has removed the group. */
   readonly blocked?: string | undefined
-  /** Choices of the question. */
+  /** Input fields of the question. */
   readonly fields?: ComponentChildren
-  /** For screen readers, where several buttons have the same label. */
+  /** For screen readers, if several buttons have the same label. */
   readonly name?: string
   /** A key that presses the button. */
   readonly hotkey?: string
-  /** Says what was done, for the notice. */
+  /** Returns what was done, for the notice. */
   run(): Promise<string>
   readonly undo?: { readonly label: string; run(): Promise<unknown> } | undefined
 }
 
-/** What will happen, in numbers, and the button that makes it happen. Enter confirms. */
+/** What will happen, in numbers, and the button that does it. Enter confirms. */
 export function Confirmation(action: Action & { close(): void }) {
   const { label, title, confirm = label, danger, typed, blocked, fields, run, undo, close } = action
   const { text: given, about } = action

@@ -14,8 +14,8 @@ const TOKENS: { readonly [role in Needs]: string } = {
 }
 
 /**
- * A button of an action. Whoever may not act sees it all the same, and learns by pressing it which token it needs. Without a
- * connection it waits: what the page shows may be old.
+ * The button of an action. Users without the role see it too, and learn by pressing it which token they need. Without a
+ * connection it is disabled: what the page shows may be old.
  */
 export function GuardedButton({
   needs,
@@ -30,7 +30,7 @@ export function GuardedButton({
   needs: Needs
   topic?: string | undefined
   kind?: string | undefined
-  /** For screen readers, where the label alone is not enough. */
+  /** For screen readers, if the label alone is not enough. */
   name?: string | undefined
   /** Why it cannot be pressed now. */
   blocked?: string | undefined

@@ -6,14 +6,14 @@ import { frozen, isLive, refreshed } from '../live.ts'
 export type Loaded<T> = {
   readonly value: ReadonlySignal<T | undefined>
   readonly error: ReadonlySignal<unknown>
-  /** Old values stay and are dimmed meanwhile. */
+  /** Old values stay, dimmed, in the meantime. */
   readonly isLoading: ReadonlySignal<boolean>
   reload(): void
 }
 
 /**
- * Loads when what it depends on changes, and every so often; the newest question wins. While the page is hidden, frozen or
- * disconnected it stands still, and what was loaded stays.
+ * Loads when its dependencies change, and at an interval; the newest request wins. While the page is hidden, frozen or
+ * disconnected it does not load, and keeps what was loaded.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,

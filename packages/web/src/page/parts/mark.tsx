@@ -3,7 +3,7 @@ import type { Status } from '../shapes.ts'
 
 export type Kind = 'ok' | 'warning' | 'bad' | 'paused' | 'off'
 
-/** A state is never told by its colour alone: each has its shape, and a word. */
+/** A state is never shown by colour alone: each has its shape and a word. */
 const SHAPES: { readonly [kind in Kind]: JSX.Element } = {
   ok: <circle cx="6" cy="6" r="4.5" fill="currentColor" />,
   warning: <path d="M6 1 11.5 11H.5Z" fill="currentColor" />,
@@ -19,7 +19,7 @@ const SHAPES: { readonly [kind in Kind]: JSX.Element } = {
   off: <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" stroke-width="1.8" stroke-dasharray="3 2" />,
 }
 
-/** Without `children` the word is for screen readers and the title only. */
+/** Without `children` the word is only for screen readers and the title. */
 export function Mark({ kind, word, children }: { kind: Kind; word: string; children?: preact.ComponentChildren }) {
   return (
     <span class={`mark mark-${kind}`} title={word}>

@@ -7,7 +7,7 @@ type Place = { readonly top: number; readonly left: number }
 type Box = { readonly top: number; readonly bottom: number; readonly left: number; readonly width: number }
 type Size = { readonly width: number; readonly height: number }
 
-/** Below its button; above it where there is more room; always within the window. */
+/** Below its button; above it if there is more room; always within the window. */
 export function placeBeside(anchor: Box, size: Size, window: Size): Place {
   const below = anchor.bottom + 6
   const fits = below + size.height <= window.height - MARGIN

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** Wide content that scrolls by itself. It takes the focus, so that the keyboard can scroll it. */
+/** Wide content that scrolls by itself. It is focusable, so that the keyboard can scroll it. */
 export function ScrollBox({
   label,
   panel = false,

@@ -1,6 +1,6 @@
 const [WIDTH, HEIGHT] = [120, 24]
 
-/** A line of the last minutes, with a sentence for whoever cannot see it. null: unknown, a gap in the line. */
+/** A line of the last minutes, with a sentence for screen readers. null: unknown, a gap in the line. */
 export function Sparkline({ values, says }: { values: readonly (number | null)[]; says: string }) {
   const runs = runsOf(values)
   return (

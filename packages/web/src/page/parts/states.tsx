@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
 
-/** Nothing for 150 ms: what comes at once does not flicker. Then rows of the final height. */
+/** Nothing for 150 ms, so that quick results do not flicker; then rows of the final height. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   const [isLate, setLate] = useState(false)
   useEffect(() => {
@@ -19,7 +19,7 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   )
 }
 
-/** Only this panel failed: what the server said, and another try. */
+/** Only this panel failed: the server's message, and a retry button. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
   return (
@@ -35,7 +35,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   )
 }
 
-/** What belongs here, and how to make the first one. */
+/** What belongs here, and how to create the first one. */
 export function Empty({
   title,
   children,

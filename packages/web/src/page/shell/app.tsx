@@ -16,7 +16,7 @@ export function App() {
       })
     ask()
   }, [])
-  // Somebody opened the login itself: afterwards the page that was asked for is shown.
+  // The login itself was opened: afterwards the requested page is shown.
   useEffect(() => {
     if (session.value && path.value === '/login') goTo(nextOf(query.value.get('next')))
   }, [session.value, path.value])
@@ -33,7 +33,7 @@ export function App() {
   )
 }
 
-/** A place of this page; an address elsewhere is not followed. */
+/** A place in this page; addresses elsewhere are not followed. */
 function nextOf(given: string | null): string {
   const url = new URL(given ?? '/', location.origin)
   return url.origin === location.origin && url.pathname !== '/login' ? `${url.pathname}${url.search}` : '/'

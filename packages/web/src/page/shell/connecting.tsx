@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Before the server has said who one is. */
+/** Before the server has said who the user is. */
 export function Connecting() {
   const [isLate, setLate] = useState(false)
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { addCommands, allCommands } from '../keys.ts'
 import { letterKeys, times } from '../preferences.ts'
 
-/** All keys of the present screen, and the two choices that belong to no screen. */
+/** All keys of the current screen, and two preferences that belong to no screen. */
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null)
   const isOpen = useSignal(false)

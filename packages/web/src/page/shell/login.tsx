@@ -4,14 +4,14 @@ import { now } from '../clock.ts'
 import { Problem } from '../http.ts'
 import { isChangingToken, logIn, logOut, session } from '../session.ts'
 
-/** Over the page, so that afterwards everything is where it was. */
+/** Shown over the page, so that everything is where it was afterwards. */
 export function Login() {
   const dialog = useRef<HTMLDialogElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const token = useSignal('')
   const error = useSignal('')
   const isRunning = useSignal(false)
-  /** After too many wrong tokens the server takes none for a while. */
+  /** After too many wrong tokens the server accepts none for a while. */
   const blockedUntil = useSignal(0)
   useEffect(() => dialog.current?.showModal(), [])
   const canLeave = Boolean(session.value)

@@ -42,7 +42,7 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
   ],
 ]
 
-/** The viewer is a chunk of its own: the control room loads without it. */
+/** The viewer is a separate chunk: the control room loads without it. */
 const loadRuns = async () => (await import('../world/runs-screen.tsx')).RunsScreen
 const loadWorld = async () => (await import('../world/world-screen.tsx')).WorldScreen
 
@@ -82,7 +82,7 @@ function decode(text: string): string {
   }
 }
 
-/** A screen that is a chunk of its own, loaded when it is first shown. */
+/** A screen in a separate chunk, loaded when it is first shown. */
 function Lazy<P extends object>({ load, props }: { load: () => Promise<ComponentType<P>>; props: P }) {
   const [loaded, setLoaded] = useState<{ readonly screen: ComponentType<P> }>()
   const [error, setError] = useState<unknown>()

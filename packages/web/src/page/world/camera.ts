@@ -7,7 +7,7 @@ const MIN_SCALE = 1 / 8
 const MAX_SCALE = 64
 const MARGIN = 0.96
 
-/** All of the world, with a little air around it. */
+/** The whole world, with a margin. */
 export const fitted = (world: Size, view: Size): Camera => ({
   x: world.width / 2,
   y: world.height / 2,
@@ -31,7 +31,7 @@ export const panned = (camera: Camera, dx: number, dy: number): Camera => ({
   y: camera.y - dy / camera.scale,
 })
 
-/** A torus has no end; a bounded world stays in view. */
+/** A torus has no edges; a bounded world stays in view. */
 export function kept(camera: Camera, world: Size, isTorus: boolean): Camera {
   if (isTorus) return { ...camera, x: wrapped(camera.x, world.width), y: wrapped(camera.y, world.height) }
   return {

@@ -1,8 +1,8 @@
 import type { Frame, PlaneChoice } from './plane.ts'
 
 /**
- * Reads a CellStateList (protobuf): four packed columns, of which the first is delta-coded and the last two zigzag. It runs in the
- * worker, over up to a million cells, so it makes no object for a cell.
+ * Decodes a CellStateList (protobuf): four packed columns, of which the first is delta-coded and the last two are
+ * zigzag-coded. It runs in the worker on up to a million cells, so it creates no object per cell.
  */
 export function decodeCells(bytes: Uint8Array, tick: number, shape: readonly number[], plane: PlaneChoice): Frame {
   const columns = findColumns(bytes)
@@ -35,7 +35,7 @@ export function decodeCells(bytes: Uint8Array, tick: number, shape: readonly num
 
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1)
 
-/** Of a world of more dimensions: the place in the plane, or -1 for a cell outside of it. */
+/** In a world of more dimensions: the index in the plane, or -1 for a cell outside of it. */
 function placeIn(position: number, shape: readonly number[], { x, y, fixed }: PlaneChoice, width: number): number {
   let rest = position
   let atX = 0

@@ -2,7 +2,7 @@ import { bytesOf, type Frame, type PlaneChoice } from './plane.ts'
 import { startWorker } from './start-worker.ts'
 import type { Loaded, Wanted } from './worker.ts'
 
-/** Decoded ticks stay until they take this much; the least recently used goes first. */
+/** Maximum memory of decoded ticks; the least recently used is evicted first. */
 const MOST_BYTES = 128 * 1024 ** 2
 const AT_ONCE = 6
 
@@ -31,7 +31,7 @@ export class Frames {
     this.#worker.onmessage = ({ data }: MessageEvent<Loaded>) => this.#answers.get(data.id)?.(data)
   }
 
-  /** What is there already. */
+  /** What is loaded already. */
   peek(tick: number): Frame | undefined {
     const frame = this.#kept.get(tick)
     if (frame !== undefined) {
@@ -49,7 +49,7 @@ export class Frames {
     return await loading
   }
 
-  /** Loads ahead, a few at a time, and gives up none of what is on its way. */
+  /** Loads ahead, a few at a time, without cancelling requests in flight. */
   prefetch(ticks: readonly number[]): void {
     for (const tick of ticks) {
       if (this.#loading.size >= AT_ONCE) return

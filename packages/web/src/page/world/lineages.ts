@@ -2,15 +2,15 @@ import type { Organism } from './organism.ts'
 import { LINEAGE_COLOURS, OTHERS_SLOT } from './palette.ts'
 
 /**
- * Which lineage has which colour. The seven largest get one and keep it while they are shown: a colour that changes its meaning
- * while one looks is worse than none.
+ * Assigns colours to lineages. The seven largest get one and keep it while they are shown: a colour that changes its
+ * meaning is worse than none.
  */
 export class Lineages {
   /** Slot 1 to 7, by lineage. */
   readonly #slots = new Map<number, number>()
-  /** Lineage of every owner seen so far: trails outlive those who left them. */
+  /** Lineage of every owner seen so far: trails outlive their owners. */
   readonly #lineageOf = new Map<number, number>()
-  /** Slot of every owner, as painting wants it. */
+  /** Slot of every owner, in the form that painting needs. */
   owners = new Uint8Array(1024)
   sizes: readonly { readonly lineage: number; readonly alive: number; readonly slot: number }[] = []
 
@@ -44,7 +44,7 @@ export class Lineages {
   }
 }
 
-/** Owners told apart by their ids, where colours are by owner. */
+/** Distinguishes owners by their ids, if colours are by owner. */
 export function ownerSlots(organisms: readonly Organism[], size: number): Uint8Array {
   const highest = organisms.reduce((most, { id }) => Math.max(most, id), size)
   return Uint8Array.from({ length: highest + 1 }, (_, id) => (id === 0 ? 0 : 1 + ((id * 7) % LINEAGE_COLOURS.length)))

@@ -105,7 +105,7 @@ function Swatch({ slot }: { slot: number }) {
   )
 }
 
-/** One organism: what it is, how its energy went, and its family. */
+/** One organism: its properties, its energy over time, and its family. */
 function OrganismCard({
   run,
   id,

@@ -1,12 +1,12 @@
 import { LIGHT_OF, LIGHTS, TYPES } from './palette.ts'
 import type { Frame } from './plane.ts'
 
-/** What painting looks up: the colours, and the slot of each owner. */
+/** Lookup tables for painting: the colours, and the slot of each owner. */
 export type Paint = { readonly table: Uint32Array; readonly slots: Uint8Array }
 
 /**
- * Paints a frame, `step` cells to a pixel. Zoomed out, a pixel shows the most telling cell in it (core before toxin before structure
- * before energy, which is their order by number), so that organisms never vanish.
+ * Paints a frame with `step` cells per pixel. Zoomed out, a pixel shows the most significant cell in it (core before
+ * toxin before structure before energy, which is their numeric order), so that organisms never vanish.
  */
 export function paintFrame(frame: Frame, { table, slots }: Paint, step: number, pixels: Uint32Array): void {
   const { width, height, type, value, owner } = frame

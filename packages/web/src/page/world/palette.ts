@@ -1,16 +1,19 @@
-/** Colours of cells, made once per scheme into a table that painting only looks up. */
+/** Colours of cells, computed once per scheme into a lookup table for painting. */
 
 export const SCHEMES = ['lineage', 'type', 'value', 'owner'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** Levels of light: a cell's value, by its logarithm. */
+/** Brightness levels: the logarithm of a cell's value. */
 export const LIGHTS = 64
-/** Types with colours of their own; further ones share them, by number. */
+/** Types with their own colours; further ones share them, by number. */
 export const TYPES = 16
 
 type Rgb = readonly [number, number, number]
 
-/** The seven largest lineages, apart in every kind of sight. Slot 0 is nobody's, slot 8 everybody else's. */
+/**
+ * Colours of the seven largest lineages, distinguishable with colour blindness. Slot 0 is nobody's, slot 8 everybody
+ * else's.
+ */
 export const LINEAGE_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'] as const
 export const OTHERS_SLOT = LINEAGE_COLOURS.length + 1
 const SLOTS = LINEAGE_COLOURS.length + 2
@@ -36,7 +39,7 @@ const MEADOW = {
 } as const
 const OTHERS = { dark: '#7d8796', light: '#8d96a3' } as const
 
-/** The colour of every (slot, type, light), as little-endian RGBA: what an ImageData holds. */
+/** The colour of every (slot, type, light), as little-endian RGBA as in ImageData. */
 export function colourTable(scheme: Scheme, { isDark }: Theme): Uint32Array {
   const table = new Uint32Array(SLOTS * TYPES * LIGHTS)
   for (let slot = 0; slot < SLOTS; slot++) {

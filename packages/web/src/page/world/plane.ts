@@ -13,7 +13,7 @@ export type Frame = {
 
 export const bytesOf = ({ type, value, owner }: Frame): number => type.byteLength + value.byteLength + owner.byteLength
 
-/** `plane=0,1` and `fix=_,_,3` of the address; the first two axes where it names none. */
+/** `plane=0,1` and `fix=_,_,3` of the address; by default the first two axes. */
 export function planeOf(shape: readonly number[], plane: string | null, fix: string | null): PlaneChoice {
   const [x, y] = (plane ?? '').split(',').map(Number)
   const isAxis = (axis: number | undefined): axis is number =>

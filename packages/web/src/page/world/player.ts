@@ -2,13 +2,13 @@ import { effect } from '@preact/signals'
 import type { Frames } from './frames.ts'
 import type { RunState } from './run-state.ts'
 
-/** Two seconds of frames are kept ahead. */
+/** Seconds of frames loaded ahead. */
 const AHEAD_S = 2
 const MOST_AHEAD = 120
 
 /**
- * Moves the tick on while the run plays. Where frames come more slowly than they are played it waits for them rather than jumping,
- * and says so. The returned function ends it.
+ * Advances the tick while the run plays. If frames arrive more slowly than they are played it waits for them instead of
+ * jumping, and says so. The returned function ends it.
  */
 export function play(run: RunState, frames: Frames): () => void {
   let animation = 0
@@ -27,7 +27,7 @@ export function play(run: RunState, frames: Frames): () => void {
     }
     owed += elapsed * run.speed.value
     if (owed < 1) return
-    // Faster than the screen: some are skipped, but only to one that is there.
+    // Faster than the screen: some are skipped, but only to one that is loaded.
     const due = wanted.slice(0, Math.floor(owed))
     const ready = due.findLast(tick => frames.peek(tick) !== undefined)
     run.isStarved.value = ready === undefined

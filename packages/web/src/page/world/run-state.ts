@@ -2,7 +2,7 @@ import { batch, computed, signal } from '@preact/signals'
 import { at, get } from '../http.ts'
 import type { Range, RunDetails, SeriesPoint } from './run-shapes.ts'
 
-/** A run as it is looked at: which ticks there are, which one is shown, and whether it plays. */
+/** A run in the viewer: which ticks exist, which one is shown, and whether it plays. */
 export class RunState {
   readonly runId: string
   readonly details = signal<RunDetails | undefined>(undefined)
@@ -10,15 +10,15 @@ export class RunState {
   readonly range = signal<Range | null>(null)
   readonly gaps = signal<readonly (readonly [start: number, end: number])[]>([])
   readonly series = signal<readonly SeriesPoint[]>([])
-  /** The tick that is asked for. */
+  /** The requested tick. */
   readonly tick = signal(0)
-  /** The tick that is drawn: it follows as soon as its cells are there. */
+  /** The drawn tick: it follows as soon as its cells are loaded. */
   readonly shown = signal(-1)
   readonly isLive = signal(true)
   readonly isPlaying = signal(false)
   /** Ticks of the recording per second. */
   readonly speed = signal(30)
-  /** Said beside the play button when the frames come more slowly than they are played. */
+  /** Shown beside the play button when frames arrive more slowly than they are played. */
   readonly isStarved = signal(false)
 
   readonly interval = computed(() => this.details.value?.metadata?.samplingInterval ?? 1)
@@ -57,7 +57,7 @@ export class RunState {
     this.series.value = points
   }
 
-  /** Asked again while a run grows. */
+  /** Called repeatedly while a run grows. */
   async refresh(): Promise<void> {
     const { environment } = await get<{ environment: Range | null }>(`${at('runs', this.runId)}/ranges`)
     this.setRange(environment)
@@ -69,7 +69,7 @@ export class RunState {
     if (this.isLive.peek()) this.tick.value = range.tickEnd
   }
 
-  /** The nearest tick that can be there: within the range, on a sample. */
+  /** The nearest tick that can exist: within the range, on a sample. */
   near(tick: number): number {
     const range = this.range.value
     if (range === null) return 0
@@ -108,7 +108,7 @@ export class RunState {
     })
   }
 
-  /** The samples that come next when it plays. */
+  /** The samples that come next when playing. */
   ahead(count: number): number[] {
     const end = this.range.value?.tickEnd ?? 0
     const step = this.interval.value

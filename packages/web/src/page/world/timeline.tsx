@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import { whole } from '../format.ts'
 import type { RunState } from './run-state.ts'
 
-/** Play, step and scrub. The bar shows which ticks there are, and the population over them. */
+/** Play, step and scrub. The bar shows which ticks exist, and the population over them. */
 export function Timeline({ run }: { run: RunState }) {
   const bar = useRef<HTMLDivElement>(null)
   const entered = useSignal<string | undefined>(undefined)

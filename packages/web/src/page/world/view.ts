@@ -13,7 +13,7 @@ export type Scene = {
   readonly camera: Camera
   readonly paint: Paint
   readonly isTorus: boolean
-  /** Changes with the frame or the colours: the image is painted again only then. */
+  /** Changes with the frame or the colours: only then is the image painted again. */
   readonly stamp: string
   readonly selected?: Spot | undefined
   readonly trail?: readonly Spot[] | undefined
@@ -123,7 +123,7 @@ export class View {
   }
 }
 
-/** Cells to a pixel of the image, a power of two. */
+/** Cells per pixel of the image, a power of two. */
 const stepOf = (scale: number): number => (scale >= 1 ? 1 : 2 ** Math.floor(Math.log2(1 / scale)))
 
 const screenX = (x: number, camera: Camera, view: Size): number => (x - camera.x) * camera.scale + view.width / 2
@@ -134,7 +134,7 @@ function line(context: CanvasRenderingContext2D, x1: number, y1: number, x2: num
   context.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5)
 }
 
-/** Where the upper left corners of the world are on the screen: one, or on a torus as many as the view shows. */
+/** Screen positions of the world's upper left corner: one, or on a torus as many as the view shows. */
 function corners(camera: Camera, world: Size, view: Size, isTorus: boolean): { x: number; y: number }[] {
   const [x, y] = [screenX(0, camera, view), screenY(0, camera, view)]
   if (!isTorus) return [{ x, y }]
@@ -145,7 +145,7 @@ function corners(camera: Camera, world: Size, view: Size, isTorus: boolean): { x
   return found
 }
 
-/** The cells in view; on a torus beyond the world's size too. */
+/** The cells in view; on a torus they may exceed the world's size. */
 function visible(camera: Camera, world: Size, view: Size, isTorus: boolean) {
   const found = {
     left: Math.floor(camera.x - view.width / 2 / camera.scale),

@@ -13,7 +13,7 @@ export type Loaded =
   | { readonly id: number; readonly frame: Frame; readonly decodeMs: number }
   | { readonly id: number; readonly status: number; readonly detail: string }
 
-/** The worker's own scope: the library that describes it can't be loaded beside the page's. */
+/** The worker's own scope: its type library can't be loaded beside the page's. */
 declare const self: {
   onmessage: ((event: MessageEvent<Wanted | number>) => void) | null
   postMessage(loaded: Loaded, transfer: Transferable[]): void
@@ -22,7 +22,7 @@ declare const self: {
 const CELLS = 'application/x-protobuf'
 const aborts = new Map<number, AbortController>()
 
-/** Fetches and decodes cells away from the page's thread. A number alone gives up what was wanted under it. */
+/** Fetches and decodes cells outside the page's thread. A number alone cancels the request with that number. */
 self.onmessage = async ({ data }: MessageEvent<Wanted | number>): Promise<void> => {
   if (typeof data === 'number') {
     aborts.get(data)?.abort()

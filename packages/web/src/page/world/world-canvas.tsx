@@ -257,7 +257,7 @@ function watchSize(element: HTMLCanvasElement | null, size: { value: Size }): ((
   return () => observer.disconnect()
 }
 
-/** Clicking the same place again takes the next organism there. */
+/** Clicking the same place again selects the next organism there. */
 function selectAt(
   cell: Spot,
   frame: Frame | undefined,

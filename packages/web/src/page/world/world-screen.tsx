@@ -16,7 +16,7 @@ import { RunState } from './run-state.ts'
 import { Timeline } from './timeline.tsx'
 import { WorldCanvas } from './world-canvas.tsx'
 
-/** How often a growing run is asked how far it is. */
+/** How often the progress of a growing run is requested. */
 const REFRESH_MS = 1_000
 
 export function WorldScreen({ runId }: { runId: string }) {
@@ -137,7 +137,7 @@ function select(all: readonly Organism[], current: number | undefined, step: num
   replaceQuery({ o: String(ids[(place + step + ids.length) % ids.length]) })
 }
 
-/** The tick seen now, not "live": whoever opens it sees the same. */
+/** The current tick, not "live": whoever opens it sees the same. */
 async function copyLink(run: RunState): Promise<void> {
   const url = new URL(location.href)
   url.searchParams.set('t', String(run.shown.value))
@@ -159,7 +159,7 @@ function refreshed(run: RunState): () => void {
   }
 }
 
-/** The organisms of the tick that is shown: one request at a time, the newest wins. */
+/** The organisms of the shown tick: one request at a time, the newest wins. */
 function followed(
   run: RunState,
   organisms: { value: readonly Organism[] },
@@ -189,7 +189,7 @@ function followed(
   })
 }
 
-/** The address holds the tick, a quarter of a second after it has come to rest. */
+/** Writes the tick into the address a quarter of a second after it has come to rest. */
 function addressed(run: RunState): () => void {
   let timer = 0
   const end = effect(() => {
