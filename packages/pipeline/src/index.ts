@@ -175,6 +175,7 @@ export type {
   IndexedRange,
   LifePage,
   LifeQuery,
+  NearestTicks,
   OrganismFacts,
   OrganismReader,
   Region,
@@ -308,6 +309,17 @@ export type {
   StoredBatch,
   TickBatch,
 } from './storage/storage.ts'
+export type { TilePixels } from './tiles/make-tile.ts'
+export { readTile } from './tiles/read-tile.ts'
+export { TileMakers } from './tiles/tile-makers.ts'
+export {
+  planTile,
+  type TileAxis,
+  type TilePlan,
+  type TilePlane,
+  type TileReduction,
+  type TileRequest,
+} from './tiles/tile-plan.ts'
 export type { IdempotencyTracker } from './trackers/idempotency-tracker.ts'
 export { MemoryIdempotencyTracker, type MemoryTrackerOptions } from './trackers/memory-idempotency-tracker.ts'
 export { MemoryRetryTracker } from './trackers/memory-retry-tracker.ts'

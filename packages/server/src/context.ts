@@ -1,4 +1,4 @@
-import type { Pipeline } from '@tidemark/pipeline'
+import { type Pipeline, TileMakers } from '@tidemark/pipeline'
 import type { Tidemark } from 'tidemark'
 import { LargeAnswers } from './answers/large-answers.ts'
 import { UnreadPulls } from './answers/unread-pulls.ts'
@@ -29,6 +29,7 @@ export class Context {
   readonly ingestedRuns: IngestedRuns
   readonly security: Security
   readonly audit: Audit
+  readonly tileMakers = new TileMakers()
   /** Aborts when the server closes: waits and streams end. */
   readonly closing = new AbortController()
   readonly #runs: RunIndexes | undefined
@@ -81,6 +82,7 @@ export class Context {
     this.events.close()
     this.live.close()
     await this.#runs?.close()
+    await this.tileMakers.close()
   }
 
   /** Runs after the last answer. */

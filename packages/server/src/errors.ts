@@ -1,3 +1,4 @@
+import type { NearestTicks } from '@tidemark/pipeline'
 import { CodedError } from 'tidemark'
 
 export class BadRequestError extends CodedError {
@@ -121,7 +122,40 @@ export class NotFoundError extends CodedError {
   }
 }
 
-/** Too many at the same time. */
+/** The tick is in a gap, or not indexed yet. */
+export class TickNotFoundError extends NotFoundError {
+  readonly nearest: NearestTicks
+
+  constructor(tick: number, nearest: NearestTicks) {
+    const { before, after } = nearest
+    const known = [before, after].filter(each => each !== null)
+    const advice =
+      known.length === 0 ? 'No tick is' : `The nearest ${known.length === 1 ? 'is' : 'are'} ${known.join(' and ')}`
+    super(`Tick ${tick} is not indexed. ${advice}${known.length === 0 ? ' indexed yet' : ''}`)
+    this.nearest = nearest
+  }
+}
+
+export class TileTooLargeError extends CodedError {
+  constructor(pixels: number, most: number) {
+    super(
+      'TIDEMARK_TILE_TOO_LARGE',
+      `The tile has ${pixels} pixels; the limit is ${most}. Send a smaller size or region, or raise limits.tilePixels`,
+    )
+  }
+}
+
+export class TooManyFramesError extends CodedError {
+  constructor(frames: number, most: number) {
+    super(
+      'TIDEMARK_TOO_MANY_FRAMES',
+      `The range has ${frames} frames; the limit is ${most}. Leave out 'to' and continue at the end, send a larger 'every', ` +
+        'or raise limits.frames',
+    )
+  }
+}
+
+/** So many at the same time are taken, and no more. */
 export class TooManyError extends CodedError {
   constructor(what: string, most: number, limit: string) {
     super('TIDEMARK_TOO_MANY', `${most} ${what} are open, which is the limit. Close one, or raise limits.${limit}`)

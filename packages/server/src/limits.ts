@@ -67,6 +67,13 @@ export const LIMITS = {
     max: 100_000,
     default: 1_000,
   }),
+  tilePixels: whole({
+    says: 'Maximum number of pixels of a tile or frame.',
+    min: 1,
+    max: 2 ** 26,
+    default: 4 * 1024 ** 2,
+  }),
+  frames: whole({ says: 'Maximum number of frames in one stream.', min: 1, max: 1_000_000, default: 3_000 }),
   jsonCells: whole({ says: 'Maximum number of cells on a page of JSON.', min: 1, default: 1_000_000 }),
 } as const
 

@@ -53,18 +53,7 @@ export function writeCells(writer: WireWriter, cells: Cells): void {
  * const { flatIndex, moleculeType } = decodeCells(bytes, DEFAULT_LIMITS)
  */
 export function decodeCells(bytes: Uint8Array, limits: ContractLimits): Cells {
-  const [flatIndexParts, typeParts, valueParts, ownerParts] = findColumns(bytes)
-  const count = countVarints(bytes, flatIndexParts)
-  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
-  const cells = {
-    flatIndex: readColumn(bytes, flatIndexParts, count, 'flat_index', PLAIN),
-    moleculeType: readColumn(bytes, typeParts, count, 'molecule_type', PLAIN),
-    moleculeValue: readColumn(bytes, valueParts, count, 'molecule_value', ZIGZAG),
-    ownerId: readColumn(bytes, ownerParts, count, 'owner_id', ZIGZAG),
-  }
-  fromDistances(cells.flatIndex)
-  requireNatural(cells.moleculeType, 'molecule_type')
-  return cells
+  return decodeColumns(bytes, { value: true, owner: true }, limits)
 }
 
 /**
@@ -110,6 +99,28 @@ function lowerBound(flatIndex: Int32Array, flat: number): number {
 export function countCells(bytes: Uint8Array): number {
   return countVarints(bytes, findColumns(bytes)[0])
 }
+
+/** Indexes and types, and of the other columns only those that are wanted: a picture needs one. The others are empty. */
+export function decodeColumns(
+  bytes: Uint8Array,
+  wanted: { readonly value: boolean; readonly owner: boolean },
+  limits: ContractLimits,
+): Cells {
+  const [flatIndexParts, typeParts, valueParts, ownerParts] = findColumns(bytes)
+  const count = countVarints(bytes, flatIndexParts)
+  if (count > limits.maxCells) throw new LimitError(`Cells of a ${TYPE}`, 'maxCells', count, limits.maxCells)
+  const cells = {
+    flatIndex: readColumn(bytes, flatIndexParts, count, 'flat_index', PLAIN),
+    moleculeType: readColumn(bytes, typeParts, count, 'molecule_type', PLAIN),
+    moleculeValue: wanted.value ? readColumn(bytes, valueParts, count, 'molecule_value', ZIGZAG) : NO_COLUMN,
+    ownerId: wanted.owner ? readColumn(bytes, ownerParts, count, 'owner_id', ZIGZAG) : NO_COLUMN,
+  }
+  fromDistances(cells.flatIndex)
+  requireNatural(cells.moleculeType, 'molecule_type')
+  return cells
+}
+
+const NO_COLUMN = new Int32Array(0)
 
 /** The one column alone, for those who count. */
 export function decodeMoleculeTypes(bytes: Uint8Array, limits: ContractLimits): Int32Array {

@@ -12,6 +12,14 @@ export type IndexedRange = TickRange & {
   readonly ticks: number
 }
 
+/** Indexed ticks around one that is not. */
+export type NearestTicks = {
+  /** Last indexed tick before it, or null. */
+  readonly before: number | null
+  /** First indexed tick after it, or null. */
+  readonly after: number | null
+}
+
 /** Ticks per block. They are counted per block, so that their number is known without reading each. */
 const BLOCK_TICKS = 256
 
@@ -34,6 +42,8 @@ export type TickBlobs = {
   /** For each of these ticks, the first existing one at or after it, the lowest first, each once. */
   following(ticks: readonly number[]): Promise<number[]>
   range(): Promise<IndexedRange | null>
+  /** The last existing tick before this one, and the first after it. */
+  nearest(tick: number): Promise<NearestTicks>
 }
 
 /** Number of these ticks per block, sorted by block, so that two writers lock them in the same order. */

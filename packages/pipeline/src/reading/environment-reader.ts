@@ -7,7 +7,7 @@ import type { IndexDatabase } from '../databases/index-database.ts'
 import { indexedRun } from '../databases/indexed-run.ts'
 import type { TickRange } from '../databases/ledger-store.ts'
 import { type PackedBytes, unpack } from '../databases/packing.ts'
-import type { IndexedRange } from '../databases/tick-blobs.ts'
+import type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
@@ -56,6 +56,17 @@ export class IndexedEnvironment implements EnvironmentReader {
     return { tickStart, tickEnd, ticks: Math.min(ticks, most({ tickStart, tickEnd }, interval)) }
   }
 
+  /** Ticks of a strategy with tables of its own are known by their range only. */
+  async nearest(tick: number): Promise<NearestTicks> {
+    const found = await this.#database.environmentTicks.nearest(wholeNumber('tick', tick, { min: 0 }))
+    const range = found.before === null || found.after === null ? await this.range() : null
+    if (range === null) return found
+    return {
+      before: found.before ?? (range.tickEnd < tick ? range.tickEnd : null),
+      after: found.after ?? (range.tickStart > tick ? range.tickStart : null),
+    }
+  }
+
   async bytes(tick: number): Promise<Uint8Array | null> {
     const recent = this.#recent.get(wholeNumber('tick', tick, { min: 0 }))
     if (recent !== undefined) return recent
@@ -68,6 +79,16 @@ export class IndexedEnvironment implements EnvironmentReader {
   }
 
   async packed(tick: number): Promise<PackedBytes | null> {
+    const packed = await this.stored(tick)
+    // Bytes that can't be decoded must not be sent as a tick.
+    if (packed !== null && !this.#good.has(tick)) {
+      const bytes = unpack(packed.bytes, DEFAULT_LIMITS.maxTickBytes, `tick ${tick}`)
+      this.#requireGood(tick, bytes, await this.#metadata())
+    }
+    return packed
+  }
+
+  async stored(tick: number): Promise<PackedBytes | null> {
     const wanted = wholeNumber('tick', tick, { min: 0 })
     const run = await this.#run()
     const packed = await this.#read(wanted, async strategy => {
@@ -75,12 +96,7 @@ export class IndexedEnvironment implements EnvironmentReader {
       const bytes = await strategy.read(wanted, run)
       return bytes && ({ bytes, compression: 'none' } as const)
     })
-    if (packed === null) return await nothingOf(this.#database, wanted)
-    // Bytes that can't be decoded must not be sent as a tick.
-    if (!this.#good.has(wanted)) {
-      this.#requireGood(wanted, unpack(packed.bytes, DEFAULT_LIMITS.maxTickBytes, `tick ${wanted}`), run.metadata)
-    }
-    return packed
+    return packed ?? (await nothingOf(this.#database, wanted))
   }
 
   async cells(tick: number, region?: Region): Promise<Cells | null> {

@@ -8,9 +8,10 @@ import type { IndexDatabase } from '../databases/index-database.ts'
 import type { OrganismRow } from '../databases/organism-rows.ts'
 import { readPacked } from '../databases/packed-ticks.ts'
 import { unpack } from '../databases/packing.ts'
-import type { IndexedRange } from '../databases/tick-blobs.ts'
+import type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
 import { Turns } from '../turns.ts'
+import { KnownLineages } from './known-lineages.ts'
 import { nothingOf } from './nothing-of.ts'
 import type { LifePage, LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
 import { checkOrder } from './tick-query.ts'
@@ -29,13 +30,19 @@ type LifeMoment = { readonly tick: number; readonly state: Organism }
 
 export class IndexedOrganisms implements OrganismReader {
   readonly #database: IndexDatabase
+  readonly #lineages: KnownLineages
 
   constructor(database: IndexDatabase) {
     this.#database = database
+    this.#lineages = new KnownLineages(database)
   }
 
   async range(): Promise<IndexedRange | null> {
     return await this.#database.organismTicks.range()
+  }
+
+  async nearest(tick: number): Promise<NearestTicks> {
+    return await this.#database.organismTicks.nearest(wholeNumber('tick', tick, { min: 0 }))
   }
 
   async at(tick: number): Promise<readonly Organism[] | null> {
@@ -59,6 +66,10 @@ export class IndexedOrganisms implements OrganismReader {
     checkedId(id)
     const bytes = await this.#states(tick)
     return bytes && this.#decoded(tick, () => findOrganism(bytes, id))
+  }
+
+  async lineagesOf(ids: Int32Array): Promise<Int32Array> {
+    return await this.#lineages.of(ids)
   }
 
   async life(id: number, query: LifeQuery = {}): Promise<readonly LifeMoment[]> {

@@ -1,9 +1,9 @@
 import type { Cells, Organism, SimulationMetadata } from '../contracts/tick.ts'
 import type { PackedBytes } from '../databases/packing.ts'
-import type { IndexedRange } from '../databases/tick-blobs.ts'
+import type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 import type { Gap } from '../ledger/gap-detection.ts'
 
-export type { IndexedRange } from '../databases/tick-blobs.ts'
+export type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 
 /** Region of a world. Both corners belong to it: from [0, 0] to [19, 19] is 20 × 20. */
 export type Region = {
@@ -37,6 +37,8 @@ export type CellsDifference = {
 export type EnvironmentReader = {
   /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
+  /** Indexed ticks around one that is not. */
+  nearest(tick: number): Promise<NearestTicks>
   /**
    * Cells of a tick as the simulation wrote them (a CellStateList), or null if the tick is not indexed. Do not modify
    * them.
@@ -44,6 +46,8 @@ export type EnvironmentReader = {
   bytes(tick: number): Promise<Uint8Array | null>
   /** Cells of a tick as the index stores them, which may be compressed. */
   packed(tick: number): Promise<PackedBytes | null>
+  /** Same as `packed`, but not verified: whoever decodes them must. It reads a row and does nothing else. */
+  stored(tick: number): Promise<PackedBytes | null>
   /** Cells of a tick or of a region, or null if the tick is not indexed. */
   cells(tick: number, region?: Region): Promise<Cells | null>
   /** One cell; undefined: it is empty; null: the tick is not indexed. */
@@ -92,12 +96,16 @@ export type TickQuery = {
 export type OrganismReader = {
   /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
+  /** Indexed ticks around one that is not. */
+  nearest(tick: number): Promise<NearestTicks>
   /** Organisms of a tick, or null if it is not indexed. */
   at(tick: number): Promise<readonly Organism[] | null>
   /** Facts of an organism, or null. */
   facts(id: number): Promise<OrganismFacts | null>
   /** State of an organism in a tick; undefined: it is not alive then; null: the tick is not indexed. */
   oneAt(id: number, tick: number): Promise<Organism | undefined | null>
+  /** Lineages of organisms by their ids, in the same order; 0 where one is not known. */
+  lineagesOf(ids: Int32Array): Promise<Int32Array>
   /** States of an organism over time, the oldest first: at most `limit` (default 1000), evenly sampled. */
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>
   /** States of an organism, also limited by bytes (`maxBytes`, about their size as JSON). */

@@ -17,6 +17,8 @@ export type Problem = {
   readonly code: string
   /** Problems of the request, if the request is invalid. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
+  /** Of a tick that is not indexed: the indexed ticks before and after it, or null. */
+  readonly nearest?: { readonly before: number | null; readonly after: number | null }
 }
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -34,7 +36,12 @@ export function toProblem(error: unknown): Problem {
   }))
   // The client itself named the path, so it can be shown.
   const detail = code === 'TIDEMARK_NOT_FOUND' ? (message ?? '') : httpWords({ ...fieldsOf(thrown), code, message })
-  return { ...problemOf(code, status, detail), ...(errors !== undefined && { errors }) }
+  const { nearest } = thrown as { readonly nearest?: Problem['nearest'] }
+  return {
+    ...problemOf(code, status, detail),
+    ...(errors !== undefined && { errors }),
+    ...(nearest !== undefined && { nearest }),
+  }
 }
 
 /** Own properties only: every object also has a 'constructor'. */

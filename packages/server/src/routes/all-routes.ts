@@ -18,6 +18,7 @@ import { pipelineLetterRoutes } from './pipeline-letters.ts'
 import { pullRoutes } from './pull.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './session.ts'
+import { tileRoutes } from './tiles.ts'
 import { topicRoutes } from './topics.ts'
 
 /** Every route of the server, in the order in which the description shows them. */
@@ -33,6 +34,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...ingestRoutes(context),
   ...runRoutes(context),
   ...environmentRoutes(context),
+  ...tileRoutes(context),
   ...organismRoutes(context),
   ...liveRoutes(context),
   ...healthRoutes(context, metrics),

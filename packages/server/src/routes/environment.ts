@@ -3,12 +3,14 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { accepts, takesEncoding } from '../accepts.ts'
 import { type CellBounds, encodeColumns, encodeDifference } from '../answers/cell-columns.ts'
+import { sendBytes } from '../answers/encoded.ts'
 import { sendJson } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { BadRequestError, NotFoundError } from '../errors.ts'
+import { BadRequestError } from '../errors.ts'
 import { mapped } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, JSON_TYPE, type Route, route } from '../route.ts'
 import { isNotModified } from '../runs/etag.ts'
+import { foundTick } from '../runs/missing-tick.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
 import { nullable, strict } from '../schemas/common.ts'
 import {
@@ -64,7 +66,7 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
       return await context.runs.use(runId, async run => {
         const isCurrent = () => isNotModified(run, { index: 'environment', tick, form: type }, request, reply)
         if (type === JSON_TYPE) {
-          const cells = required(await run.index.environment.cells(tick, region), tick)
+          const cells = await foundTick(run, tick, await run.index.environment.cells(tick, region))
           timing.mark('read')
           if (await isCurrent()) return reply.code(304).send()
           const { text, next } = await encodeColumns(cells, boundsOf(query.after))
@@ -76,8 +78,9 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
         const { bytes, encoding } = await bytesOf(run, tick, region, request.headers['accept-encoding'])
         timing.mark('read')
         if (await isCurrent()) return reply.code(304).send()
-        if (encoding !== undefined) reply.header('content-encoding', encoding)
-        return timed(reply, timing).header('content-type', CELLS_TYPE).send(bytes)
+        timed(reply, timing).header('content-type', CELLS_TYPE)
+        if (encoding !== undefined) return reply.header('content-encoding', encoding).send(bytes)
+        return await sendBytes(reply, bytes, request.headers['accept-encoding'])
       })
     },
   }),
@@ -97,7 +100,8 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
     async handle({ params: { runId, tick, coordinates }, request, reply }) {
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick, form: 'cell' } as const
-        const cell = required(await run.index.environment.cell(tick, numbersOf(coordinates)), tick) ?? null
+        const found = await run.index.environment.cell(tick, numbersOf(coordinates))
+        const cell = (await foundTick(run, tick, found)) ?? null
         return (await isNotModified(run, asked, request, reply)) ? reply.code(304).send() : { cell }
       })
     },
@@ -123,7 +127,10 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
       return await context.runs.use(runId, async run => {
         const asked = { index: 'environment', tick: Math.max(from, to), form: 'difference' } as const
         const difference = await run.index.environment.difference(from, to)
-        if (difference === null) throw new NotFoundError(`Tick ${from} or tick ${to} is not indexed`)
+        if (difference === null) {
+          const isFirst = (await run.index.environment.stored(from)) === null
+          return await foundTick(run, isFirst ? from : to, null)
+        }
         if (await isNotModified(run, asked, request, reply)) return reply.code(304).send()
         return sendJson(reply, Buffer.from(await encodeDifference(difference, boundsOf(after))))
       })
@@ -131,22 +138,23 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
   }),
 ]
 
-/** Whole ticks are sent as stored: nothing is decoded, and nothing is decompressed for a client that can do it. */
+/**
+ * Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for a client that takes zstd. For
+ * one that takes only others they are compressed anew.
+ */
 async function bytesOf(
-  { index: { environment } }: OpenRun,
+  run: OpenRun,
   tick: number,
   region: Region | undefined,
   acceptEncoding: string | undefined,
 ): Promise<{ readonly bytes: Uint8Array; readonly encoding?: string }> {
-  if (region !== undefined) return { bytes: encodeCells(required(await environment.cells(tick, region), tick)) }
-  if (!takesEncoding(acceptEncoding, 'zstd')) return { bytes: required(await environment.bytes(tick), tick) }
-  const { bytes, compression } = required(await environment.packed(tick), tick)
+  const { environment } = run.index
+  if (region !== undefined)
+    return { bytes: encodeCells(await foundTick(run, tick, await environment.cells(tick, region))) }
+  if (!takesEncoding(acceptEncoding, 'zstd'))
+    return { bytes: await foundTick(run, tick, await environment.bytes(tick)) }
+  const { bytes, compression } = await foundTick(run, tick, await environment.packed(tick))
   return compression === 'none' ? { bytes } : { bytes, encoding: compression }
-}
-
-function required<T>(found: T | null, tick: number): T {
-  if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
-  return found
 }
 
 const numbersOf = (coordinates: string): number[] => coordinates.split(',').map(Number)

@@ -6,6 +6,7 @@ import { NotFoundError } from '../errors.ts'
 import { given, requireOrder } from '../inputs.ts'
 import { AS_YOU_HAVE_IT, type Route, route } from '../route.ts'
 import { isNotModified } from '../runs/etag.ts'
+import { foundTick } from '../runs/missing-tick.ts'
 import type { OpenRun } from '../runs/run-indexes.ts'
 import { nullable, PageLimit, strict } from '../schemas/common.ts'
 import {
@@ -48,8 +49,7 @@ export const organismRoutes = (context: Context): Route[] => [
     async handle({ params: { runId, tick }, query: { after = -1, limit = 10_000 }, request, reply }) {
       const asked = { index: 'organisms', tick, form: 'organisms' } as const
       const { all, isCurrent } = await context.runs.use(runId, async run => {
-        const found = await run.index.organisms.at(tick)
-        if (found === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
+        const found = await foundTick(run, tick, await run.index.organisms.at(tick), 'organisms')
         return { all: found, isCurrent: await isNotModified(run, asked, request, reply) }
       })
       if (isCurrent) return reply.code(304).send()
@@ -99,10 +99,9 @@ export const organismRoutes = (context: Context): Route[] => [
       },
     },
     async handle({ params: { runId, organismId, tick } }) {
-      const organism = await ofOrganism(context, runId, organismId, ({ index }) =>
-        index.organisms.oneAt(organismId, tick),
-      )
-      if (organism === null) throw new NotFoundError(`Tick ${tick} is not indexed`)
+      const organism = await ofOrganism(context, runId, organismId, async run => {
+        return await foundTick(run, tick, await run.index.organisms.oneAt(organismId, tick), 'organisms')
+      })
       return { organism: organism === undefined ? null : organismJson(organism) }
     },
   }),

@@ -1,9 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OpenRun } from './run-indexes.ts'
 
+type Index = 'environment' | 'organisms'
+
 type Asked = {
-  readonly index: 'environment' | 'organisms'
-  /** The last tick that the answer contains. */
+  /** Indexes that the answer is made of. */
+  readonly index: Index | readonly Index[]
+  /** The last tick that the answer is made of. */
   readonly tick: number
   /** The form of the answer; its address contains everything else. */
   readonly form: string
@@ -23,8 +26,11 @@ export async function isNotModified(
   reply: FastifyReply,
 ): Promise<boolean> {
   const { knownEnd } = run
-  if (tick >= knownEnd[index]) knownEnd[index] = (await run.index[index].range())?.tickEnd ?? -1
-  if (tick >= knownEnd[index]) {
+  const indexes = [index].flat() as Index[]
+  for (const each of indexes) {
+    if (tick >= knownEnd[each]) knownEnd[each] = (await run.index[each].range())?.tickEnd ?? -1
+  }
+  if (indexes.some(each => tick >= knownEnd[each])) {
     reply.headers({ 'cache-control': 'no-cache', vary: VARY })
     return false
   }

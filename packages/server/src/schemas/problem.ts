@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { nullable, strict } from './common.ts'
 import { share } from './shared.ts'
 
 export const ProblemSchema = share(
@@ -12,6 +13,12 @@ export const ProblemSchema = share(
       code: Type.String({ description: 'Stable error code.', examples: ['TIDEMARK_STALE_DELIVERY'] }),
       errors: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false })),
+      ),
+      nearest: Type.Optional(
+        strict(
+          { before: nullable(Type.Integer()), after: nullable(Type.Integer()) },
+          { description: 'Of a tick that is not indexed: the indexed ticks around it.' },
+        ),
       ),
     },
     { additionalProperties: false, description: 'What went wrong (RFC 9457).' },

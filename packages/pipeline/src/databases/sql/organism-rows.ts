@@ -74,6 +74,11 @@ const READ = `
   from run.organism as o
   where o.id = $1`
 
+const lineages = ({ numbers }: Dialect): string => `
+  select o.id, o.lineage
+  from run.organism as o
+  where o.id in (${numbers})`
+
 const ANCESTORS = `
   with recursive line (id, depth) as (
     select cast($1 as bigint), 1
@@ -124,6 +129,11 @@ export class StoredOrganismRows implements OrganismRows {
   async read(id: number): Promise<OrganismRow | null> {
     const [row] = await this.#read(READ, id)
     return row ?? null
+  }
+
+  async lineagesOf(ids: readonly number[]): Promise<{ id: number; lineage: number }[]> {
+    if (ids.length === 0 || !(await this.#connection.hasTable('organism'))) return []
+    return await this.#connection.read(lineages(this.#connection.dialect), JSON.stringify(ids))
   }
 
   async ancestors(id: number, limit: number): Promise<OrganismRow[]> {

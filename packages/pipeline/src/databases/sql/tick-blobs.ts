@@ -1,6 +1,13 @@
 import type { IndexConnection } from '../index-connection.ts'
 import type { TickRange } from '../ledger-store.ts'
-import { countByBlock, type IndexedRange, type TickBlob, type TickBlobs, type TickTable } from '../tick-blobs.ts'
+import {
+  countByBlock,
+  type IndexedRange,
+  type NearestTicks,
+  type TickBlob,
+  type TickBlobs,
+  type TickTable,
+} from '../tick-blobs.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Dialect } from './dialect.ts'
 import { insertOf } from './insert-rows.ts'
@@ -51,6 +58,10 @@ const statements = (table: TickTable, { integer, bytes, numbers, storeAsIs }: Di
     select distinct (select tick from run.${table} where tick >= asked.value order by tick limit 1) as tick
     from (${numbers}) as asked
     order by 1`,
+  nearest: `
+    select
+      (select max(tick) from run.${table} where tick < $1) as before,
+      (select min(tick) from run.${table} where tick > $1) as after`,
   range: `
     select
       (select min(tick) from run.${table}) as "tickStart",
@@ -117,6 +128,11 @@ export class StoredTickBlobs implements TickBlobs {
   async range(): Promise<IndexedRange | null> {
     const [row] = await this.#read<IndexedRange | { tickStart: null }>(this.#sql.range)
     return row === undefined || row.tickStart === null ? null : { ...row }
+  }
+
+  async nearest(tick: number): Promise<NearestTicks> {
+    const [row] = await this.#read<NearestTicks>(this.#sql.nearest, tick)
+    return { before: row?.before ?? null, after: row?.after ?? null }
   }
 
   async #writeEach(blobs: readonly TickBlob[], tx: Transaction): Promise<number[]> {

@@ -53,3 +53,14 @@ export type RunEvent = {
 
 /** Event `series`, only with `detail=run:<id>`: points since the last event of this kind. */
 export type SeriesEvent = { readonly runId: string; readonly points: readonly SeriesPoint[] }
+
+/**
+ * GET /runs/:r/environment/:tick/tile?region&size=512,512&plane=type|value|owner|lineage&reduce=telling|max|mean&wrap:
+ * octets, row by row. Headers: `tidemark-element` (u8 for type, i32 for value, u32 for owner and lineage; little-endian) and
+ * `tidemark-size` ("width,height": at most `size`, and a pixel is never less than a cell). `tile.png` (and `theme=dark|light`) is the same
+ * as a picture.
+ */
+export type TilePlane = 'type' | 'value' | 'owner' | 'lineage'
+
+/** In the problem of a tick that is not indexed (404). */
+export type NearestTicks = { readonly before: number | null; readonly after: number | null }

@@ -1,0 +1,36 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import type { FastifyReply } from 'fastify'
+import { takesEncoding } from '../accepts.ts'
+
+/** Below this it is not worthwhile. */
+const FROM_BYTES = 1_024
+const LEVELS = { zstd: 3, br: 4, gzip: 4 } as const
+
+/** The first that the client takes. Script can't unpack any of them itself, and on plain HTTP Chromium takes gzip only. */
+export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+export const chooseEncoding = (acceptEncoding: string | undefined): Encoding | undefined =>
+  ENCODINGS.find(encoding => takesEncoding(acceptEncoding, encoding))
+
+const PACK: { readonly [encoding in Encoding]: (bytes: Uint8Array) => Promise<Buffer> } = {
+  zstd: bytes => promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVELS.zstd } }),
+  br: bytes => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: LEVELS.br } }),
+  gzip: bytes => promisify(gzip)(bytes, { level: LEVELS.gzip }),
+}
+
+/** Compressed for a client that takes it, off this thread. */
+export async function sendBytes(
+  reply: FastifyReply,
+  bytes: Uint8Array,
+  acceptEncoding: string | undefined,
+): Promise<FastifyReply> {
+  const encoding = bytes.length < FROM_BYTES ? undefined : chooseEncoding(acceptEncoding)
+  if (encoding === undefined) return reply.send(asBuffer(bytes))
+  return reply.header('content-encoding', encoding).send(await PACK[encoding](bytes))
+}
+
+/** A view that is not of bytes would be sent as if it were. */
+export const asBuffer = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
