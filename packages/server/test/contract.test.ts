@@ -55,6 +55,8 @@ const IMPATIENT = { timeoutMs: '0' }
 /** Bodies of good calls, where a body of no fields is none. */
 const BODIES: Record<string, (world: World) => Promise<unknown> | unknown> = {
   configureTopic: () => ({ maxAttempts: 3 }),
+  previewTopic: () => ({ maxAttempts: 4 }),
+  previewReset: () => ({ to: 'beginning' }),
   setTracking: () => ({ tracking: 'reference' }),
   completeOrphans: () => ({ olderThan: '1h' }),
   publish: () => ({ payload: { n: 1 }, key: 'k' }),

@@ -1,4 +1,10 @@
-import type { BackfillOptions, ConsumerHealth, GroupHealth as Group, WaitingRetry as Retry } from 'tidemark'
+import type {
+  BackfillOptions,
+  ConsumerHealth,
+  GroupHealth as Group,
+  GroupMember,
+  WaitingRetry as Retry,
+} from 'tidemark'
 import { GroupNotFoundError } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import { bytesToRead } from '../answers/bytes-to-read.ts'
@@ -19,6 +25,8 @@ import {
   GroupChange,
   GroupHealth,
   GroupParams,
+  Member,
+  ResetPreview,
 } from '../schemas/groups.ts'
 import { MOST_FAILURES, WaitingRetry } from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
@@ -81,6 +89,29 @@ export const groupRoutes = (context: Context): Route[] => [
       const cursorOf = ({ consumer, instance }: ConsumerHealth): string => `${consumer}/${instance}`
       const { items, next } = pageByName(await context.topics.admin.consumers(topic, { group }), cursorOf, query)
       const page = { name: 'consumers', items, toText: JSON.stringify, cursorOf, next }
+      return await sendList(reply, page, context.settings.limits.answerBytes)
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${GROUP}/members`,
+    tag,
+    name: 'listMembers',
+    role: 'read',
+    summary: 'List the processes that consume for a group, and the clients that hold messages of it',
+    params: GroupParams,
+    query: strict({ after: Type.Optional(Type.String({ maxLength: 4_096 })), limit: Type.Optional(PageLimit) }),
+    answers: {
+      200: {
+        says: 'A page of members, by name and process',
+        content: strict({ members: Type.Array(Member), next: nullable(Type.String()) }),
+      },
+    },
+    async handle({ params: { topic, group }, query, reply }) {
+      const cursorOf = ({ consumer, host, pid }: GroupMember): string => `${consumer}/${host}/${pid}`
+      const { items, next } = pageByName(await context.topics.admin.members(topic, group), cursorOf, query)
+      const page = { name: 'members', items, toText: JSON.stringify, cursorOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
   }),
@@ -193,6 +224,22 @@ export const groupRoutes = (context: Context): Route[] => [
       const options = backfill === undefined ? {} : { backfill: planOf(backfill) }
       await context.topics.admin.resetGroup(params.topic, params.group, fromOf(to), options)
       return await find(context, params)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${GROUP}/reset/preview`,
+    tag,
+    name: 'previewReset',
+    role: 'read',
+    summary: 'Show what a reset would do, in numbers, without doing it',
+    params: GroupParams,
+    body: strict({ to: From }),
+    answers: { 200: { says: 'What the reset would do', content: ResetPreview } },
+    problems: [409, 410],
+    async handle({ params: { topic, group }, body: { to } }) {
+      return await context.topics.admin.previewReset(topic, group, fromOf(to))
     },
   }),
 

@@ -2,13 +2,15 @@ import type { TopicOptions } from 'tidemark'
 import { Type } from 'typebox'
 import { sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { durationOf } from '../inputs.ts'
+import { durationOf, requireOrder } from '../inputs.ts'
+import { MOST_GROUPS } from '../live/overview.ts'
 import { pageByName } from '../paging.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, DurationGiven, Empty, Id, nullable, PageLimit, strict, Text, TopicName } from '../schemas/common.ts'
 import { GroupHealth } from '../schemas/groups.ts'
+import { LanesQuery, LanesSchema } from '../schemas/lanes.ts'
 import { Completion } from '../schemas/messages.ts'
-import { TopicConfig, TopicOptionsGiven, TopicParams, TopicSummary } from '../schemas/topics.ts'
+import { ConfigPreview, TopicConfig, TopicOptionsGiven, TopicParams, TopicSummary } from '../schemas/topics.ts'
 import { sees } from '../security/identity.ts'
 import { identityOf } from '../security/visit.ts'
 import { groupPage } from './groups.ts'
@@ -83,6 +85,42 @@ export const topicRoutes = (context: Context): Route[] => [
     problems: [409],
     async handle({ params: { topic }, body }) {
       return { topic, config: await context.topics.admin.configureTopic(topic, body as TopicOptions) }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${API}/topics/:topic/lanes`,
+    tag,
+    name: 'lanes',
+    role: 'read',
+    summary: 'Get a part of the log with the position of each group; safe to poll',
+    says:
+      'The log is divided into parts of equal numbers of ids. Of each group at most 100 claims, retries and dead letters ' +
+      'are listed, fewer with many groups; its counts are complete.',
+    params: TopicParams,
+    query: LanesQuery,
+    answers: { 200: { says: 'The log and its groups', content: LanesSchema } },
+    async handle({ params: { topic }, query, reply }) {
+      requireOrder({ from: query.from, to: query.to })
+      const lanes = await context.topics.admin.lanes(topic, query)
+      return reply.header('cache-control', 'no-store').send({ ...lanes, groups: lanes.groups.slice(0, MOST_GROUPS) })
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: `${API}/topics/:topic/config/preview`,
+    tag,
+    name: 'previewTopic',
+    role: 'read',
+    summary: 'Show which settings of a topic would change, without changing them',
+    params: TopicParams,
+    body: TopicOptionsGiven,
+    answers: { 200: { says: 'What would change', content: ConfigPreview } },
+    problems: [409],
+    async handle({ params: { topic }, body }) {
+      return await context.topics.admin.previewTopic(topic, body as TopicOptions)
     },
   }),
 

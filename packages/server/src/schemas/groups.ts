@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Count, DurationGiven, GroupName, nullable, strict, Time, TopicName } from './common.ts'
+import { Count, DurationGiven, GroupName, Id, nullable, strict, Time, TopicName } from './common.ts'
 import { share } from './shared.ts'
 
 export const GroupParams = strict({ topic: TopicName, group: GroupName })
@@ -61,6 +61,38 @@ export const Consumer = strict({
   startedAt: Time,
   lastActiveAt: nullable(Time),
   reportedAt: Time,
+})
+
+export const Member = strict({
+  consumer: Type.String({ description: 'Names of its consumers, joined by commas.' }),
+  host: nullable(Type.String()),
+  pid: nullable(Type.Integer()),
+  since: nullable(Time),
+  inFlight: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: 'null if another process has consumers of the same names, and they can not be told apart.',
+    }),
+  ),
+  until: nullable(Time),
+})
+
+const PreviewedMessage = nullable(strict({ id: Id, at: Time, key: nullable(Type.String()) }))
+
+export const ResetPreview = strict({
+  from: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
+  to: Type.Integer({ minimum: 0, description: 'Id after which it would continue.' }),
+  direction: Type.Enum(['back', 'forward', 'none']),
+  messages: Type.Integer({
+    minimum: 0,
+    description: 'Messages between the two positions: back, they are delivered again; forward, never.',
+  }),
+  atMost: Type.Boolean({ description: 'Whether the numbers are upper limits.' }),
+  waiting: Type.Integer({ minimum: 0, description: 'Messages that would be waiting for the group.' }),
+  first: PreviewedMessage,
+  last: PreviewedMessage,
+  inFlight: Count,
+  retries: Count,
 })
 
 export const GroupHealth = share(

@@ -55,3 +55,18 @@ export const TopicConfig = share(
 )
 
 export const TopicSummary = strict({ topic: Type.String(), config: TopicConfig })
+
+export const ConfigPreview = strict({
+  changes: Type.Array(
+    strict({
+      setting: Type.String({ description: 'Name of the effective setting, such as retentionMs.' }),
+      from: Type.Unknown({ description: 'Present value.' }),
+      to: Type.Unknown({ description: 'New value.' }),
+    }),
+    { maxItems: 100 },
+  ),
+  mayRemove: Type.Integer({
+    minimum: 0,
+    description: 'Messages that the next clean-up could remove then; on PostgreSQL an upper limit.',
+  }),
+})

@@ -7,6 +7,8 @@ import type { ByteOptions } from './byte-options.ts'
 import { type ConsumerHealth, consumers } from './consumers.ts'
 import type { GroupHealth } from './group-health.ts'
 import { acknowledgeLoss, groups, type Removed, remove, reset, resurrect, setStatus } from './groups.ts'
+import { type GroupMember, members } from './members.ts'
+import { previewReset, type ResetPreview } from './previews.ts'
 import { type RetryOptions, type RetryPage, retries, retryPage, type WaitingRetry } from './retries.ts'
 import { type Completion, type CompletionOptions, completeOrphans, completion } from './tracking.ts'
 
@@ -26,6 +28,13 @@ export type GroupAdmin<Name extends string = string> = {
    * for (const { consumer, processed } of await tm.admin.consumers('orders', { group: 'email' })) console.log(consumer, processed)
    */
   consumers(topic: Name, options?: { group?: string }): Promise<ConsumerHealth[]>
+  /**
+   * List the processes that consume for a group, and the HTTP clients that hold messages of it.
+   *
+   * @example
+   * for (const { consumer, host, pid, inFlight } of await tm.admin.members('orders', 'email')) console.log(consumer, host, pid, inFlight)
+   */
+  members(topic: Name, group: string): Promise<GroupMember[]>
   /**
    * List the messages that wait for redelivery to a group, by id, one page at a time.
    *
@@ -83,6 +92,13 @@ export type GroupAdmin<Name extends string = string> = {
    */
   resetGroup(topic: Name, group: string, to: From, options?: { backfill?: BackfillOptions }): Promise<void>
   /**
+   * Show what `resetGroup` would do, in numbers, without doing it.
+   *
+   * @example
+   * const { direction, messages, waiting } = await tm.admin.previewReset('orders', 'email', 'beginning')
+   */
+  previewReset(topic: Name, group: string, to: From): Promise<ResetPreview>
+  /**
    * Cancel a group, wait for its messages in flight (default 10 s), and delete it. Its dead letters are kept.
    *
    * @example
@@ -109,6 +125,7 @@ export type GroupAdmin<Name extends string = string> = {
 export const groupAdmin = (runtime: Runtime): GroupAdmin => ({
   groups: topic => groups(runtime, topic),
   consumers: (topic, options) => consumers(runtime, topic, options),
+  members: (topic, group) => members(runtime, topic, group),
   retries: (topic, options) => retries(runtime, topic, options),
   retryPage: (topic, options) => retryPage(runtime, topic, options),
   pauseGroup: (topic, group) => setStatus(runtime, topic, group, 'PAUSED'),
@@ -117,6 +134,7 @@ export const groupAdmin = (runtime: Runtime): GroupAdmin => ({
   resurrectGroup: (topic, group, options) => resurrect(runtime, topic, group, options),
   acknowledgeLoss: (topic, group) => acknowledgeLoss(runtime, topic, group),
   resetGroup: (topic, group, to, options) => reset(runtime, topic, group, to, options),
+  previewReset: (topic, group, to) => previewReset(runtime, topic, group, to),
   removeGroup: (topic, group, options) => remove(runtime, topic, group, options),
   completeOrphans: (topic, options) => completeOrphans(runtime, topic, options),
   completion: (topic, options) => completion(runtime, topic, options),

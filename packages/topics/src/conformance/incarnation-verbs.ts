@@ -154,6 +154,11 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
       store.subscriptions.resetCursor(topic, subscription, 'now', DEFAULT_BACKFILL),
     answer: 'group',
   },
+  'subscriptions.previewReset': {
+    call: (store, { topic, subscription }) => store.subscriptions.previewReset(topic, subscription, 'now', 10),
+    answer: 'group',
+  },
+  'topics.preview': { call: (store, { topic }) => store.topics.preview(topic, {}), answer: 'topic' },
   'log.find': { call: (store, { topic }) => store.log.find(topic, 'm'), answer: 'topic' },
   'log.browse': {
     call: (store, { topic }) => store.log.browse(topic, { newestFirst: false, limit: 10 }),
@@ -176,6 +181,14 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
   'deadLetters.discard': {
     call: (store, { topic }) => store.deadLetters.discard(topic, { limit: 10 }),
     answer: 'topic',
+  },
+  'inspection.lanes': {
+    call: (store, { topic }) => store.inspection.lanes(topic, { buckets: 10, most: 10 }),
+    answer: 'topic',
+  },
+  'leases.holders': {
+    call: (store, { topic, subscription }) => store.leases.holders(topic, subscription),
+    answer: 'group',
   },
   'inspection.facts': { call: (store, { topic }) => store.inspection.facts(topic), answer: 'topic' },
   'inspection.stats': { call: store => store.inspection.stats(10, true), answer: 'nothing' },

@@ -8,7 +8,15 @@ import { type FailureKind, isFault, type Outages } from './outages.ts'
 type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }
 
 const KINDS: Kinds = {
-  topics: { find: 'read', findIn: 'read', findInSync: null, list: 'read', configure: 'write', delete: 'write' },
+  topics: {
+    find: 'read',
+    findIn: 'read',
+    findInSync: null,
+    list: 'read',
+    configure: 'write',
+    preview: 'read',
+    delete: 'write',
+  },
   log: {
     publish: 'write',
     publishSync: null,
@@ -24,6 +32,7 @@ const KINDS: Kinds = {
     setStatus: 'write',
     resurrect: 'write',
     resetCursor: 'write',
+    previewReset: 'read',
     forceAdvance: 'write',
     acknowledgeLoss: 'write',
     remove: 'write',
@@ -37,6 +46,7 @@ const KINDS: Kinds = {
     extend: 'settle',
     size: 'read',
     list: 'read',
+    holders: 'read',
     release: 'write',
     retries: 'read',
     receiptKey: 'read',
@@ -48,6 +58,7 @@ const KINDS: Kinds = {
   jobs: { lock: 'write', renew: 'write', unlock: 'write', list: 'read' },
   inspection: {
     describe: 'read',
+    lanes: 'read',
     facts: 'read',
     stats: 'read',
     unsubscribedTopics: 'read',

@@ -3,6 +3,7 @@ import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 import type { Semantics } from '../topic-config.ts'
 import type { BackfillRecord } from './backfills.ts'
 import type { JobRecord } from './jobs.ts'
+import type { LanesQuery, LanesRecord } from './lanes.ts'
 import type { HeartbeatSettings, SubscriptionStatus } from './subscription-record.ts'
 import type { TopicRecord } from './topic-record.ts'
 
@@ -10,6 +11,8 @@ import type { TopicRecord } from './topic-record.ts'
 export type Inspection = {
   /** Describes a topic with its groups. */
   describe(topic: TopicRecord): Promise<TopicDescription>
+  /** Shows a part of a log and where the groups stand in it. */
+  lanes(topic: TopicRecord, query: LanesQuery): Promise<LanesRecord>
   /** Figures of a topic for health checks. */
   facts(topic: TopicRecord): Promise<TopicFacts>
   /**

@@ -25,6 +25,8 @@ export type Leases = {
   size(token: string): Promise<number | undefined>
   /** Lists live leases, the oldest first. */
   list(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]>
+  /** Sums up the live leases of a group by their holder. */
+  holders(topic: TopicRecord, subscription: SubscriptionRecord): Promise<LeaseHolder[]>
   /** Ends a live lease as if it had expired now. Returns undefined if the topic has no such lease. */
   release(topic: TopicRecord, token: string): Promise<ReleasedClaimRecord | undefined>
   /** Lists the messages that wait for redelivery to the group, by message id. */
@@ -36,6 +38,16 @@ export type Leases = {
    * rows.
    */
   forgetReader(topicId: number, subscriptionId: number, shared: boolean): void
+}
+
+/** Who holds messages of a group. */
+export type LeaseHolder = {
+  /** Name of the consumer; several that share a claim are joined by commas. */
+  readonly consumer: string
+  /** Number of unsettled messages. */
+  readonly inFlight: number
+  /** Time at which the first of its leases expires; null: none ever does. */
+  readonly until: number | null
 }
 
 /** A claim by one consumer. */

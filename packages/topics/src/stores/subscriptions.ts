@@ -42,6 +42,16 @@ export type Subscriptions = {
     to: StartPosition,
     plan: BackfillPlan,
   ): Promise<void>
+  /**
+   * What `resetCursor` to this position would move over, and would deliver. Messages are counted one by one up to
+   * `most`. Throws what the reset would throw.
+   */
+  previewReset(
+    topic: TopicRecord,
+    subscription: SubscriptionRecord,
+    to: StartPosition,
+    most: number,
+  ): Promise<ResetPreviewRecord>
   /** Moves the cursor to the present; waiting messages are counted as lost to the group. Returns their number. */
   forceAdvance(topic: TopicRecord, subscription: SubscriptionRecord): Promise<number>
   /** Acknowledges the group's losses so far. Returns how many were not acknowledged before. */
@@ -67,6 +77,40 @@ export type SubscriptionSettings = {
   readonly backfill?: BackfillPlan | false
   /** Maximum number of messages that a resurrection redelivers; null: all. */
   readonly backfillLimit?: number | null
+}
+
+/** What a reset would do. */
+export type ResetPreviewRecord = {
+  /** Id up to which the group has claimed. */
+  readonly fromId: number
+  /** Id after which it would continue. */
+  readonly toId: number
+  /** Messages between the two positions. */
+  readonly between: CountedRange
+  /** Messages that would be waiting for the group. */
+  readonly waiting: CountedRange
+}
+
+/** Messages of a range of ids. */
+export type CountedRange = {
+  /** Number of messages, or the highest it can be. */
+  readonly count: number
+  /** Whether the number was counted, not estimated from ids. */
+  readonly isExact: boolean
+  /** The first message of the range, or null. */
+  readonly first: RangeEnd | null
+  /** The last message of the range, or null. */
+  readonly last: RangeEnd | null
+}
+
+/** A message at the end of a range. */
+export type RangeEnd = {
+  /** Id of the message. */
+  readonly id: number
+  /** Time of the publish in milliseconds. */
+  readonly at: number
+  /** Key of the message, or null. */
+  readonly key: string | null
 }
 
 /** How a dead group returns. */

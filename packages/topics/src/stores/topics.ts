@@ -13,6 +13,16 @@ export type Topics = {
   list(): Promise<TopicRecord[]>
   /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
   configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>
+  /** What `configure` would make of an existing topic, and the number of messages that could be removed then. */
+  preview(topic: TopicRecord, given: Partial<TopicConfig>): Promise<ConfigPreviewRecord>
   /** Deletes the topic with its log, groups, leases and dead letters. */
   delete(topic: TopicRecord): Promise<void>
+}
+
+/** What a change of settings would do. */
+export type ConfigPreviewRecord = {
+  /** Settings after the change. */
+  readonly config: TopicConfig
+  /** Number of messages that the next clean-up could remove under them; on PostgreSQL computed from ids. */
+  readonly removable: number
 }

@@ -164,7 +164,7 @@ async function failing(parts: Parts, { offset, reference, failing, live, marked 
   await step('look for work', 1, () => store.leases.claim(request(reference, marked, { limit: 1 })))
 }
 
-async function looking({ store, step }: Parts, { offset, reference }: World): Promise<void> {
+async function looking({ store, step }: Parts, { offset, reference, failing }: World): Promise<void> {
   const between = { after: ROWS / 2, newestFirst: false, limit: 100 }
   await step('browse', BROWSE_STEP, () => store.log.browse(offset, between))
   await step('browse the newest', BROWSE_STEP, () => store.log.browse(offset, { newestFirst: true, limit: 100 }))
@@ -191,6 +191,13 @@ async function looking({ store, step }: Parts, { offset, reference }: World): Pr
   // Retries and dead letters are counted up to a bound, which is the one given.
   await step('stats', PAGE, () => store.inspection.stats(PAGE, false))
   await step('stats with storage', PAGE, () => store.inspection.stats(PAGE, true))
+  await step('lanes', 10 * PAGE, () => store.inspection.lanes(offset, { buckets: 200, most: 100 }))
+  await step('lanes of a part', 10 * PAGE, () =>
+    store.inspection.lanes(reference, { from: ROWS / 2, to: ROWS / 2 + 500, buckets: 200, most: 100 }),
+  )
+  await step('holders of leases', PAGE, () => store.leases.holders(offset, failing))
+  await step('preview of a reset', 2 * PAGE, () => store.subscriptions.previewReset(offset, failing, 'beginning', PAGE))
+  await step('preview of settings', PAGE, () => store.topics.preview(offset, { retentionMs: 2 * HOUR }))
   await step('topics', 10, () => store.topics.list())
   await step('jobs', 10, () => store.jobs.list())
   await step('zombies', 10, () => store.subscriptions.zombies())

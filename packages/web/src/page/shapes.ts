@@ -86,3 +86,68 @@ export type Overview = {
   readonly attention: readonly Attention[]
   readonly pipeline: Graph | null
 }
+
+/** GET /topics/:topic/lanes?from&to&buckets=200 */
+export type Lanes = {
+  readonly takenAt: string
+  readonly first: number | null
+  readonly last: number | null
+  /** Equal parts of the log by ids; `at` is the time of the first message in each, so its density is count by time. */
+  readonly buckets: readonly { readonly position: number; readonly at: string | null; readonly count: number }[]
+  readonly groups: readonly GroupLane[]
+}
+
+export type GroupLane = {
+  readonly group: string
+  readonly status: Status
+  readonly healthy: boolean
+  readonly cursor: number
+  readonly watermark: number
+  readonly lagMessages: number
+  readonly lagMs: number
+  readonly inFlight: number
+  readonly retryCount: number
+  readonly deadLetterCount: number
+  readonly leases: readonly {
+    readonly from: number
+    readonly to: number
+    readonly consumer: string
+    readonly until: string | null
+    readonly attempt: number
+  }[]
+  readonly retries: readonly { readonly id: number; readonly due: string; readonly attempt: number }[]
+  readonly deadLetters: readonly number[]
+}
+
+/** GET /topics/:topic/groups/:group/members → { members, next } */
+export type Member = {
+  readonly consumer: string
+  readonly host: string | null
+  readonly pid: number | null
+  readonly since: string | null
+  /** null: another process has the same consumers, and they can't be told apart. */
+  readonly inFlight: number | null
+  readonly until: string | null
+}
+
+/** POST /topics/:topic/groups/:group/reset/preview { to } */
+export type ResetPreview = {
+  readonly from: number
+  readonly to: number
+  readonly direction: 'back' | 'forward' | 'none'
+  /** Between the two positions: back, they come again; forward, they never come. */
+  readonly messages: number
+  readonly atMost: boolean
+  /** What waits for the group after the reset. */
+  readonly waiting: number
+  readonly first: { readonly id: number; readonly at: string; readonly key: string | null } | null
+  readonly last: { readonly id: number; readonly at: string; readonly key: string | null } | null
+  readonly inFlight: number
+  readonly retries: number
+}
+
+/** POST /topics/:topic/config/preview with the options of PUT /topics/:topic */
+export type ConfigPreview = {
+  readonly changes: readonly { readonly setting: string; readonly from: unknown; readonly to: unknown }[]
+  readonly mayRemove: number
+}

@@ -1,6 +1,7 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaimRecord } from '../leases.ts'
+import type { ClaimRecord, ClaimsQuery, LeaseHolder, ReleasedClaimRecord } from '../leases.ts'
 import { MOST_NAMED, type TakenMessage } from '../leases.ts'
+import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -27,6 +28,24 @@ export async function listClaims(
     const { attempts, messages, ...stored } = JSON.parse(claim ?? '') as Stored
     return { ...stored, messages: messages.map((message, index) => ({ ...message, attempt: attempts[index] ?? 1 })) }
   })
+}
+
+const HOLDERS = `
+  select l.consumer, sum(l.size - coalesce(bit_count(l.settled), 0)) as in_flight,
+    floor(extract(epoch from min(l.deadline)) * 1000) as until
+  from tidemark.lease as l
+  where l.subscription_id = $1 and l.done_at is null and l.expired_at is null
+  group by l.consumer
+  order by l.consumer collate "C"`
+
+/** Sums up the live leases of a group by consumer. */
+export async function listHolders(tx: Transaction, { id }: Pick<SubscriptionRecord, 'id'>): Promise<LeaseHolder[]> {
+  const rows = await tx.query(tx.sql(HOLDERS), [id])
+  return rows.map(({ consumer, in_flight, until }) => ({
+    consumer: consumer ?? '',
+    inFlight: Number(in_flight),
+    until: until ? Number(until) : null,
+  }))
 }
 
 export async function releaseClaim(

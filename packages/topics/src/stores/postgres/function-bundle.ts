@@ -33,6 +33,8 @@ const FILES = [
   'backfill-batch',
   'backfill-delivery',
   'inspection',
+  'lanes',
+  'previews',
   'browse',
   'admin',
   'repair',

@@ -4,6 +4,7 @@ import { unsubscribedTopics } from './dead-groups.ts'
 import { describeTopic } from './describe.ts'
 import { topicFacts } from './facts.ts'
 import { horizonHolders } from './horizon.ts'
+import { readLanes } from './lanes.ts'
 import { sizeOf } from './size.ts'
 import { readStats, whileLogsGo } from './stats.ts'
 
@@ -11,6 +12,7 @@ import { readStats, whileLogsGo } from './stats.ts'
 export function postgresInspection(database: Database): Inspection {
   return {
     describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
+    lanes: (topic, query) => database.transaction({ topic }, tx => readLanes(tx, topic, query)),
     facts: topic => database.transaction({ topic }, tx => topicFacts(tx, topic)),
     stats: (most, withStorage) => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most, withStorage))),
     unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),

@@ -1,6 +1,6 @@
 import type { Leases } from '../leases.ts'
 import type { SharedClaims } from './claim.ts'
-import { listClaims, releaseClaim } from './claims.ts'
+import { listClaims, listHolders, releaseClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { leaseSize, readReceiptKey } from './receipts.ts'
 import { extend, settle } from './settle.ts'
@@ -30,6 +30,8 @@ export function postgresLeases(database: Database, claims: SharedClaims, wakeUps
       return size
     },
     list: (topic, query) => database.transaction({ topic }, tx => listClaims(tx, topic, query)),
+    holders: (topic, subscription) =>
+      database.transaction({ topic, subscription }, tx => listHolders(tx, subscription)),
     release: (topic, token) => database.transaction({ topic }, tx => releaseClaim(tx, topic, token)),
     retries: (topic, subscription, query) =>
       database.transaction({ topic, subscription }, tx => listRetries(tx, topic, subscription, query)),

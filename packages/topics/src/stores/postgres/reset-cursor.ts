@@ -2,12 +2,14 @@ import { InvalidTransitionError, MessageNotFoundError, PositionGoneError, Subscr
 import { messageIdOf, parseMessageId } from '../../payload/message-id.ts'
 import type { BackfillPlan } from '../backfills.ts'
 import type { StartPosition, SubscriptionRecord } from '../subscription-record.ts'
+import type { CountedRange, ResetPreviewRecord } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { backfillSettings } from './resurrect.ts'
 import { resolvePosition } from './subscribe.ts'
 import type { Transaction } from './transaction.ts'
 
 const RESET = 'select tidemark_fn.reset_cursor($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5, $6) as status'
+const PREVIEW = 'select * from tidemark_fn.preview_reset($1, $2, to_timestamp($3::float8 / 1000), $4::bigint, $5)'
 const DEDUPED = 'select id from tidemark.dedupe where topic_id = $1 and message_id = $2'
 
 export async function resetCursor(
@@ -17,15 +19,45 @@ export async function resetCursor(
   to: StartPosition,
   plan: BackfillPlan,
 ): Promise<void> {
-  const firstKept = await firstKeptId(tx, topic)
-  if (firstKept > 0) await refuseGone(tx, topic, to, firstKept)
-  const { mode, since, id } = await resolvePosition(tx, topic, to)
+  const { mode, since, id } = await keptPosition(tx, topic, to)
   const values = [subscription.id, mode, since, id, plan.maxMessages, backfillSettings(plan)]
   const [row] = await tx.query(tx.sql(RESET), values)
   if (row?.status === 'GONE') throw new SubscriptionGoneError(topic.name, subscription.group)
   if (row?.status === 'CANCELLED') {
     throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
   }
+}
+
+/** What `resetCursor` would do, in one statement after the position is known. */
+export async function previewReset(
+  tx: Transaction,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  to: StartPosition,
+  most: number,
+): Promise<ResetPreviewRecord> {
+  const { mode, since, id } = await keptPosition(tx, topic, to)
+  const [row] = await tx.query(tx.sql(PREVIEW), [subscription.id, mode, since, id, most])
+  if (!row?.status) throw new SubscriptionGoneError(topic.name, subscription.group)
+  if (row.status === 'CANCELLED') {
+    throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
+  }
+  return {
+    fromId: Number(row.from_id),
+    toId: Number(row.to_id),
+    between: JSON.parse(row.between_ids ?? '') as CountedRange,
+    waiting: JSON.parse(row.waiting ?? '') as CountedRange,
+  }
+}
+
+async function keptPosition(
+  tx: Transaction,
+  topic: TopicRecord,
+  to: StartPosition,
+): Promise<Awaited<ReturnType<typeof resolvePosition>>> {
+  const firstKept = await firstKeptId(tx, topic)
+  if (firstKept > 0) await refuseGone(tx, topic, to, firstKept)
+  return await resolvePosition(tx, topic, to)
 }
 
 async function firstKeptId(tx: Transaction, topic: TopicRecord): Promise<number> {

@@ -3,7 +3,7 @@ import type { Subscriptions } from '../subscriptions.ts'
 import type { SharedClaims } from './claim.ts'
 import type { Database } from './database.ts'
 import { acknowledgeLoss, endedSubscriptions, removeSubscription } from './dead-groups.ts'
-import { resetCursor } from './reset-cursor.ts'
+import { previewReset, resetCursor } from './reset-cursor.ts'
 import { resurrectDead } from './resurrect.ts'
 import { findSubscription, setStatus, subscribe } from './subscribe.ts'
 import { forceAdvance, listZombies } from './zombies.ts'
@@ -20,6 +20,8 @@ export function postgresSubscriptions(database: Database, claims: SharedClaims):
       database.transaction({ topic, subscription }, tx => resurrectDead(tx, topic, subscription, mode)),
     resetCursor: (topic, subscription, to, plan) =>
       database.maintenance({ topic, subscription }, tx => resetCursor(tx, topic, subscription, to, plan)),
+    previewReset: (topic, subscription, to, most) =>
+      database.transaction({ topic, subscription }, tx => previewReset(tx, topic, subscription, to, most)),
     forceAdvance: (topic, subscription) =>
       database.maintenance({ topic, subscription }, tx => forceAdvance(tx, topic, subscription)),
     acknowledgeLoss: (topic, subscription) =>

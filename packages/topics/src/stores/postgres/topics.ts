@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { TransactionError } from '../../errors.ts'
+import { TopicNotFoundError, TransactionError } from '../../errors.ts'
 import { random52 } from '../../payload/random-bits.ts'
 import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import type { Topics } from '../topics.ts'
+import type { ConfigPreviewRecord, Topics } from '../topics.ts'
 import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { deleteRows, dropLeftOver } from './delete-topic.ts'
@@ -25,6 +25,7 @@ export function postgresTopics(database: Database): Topics {
     },
     list: () => database.transaction({}, listTopics),
     configure: (name, given) => database.transaction({}, tx => configureTopic(tx, name, given)),
+    preview: (topic, given) => database.transaction({ topic }, tx => previewConfig(tx, topic, given)),
     delete: async topic => {
       await database.maintenance({ topic }, tx => deleteRows(tx, topic))
       // The next deletion also drops tables left by a killed process.
@@ -88,6 +89,22 @@ async function configureTopic(tx: Transaction, name: string, given: Partial<Topi
   const hasMessages = existing !== undefined && (await isUsed(tx, existing))
   const config = mergeTopicConfig(name, existing && storedConfig(existing), given, hasMessages)
   return existing ? await change(tx, existing, config) : await create(tx, name, config)
+}
+
+const REMOVABLE = 'select tidemark_fn.removable_with($1, $2::jsonb) as removable'
+
+/** What `configureTopic` would do. */
+async function previewConfig(
+  tx: Transaction,
+  topic: TopicRecord,
+  given: Partial<TopicConfig>,
+): Promise<ConfigPreviewRecord> {
+  const text = tx.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where id = $1`)
+  const [existing] = (await tx.query(text, [topic.id])) as TopicRow[]
+  if (existing === undefined) throw new TopicNotFoundError(topic.name)
+  const stored = mergeTopicConfig(topic.name, storedConfig(existing), given, await isUsed(tx, existing))
+  const [row] = await tx.query(tx.sql(REMOVABLE), [topic.id, JSON.stringify(stored)])
+  return { config: readTopicConfig(stored), removable: Number(row?.removable) }
 }
 
 async function create(tx: Transaction, name: string, config: StoredTopicConfig): Promise<TopicRecord> {

@@ -1,7 +1,8 @@
 import { ClaimReleasedError } from '../../errors.ts'
-import type { ClaimRecord, ClaimsQuery, ReleasedClaimRecord } from '../leases.ts'
+import type { ClaimRecord, ClaimsQuery, LeaseHolder, ReleasedClaimRecord } from '../leases.ts'
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
+import { countBits } from './bitmap.ts'
 import { endLease, type LiveLease, named, unsettledOf } from './end-lease.ts'
 import { rowOf, rowsOf } from './rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -36,6 +37,25 @@ export function listClaims(
     after?.token ?? null,
     limit,
   ).map(row => toClaim(tx, topic, row, most))
+}
+
+/** Sums up the live leases of a group by consumer. */
+export function listHolders(tx: Transaction, { id }: Pick<SubscriptionRecord, 'id'>): LeaseHolder[] {
+  const leases = rowsOf<Pick<ClaimRow, 'consumer' | 'size' | 'settled' | 'deadline'>>(
+    tx.prepare(`
+      select consumer, size, settled, deadline from tidemark_lease
+      where subscription_id = ? and done_at is null and expired_at is null
+      order by consumer`),
+    id,
+  )
+  return [...Map.groupBy(leases, ({ consumer }) => consumer)].map(([consumer, held]) => {
+    const deadlines = held.flatMap(({ deadline }) => (deadline === null ? [] : [deadline]))
+    return {
+      consumer,
+      inFlight: held.reduce((sum, { size, settled }) => sum + size - countBits(settled), 0),
+      until: deadlines.length === 0 ? null : Math.min(...deadlines),
+    }
+  })
 }
 
 /** Call it inside a durable transaction. */

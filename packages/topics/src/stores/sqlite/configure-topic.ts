@@ -1,8 +1,12 @@
 import { random52 } from '../../payload/random-bits.ts'
 import type { TopicConfig } from '../../topic-config.ts'
-import { mergeTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
+import { mergeTopicConfig, readTopicConfig, type StoredTopicConfig } from '../../topic-config.ts'
 import type { TopicRecord } from '../topic-record.ts'
+import type { ConfigPreviewRecord } from '../topics.ts'
 import { nowBy } from './clock.ts'
+import { removable } from './facts.ts'
+import { describeGroups } from './group-rows.ts'
+import { boundsOf, firstIdSince } from './log-rows.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { findTopicRow, logTable, type TopicRow, toRecord } from './topic-rows.ts'
 import { createTrack } from './track-tables.ts'
@@ -27,6 +31,18 @@ export function configureTopic(tx: Transaction, name: string, given: Partial<Top
     )
   }
   return toRecord(requiredRow<TopicRow>(tx.prepare(findTopicRow), name))
+}
+
+/** What `configureTopic` would do. Call it in a read transaction. */
+export function previewConfig(tx: Transaction, topic: TopicRecord, given: Partial<TopicConfig>): ConfigPreviewRecord {
+  const row = requiredRow<TopicRow>(tx.prepare(findTopicRow), topic.name)
+  const stored = mergeTopicConfig(topic.name, JSON.parse(row.config) as StoredTopicConfig, given, row.next_id > 1)
+  const config = readTopicConfig(stored)
+  const groups = describeGroups(tx, { topicId: topic.id, most: 1 }, tx.now()).map(({ description }) => description)
+  const bounds = boundsOf(tx, topic)
+  const { maxRetentionMs } = config
+  const tooOld = maxRetentionMs === null ? 0 : firstIdSince(tx, topic, bounds, tx.ago(maxRetentionMs)) - bounds.first_id
+  return { config, removable: Math.max(tooOld, removable(tx, { ...topic, config }, groups)) }
 }
 
 /**

@@ -39,6 +39,7 @@ type LeaseRow = { subscription_id: number; kind: string; first_id: number; size:
 type ActivityRow = { subscription_id: number; claims: number; claim_conflicts: number; handler: string }
 
 export type DescribedGroup = {
+  readonly id: number
   readonly topicId: number
   readonly description: GroupDescription
   /** The lowest id that it has claimed and not settled, or will retry. */
@@ -146,7 +147,7 @@ function describe(tx: Transaction, group: GroupRow, { held, backfill, reported }
     lostAcknowledged: group.lost_acknowledged,
     backfill: backfill === undefined ? null : toBackfillRecord(backfill, { uid: group.uid, group: group.group_name }),
   }
-  return { topicId: group.topic_id, description, lowestHeld }
+  return { id: group.id, topicId: group.topic_id, description, lowestHeld }
 }
 
 function lowest(ids: readonly (number | undefined)[]): number | undefined {

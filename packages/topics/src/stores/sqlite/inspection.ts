@@ -3,6 +3,7 @@ import type { Connection } from './connection.ts'
 import { unsubscribedTopics } from './dead-groups.ts'
 import { describeTopic } from './describe.ts'
 import { topicFacts } from './facts.ts'
+import { readLanes } from './lanes.ts'
 import { sizeOf } from './size.ts'
 import { readStats } from './stats.ts'
 
@@ -10,6 +11,7 @@ import { readStats } from './stats.ts'
 export function sqliteInspection(connection: Connection): Inspection {
   return {
     describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
+    lanes: (topic, query) => connection.read(tx => readLanes(tx, topic, query), { topic }),
     facts: topic => connection.read(tx => topicFacts(tx, topic), { topic }),
     stats: (most, withStorage) => connection.read(tx => readStats(tx, most, withStorage)),
     unsubscribedTopics: () => connection.read(unsubscribedTopics),

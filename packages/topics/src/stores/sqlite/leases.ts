@@ -3,6 +3,7 @@ import type {
   ClaimRequest,
   ClaimResult,
   ClaimsQuery,
+  LeaseHolder,
   Leases,
   ReleasedClaimRecord,
   RetryQuery,
@@ -13,7 +14,7 @@ import type {
 import type { SubscriptionRecord } from '../subscription-record.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { claim, look, toLease } from './claim.ts'
-import { listClaims, releaseClaim } from './claims.ts'
+import { listClaims, listHolders, releaseClaim } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { forgetOldLeases } from './lease-expiry.ts'
 import { leaseSize, readReceiptKey } from './receipts.ts'
@@ -60,6 +61,10 @@ export class SqliteLeases implements Leases {
 
   list(topic: TopicRecord, query: ClaimsQuery): Promise<ClaimRecord[]> {
     return this.#connection.read(tx => listClaims(tx, topic, query), { topic })
+  }
+
+  holders(topic: TopicRecord, subscription: SubscriptionRecord): Promise<LeaseHolder[]> {
+    return this.#connection.read(tx => listHolders(tx, subscription), { topic, subscription })
   }
 
   release(topic: TopicRecord, token: string): Promise<ReleasedClaimRecord | undefined> {

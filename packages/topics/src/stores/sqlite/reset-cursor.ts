@@ -2,6 +2,7 @@ import { InvalidTransitionError, PositionGoneError, SubscriptionGoneError } from
 import { messageIdOf } from '../../payload/message-id.ts'
 import type { BackfillPlan } from '../backfills.ts'
 import type { StartPosition, SubscriptionRecord } from '../subscription-record.ts'
+import type { CountedRange, RangeEnd, ResetPreviewRecord } from '../subscriptions.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { beginBackfill } from './begin-backfill.ts'
 import { unrequire } from './bits.ts'
@@ -9,6 +10,7 @@ import { forgetDone } from './done-ranges.ts'
 import { boundsOf, readOne } from './log-rows.ts'
 import { cursorAt, idOf, newestAfter } from './positions.ts'
 import { rowOf } from './rows.ts'
+import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -22,15 +24,7 @@ export function resetCursor(
   to: StartPosition,
   plan: BackfillPlan,
 ): void {
-  const row = rowOf<{ status: string; topic_id: number; bit: number | null }>(
-    tx.prepare('select status, topic_id, bit from tidemark_subscription where id = ?'),
-    subscription.id,
-  )
-  if (row === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
-  if (row.status === 'CANCELLED') {
-    throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
-  }
-  refuseGone(tx, topic, to)
+  const row = resettable(tx, topic, subscription, to)
   const first = cursorAt(tx, topic, to)
   const cursor = row.bit === null ? newestAfter(tx, topic, first, plan.maxMessages) : first
   const now = tx.now()
@@ -50,6 +44,58 @@ export function resetCursor(
   // With reference tracking the live stream continues from the present, and a backfill delivers what lies before.
   unrequire(tx, row, Number.MAX_SAFE_INTEGER)
   beginBackfill(tx, subscription.id, { lowerId: cursor, plan, again: true })
+}
+
+/** What `resetCursor` would do. Call it in a read transaction. */
+export function previewReset(
+  tx: Transaction,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  to: StartPosition,
+): ResetPreviewRecord {
+  const { cursor } = resettable(tx, topic, subscription, to)
+  const { first_id, next_id } = boundsOf(tx, topic)
+  const fromId = Math.max(cursor, first_id - 1)
+  const toId = cursorAt(tx, topic, to)
+  return {
+    fromId,
+    toId,
+    between: rangeAfter(tx, topic, Math.min(fromId, toId), Math.max(fromId, toId)),
+    waiting: rangeAfter(tx, topic, toId, next_id - 1),
+  }
+}
+
+/** Ids have no gaps, so they count the messages. */
+function rangeAfter(tx: Transaction, topic: TopicRecord, after: number, last: number): CountedRange {
+  const endAt = (id: number): RangeEnd | null =>
+    rowOf<RangeEnd>(tx.prepare(`select id, created_at as at, key from ${logTable(topic.id)} where id = ?`), id) ?? null
+  if (last <= after) return { count: 0, isExact: true, first: null, last: null }
+  return { count: last - after, isExact: true, first: endAt(after + 1), last: endAt(last) }
+}
+
+type ResettableRow = {
+  readonly status: string
+  readonly topic_id: number
+  readonly bit: number | null
+  readonly cursor: number
+}
+
+function resettable(
+  tx: Transaction,
+  topic: TopicRecord,
+  subscription: SubscriptionRecord,
+  to: StartPosition,
+): ResettableRow {
+  const row = rowOf<ResettableRow>(
+    tx.prepare('select status, topic_id, bit, cursor from tidemark_subscription where id = ?'),
+    subscription.id,
+  )
+  if (row === undefined) throw new SubscriptionGoneError(topic.name, subscription.group)
+  if (row.status === 'CANCELLED') {
+    throw new InvalidTransitionError(topic.name, subscription.group, 'CANCELLED', 'ACTIVE')
+  }
+  refuseGone(tx, topic, to)
+  return row
 }
 
 /** Ids have no gaps, so everything below the first one existed once. */

@@ -3,7 +3,7 @@ import type { Subscriptions } from '../subscriptions.ts'
 import type { Connection } from './connection.ts'
 import { endedSubscriptions, removeSubscription } from './dead-groups.ts'
 import { acknowledgeLoss } from './loss.ts'
-import { resetCursor } from './reset-cursor.ts'
+import { previewReset, resetCursor } from './reset-cursor.ts'
 import { resurrectDead } from './resurrect.ts'
 import { setStatus } from './set-status.ts'
 import { subscribe } from './subscribe.ts'
@@ -22,6 +22,8 @@ export function sqliteSubscriptions(connection: Connection): Subscriptions {
       connection.writeUnlessHeld(tx => resurrectDead(tx, topic, subscription, mode), { topic, subscription }),
     resetCursor: (topic, subscription, to, plan) =>
       connection.writeUnlessHeld(tx => resetCursor(tx, topic, subscription, to, plan), { topic, subscription }),
+    previewReset: (topic, subscription, to) =>
+      connection.read(tx => previewReset(tx, topic, subscription, to), { topic, subscription }),
     forceAdvance: (topic, subscription) =>
       connection.write(true, tx => forceAdvance(tx, topic, subscription), { topic, subscription }),
     acknowledgeLoss: (topic, subscription) =>

@@ -1,7 +1,7 @@
 import type { TopicRecord } from '../topic-record.ts'
 import type { Topics } from '../topics.ts'
 import { inCallersTransaction } from './caller-transaction.ts'
-import { configureTopic, topicIn } from './configure-topic.ts'
+import { configureTopic, previewConfig, topicIn } from './configure-topic.ts'
 import type { Connection } from './connection.ts'
 import type { SharedRowCache } from './row-cache.ts'
 import { findTopic, logTable, readTopics } from './topic-rows.ts'
@@ -17,6 +17,7 @@ export function sqliteTopics(connection: Connection, caches: SharedRowCache): To
     findInSync,
     list: () => connection.read(readTopics),
     configure: (name, given) => connection.writeUnlessHeld(tx => configureTopic(tx, name, given)),
+    preview: (topic, given) => connection.read(tx => previewConfig(tx, topic, given), { topic }),
     delete: topic => {
       caches.delete(topic.id)
       return connection.writeUnlessHeld(tx => deleteTopic(tx, topic), { topic })

@@ -26,7 +26,7 @@ $$;
 -- needed any more. Counts are known for sealed partitions; for others the newest message is looked up and ids are
 -- counted. Looks at the 100 lowest partitions at most, so the count is a lower bound if the clean-up has not run for
 -- long. `live_groups` is their number, `watermark` the lowest among those with waiting messages.
-create function tidemark_fn.removable(p_topic int, live_groups bigint, watermark bigint) returns bigint
+create function tidemark_fn.removable(p_topic int, live_groups bigint, watermark bigint, p_config jsonb default null) returns bigint
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -44,6 +44,7 @@ declare
   counted bigint := 0;
 begin
   select * into t from tidemark.topic as x where x.id = p_topic;
+  t.config := coalesce(p_config, t.config);
   keep_ms := (t.config ->> case when live_groups = 0 then 'zeroSubscriptionRetentionMs' else 'retentionMs' end)::float8;
   if keep_ms is null or live_groups = 0 and t.semantics = 'queue' then
     return 0;

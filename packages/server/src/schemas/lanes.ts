@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { MOST_GROUPS } from '../live/overview.ts'
+import { Count, Id, nullable, strict, Time } from './common.ts'
+import { share } from './shared.ts'
+
+const MOST_BUCKETS = 1_000
+const MOST_MARKS = 100
+
+export const LanesQuery = strict({
+  from: Type.Optional(Id),
+  to: Type.Optional(Id),
+  buckets: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_BUCKETS, default: 200 })),
+})
+
+const GroupLane = share(
+  'GroupLane',
+  strict({
+    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
+    status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
+    healthy: Type.Boolean(),
+    cursor: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
+    watermark: Type.Integer({ minimum: 0, description: 'Id up to which the group has settled everything.' }),
+    lagMessages: Count,
+    lagMs: Type.Number(),
+    inFlight: Count,
+    retryCount: Count,
+    deadLetterCount: Count,
+    leases: Type.Array(
+      strict({
+        from: Id,
+        to: Id,
+        consumer: Type.String(),
+        until: nullable(Time),
+        attempt: Type.Integer({ minimum: 1 }),
+      }),
+      { maxItems: MOST_MARKS, description: 'Claims, oldest first.' },
+    ),
+    retries: Type.Array(
+      strict({ id: Id, due: Time, attempt: Type.Integer({ minimum: 1, description: 'Number of the next attempt.' }) }),
+      { maxItems: MOST_MARKS, description: 'Messages that wait for redelivery, by id.' },
+    ),
+    deadLetters: Type.Array(Id, {
+      maxItems: MOST_MARKS,
+      description: 'Message ids of the newest dead letters.',
+    }),
+  }),
+)
+
+export const LanesSchema = share(
+  'Lanes',
+  strict({
+    takenAt: Time,
+    first: nullable(Id),
+    last: nullable(Id),
+    buckets: Type.Array(
+      strict({
+        position: Type.Integer({ minimum: 0, description: 'First id of the part.' }),
+        at: nullable(Time),
+        count: Type.Integer({ minimum: 0, description: 'Number of messages; on PostgreSQL computed from ids.' }),
+      }),
+      { maxItems: MOST_BUCKETS },
+    ),
+    groups: Type.Array(GroupLane, { maxItems: MOST_GROUPS }),
+  }),
+)

@@ -1,0 +1,101 @@
+-- A log and where its groups stand in it, for a picture.
+
+-- The first ids of the parts into which the ids from `low` to `high` are divided, with the time of the first message in each.
+create function tidemark_fn.log_buckets(p_topic int, low bigint, high bigint, p_buckets int) returns json
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  size bigint := high - low + 1;
+  parts bigint := least(p_buckets, size);
+  buckets json;
+begin
+  if parts <= 0 then
+    return '[]';
+  end if;
+  select json_agg(json_build_object('position', b.low, 'at', tidemark_fn.to_ms(b.at),
+    'count', case when b.at is null then 0 else b.high - b.low + 1 end) order by b.low)
+  into buckets
+  from tidemark_fn.records_of(format($q$
+    select p.low, p.high, (
+      select l.created_at from tidemark.log_%1$s as l
+      where l.id between p.low and p.high and l.id between %2$s and %3$s
+      order by l.id limit 1
+    )
+    from (
+      select %2$s + n * %4$s / %5$s as low, %2$s + (n + 1) * %4$s / %5$s - 1 as high
+      from generate_series(0::bigint, %5$s - 1) as n
+    ) as p
+  $q$, p_topic, low, high, size, parts)) as b (low bigint, high bigint, at timestamptz);
+  return buckets;
+end
+$$;
+
+-- The log of a topic in buckets, and each of its groups with what it holds, retries and has given up, up to `p_most` of each.
+create function tidemark_fn.lanes(
+  p_topic int, p_from bigint, p_to bigint, p_buckets int, p_limit int, p_most int, p_counted bigint,
+  out now bigint, out first bigint, out last bigint, out retained bigint, out buckets json, out groups json, out marks json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  low bigint;
+  high bigint;
+begin
+  now := tidemark_fn.now_ms();
+  last := tidemark_fn.last_id(p_topic);
+  first := greatest(tidemark_fn.first_kept_id(p_topic), 1);
+  retained := tidemark_fn.ids_after(p_topic, first - 1, last);
+  low := greatest(coalesce(p_from, first), first);
+  high := least(coalesce(p_to, last), last);
+  buckets := tidemark_fn.log_buckets(p_topic, low, high, p_buckets);
+  groups := (select d.groups from tidemark_fn.describe_json(array[p_topic], p_limit, p_counted) as d);
+  select coalesce(json_object_agg(s.group_name, json_build_object(
+    'leases', (
+      select coalesce(json_agg(json_build_object('from', m.low, 'to', m.high, 'consumer', m.consumer,
+        'until', tidemark_fn.to_ms(m.deadline), 'attempt', m.attempt) order by m.claimed_at, m.token), '[]')
+      from (
+        select l.token, l.consumer, l.deadline, l.claimed_at, coalesce(r.low, l.first_id) as low,
+          coalesce(r.high, l.last_id) as high, coalesce(r.attempt, 1) as attempt
+        from tidemark.lease as l
+        left join lateral (
+          select min(x.id) as low, max(x.id) as high, max(x.attempts) as attempt
+          from tidemark.retry as x
+          where l.kind = 'retry' and x.token = l.token
+        ) as r on true
+        where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
+        order by l.claimed_at, l.token
+        limit p_most
+      ) as m
+      where m.low is not null
+    ),
+    'waitingRetries', (
+      select coalesce(json_agg(json_build_object('id', r.id, 'due', tidemark_fn.to_ms(r.due_at), 'attempt', r.attempts + 1)
+        order by r.id), '[]')
+      from (
+        select x.id, x.due_at, x.attempts from tidemark.retry as x
+        where x.subscription_id = s.id and x.id between low and high and x.token is null
+        order by x.id
+        limit p_most
+      ) as r
+    ),
+    'deadIds', (
+      select coalesce(json_agg(d.message_id) filter (where d.message_id between low and high), '[]')
+      from (
+        select x.message_id from tidemark.dead_letter as x
+        where x.topic_id = p_topic and x.group_name between s.group_name and s.group_name
+        order by x.topic_id desc, x.group_name desc, x.id desc
+        limit p_most
+      ) as d
+    )
+  )), '{}')
+  into marks
+  from tidemark.subscription as s
+  where s.topic_id = p_topic;
+end
+$$;
