@@ -1,2 +1,2 @@
-/** Durations are read alike in topics and pipeline. */
+/** Durations are parsed alike in topics and pipeline. */
 export { parseDuration } from 'tidemark'

@@ -1,11 +1,11 @@
 /**
- * Whose fault an error is. A fault of the environment (a database that does not answer, a storage that is not mounted, a
- * missing permission, a full disk) says nothing about the batch that met it: it is waited for, however long it takes. Any
- * other fault belongs to the batch (corrupt, refused, of another run) and counts as one of its attempts.
+ * Distinguishes causes of errors. An environment fault (an unreachable database, an unmounted storage, a missing
+ * permission, a full disk) says nothing about the batch: it is waited for, however long it takes. Any other fault
+ * belongs to the batch (corrupt, refused, of another run) and counts as one of its attempts.
  */
 import { CodedError } from 'tidemark'
 
-/** What is away, by code, for people. Longer prefixes first. */
+/** What is unavailable, by code, for people. Longer prefixes first. */
 const AWAY: readonly (readonly [prefix: string, what: string])[] = [
   ['TIDEMARK_DATABASE_FULL', 'disk space for the topics database'],
   ['TIDEMARK_DATABASE', 'the topics database'],
@@ -24,10 +24,10 @@ const AWAY: readonly (readonly [prefix: string, what: string])[] = [
   ['TIDEMARK_STORAGE', 'the storage'],
 ]
 
-/** Waiting does not cure these: the program has to be another one, or the file is in the way of its own content. */
+/** Waiting does not cure these: another program version is needed, or something else is stored under that name. */
 const NEVER_CURED = new Set(['TIDEMARK_DATABASE_VERSION', 'TIDEMARK_STORAGE_CONFLICT'])
 
-/** A missing file is not among them: the storage tells a missing file from a missing mount itself. */
+/** A missing file is not included: the storage itself distinguishes a missing file from a missing mount. */
 const SYSTEM = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ENOTCONN', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET'],
@@ -35,7 +35,7 @@ const SYSTEM = new Set([
   ...['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS'],
 ])
 
-/** SQLSTATEs: connection, resources, shutdown, input and output; read-only, credentials, a database that is not there. */
+/** SQLSTATEs: connection, resources, shutdown, input and output; read-only, credentials, a missing database. */
 const SQLSTATE = /^(08...|53...|57P..|58...|28...|25006|3D000|55P03)$/
 
 /** SQLite's primary codes: PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB. */
@@ -59,7 +59,7 @@ export const isEnvironmentFault = (error: unknown): boolean => awayBy(error) !==
 /** Environment faults that end only when the resource is opened again. */
 export const isGone = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'TIDEMARK_INDEX_GONE'
 
-/** What a service waits for that met this fault, for people. */
+/** What a service with this fault waits for, for people. */
 export const whatIsAway = (error: unknown): string => awayBy(error) ?? 'its surroundings'
 
 function awayBy(error: unknown, depth = 0): string | undefined {
@@ -70,7 +70,7 @@ function awayBy(error: unknown, depth = 0): string | undefined {
     const away = AWAY.find(([prefix]) => code.startsWith(prefix))
     if (away !== undefined) return away[1]
   }
-  // One of our own errors says itself what it is; what caused it no longer matters.
+  // Our own errors are conclusive; their cause no longer matters.
   if (error instanceof CodedError) return undefined
   const isSystem = typeof code === 'string' && (SYSTEM.has(code) || SQLSTATE.test(code))
   const isSqlite = typeof errcode === 'number' && SQLITE.has(errcode & 0xff)

@@ -1,6 +1,6 @@
 import { ConfigError } from 'tidemark'
 
-/** An option nobody reads is most often a misspelt one. */
+/** An option that nobody reads is usually misspelt. */
 export function refuseUnknown(options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw new ConfigError(name, Reflect.get(options, name), `one of ${known.join(', ')}`)
@@ -20,7 +20,7 @@ export function oneOf<T extends string>(option: string, value: unknown, allowed:
 }
 
 /**
- * A name or a key that is stored. PostgreSQL takes no NUL and replaces half a surrogate pair, so that two different
+ * A name or a key that is stored. PostgreSQL refuses NUL and replaces half a surrogate pair, so that two different
  * texts could become one there.
  */
 export function storableText(option: string, value: unknown, longest: number): string {

@@ -1,17 +1,17 @@
-/** What the pipeline stores is readable by its owner alone. What exists keeps the rights it was given. */
+/** Files of the pipeline are readable by their owner alone. Existing files keep their mode. */
 import { closeSync, openSync } from 'node:fs'
 
 export const PRIVATE_FOLDER = 0o700
 export const PRIVATE_FILE = 0o600
 
 /**
- * Before SQLite opens it, which gives its -wal and -shm the same rights. A file that exists is not even opened: closing it
- * would let go of the locks that this process has on it.
+ * Called before SQLite opens it, which gives its -wal and -shm files the same mode. An existing file is not even
+ * opened: closing it would release the locks that this process has on it.
  */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE_FILE))
   } catch {
-    // It exists; or nothing can be made there, of which SQLite says more when it opens it.
+    // It exists; or it cannot be created, which SQLite reports in more detail when it opens it.
   }
 }

@@ -36,12 +36,15 @@ export function parseRunId(id: unknown): RunIdParts {
   if (match === null) throw new InvalidRunIdError(id)
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, hundredth = 0] = match.slice(1, 8).map(Number)
   const startedAt = Date.UTC(year, month - 1, day, hour, minute, second, hundredth * 10)
-  // Date.UTC takes the 31st of April for the 1st of May.
+  // Date.UTC turns April 31 into May 1.
   if (timestampOf(startedAt) !== match[0].slice(0, 17)) throw new InvalidRunIdError(id)
   return { startedAt, uuid: match[8] ?? '' }
 }
 
-/** Every tick names its run, nearly always that of the tick before, and parsing takes 2 µs; at first any valid id. */
+/**
+ * Every tick names its run, nearly always the same as the previous tick, and parsing takes 2 µs; initially any valid
+ * id.
+ */
 let lastValid = '19700101-00000000-00000000-0000-0000-0000-000000000000'
 
 /**

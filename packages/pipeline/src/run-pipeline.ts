@@ -70,7 +70,7 @@ export async function runPipeline(
     stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),
   })
   const disk = watchDisk(config, resources, manager, { logger, lookMs: diskLookMs })
-  // Before the first service: one that starts with the budget used up makes not a single tick.
+  // Before the first service: one that starts with the budget used up produces not a single tick.
   await disk.start()
   return Pipeline.create({
     services: manager,
@@ -95,7 +95,7 @@ type PipelineParts = {
 
 const OVER: ReadonlySet<ServiceState> = new Set(['STOPPED', 'ERROR'])
 
-/** How often the databases and storages are looked at. */
+/** How often the databases and storages are checked. */
 const LOOK_MS = 1_000
 
 /** A running pipeline. */
@@ -154,7 +154,7 @@ export class Pipeline implements AsyncDisposable {
   }
 
   /**
-   * The pipeline as it flows: its services, what lies between them, and how much has passed through each binding.
+   * The pipeline as a flow: its services, the resources between them, and how much has passed through each binding.
    *
    * @example
    * for (const { from, to, passed } of pipeline.graph().edges) console.log(`${from} → ${to}: ${passed}`)
@@ -230,7 +230,7 @@ export class Pipeline implements AsyncDisposable {
   }
 }
 
-/** Also those of services that run elsewhere. */
+/** Including those of services that run elsewhere. */
 const letterTopicsOf = ({ services }: CheckedConfig): string[] => [
   ...new Set(
     services.flatMap(({ bindings: { deadLetters } }) => (deadLetters === undefined ? [] : [deadLetters.name])),

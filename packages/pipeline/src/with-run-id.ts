@@ -8,9 +8,9 @@ import { findSavedRun } from './services/simulation/choose-run.ts'
 import { choiceOf, simulation } from './services/types/simulation.ts'
 
 /**
- * One run for the whole pipeline: the one its simulation goes on with, or a new one, or the one that its ingest reads. Without
- * that, an indexer would wait for a run that starts after it, while the source goes on with an older one. A service with a
- * run of its own keeps it.
+ * One run for the whole pipeline: the one its simulation continues, or a new one, or the one that its ingest reads.
+ * Otherwise an indexer would wait for a run that starts after it, while the source continues an older one. A service
+ * with its own run keeps it.
  */
 export async function withRunId(config: CheckedConfig, logger: Logger): Promise<CheckedConfig> {
   const simulations = config.services.filter(({ type, enabled }) => type === 'simulation' && enabled)
@@ -25,19 +25,19 @@ export async function withRunId(config: CheckedConfig, logger: Logger): Promise<
   const given = await giveRun(config, runId)
   return {
     ...given,
-    // From now on it is that run, new or not: a restart of the service goes on with it.
+    // From now on it is that run, new or not: a restart of the service continues it.
     services: given.services.map(service =>
       service.name === only.name ? { ...service, options: { ...service.options, runId, resume: 'newest' } } : service,
     ),
   }
 }
 
-/** The run whose metadata the only ingest of the configuration reads; undefined where that can't be told. */
+/** The run whose metadata the only ingest of the configuration reads; undefined if it is unknown. */
 export async function runOfIngest(config: CheckedConfig): Promise<string | undefined> {
   const [only, ...others] = config.services.filter(({ type, enabled }) => type === 'ingest' && enabled)
   const { metadataFile } = only?.options ?? {}
   if (typeof metadataFile !== 'string' || others.length > 0) return undefined
-  // A file that can't be read, or is wrong, is for the service itself to tell when it starts.
+  // An unreadable or invalid file is reported by the service itself when it starts.
   const metadata = await readMetadataFile(metadataFile).catch(() => undefined)
   return isRunId(metadata?.runId) ? metadata.runId : undefined
 }
@@ -51,7 +51,7 @@ export async function giveRun(config: CheckedConfig, runId: string): Promise<Che
   return { ...config, services: await Promise.all(services) }
 }
 
-/** null: its settings or its folder are wrong, which the service itself says when it starts. */
+/** null: its settings or its folder are wrong, which the service itself reports when it starts. */
 async function runIdOf({ name, options }: CheckedService, logger: Logger): Promise<string | null> {
   try {
     const choice = choiceOf(checkOptions(`services.${name}.options`, options, simulation.options))
@@ -62,7 +62,7 @@ async function runIdOf({ name, options }: CheckedService, logger: Logger): Promi
   }
 }
 
-/** A simulation makes its own. A type that can't be loaded is its service's failure. */
+/** A simulation creates its own run. A type that can't be loaded is a failure of its service. */
 async function takesRun({ type, enabled }: CheckedService, folder: string): Promise<boolean> {
   if (type === 'simulation' || !enabled) return false
   const resolved = await resolveServiceType(type, folder).catch(() => undefined)

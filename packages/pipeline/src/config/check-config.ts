@@ -17,9 +17,11 @@ import {
 } from './resource-tables.ts'
 import { isTopicName } from './topic-settings.ts'
 
-/** Names are parts of paths, of variables and of log lines; one that is a number would change its place in the order. */
+/**
+ * Names are parts of paths, variables and log lines. A name that is a number would be moved to the front of its object.
+ */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/i
-/** Topics and groups alike. */
+/** For topics and groups alike. */
 const NAME_OF_TOPIC = "1 to 128 letters, digits, '.', '_' or '-', the first a letter or digit"
 /** All run ids have the same length. */
 const ANY_RUN = makeRunId(0)
@@ -44,7 +46,7 @@ export function checkConfig(given: unknown, folder: string): CheckedConfig {
   return { ...checkOptions('config', rest, PIPELINE_OPTIONS), resources, services, folder }
 }
 
-/** Options and bindings against the type's tables. For a module's type, once it is loaded. */
+/** Checks options and bindings against the type's tables; for a module's type, once it is loaded. */
 export function checkAgainstType({ name, options, bindings, thread }: CheckedService, type: ServiceType) {
   const path = `services.${name}`
   for (const binding of Object.keys(bindings)) {
@@ -127,7 +129,7 @@ function checkBindings(
   return Object.fromEntries(bindings) as { readonly [name: string]: Binding }
 }
 
-/** That what it names is there. */
+/** Checks that the resource it names exists. */
 function checkTarget(path: string, given: unknown, resources: CheckedResources): void {
   const { kind, name, consumerGroup } = requireObject(path, given)
   const written = [...new Set(Object.values(WRITTEN_AS))].join(', ')
@@ -153,7 +155,7 @@ function targetsOf(kind: string, { storages, indexes, queues }: CheckedResources
   return kind === 'queue' ? queues : undefined
 }
 
-/** As it stands in the file: storageWrite('ticks'). */
+/** As written in the file: storageWrite('ticks'). */
 const writtenLike = ({ kind, name }: Binding): string =>
   `${(kind === 'queue' ? kind : WRITTEN_AS[kind]).replace(/\(.*$/, '')}('${name}')`
 

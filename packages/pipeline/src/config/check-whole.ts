@@ -8,7 +8,7 @@ import type { WholeConfig } from './whole-config.ts'
 
 /** The services of a configuration do not fit together. */
 export class WiringError extends ConfigError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'WiringError'
   /** Every problem, one sentence each. */
   readonly problems: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * Mistakes that no option shows by itself: how the services of a configuration are put together. Each of them would
- * otherwise be silence: a service that waits for ever, a queue that fills, half of the batches.
+ * Mistakes that no option shows by itself: how the services of a configuration are connected. Each of them would
+ * otherwise fail silently: a service that waits for ever, a queue that fills up, half of the batches.
  */
 
 import type { Binding, BindingRule } from './bindings.ts'
@@ -51,7 +51,7 @@ function usesOf({ config: { services }, types }: WholeConfig): Use[] {
   )
 }
 
-/** The environment's variables could not tell them apart. */
+/** Environment variables could not distinguish them. */
 function sharedVariables({ config: { services } }: WholeConfig): string[] {
   const byVariable = Map.groupBy(services, ({ name }) => screaming(name))
   return [...byVariable.values()]
@@ -98,7 +98,7 @@ function settingProblems({ config: { resources } }: WholeConfig, uses: readonly 
   })
 }
 
-/** A queue is in the memory of one process: who puts and who takes have to run here, both. */
+/** A queue is in the memory of one process, so both ends must run here. */
 function queueProblems({ config }: WholeConfig, uses: readonly Use[], fed: readonly string[]): string[] {
   return Object.entries(config.resources.queues).flatMap(([queue, { external }]) => {
     const users = uses.filter(({ binding }) => binding.kind === 'queue' && binding.name === queue)
@@ -138,7 +138,7 @@ function unusedProblems({ config: { resources } }: WholeConfig, uses: readonly U
   ]
 }
 
-/** Announced batches that lie in another storage are never found. */
+/** Announced batches in another storage are never found. */
 function storageProblems(uses: readonly Use[]): string[] {
   const ofAnnouncers = new Set(uses.filter(({ rule }) => rule.always !== undefined).map(({ service }) => service.name))
   const isOf = (kind: Binding['kind']) => (use: Use) => use.binding.kind === kind
@@ -162,7 +162,7 @@ function storageProblems(uses: readonly Use[]): string[] {
     )
 }
 
-/** Members of a group share its messages: two services that make different things of them would get half each. */
+/** Members of a group share its messages: two services that process them differently would get half each. */
 function groupProblems(uses: readonly Use[]): string[] {
   const readers = uses.filter(({ binding }) => binding.kind === 'topic-read')
   const byGroup = Map.groupBy(readers, ({ binding }) =>

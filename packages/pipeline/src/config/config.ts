@@ -1,4 +1,4 @@
-/** The shape of `tidemark.config.ts`, as it is written and as it is after the check. */
+/** The shape of `tidemark.config.ts`, as written and after the check. */
 import type { BUILT_IN_TYPES } from '../services/registry.ts'
 import type { Binding } from './bindings.ts'
 import type { CheckedOptions, GivenOptions, OptionTable } from './option-table.ts'

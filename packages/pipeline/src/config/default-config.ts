@@ -23,17 +23,17 @@ export type DefaultConfigOptions = {
 
 const MiB = 1024 ** 2
 /**
- * Counts alone don't bound memory: a thousand ticks of the default world are 100 MB. The queue, each batch being written
- * and what the indexers share of the batches they read have this, so that the whole process stays below 300 MB. A second at
- * the default pace is 2.5 MB.
+ * Counts alone don't bound memory: a thousand ticks of the default world are 100 MB. This is the limit of the queue, of
+ * each batch being written and of what the indexers share of the batches they read, so that the whole process stays
+ * below 300 MB. A second at the default rate is 2.5 MB.
  */
 const BYTES_AT_ONCE = 4 * MiB
 /** There are four indexers. With 4 MiB for each of them the process took 30 MB more at full speed. */
 const BYTES_OF_A_BUFFER = 2 * MiB
-/** A pace at which the eye can follow an organism: one cell a tick. Less than 1 MB of batch files a second. */
+/** A rate at which the eye can follow an organism: one cell per tick. Less than 1 MB of batch files per second. */
 const TICKS_PER_SECOND = 25
 /**
- * The world that a visitor sees first, chosen by its pictures after 3, 10, 30 and 120 seconds: colonies bloom, meet and
+ * The world that a visitor sees first, chosen by pictures after 3, 10, 30 and 120 seconds: colonies bloom, meet and
  * hold borders. Few founders and few mutations keep lineages large enough to see.
  */
 const WORLD = {
@@ -44,7 +44,7 @@ const WORLD = {
   growth: 1,
   mutationRate: 0.015,
 } as const
-/** After a kill, what was in hand waits for so long. */
+/** After a kill, claimed batches are redelivered after this time. */
 const LEASE = '5s'
 
 /**
@@ -67,7 +67,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
       lease: LEASE,
       flushTimeout: '1s',
       maxBufferBytes: BYTES_OF_A_BUFFER,
-      // The simulation begins at tick 0. A run from elsewhere begins where and when it likes.
+      // The simulation begins at tick 0. A run from elsewhere may begin at any tick and time.
       ...(ingestedRun === undefined ? { firstTick: 0 } : { metadataTimeout: 0 }),
       ...ofRun,
     } as const,
@@ -81,7 +81,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
       indexes: { runs: { address: `sqlite:${join(dataFolder, 'index')}` } },
       queues: { ticks: { maxBytes: BYTES_AT_ONCE }, metadata: { maxItems: 10 } },
     },
-    // Stopped in reverse: the simulation first, then what stores its last ticks, the indexers last.
+    // Stopped in reverse: the simulation first, then the services that store its last ticks, the indexers last.
     services: {
       'metadata-indexer': {
         type: 'metadata-indexer',
@@ -102,7 +102,7 @@ export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfi
   }
 }
 
-/** What stores ticks and metadata, and announces them. */
+/** Services that store ticks and metadata, and announce them. */
 function persistenceServices() {
   const deadLetters = topicWrite('dead-letters')
   return {
@@ -123,7 +123,7 @@ function persistenceServices() {
         batches: topicWrite(BATCH_TOPIC),
         deadLetters,
       },
-      // One at a time: the second would take 10 MB, and the simulation is no faster for it.
+      // One at a time: a second batch would take 10 MB, and the simulation would be no faster.
       options: { batchTimeout: '1s', maxBatchBytes: BYTES_AT_ONCE, concurrentBatches: 1 },
     },
     reconciler: {

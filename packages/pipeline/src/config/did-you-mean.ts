@@ -1,10 +1,10 @@
-/** " Did you mean '…'?" where one of the names there are looks like a slip of the pen; else nothing. */
+/** " Did you mean '…'?" if one of the existing names is similar; otherwise nothing. */
 export function didYouMean(name: string, names: readonly string[]): string {
   const near = [...new Set(names)].find(other => other !== name && isNear(name, other))
   return near === undefined ? '' : ` Did you mean '${near}'?`
 }
 
-/** One letter more, fewer or other, two swapped, or the beginning of it. */
+/** One letter added, removed or changed, two swapped, or a prefix. */
 function isNear(one: string, other: string): boolean {
   if (Math.min(one.length, other.length) < 3) return false
   if (other.startsWith(one) || one.startsWith(other)) return true

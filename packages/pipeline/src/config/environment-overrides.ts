@@ -1,13 +1,13 @@
 /**
- * Settings from the environment, over those of the file:
+ * Settings from the environment override those of the file:
  *
  *   TIDEMARK_PIPELINE__SERVICES__<SERVICE>__<OPTION>            an option, or ENABLED, or THREAD
  *   TIDEMARK_PIPELINE__RESOURCES__TOPICS__<OPTION>
  *   TIDEMARK_PIPELINE__RESOURCES__<STORAGES|INDEXES|QUEUES>__<NAME>__<OPTION>
  *   TIDEMARK_PIPELINE__<START_TIMEOUT|STOP_TIMEOUT>
  *
- * maxBatchSize is MAX_BATCH_SIZE, tick-queue is TICK_QUEUE. A variable that meets nothing is an error: it is most
- * often a misspelt one.
+ * maxBatchSize is MAX_BATCH_SIZE, tick-queue is TICK_QUEUE. A variable that matches nothing is an error: it is
+ * usually misspelt.
  */
 import { ConfigError } from 'tidemark'
 import { BUILT_IN_TYPES } from '../services/registry.ts'
@@ -33,7 +33,7 @@ const GROUPS: { readonly [group: string]: OptionTable } = {
 type Tree = { [name: string]: unknown }
 type Environment = { readonly [name: string]: string | undefined }
 
-/** The configuration with the environment's settings; the given one stays as it is. */
+/** The configuration with the environment's settings; the given object is not changed. */
 export function withOverrides(config: unknown, environment: Environment): unknown {
   const variables = Object.entries(environment).filter(([name]) => name.startsWith(PREFIX))
   if (variables.length === 0) return config
@@ -76,7 +76,7 @@ function overrideService(services: Tree, { variable, name, text }: Setting, want
 
 type Setting = { readonly variable: string; readonly name: string; readonly text: string }
 
-/** Without a table (a service type of your own) the option's name is made from the variable's. */
+/** Without a table (your own service type) the option's name is derived from the variable's. */
 function set(
   target: Tree,
   { variable, name, text, table }: Setting & { readonly table: OptionTable | undefined },
@@ -84,11 +84,11 @@ function set(
   const option = table ? meet(variable, name, Object.keys(table)) : camel(name)
   const rule = table?.[option]
   const value = rule?.isText ? text : parse(text)
-  // What is typed in a shell is relative to where that is.
+  // Paths typed in a shell are relative to the current folder.
   target[option] = rule === undefined ? value : resolvePath(rule.check(variable, value), rule.path, process.cwd())
 }
 
-/** The name that the part of a variable stands for. */
+/** The name that matches the part of a variable. */
 function meet(variable: string, part: string, names: readonly string[]): string {
   const found = names.find(name => screaming(name) === part)
   if (found !== undefined) return found
@@ -100,7 +100,7 @@ function child(tree: Tree, name: string): Tree {
   return tree[name] as Tree
 }
 
-/** JSON where it is JSON (numbers, true, [100, 100]), otherwise the text itself. */
+/** Parsed as JSON if it is JSON (numbers, true, [100, 100]), otherwise the text itself. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

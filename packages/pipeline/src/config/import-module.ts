@@ -4,10 +4,10 @@ import type { CodedError } from 'tidemark'
 import { lendPackages } from './lend-packages.ts'
 import { loadProblem } from './load-problem.ts'
 
-/** Whether a text is the path of a module, where it could also be one of our names. */
+/** Whether a text is the path of a module rather than one of our names. */
 export const isModulePath = (text: string): boolean => /^\.{0,2}\//.test(text)
 
-/** The module of the user's own at this path; one that can't be loaded is an error that `problem` makes. */
+/** Imports the user's module at this path; if that fails, `problem` creates the error. */
 export async function importModule(
   path: string,
   folder: string,

@@ -18,7 +18,7 @@ export type LoadOptions = {
   readonly environment?: { readonly [name: string]: string | undefined }
 }
 
-/** In the order in which they are looked for. */
+/** In search order. */
 const NAMES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map(extension => `tidemark.config.${extension}`)
 
 /**
@@ -71,7 +71,7 @@ export async function readConfig(path: string, { environment = process.env }: Lo
   })
 }
 
-/** Whatever is wrong is told with the name of the file. */
+/** Adds the name of the file to every error. */
 export async function ofFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

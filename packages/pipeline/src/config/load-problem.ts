@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
 
-/** Why a module could not be loaded, with the file and line of its author that the error points at. */
+/** Why a module could not be loaded, with the file and line of the author's code that the error points at. */
 export function loadProblem(cause: unknown): string {
   const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
   return `it could not be loaded: ${problem}${lineOf(cause)}`
 }
 
 /**
- * The stack of what can't be parsed begins with '<file>:<line>', be it the file itself or one that it imports. What throws while it
- * is loaded has a frame for each call; the first that is no package's and none of Node's is where the author has to look.
+ * The stack of a syntax error begins with '<file>:<line>', of the file itself or one that it imports. An error thrown
+ * during loading has a frame for each call; the first outside of packages and Node is where the author has to look.
  */
 function lineOf(cause: unknown): string {
   const stack = cause instanceof Error ? (cause.stack ?? '') : ''
@@ -19,7 +19,7 @@ function lineOf(cause: unknown): string {
   return own === undefined ? '' : ` (${basename(own[1] ?? '')}, line ${own[2]})`
 }
 
-/** Whether it is in the folder of this package's code, which is unknown in a bundle of CommonJS. */
+/** Whether it is in the folder of this package's code, which is unknown in a CommonJS bundle. */
 function isOurs(file: string): boolean {
   const { url } = import.meta
   return url !== undefined && file.startsWith(new URL('..', url).pathname)

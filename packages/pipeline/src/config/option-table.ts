@@ -1,4 +1,4 @@
-/** What each option may be: the one place that checking, types and the reference page are made from. */
+/** The allowed values of each option: the single source of checking, types and the reference page. */
 import { ConfigError, type Duration } from 'tidemark'
 import { type Bytes, parseBytes } from '../disk/bytes.ts'
 import { parseDuration } from '../duration.ts'
@@ -65,7 +65,7 @@ export function checkOptions<Table extends OptionTable>(
   const options = requireObject(path, given)
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(table, name)) continue
-    // Beside an address a misspelt option may well be a password.
+    // Beside an address, a misspelt option may well be a password.
     const shown = Object.values(table).some(({ secret }) => secret) ? '(hidden)' : options[name]
     throw unknownOption(`${path}.${name}`, shown, Object.keys(table))
   }

@@ -5,7 +5,10 @@ import { INDEX_OPTIONS, STORAGE_OPTIONS, TOPICS_OPTIONS } from './resource-table
 
 type Options = { readonly [name: string]: unknown }
 
-/** A path, or an address such as `sqlite:<path>`, against a folder. Whatever is not a relative path stays as it is. */
+/**
+ * Resolves a path, or an address such as `sqlite:<path>`, against a folder. Anything but a relative path stays as it
+ * is.
+ */
 export function resolvePath(value: unknown, kind: OptionRule['path'], folder: string): unknown {
   if (typeof value !== 'string' || kind === undefined) return value
   if (kind === 'file') return value === '-' ? value : resolve(folder, value)
@@ -13,7 +16,7 @@ export function resolvePath(value: unknown, kind: OptionRule['path'], folder: st
   return path === ':memory:' ? value : `sqlite:${resolve(folder, path)}`
 }
 
-/** Paths in a configuration file are relative to the file, from wherever it is run. */
+/** Paths in a configuration file are relative to the file, wherever it is run. */
 export function withResolvedPaths(config: CheckedConfig, tableOf: (service: string) => OptionTable): CheckedConfig {
   const { folder } = config
   const { topics, storages, indexes } = config.resources

@@ -122,7 +122,7 @@ export const PIPELINE_OPTIONS = {
   }),
 } as const satisfies OptionTable
 
-/** What every service has beside its type, bindings and options. */
+/** Fields of every service besides its type, bindings and options. */
 export const SERVICE_OPTIONS = {
   enabled: flag({ says: 'Whether the service runs.', default: true }),
   thread: flag({

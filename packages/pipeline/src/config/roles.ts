@@ -1,15 +1,15 @@
 import { BATCH_TOPIC } from '../services/notification-topics.ts'
 import type { CheckedConfig } from './config.ts'
 
-/** Who does what in a pipeline, by the names of the services that run here. */
+/** The roles of the services that run here, by name. */
 export type Roles = {
-  /** '' where it is not known before it begins. */
+  /** '' if it is not known before it begins. */
   readonly runId: string
-  /** Those that index batches, and their consumer groups; '' for one that looks into the storage. */
+  /** Services that index batches, and their consumer groups; '' for one that reads the storage. */
   readonly indexers: readonly { readonly name: string; readonly group: string }[]
   readonly simulations: readonly string[]
   readonly writers: readonly string[]
-  /** Those of the writers that write ticks. */
+  /** Writers of ticks. */
   readonly persistence: readonly string[]
   readonly reconcilers: readonly string[]
 }

@@ -4,7 +4,7 @@ import { INDEX_OPTIONS, TOPICS_OPTIONS } from './resource-tables.ts'
 import type { WholeConfig } from './whole-config.ts'
 
 const HIDDEN = '(hidden)'
-/** Options of somebody's own module, which no table marks. */
+/** Options of a user's module, which no table marks as secret. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|api-?key|credential/i
 
 /**
@@ -50,7 +50,10 @@ function maskedValue(name: string, value: unknown, rule: OptionRule | undefined)
   return typeof value === 'string' ? withoutPassword(value) : value
 }
 
-/** `postgres://user:password@host/…?password=…` without either. The last @ before the host ends them, whatever they hold. */
+/**
+ * `postgres://user:password@host/…?password=…` without either. The last @ before the host ends them, whatever they
+ * contain.
+ */
 const withoutPassword = (text: string): string =>
   text
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1…@')

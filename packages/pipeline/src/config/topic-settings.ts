@@ -24,7 +24,7 @@ const BACKOFF = {
   factor: number({ says: 'Factor by which each delay grows.', min: 1, max: 100 }),
 } as const satisfies OptionTable
 
-/** What `resources.topics.settings.<topic>` takes: the options of `configureTopic`, all of them. */
+/** `resources.topics.settings.<topic>` takes all options of `configureTopic`. */
 export const TOPIC_SETTINGS = {
   semantics: choice(['pub-sub', 'queue'], {
     says: '`queue`: consumers compete for messages. `pub-sub`: every group receives every message.',
@@ -52,7 +52,7 @@ export const TOPIC_SETTINGS = {
   }),
 } as const satisfies OptionTable & Record<keyof TopicOptions, unknown>
 
-/** Those of announcements that can be chosen; the others follow from what announcements are for. */
+/** Settings of announcement topics that can be chosen; the others follow from their purpose. */
 export const ANNOUNCEMENT_SETTINGS = [
   'lease',
   'maxAttempts',

@@ -1,4 +1,4 @@
-/** Packed varints to integers, a column in one pass. */
+/** Decodes packed varints to integers, a column in one pass. */
 import { ContractError } from '../errors.ts'
 import { TYPE } from './cell-checks.ts'
 import { DELIMITED, VARINT, WireReader } from './wire-reader.ts'
@@ -7,7 +7,7 @@ const COLUMNS = ['flat_index', 'molecule_type', 'molecule_value', 'owner_id'] as
 const LONGEST_VARINT = 5
 const HIGH_BITS = 0x80808080 | 0
 
-/** Start and end of each piece of a column, one after the other: protobuf allows a packed field in several pieces. */
+/** Start and end of each piece of a column, alternating: protobuf allows a packed field in several pieces. */
 type Pieces = number[]
 
 export function findColumns(bytes: Uint8Array): readonly [Pieces, Pieces, Pieces, Pieces] {
@@ -37,7 +37,7 @@ export function countVarints(bytes: Uint8Array, pieces: Pieces): number {
   for (let piece = 0; piece < pieces.length; piece += 2) {
     const end = pieces[piece + 1] as number
     let at = pieces[piece] as number
-    // A number ends with each byte below 0x80, and most words have four of them.
+    // A number ends with each byte below 0x80, and most words contain four of them.
     for (; at + 3 < end; at += 4) count += 4 - bitsOf(view.getInt32(at, true) & HIGH_BITS)
     for (; at < end; at++) count += (bytes[at] as number) < 0x80 ? 1 : 0
   }
@@ -63,7 +63,7 @@ function skipVarints(bytes: Uint8Array, start: number, end: number, count: numbe
   return at
 }
 
-/** These slots of a column, without what is before and behind them. */
+/** These slots of a column, skipping what is before and after them. */
 export function readSlots(
   bytes: Uint8Array,
   pieces: Pieces,
@@ -73,7 +73,7 @@ export function readSlots(
   sign: Sign,
 ): Int32Array {
   const [start, end] = pieces
-  // Nobody writes a column in pieces, and then it need not be fast.
+  // In practice nobody writes a column in pieces, so this need not be fast.
   if (pieces.length !== 2 || start === undefined || end === undefined) {
     return readColumn(bytes, pieces, countVarints(bytes, pieces), name, sign).slice(from, to)
   }
@@ -110,7 +110,7 @@ function readVarints(
   let slot = firstSlot
   let at = start
   while (at < end) {
-    // As in writing: four at a time where each is one byte, and no branch between one byte and two.
+    // As in writing: four at a time if each is one byte, and without a branch between one byte and two.
     while (at + 3 < end && slot + 3 < column.length) {
       const word = view.getInt32(at, true)
       if ((word & 0x80808080) === 0) {
@@ -140,7 +140,7 @@ function readVarints(
   return slot
 }
 
-/** Any varint of 32 bits, in its shortest form and no other, so that its size follows from its value. */
+/** Any varint of 32 bits, only in its shortest form, so that its size follows from its value. */
 function readLongVarint(bytes: Uint8Array, start: number, end: number, name: string, slot: number): number {
   let value = 0
   for (let size = 1; size <= LONGEST_VARINT; size++) {

@@ -1,4 +1,4 @@
-/** Integers to packed varints, a column in one pass. */
+/** Encodes integers as packed varints, a column in one pass. */
 import type { ContractError } from '../errors.ts'
 import { notAscending, requireNatural } from './cell-checks.ts'
 import { DELIMITED, tagOf } from './wire-reader.ts'
@@ -15,7 +15,7 @@ export function writeColumn(writer: WireWriter, field: number, column: Int32Arra
   })
 }
 
-/** The first as it is, then the distances. Whatever is out of order shows in the sign of all together. */
+/** The first value, then the differences. Anything out of order shows in the sign of all of them combined. */
 export function writeDistances(column: Int32Array, bytes: Uint8Array, view: DataView, start: number): number {
   let previous = column[0] as number
   let signs = previous
@@ -86,8 +86,8 @@ function firstNotAscending(column: Int32Array): ContractError {
 }
 
 /**
- * As one word where each is one byte, and without a branch between one byte and two where none has more, because which it
- * is is chance. One and a half to two times as fast as byte by byte.
+ * As one word if each is one byte, and without a branch between one and two bytes if none is longer, because that
+ * branch is unpredictable. 1.5 to 2 times as fast as byte by byte.
  */
 function writeFour(
   a: number,
@@ -116,7 +116,7 @@ function writeFour(
   return writeLongVarint(d, bytes, at)
 }
 
-/** One or two bytes. Both are written; the next number overwrites the second where it was too many. */
+/** One or two bytes. Both are written; the next number overwrites the second if it was not needed. */
 function writeShortVarint(value: number, bytes: Uint8Array, at: number): number {
   const more = (0x7f - value) >>> 31
   bytes[at] = (value & 0x7f) | (more << 7)

@@ -1,6 +1,6 @@
 import { ContractError } from '../errors.ts'
 
-/** Protobuf's int64 is a bigint here; in memory these are whole numbers from 0 to 2^53 - 1. */
+/** Protobuf's int64 is a bigint; in memory these are integers from 0 to 2^53 - 1. */
 export function toInt64(messageType: string, name: string, value: number): bigint {
   if (Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   throw new ContractError(messageType, `${name} is ${value}, not a whole number from 0 to 2^53 - 1`)

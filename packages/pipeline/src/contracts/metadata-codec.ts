@@ -74,7 +74,7 @@ function topologyOf({ environment }: Message): EnvironmentConfig['topology'] {
   throw new ContractError(TYPE, `environment.topology is ${environment?.topology}, neither torus nor bounded`)
 }
 
-/** The same on the way in and out: what was stored can be read, and what is read could be stored. */
+/** The same check on encoding and decoding: what was stored can be read, and what is read could be stored. */
 function check({ runId, samplingInterval, environment: { shape, topology }, settings }: SimulationMetadata): void {
   requireRunId(runId)
   if (!(samplingInterval >= 1)) throw new ContractError(TYPE, `samplingInterval is ${samplingInterval}, not 1 or more`)

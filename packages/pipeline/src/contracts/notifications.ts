@@ -1,4 +1,4 @@
-/** What is said about stored files, between memory and the messages of a topic: envelopes with an Any inside. */
+/** Converts announcements of stored files between memory and topic messages: envelopes with an Any inside. */
 
 import { randomUUID } from 'node:crypto'
 import { create, createRegistry, type Registry } from '@bufbuild/protobuf'
@@ -65,7 +65,7 @@ export type DeadLetter = {
   readonly stackTraceLines: readonly string[]
 }
 
-/** Made new where they are not given. */
+/** Generated if not given. */
 type Stamp = { readonly messageId?: string; readonly timestamp?: number }
 
 /** Every message type of the pipeline, for `open(url, { registry })`. */

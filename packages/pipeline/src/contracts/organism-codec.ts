@@ -1,4 +1,6 @@
-/** OrganismState by hand, like the cells: a tick has hundreds of them. Held to the generated code by the tests. */
+/**
+ * OrganismState encoded by hand, like the cells: a tick has hundreds of them. Tests compare it with the generated code.
+ */
 import { ContractError, LimitError } from '../errors.ts'
 import type { ContractLimits } from './limits.ts'
 import type { Organism } from './tick.ts'
@@ -57,10 +59,10 @@ export function readOrganism(bytes: Uint8Array, start: number, end: number, limi
   return { id, parentId, birthTick, lineage, energy, position, direction, genome, isDead }
 }
 
-/** What is asked of every organism in every tick. */
+/** The fields needed of every organism in every tick. */
 export type OrganismVitals = Pick<Organism, 'id' | 'parentId' | 'birthTick' | 'energy' | 'isDead'>
 
-/** Passes over position, direction and genome, which would have to be copied. */
+/** Skips position, direction and genome, which would have to be copied. */
 export function readVitals(bytes: Uint8Array): OrganismVitals {
   const reader = new WireReader(TYPE, bytes)
   let id = 0
@@ -79,7 +81,7 @@ export function readVitals(bytes: Uint8Array): OrganismVitals {
   return { id, parentId, birthTick, energy, isDead }
 }
 
-/** Written even where it is 0: the field is optional, and absent means that there was no parent. */
+/** Written even if it is 0: the field is optional, and absence means that there was no parent. */
 function writeParent(writer: WireWriter, parentId: number): void {
   if (parentId !== 0) {
     writer.unsigned(PARENT_ID, parentId, TYPE, 'parentId')

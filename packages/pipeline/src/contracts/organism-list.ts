@@ -1,4 +1,4 @@
-/** The organisms of one tick as one run of bytes: each an OrganismState with its length before it, as in a batch file. */
+/** The organisms of one tick as one byte array: each an OrganismState preceded by its length, as in a batch file. */
 import { WireReader } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 

@@ -1,4 +1,4 @@
-/** TickData between memory and bytes, in whole or as far as it is needed. */
+/** Converts TickData between memory and bytes, completely or as far as needed. */
 import { LimitError } from '../errors.ts'
 import { requireRunId } from '../run-id.ts'
 import { decodeCells, verifyCells, writeCells } from './cell-codec.ts'
@@ -44,7 +44,7 @@ const TICK_NUMBER = tagOf(2, VARINT)
 const CAPTURE_TIME = tagOf(3, VARINT)
 const CELLS = tagOf(4, DELIMITED)
 const ORGANISMS = tagOf(5, DELIMITED)
-/** What the cells of a tick take at least, to leave the right room for their length. */
+/** Minimum bytes of a cell, to reserve the right space for their length. */
 const LEAST_BYTES_PER_CELL = 4
 const BYTES_OF_AN_ORGANISM = 40
 const writer = new WireWriter()
@@ -96,7 +96,7 @@ export function decodeRawTick(bytes: Uint8Array, limits: ContractLimits = DEFAUL
     ...head,
     cells: bytes.subarray(cells.start, cells.end),
     organismCount,
-    // Once somebody asks: a hundred views a tick were most of what the garbage collector had to do.
+    // Created on demand: a hundred views per tick were most of the garbage collector's work.
     get organisms() {
       organisms ??= organismsOf(bytes, limits)
       return organisms
@@ -133,8 +133,8 @@ export function toEncodedTick(bytes: Uint8Array, limits: ContractLimits = DEFAUL
 }
 
 /**
- * Of a tick that came from elsewhere: throws unless all of it can be decoded and no cell is beyond the world (`worldSize`
- * cells; undefined: nobody knows how large it is).
+ * For a tick from elsewhere: throws unless all of it can be decoded and no cell is beyond the world (`worldSize` cells;
+ * undefined: unknown).
  */
 export function verifyTick(
   bytes: Uint8Array,
@@ -185,7 +185,7 @@ function walk(bytes: Uint8Array, limits: ContractLimits, eachOrganism?: (span: S
     else if (tag === TICK_NUMBER) tick = reader.varint()
     else if (tag === CAPTURE_TIME) capturedAt = reader.varint()
     else if (tag === CELLS) {
-      // Protobuf would merge the two, and a view that takes the bytes as they are would not: no two answers.
+      // Protobuf would merge the two, but a view of the raw bytes would not: refused, so that there is only one answer.
       if (cells !== undefined) throw reader.error('it has more than one list of cells')
       cells = reader.delimited()
     } else if (tag === ORGANISMS) {

@@ -5,12 +5,12 @@ export const FIXED64 = 1
 export const DELIMITED = 2
 const FIXED32 = 5
 
-/** A field's place on the wire: its number and how it is written. */
+/** The tag of a field: its number and wire type. */
 export const tagOf = (field: number, wireType: number): number => (field << 3) | wireType
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Walks through one message in protobuf's wire format. Whatever is not in order is a `ContractError`. */
+/** Walks through one message in protobuf's wire format. Anything invalid is a `ContractError`. */
 export class WireReader {
   readonly bytes: Uint8Array
   readonly #messageType: string
@@ -65,14 +65,14 @@ export class WireReader {
     return new DataView(this.bytes.buffer, this.bytes.byteOffset + start, 8).getFloat64(0, true)
   }
 
-  /** Goes past a delimited field and says where its content is. */
+  /** Skips a delimited field and returns where its content is. */
   delimited(): { readonly start: number; readonly end: number } {
     const length = this.varint()
     const start = this.#advance(length)
     return { start, end: start + length }
   }
 
-  /** A copy, which keeps nothing of the message alive. */
+  /** A copy, which does not keep the message's memory. */
   data(): Uint8Array<ArrayBuffer> {
     const { start, end } = this.delimited()
     return this.bytes.slice(start, end) as Uint8Array<ArrayBuffer>
@@ -87,7 +87,9 @@ export class WireReader {
     }
   }
 
-  /** A field that a newer writer added. Groups are refused: no writer makes them, and they nest without bound. */
+  /**
+   * Skips a field that a newer writer added. Groups are refused: no writer creates them, and they nest without bound.
+   */
   skip(tag: number): void {
     const wireType = tag & 7
     if (wireType === VARINT) this.#skipVarint()

@@ -1,17 +1,17 @@
 import { ContractError } from '../errors.ts'
 
 const FIRST_BYTES = 64 * 1024
-/** A buffer larger than this is given back once its message is done, so that one giant doesn't stay for good. */
+/** A larger buffer is dropped after its message, so that one huge message doesn't occupy memory for ever. */
 const KEPT_BYTES = 16 * 1024 * 1024
 const utf8 = new TextEncoder()
 
-/** Protobuf's wire format, written into one buffer that grows and is used again and again. */
+/** Writes protobuf's wire format into one buffer that grows and is reused. */
 export class WireWriter {
   bytes = new Uint8Array(FIRST_BYTES)
   at = 0
   view = new DataView(this.bytes.buffer)
 
-  /** What was written, in a buffer of its own (so that it can be transferred); the writer is empty again. */
+  /** Returns what was written, in its own buffer (so that it can be transferred); the writer is empty again. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.bytes.slice(0, this.at)
     this.at = 0
@@ -19,7 +19,7 @@ export class WireWriter {
     return taken
   }
 
-  /** Room for that many more bytes; `bytes` may be another buffer afterwards. */
+  /** Makes room for this many more bytes; `bytes` may be another buffer afterwards. */
   reserve(count: number): void {
     const needed = this.at + count
     if (needed > this.bytes.length) this.#resize(Math.max(needed, this.bytes.length * 2))
@@ -36,7 +36,7 @@ export class WireWriter {
     this.bytes[this.at++] = rest
   }
 
-  /** Left out where it is 0, as proto3 does. */
+  /** Omitted if it is 0, as in proto3. */
   unsigned(tag: number, value: number, messageType: string, name: string): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new ContractError(messageType, `${name} is ${value}, not a whole number from 0 to 2^53 - 1`)
@@ -46,7 +46,7 @@ export class WireWriter {
     this.varint(value)
   }
 
-  /** Left out where it is 0, as proto3 does; -0 is not 0 there. */
+  /** Omitted if it is 0, as in proto3; -0 is not omitted. */
   double(tag: number, value: number): void {
     if (Object.is(value, 0)) return
     this.varint(tag)
@@ -68,8 +68,8 @@ export class WireWriter {
   }
 
   /**
-   * A field whose length is known only once it is written: room for a length of `guess` bytes is left, and the content
-   * is moved where that was wrong, which spares a pass over the content to count it.
+   * A field whose length is known only after it is written: `guess` bytes are reserved for the length, and the content
+   * is moved if that was wrong. This saves a pass over the content to measure it.
    */
   delimited(tag: number, guess: number, write: () => void): void {
     this.varint(tag)

@@ -39,7 +39,7 @@ export class IndexUnreachableError extends IndexDatabaseError {
 
 /** There is no server: the file or its folder is missing. */
 export class IndexFileAwayError extends IndexUnreachableError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'IndexFileAwayError'
   constructor(path: string, cause?: unknown) {
     super(path, cause, 'Put the file or folder back, or mount its disk again')
@@ -129,7 +129,7 @@ export class IndexOutsideError extends IndexDatabaseError {
 
 /** An indexed tick is damaged. */
 export class IndexedTickError extends IndexDatabaseError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'IndexedTickError'
   /** Number of the tick. */
   readonly tick: number
@@ -162,7 +162,7 @@ export class TickRemovedError extends IndexDatabaseError {
 
 /** A transaction was begun inside another one, which would wait for it forever. */
 export class NestedTransactionError extends IndexDatabaseError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'NestedTransactionError'
   constructor(where: string) {
     super(

@@ -51,7 +51,7 @@ export async function lockFolder(given: string): Promise<Disposable> {
   return lock
 }
 
-/** Several folders that are let go of together. Node 22 has no DisposableStack. */
+/** Several folders that are released together. Node 22 has no DisposableStack. */
 export class FolderLocks implements Disposable {
   #locks: Disposable[] = []
 
@@ -59,7 +59,7 @@ export class FolderLocks implements Disposable {
     this.#locks.push(await lockFolder(folder))
   }
 
-  /** The same locks for somebody else: this object no longer lets go of them. */
+  /** Transfers the locks to a new object: this one no longer releases them. */
   move(): FolderLocks {
     const moved = new FolderLocks()
     moved.#locks = this.#locks

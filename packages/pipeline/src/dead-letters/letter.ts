@@ -63,7 +63,7 @@ export function describeLetter(topic: string, { letter, messageId, buriedAt }: K
   }
 }
 
-/** By the type's name, with or without the host of a type URL. */
+/** Determined by the type's name, with or without the host of a type URL. */
 export function kindOf({ messageType }: DeadLetter): LetterKind {
   const name = messageType.slice(messageType.lastIndexOf('.') + 1)
   if (name === 'TickData') return 'tick'
@@ -71,10 +71,10 @@ export function kindOf({ messageType }: DeadLetter): LetterKind {
   return name === 'BatchInfo' ? 'batch' : 'other'
 }
 
-/** null: it can't be told from what is left of it. */
+/** null: it can't be determined. */
 export const runOfLetter = (letter: DeadLetter): string | null => subjectOf(letter).runId
 
-/** Bytes that nobody can decode are often why it is a letter. */
+/** Undecodable bytes are often the reason for the dead letter. */
 function subjectOf(letter: DeadLetter): Subject {
   const { originalMessage: bytes } = letter
   try {

@@ -61,7 +61,7 @@ export type RedrivenLetters = {
   readonly failed: readonly LetterOutcome[]
 }
 
-/** More failures are not listed: they are most often the same. */
+/** Further failures are not listed: they are usually the same. */
 const LISTED_FAILURES = 100
 
 /**
@@ -88,7 +88,7 @@ export class PipelineLetters {
     const start = cursorOf(after)
     const all = await this.#queues(filter)
     const first = start === undefined ? 0 : all.findIndex(({ topic }) => topic === start.topic)
-    // One more tells whether there is another page.
+    // One more, to find out whether there is another page.
     for (const [index, queue] of (first < 0 ? [] : all.slice(first)).entries()) {
       for (let at: number | null = index === 0 ? (start?.id ?? 0) : 0; at !== null && found.length <= limit; ) {
         const page = await queue.page({ after: at, limit: Math.min(limit + 1, 100) })
@@ -130,7 +130,7 @@ export class PipelineLetters {
     return await this.#each(selection, async () => true)
   }
 
-  /** How many of those that match were dealt with. */
+  /** How many of the matching ones were processed. */
   async #each(
     selection: LetterSelection,
     deal: (kept: KeptLetter, letter: PipelineLetter) => Promise<boolean>,
@@ -152,7 +152,7 @@ export class PipelineLetters {
     return dealtWith
   }
 
-  /** A topic that nobody has made holds nothing. */
+  /** A topic that does not exist contains nothing. */
   async #queues({ topic }: LetterFilter): Promise<DeadLetterQueue[]> {
     const { topics } = this.#targets
     const queues: DeadLetterQueue[] = []

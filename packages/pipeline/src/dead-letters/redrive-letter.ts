@@ -26,11 +26,11 @@ export type RedriveTargets = {
   readonly topics: Tidemark
   /** Storage of the batches. */
   readonly storage: Storage
-  /** Addresses of the runs' indexes: a batch that failed there may be claimed again. */
+  /** Addresses of the runs' indexes: a batch that failed there can be claimed again. */
   readonly indexes: readonly string[]
 }
 
-/** Does what could not be done before. Rejects with what is still wrong; the letter stays then. */
+/** Repeats what failed before. Rejects with the new error; the dead letter then stays. */
 export async function redriveLetter(kept: KeptLetter, targets: RedriveTargets): Promise<void> {
   const { originalMessage: bytes } = kept.letter
   switch (kindOf(kept.letter)) {
@@ -50,7 +50,7 @@ export async function redriveLetter(kept: KeptLetter, targets: RedriveTargets): 
   }
 }
 
-/** A batch of its own, unless somebody has stored it meanwhile. */
+/** Stored as a batch of its own, unless somebody has stored it meanwhile. */
 async function storeTick(bytes: Uint8Array, targets: RedriveTargets): Promise<void> {
   const { runId, tick } = tickHeadOf(bytes)
   const { storage } = targets
@@ -59,7 +59,7 @@ async function storeTick(bytes: Uint8Array, targets: RedriveTargets): Promise<vo
   await announce(targets, topicOfRun(BATCH_TOPIC, runId), batchEnvelope(stored), stored.storageKey)
 }
 
-/** By its indexer alone. The file is verified first: one that is corrupt or in quarantine would only come back. */
+/** By its indexer alone. The file is verified first: a corrupt or quarantined one would only fail again. */
 async function indexAgain({ letter, messageId }: KeptLetter, targets: RedriveTargets): Promise<void> {
   const { storageKey } = fromBinary(BatchInfoSchema, letter.originalMessage)
   const info = await targets.storage.describeBatch(storageKey)
@@ -69,11 +69,11 @@ async function indexAgain({ letter, messageId }: KeptLetter, targets: RedriveTar
   const topic = topicOfRun(BATCH_TOPIC, info.runId)
   await configureNotificationTopic(targets.topics, topic)
   const headers = { [FOR_INDEXER]: letter.sourceService }
-  // Under another name: under the file's own it has been announced.
+  // Under another key: under the file's own it has been announced before.
   await targets.topics.publish(topic, batchEnvelope(info), { messageId: `${storageKey}#${messageId}`, headers })
 }
 
-/** Where the indexer takes its batches from the storage, its ledger says that this one failed. */
+/** If the indexer takes its batches from the storage, its ledger records that this one failed. */
 async function isRetried(address: string, runId: string, indexer: string, key: string): Promise<boolean> {
   try {
     await using database = await openIndex(address, runId, { create: false })

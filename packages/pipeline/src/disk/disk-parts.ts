@@ -47,7 +47,7 @@ function tree(name: string, kind: 'storage' | 'states', path: string): DiskPart 
 }
 
 function indexPart(name: string, address: string): DiskPart {
-  // Its engine is loaded at the first look.
+  // Its engine is loaded at the first measurement.
   let opened: Promise<MeasuredIndexes> | undefined
   const indexes = (): Promise<MeasuredIndexes> => {
     opened ??= measureIndexes(address)

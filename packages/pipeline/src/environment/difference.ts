@@ -2,7 +2,7 @@ import type { Cells } from '../contracts/tick.ts'
 import type { CellsDifference } from '../reading/run-index.ts'
 import { pickCells } from './pick-cells.ts'
 
-/** One pass over both, since their flat indexes ascend. */
+/** One pass over both, because their flat indexes ascend. */
 export function differenceOf(before: Cells, after: Cells): CellsDifference {
   const set = new Int32Array(after.flatIndex.length)
   const emptied = new Int32Array(before.flatIndex.length)

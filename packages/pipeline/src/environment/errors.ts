@@ -1,7 +1,7 @@
 import { CodedError } from 'tidemark'
 import type { WrittenAs } from '../databases/written-as.ts'
 
-/** A shape or topology that is not one, or a cell outside the world. */
+/** Invalid shape or topology, or a cell outside the world. */
 export class EnvironmentError extends Error {
   /** Stable code of the error. */
   readonly code = 'TIDEMARK_ENVIRONMENT'
@@ -12,7 +12,7 @@ export class EnvironmentError extends Error {
   }
 }
 
-/** Ticks that were written in a way that this reader was not given. */
+/** Ticks were written with a strategy that this reader was not given. */
 export class StrategyMissingError extends CodedError {
   /** Name of the strategy. */
   readonly strategy: string

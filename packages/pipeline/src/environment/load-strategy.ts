@@ -10,7 +10,7 @@ export type LoadStrategyOptions = Packing & { readonly [option: string]: unknown
 
 export const SINGLE_BLOB = 'single-blob'
 
-/** For people. */
+/** For error messages. */
 export const STRATEGIES = `\`'${SINGLE_BLOB}'\`, or the path of a module, such as \`'./my-strategy.ts'\``
 
 export const isStrategy = (value: unknown): value is string =>

@@ -1,6 +1,6 @@
 import type { Cells } from '../contracts/tick.ts'
 
-/** The cells of these slots, in columns of their own. */
+/** The cells of these slots, in new columns. */
 export function pickCells(cells: Cells, slots: Int32Array): Cells {
   return {
     flatIndex: slots.map(slot => cells.flatIndex[slot] as number),

@@ -1,7 +1,7 @@
 import type { EnvironmentConfig } from '../contracts/tick.ts'
 import { EnvironmentError } from './errors.ts'
 
-/** Flat indices travel as 32-bit integers. */
+/** Flat indexes are 32-bit integers. */
 const MOST_CELLS = 2 ** 31 - 1
 const MOST_DIMENSIONS = 16
 export const NO_CELL = -1

@@ -4,7 +4,7 @@ import type { ResourceStatus } from '../resources/opened-resource.ts'
 import { BUILT_IN_TYPES } from '../services/registry.ts'
 import type { ServiceState, ServiceStatus } from '../services/service.ts'
 
-/** A pipeline as it flows: services, and what lies between them. */
+/** A pipeline as a flow: services, and the resources between them. */
 export type PipelineGraph = {
   /** Services, topics, queues, storages and indexes. */
   readonly nodes: readonly GraphNode[]
@@ -44,7 +44,7 @@ export type GraphEdge = {
 
 const LETTERS = 'deadLetters'
 
-/** Dead letters are left out: they would join everything with everything. */
+/** Dead letters are left out: they would connect everything with everything. */
 export function graphOf(
   { services }: CheckedConfig,
   statuses: readonly ServiceStatus[],
@@ -97,7 +97,7 @@ function resourceNode({ kind, name }: Binding, resources: readonly ResourceStatu
   return { id: `${node}:${name}`, kind: node, name, state: null, healthy: status?.healthy ?? true }
 }
 
-/** A queue has two ends, and the type of the service says which one it has. A type of the user's own is taken to read. */
+/** A queue has two ends, and the type of the service says which one it has. A custom type is assumed to read. */
 function isRead({ type }: CheckedService, binding: string, { kind }: Binding): boolean {
   if (kind === 'topic-read' || kind === 'storage-read') return true
   if (kind !== 'queue') return false

@@ -1,12 +1,11 @@
 /**
- * What has arrived, as ranges without a hole. Between two ranges lies a gap; it is kept with the range behind it.
+ * Arrived ticks as contiguous ranges. Between two ranges is a gap; it is stored with the range after it.
  *
  *   0 … 990          2000 … 3990  held          9000 … 9990  held
  *           └─ gap ─┘                └── gap ──┘
  *
- * A batch that arrives joins the ranges it touches. A range is held while it lies behind a gap that is still waited
- * for, and what waits in it is released at the moment when it isn't any more: never again after that, because nothing
- * that arrived ever goes away.
+ * A batch that arrives joins the ranges it touches. A range is held while batches wait for the gap before it, and its
+ * batches are released when that gap closes or is given up. It is never held again, because arrived ticks stay arrived.
  */
 import type { ArrivedRange, GapRow, LedgerRows, LedgerStart, TickRange } from '../databases/ledger-store.ts'
 

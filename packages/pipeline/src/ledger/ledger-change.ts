@@ -10,14 +10,14 @@
  *                   (or is given up)           ▲             │
  *                                              └───release───┘
  *
- * A claim has a version; only the newest one of a batch can complete, fail, release or extend it, any other gets a
- * `StaleClaimError` and changes nothing. Settling again in the same way changes nothing and is no error.
+ * A claim has a version; only the newest one of a batch can complete, fail, release or extend it. Any other gets a
+ * `StaleClaimError` and changes nothing. Repeating a settlement changes nothing and is no error.
  *
  * "Nothing missing" means: all ticks from the first on have arrived, in whatever state their batches are. So a batch
- * behind one that waits for a gap waits too, and a failed batch holds up nobody: it is listed for a person to look at,
- * and would otherwise stop all that follows for ever.
+ * after one that waits for a gap waits too, but a failed batch blocks nobody: it is listed for a person to look at, and
+ * would otherwise stop everything after it for ever.
  *
- * A change holds the ledger's one row, so whatever instances do at the same time happens one after the other.
+ * A change locks the ledger's single row, so concurrent changes of several instances are serialised.
  */
 import type { BatchRow, BatchStatus, LedgerRows, TickRange } from '../databases/ledger-store.ts'
 import type { Batch, BatchClaim, BatchClaimResult } from './batch-claim.ts'

@@ -1,9 +1,9 @@
 import { Ring } from './ring.ts'
 
-/** Four buckets to each doubling, from a microsecond to about an hour: a percentile is right to within 19 %. */
+/** Four buckets per doubling, from a microsecond to about an hour: a percentile is accurate to 19 %. */
 const PER_DOUBLING = 4
 const BUCKETS = 32 * PER_DOUBLING
-/** The window moves on by a fifth of itself. */
+/** The window advances in steps of a fifth. */
 const SLOTS = 5
 const DEFAULT_WINDOW_MS = 5_000
 
@@ -28,7 +28,7 @@ export type WindowOptions = {
   readonly clock?: () => number
 }
 
-/** Milliseconds recorded lately: a ring of five histograms, of constant size however long the window is. */
+/** Recent durations in milliseconds: a ring of five histograms, of constant size however long the window is. */
 export class LatencyWindow {
   readonly #counts = new Uint32Array(SLOTS * BUCKETS)
   readonly #sums = new Float64Array(SLOTS)
@@ -76,7 +76,7 @@ export class LatencyWindow {
   }
 }
 
-/** The upper edge of the bucket, so that a percentile is never flattered. */
+/** The upper edge of the bucket, so that a percentile is never too low. */
 function percentileOf(counts: readonly number[], rank: number): number {
   let seen = 0
   for (const [bucket, count] of counts.entries()) {

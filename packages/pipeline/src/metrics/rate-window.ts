@@ -3,7 +3,7 @@ import { Ring } from './ring.ts'
 
 const SLOTS = 20
 
-/** How many of something came in the last while, as a rate. Recording and reading take constant time. */
+/** Counts events within a window, as a rate. Recording and reading take constant time. */
 export class RateWindow {
   readonly #sums = new Float64Array(SLOTS)
   readonly #ring: Ring
@@ -24,7 +24,7 @@ export class RateWindow {
     this.#sums[slot] = (this.#sums[slot] ?? 0) + count
   }
 
-  /** Over the window, or over the time since the start where that is shorter, but for its first second. */
+  /** Over the window, or over the time since the start if that is shorter, but at least one second. */
   perSecond(): number {
     this.#advance()
     const sum = this.#sums.reduce((total, each) => total + each, 0)

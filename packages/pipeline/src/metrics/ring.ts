@@ -5,7 +5,7 @@ export type RingOptions = {
   readonly clock?: (() => number) | undefined
 }
 
-/** Which slot of a ring stands for now. Whoever keeps values in the slots empties those that time has passed. */
+/** Which slot of a ring is the current one. The user of the ring clears slots whose time has passed. */
 export class Ring {
   readonly #slots: number
   readonly #slotMs: number
@@ -23,7 +23,7 @@ export class Ring {
     return this.#turn % this.#slots
   }
 
-  /** At most as many calls as there are slots, however long nobody asked. */
+  /** Calls `empty` at most once per slot, however long ago the last call was. */
   advance(empty: (slot: number) => void): void {
     const now = this.#now()
     const passed = Math.min(this.#slots, now - this.#turn)

@@ -2,7 +2,7 @@ import type { DiskStatus } from '../disk/disk-status.ts'
 import type { ServiceState, ServiceStatus } from '../services/service.ts'
 
 /**
- * A pipeline at one moment, as `pipeline.progress()` gives it. Counts are those of this start, rates those of the last five
+ * A pipeline at one moment, as `pipeline.progress()` returns it. Counts are since this start, rates over the last five
  * seconds.
  *
  * @example

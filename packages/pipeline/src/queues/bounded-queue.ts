@@ -26,7 +26,7 @@ export type WaitOptions = {
 
 /** Options of a put. */
 export type PutOptions = WaitOptions & {
-  /** Once this aborts the allowance holds the item back no longer: it has left its source, which is being stopped. */
+  /** Once this aborts, the allowance no longer holds the item back: it has left its source, which is being stopped. */
   readonly letIn?: AbortSignal
 }
 
@@ -65,18 +65,18 @@ type WaitingPut<T> = {
 }
 
 /**
- * First in, first out, bounded in number and in bytes, since a tick can be a kilobyte or megabytes. A put waits for room.
+ * A FIFO queue bounded in number and in bytes, because a tick can be a kilobyte or megabytes. A put waits for room.
  *
- *   put ──▶ waiting puts ──▶ items ──▶ drain (one at a time, so that what each takes is without gaps)
+ *   put ──▶ waiting puts ──▶ items ──▶ drain (one at a time, so that each takes a contiguous part)
  */
 export class BoundedQueue<T> {
   readonly #options: QueueOptions<T>
   #items: { readonly item: T; readonly bytes: number }[] = []
-  /** Items before this one have been taken; they are cut off now and then, which is cheaper than shifting each. */
+  /** Items before this index have been taken; they are removed now and then, which is cheaper than shifting each. */
   #head = 0
   #bytes = 0
   readonly #waitingPuts = new Set<WaitingPut<T>>()
-  /** Drains in the order of their calls; the first is at work. */
+  /** Drains in the order of their calls; the first is active. */
   readonly #drains = new Set<{ wake: () => void }>()
   #closed: { readonly error: Error | undefined } | undefined
   #allowance: Allowance | undefined
@@ -244,7 +244,10 @@ export class BoundedQueue<T> {
     this.#peakBytes = Math.max(this.#peakBytes, this.#bytes)
   }
 
-  /** Takes while there is something and it fits, letting waiting puts in as room comes free. Returns the bytes taken. */
+  /**
+   * Takes items while there are some and they fit, admitting waiting puts as room becomes free. Returns the bytes
+   * taken.
+   */
   #takeInto(taken: T[], max: number, room: number): number {
     let items = 0
     let bytes = 0

@@ -10,24 +10,24 @@ import { wholeNumber } from '../options.ts'
 /** Topic of ticks and metadata that could not be stored. */
 export const DEAD_LETTER_TOPIC = 'dead-letters'
 
-/** What goes into one transaction: a batch that is given up can have a thousand ticks of megabytes. */
+/** Maximum bytes per transaction: a batch that is given up can have a thousand ticks of megabytes each. */
 const CHUNK_BYTES = 8 * 1024 ** 2
-/** The most a topic takes; a tick has 64 MiB at most. */
+/** The maximum of a topic; a tick has at most 64 MiB. */
 const MAX_MESSAGE_BYTES = 255 * 1024 ** 2
-/** Kills of those who had a letter in hand; past this many, the topic's own dead letters keep it. */
+/** How often the process that holds a letter may be killed; after that, the topic's own dead letters keep it. */
 const MAX_ATTEMPTS = 1_000
-/** Whose letters they are; everybody who takes one is a member. */
+/** The consumer group of the letters; everybody who takes one is a member. */
 const GROUP = 'letters'
-/** Nobody need be at work on them for years: the group must not be counted as dead. */
+/** Nobody may process them for years: the group must not be declared dead. */
 const NEVER = '36500d'
 
-/** Longer than it takes to look at the others. */
+/** Longer than it takes to go through the others. */
 const COMES_BACK = '2s'
 const HELD_BYTES = 32 * 1024 ** 2
 
 /** A dead letter that was read and not taken. */
 export type KeptLetter = Pick<TakenLetter, 'letter' | 'messageId' | 'buriedAt'>
-/** `place` of the last letter seen is where the next page begins. */
+/** The `place` of the last letter is where the next page begins. */
 type PlacedLetter = KeptLetter & { readonly place: number }
 
 /** A page of dead letters. */
@@ -61,7 +61,7 @@ export class DeadLetterQueue {
   static async open(topics: Tidemark, { topic = DEAD_LETTER_TOPIC } = {}): Promise<DeadLetterQueue> {
     await configure(topics, topic)
     const queue = new DeadLetterQueue(topics, topic)
-    // From the start, so that no letter goes before somebody has asked for it.
+    // From the start, so that no letter is removed before somebody has asked for it.
     await using reader = queue.#reader()
     await reader.ready()
     return queue
@@ -187,8 +187,8 @@ export class DeadLetterQueue {
 }
 
 /**
- * By reference, because that tells of each letter whether it was removed: what an offset does not know without a claim. A
- * topic that an earlier version made, and that has never had a letter, is made anew.
+ * With reference tracking, because that records for each letter whether it was removed, which an offset does not know
+ * without a claim. A topic created by an earlier version that has never had a letter is recreated.
  */
 async function configure(topics: Tidemark, topic: string): Promise<void> {
   const options = {

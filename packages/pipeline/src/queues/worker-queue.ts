@@ -1,12 +1,12 @@
 /**
- * A bounded queue between two threads. What is put is moved, not copied: its ArrayBuffer changes hands.
+ * A bounded queue between two threads. Items are moved, not copied: their ArrayBuffer is transferred.
  *
  *   WorkerQueueSender ──item──▶ port ──▶ WorkerQueueReceiver ──▶ drain
  *                     ◀──credit─────────
  *
- * The receiver owns the bound. It gives credit (a number of items and of bytes) at the start and again for whatever is
- * drained; the sender spends it. So what is on the way and what waits at the receiver are within the bound together,
- * which a queue at either end alone could not hold: a port takes whatever it is given.
+ * The receiver owns the limit. It grants credit (a number of items and of bytes) at the start and again for whatever is
+ * drained; the sender spends it. So items in transit and items waiting at the receiver are within the limit together,
+ * which a queue at either end alone could not enforce, because a port accepts everything.
  */
 import type { MessagePort } from 'node:worker_threads'
 import { ClosedError } from 'tidemark'
@@ -92,7 +92,7 @@ export class WorkerQueueSender<T extends Movable> {
     this.#spend()
   }
 
-  /** First come, first sent; a small one does not pass a large one that waits. */
+  /** First come, first sent; a small item does not overtake a large one that waits. */
   #spend(): void {
     for (const waiting of this.#waiting) {
       const { item, resolve, reject } = waiting
@@ -178,7 +178,7 @@ export class WorkerQueueReceiver<T extends Movable> {
   }
 }
 
-/** The very same array where it is alone in its buffer, as encoded ticks are; otherwise a copy that is. */
+/** The same array if it is alone in its buffer, as encoded ticks are; otherwise a copy that is. */
 function inOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

@@ -24,7 +24,7 @@ export class SqliteFile {
 
 /** The database file was replaced while it was open, so what this process writes is invisible to others. */
 export class FileReplacedError extends CodedError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'FileReplacedError'
   constructor(path: string) {
     super(

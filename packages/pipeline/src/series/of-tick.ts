@@ -4,12 +4,12 @@ import { readVitals } from '../contracts/organism-codec.ts'
 import type { RawTick } from '../contracts/tick-codec.ts'
 import { finite, type Sums } from './sums.ts'
 
-/** Types from this one on count as one: a number can be two billion, and the list would be as long. */
+/** Types from this one on are counted together: a type number can be two billion, and the list would be as long. */
 const LAST_TYPE = 1_023
 
 /**
- * Births are those since the sample before; a founder, who has no parent, is none. The dead are shown in the tick in
- * which they died and are not alive in it. Energy that is no number counts as nothing.
+ * Births are counted since the previous sample; founders, which have no parent, are not births. Dead organisms appear
+ * in the tick in which they died, but are not alive in it. Energy that is not a number counts as zero.
  */
 export function sumsOfTick({ tick, cells, organisms }: RawTick, samplingInterval: number): Sums {
   let alive = 0

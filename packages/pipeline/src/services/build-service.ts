@@ -5,7 +5,7 @@ import type { Resources } from '../resources/resources.ts'
 import { resolveServiceType } from './registry.ts'
 import type { Service } from './service.ts'
 
-/** From its part of the configuration to a service of this thread. */
+/** Builds a service of this thread from its part of the configuration. */
 export async function buildService(
   service: CheckedService,
   folder: string,

@@ -62,7 +62,7 @@ export class WorkerSilentError extends CodedError {
 
 /** An error that a service reported from its thread. */
 export class WorkerReportedError extends CodedError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'WorkerReportedError'
   /** Class name of the error in the thread. */
   readonly kind: string

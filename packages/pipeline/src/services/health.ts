@@ -11,21 +11,21 @@ export type ServiceError = {
 }
 
 const KEPT_ERRORS = 20
-/** Operations are few; only a service that puts a number into each of their names comes here. */
+/** Operations are few; only a service that puts a number into each of their names reaches this. */
 const KEPT_OPERATIONS = 100
-/** Under way for longer than this, an operation counts as one that fails: nobody knows whether it will ever answer. */
+/** An operation that takes longer than this counts as failing: it may never answer. */
 const SLOW_MS = 10_000
 
 type Standing = ServiceError & { readonly operation: string }
 
 /**
- * The one rule of health, for services and resources alike: unhealthy is what could not do something the last time it
- * tried, or has been trying for too long. A success takes the errors of its own operation away; a person can take all.
+ * The only rule of health, for services and resources alike: something is unhealthy if its last attempt of an operation
+ * failed, or takes too long. A success removes the errors of its own operation; a person can remove all.
  */
 export class Health {
   /** Newest last. */
   #errors: readonly Standing[] = []
-  /** The operations whose last attempt failed. Kept apart, since the errors of one could push out those of another. */
+  /** Operations whose last attempt failed. Kept separately, because errors of one could push out those of another. */
   readonly #failing = new Set<string>()
   readonly #underWay = new Set<{ readonly operation: string; readonly since: number }>()
 
@@ -38,7 +38,7 @@ export class Health {
     return [...standing, ...this.#slow()]
   }
 
-  /** True where it did not fail before, or failed otherwise: news for a log. */
+  /** True if it did not fail before, or failed differently: worth a log line. */
   failed(operation: string, error: Error, action = operation): boolean {
     const before = this.#errors.findLast(each => each.operation === operation)
     this.#errors = [...this.#errors, { at: new Date(), operation, action, error }].slice(-KEPT_ERRORS)
@@ -47,14 +47,14 @@ export class Health {
     return before?.error.message !== error.message
   }
 
-  /** True where it had failed before. */
+  /** True if it had failed before. */
   succeeded(operation: string): boolean {
     if (!this.#failing.delete(operation)) return false
     this.#errors = this.#errors.filter(each => each.operation !== operation)
     return true
   }
 
-  /** Watches how long it takes. What comes of it, the caller tells. */
+  /** Watches the duration. The caller reports the result. */
   async watch<T>(operation: string, work: () => Promise<T>): Promise<T> {
     const attempt = { operation, since: Date.now() }
     this.#underWay.add(attempt)

@@ -9,14 +9,14 @@ export const BATCH_TOPIC = 'batch-topic'
 /** Name of the topics of metadata announcements in a configuration. */
 export const METADATA_TOPIC = 'metadata-topic'
 
-/** A header of an announcement that was made again for one indexer: the others have the batch. */
+/** Header of an announcement that was repeated for one indexer: the others have the batch. */
 export const FOR_INDEXER = 'tidemark-for-indexer'
 
 /**
- * A kill counts as an attempt, and says nothing against the batch in hand: a process that dies again and again for
- * reasons of its own must not make dead letters of whatever it had. How often a batch may really fail, its indexer
- * decides (`maxRetries`, counted over all instances). What stays past it ends in the topic's dead letters all the same: a
- * batch that kills whoever reads it, a message that is no announcement.
+ * A kill counts as an attempt, but does not mean that the batch is at fault: a process that dies again and again for
+ * its own reasons must not dead-letter whatever it held. The indexer decides how often a batch may really fail
+ * (`maxRetries`, counted over all instances). What exceeds this limit still ends in the topic's dead letters: a batch
+ * that kills every reader, or a message that is no announcement.
  */
 export const ANNOUNCEMENT_ATTEMPTS = 100
 
@@ -48,13 +48,13 @@ export type AnnouncementSettings = Pick<
 >
 
 /**
- * A file is announced under its storage key, once: the topic remembers keys for ever, in the transaction that stores the
- * announcement. A note kept elsewhere could not: a kill between the two leaves one without the other, and with the
- * default window of seven days a file found unnoted in the second week would be delivered twice.
+ * A file is announced once, under its storage key: the topic deduplicates keys for ever, in the transaction that stores the
+ * announcement. A record kept elsewhere could not do that: a kill between the two leaves one without the other, and with
+ * the default window of seven days a file found unrecorded in the second week would be delivered twice.
  *
- * Announcements themselves are kept for ever too, a few hundred bytes for each file: a run that goes on after weeks finds
- * those it had not indexed, an indexer that is added later begins with the run, and the reconciler compares the storage
- * with what was announced, not with what happens to be kept.
+ * Announcements are kept for ever too, a few hundred bytes per file: a run that continues after weeks finds those it had
+ * not indexed, an indexer that is added later starts at the beginning of the run, and the reconciler compares the storage
+ * with everything that was announced, not with what happens to be retained.
  *
  * @example
  * await configureNotificationTopic(tm, topicOfRun(BATCH_TOPIC, run))

@@ -32,7 +32,7 @@ export const typeNames = (): string =>
     .map(name => `'${name}'`)
     .join(', ')
 
-/** The type of that name, or the one that a module of the user's own gives as its default export. */
+/** The type with that name, or the default export of the user's module. */
 export async function resolveServiceType(type: string, folder: string): Promise<ServiceType> {
   return isBuiltIn(type) ? builtInType(type) : await importType(type, folder)
 }

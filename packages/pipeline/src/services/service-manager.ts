@@ -48,7 +48,7 @@ export class ServiceManager implements AsyncDisposable {
   readonly #startTimeoutMs: number
   readonly #stopTimeoutMs: number
   #stopping: Promise<void> | undefined
-  /** Counts stops of all, so that a start of all which is under way sees that it is over. */
+  /** Counts stops of all services, so that a start of all in progress notices that it is over. */
   #stops = 0
 
   constructor({ services, logger, startTimeoutMs = 60_000, stopTimeoutMs = 30_000 }: ServiceManagerOptions) {

@@ -14,7 +14,7 @@ export type ServicePlan = {
   create(): Promise<Service>
 }
 
-/** The place of one service in the pipeline. */
+/** One service of the pipeline. */
 export class ServiceSlot {
   readonly name: string
   readonly #create: () => Promise<Service>
@@ -66,15 +66,15 @@ export class ServiceSlot {
   }
 
   /**
-   * Whether it runs, or waits for its surroundings; it goes on by itself then. Rejects with what keeps it from starting, or
-   * where that takes too long, in which case it goes on too.
+   * Whether it runs, or waits for its environment, in which case it continues by itself. Rejects if it can't start, or
+   * if that takes too long, in which case it continues too.
    */
   async start(timeoutMs: number): Promise<'started' | 'waiting'> {
     const late = new ServiceTimeoutError(this.name, 'start', timeoutMs)
     const timer = Promise.withResolvers<never>()
     const timeout = setTimeout(() => timer.reject(late), timeoutMs)
     try {
-      // One that was stopped while it started ends first.
+      // A service that was stopped while it started ends first.
       if (this.#stopping.signal.aborted) {
         await Promise.race([this.#starting?.catch(() => undefined), timer.promise])
       }
@@ -97,7 +97,7 @@ export class ServiceSlot {
     await this.#service?.stop({ timeoutMs })
   }
 
-  /** Two starts at the same time are one. */
+  /** Concurrent starts are one. */
   #begin(): void {
     if (this.#starting !== undefined) return
     this.#stopping = new AbortController()
@@ -117,9 +117,9 @@ export class ServiceSlot {
     this.#health.clear()
   }
 
-  /** For as long as what it is bound to is away. */
+  /** For as long as its resources are unavailable. */
   async #build(signal: AbortSignal): Promise<void> {
-    // Told only where it has to wait: as a rule the service is built at once, and tells of its start itself.
+    // Shown only if it has to wait: usually the service is built at once, and reports its start itself.
     this.#state = 'STARTING'
     for (let failures = 0; !signal.aborted; failures++) {
       try {

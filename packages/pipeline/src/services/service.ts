@@ -76,11 +76,11 @@ export abstract class Service implements AsyncDisposable {
   #stopping = new AbortController()
   #starting: Promise<void> | undefined
   #running: Promise<void> = Promise.resolve()
-  /** A prepare() that was under way when the service was stopped. */
+  /** A prepare() in progress when the service was stopped. */
   #leftBehind: Promise<void> = Promise.resolve()
   #pause: PromiseWithResolvers<void> | undefined
   readonly #waits = new Set<{ readonly what: string }>()
-  /** What keeps it waiting from outside. */
+  /** What holds it back from outside. */
   #heldFor: string | null = null
   readonly #listeners = new Set<ServiceListener>()
   #bindings: () => readonly BindingStatus[] = () => []
@@ -206,7 +206,7 @@ export abstract class Service implements AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    // At once, so that a stop from now on is one of this start.
+    // At once, so that a stop from now on belongs to this start.
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
     await this.#running
@@ -226,7 +226,7 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 
-  /** Its surroundings are not there yet. */
+  /** Its environment is not available yet. */
   async #startLater(signal: AbortSignal, first: unknown): Promise<void> {
     let error = first
     for (let failures = 0; ; failures++) {
@@ -244,7 +244,7 @@ export abstract class Service implements AsyncDisposable {
     }
   }
 
-  /** False where a stop came first. A prepare() that does not answer must not keep that waiting. */
+  /** False if a stop came first. A prepare() that does not answer must not delay it. */
   async #prepare(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     const preparing = this.prepare()
@@ -264,7 +264,7 @@ export abstract class Service implements AsyncDisposable {
     this.#enter('STOPPED')
   }
 
-  /** A stop that comes while it starts waits for that too: the run it begins sees the signal at once. */
+  /** A stop during a start waits for the start too: the run it begins sees the signal at once. */
   async #settled(): Promise<void> {
     await this.#starting?.catch(() => undefined) // start() itself rejects with it.
     await this.#running
@@ -314,7 +314,7 @@ export abstract class Service implements AsyncDisposable {
       } catch (error) {
         if (isGone(error)) throw error
         if (!isEnvironmentFault(error)) {
-          // Refused, and so answered: what was away is back. What to make of the refusal is the caller's business.
+          // Refused, and so answered: what was unavailable is back. The caller handles the refusal.
           this.#succeeded(operation)
           throw error
         }
@@ -365,7 +365,7 @@ export abstract class Service implements AsyncDisposable {
     this.#tellOf(action, error, this.#health.failed(operation, error, action))
   }
 
-  /** An outage is one line when it begins and one when it ends, however often it was tried meanwhile. */
+  /** An outage is one log line when it begins and one when it ends, however many attempts there were. */
   #tellOf(action: string, error: Error, isNews: boolean): void {
     const level = isNews ? 'warn' : 'debug'
     this.logger[level]({ service: this.name, action, err: error }, 'a service reports a failure')
@@ -378,7 +378,7 @@ export abstract class Service implements AsyncDisposable {
     this.#tell({ type: 'recovered', service: this.name, action: operation })
   }
 
-  /** A listener that throws must not change what the service does. */
+  /** A listener that throws must not affect the service. */
   #tell(event: ServiceEvent): void {
     for (const listener of this.#listeners) {
       try {

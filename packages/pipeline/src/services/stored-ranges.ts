@@ -3,16 +3,16 @@ import type { Storage } from '../storage/storage.ts'
 type Range = { readonly tickStart: number; tickEnd: number }
 
 /**
- * Which ticks of a run are in the storage. A source that begins again after a kill asks it: what was still in memory
- * then has to be made once more, and what was stored must not be.
+ * Which ticks of a run are in the storage. A source that restarts after a kill uses it: ticks that were only in memory
+ * must be produced again, and stored ones must not.
  */
 export class StoredRanges {
-  /** Ascending; ranges that touch, by the sampling interval, are one. */
+  /** Ascending; ranges that are adjacent, by the sampling interval, are merged. */
   readonly #ranges: readonly Range[]
 
   static async of(storage: Storage, runId: string, samplingInterval: number): Promise<StoredRanges> {
     const ranges: Range[] = []
-    // What was removed because it is old was stored.
+    // Ticks removed for their age were stored.
     const removed = await storage.removedRanges(runId)
     for (let after: string | null = ''; after !== null; ) {
       const page = await storage.listBatches({ prefix: `${runId}/`, ...(after !== '' && { after }) })
@@ -30,7 +30,7 @@ export class StoredRanges {
     this.#ranges = ranges
   }
 
-  /** The last tick up to which nothing is missing; -1 where tick 0 is. */
+  /** The last tick up to which nothing is missing; -1 if tick 0 is missing. */
   get wholeUpTo(): number {
     const [first] = this.#ranges
     return first?.tickStart === 0 ? first.tickEnd : -1

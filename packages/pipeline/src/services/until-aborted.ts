@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What the promise brings, or null as soon as the signal aborts. */
+/** The promise's value, or null as soon as the signal aborts. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
   if (signal.aborted) {
     promise.catch(() => undefined)
@@ -18,6 +18,6 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
 
 /** Resolves after the time, or as soon as the signal aborts. */
 export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  // The only reason to reject is the signal, and whoever waits looks at it.
+  // Only the signal makes it reject, and callers check the signal.
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }

@@ -6,9 +6,9 @@ import { CodedError } from 'tidemark'
 /** As TypeScript, as published, and as a bundler may have named it. */
 const NAMES = ['worker-main.ts', 'worker-main.js', 'worker-main.mjs', 'worker-main.cjs']
 
-/** The file that a thread runs is not there: a bundler takes along only what it sees imported. */
+/** The file that a thread runs is missing: a bundler only includes what it sees imported. */
 export class WorkerEntryError extends CodedError {
-  /** Where it was looked for. */
+  /** Where it was searched. */
   readonly folder: string
 
   constructor(folder: string) {
@@ -29,7 +29,7 @@ export function workerEntry(folder: string = folderOfCode()): string {
   return entry
 }
 
-/** A bundle of CommonJS has no `import.meta.url`, and has a `__dirname`. */
+/** A CommonJS bundle has no `import.meta.url`, but a `__dirname`. */
 function folderOfCode(): string {
   const { url } = import.meta
   if (url !== undefined) return dirname(fileURLToPath(url))

@@ -1,7 +1,7 @@
 /** Entry of every thread: of one that runs a service, and of one that makes tiles. Each loads only what it needs. */
 import { workerData } from 'node:worker_threads'
 
-// Not awaited at the top, which a bundle of CommonJS can't hold.
+// No top-level await, which a CommonJS bundle can't contain.
 void begin()
 
 async function begin(): Promise<void> {

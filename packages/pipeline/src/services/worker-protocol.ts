@@ -1,4 +1,4 @@
-/** What a service in a thread and its stand-in outside say to each other. */
+/** Messages between a service in a thread and its stand-in outside. */
 import type { MessagePort } from 'node:worker_threads'
 import type { CheckedResources, CheckedService } from '../config/config.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
@@ -26,13 +26,13 @@ export type FromWorker =
       readonly bindings: readonly BindingStatus[]
       readonly errors: readonly SentFailure[]
     }
-  /** Something failed, and the service goes on. */
+  /** Something failed, and the service continues. */
   | { readonly type: 'report'; readonly action: string; readonly error: SentError }
   /** run() has ended; with an error, in ERROR. */
   | { readonly type: 'ended'; readonly error: SentError | null }
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly message: string }
 
-/** One of the failures that stand in the thread. */
+/** A current failure in the thread. */
 type SentFailure = { readonly at: Date; readonly action: string; readonly error: SentError }
 
 export type SentError = {

@@ -18,10 +18,10 @@ export type WorkerServiceOptions = {
   readonly resources: Resources
 }
 
-/** What may be between a thread and the queue it leads to; the queue itself holds the rest. */
+/** Items in transit between a thread and its queue; the queue itself holds the rest. */
 const ITEMS_ON_THE_WAY = 16
 const DRAIN_MS = 1_000
-/** The thread tells its status five times a second. */
+/** The thread reports its status five times a second. */
 const SILENT_MS = 10_000
 
 type Reported = Extract<FromWorker, { type: 'report' }>
@@ -30,11 +30,11 @@ const NOTHING_TOLD: Told = { type: 'status', metrics: {}, healthy: true, waiting
 type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
 
 /**
- * Stands for a service that runs in a thread of its own. It starts, pauses, stops and fails as if it were here.
+ * Represents a service that runs in its own thread. It starts, pauses, stops and fails as if it were here.
  *
  *   thread: service ──put──▶ WorkerQueueSender ═══▶ WorkerQueueReceiver ──pump──▶ BoundedQueue ──▶ whoever takes
  *
- * Storages, topics and indexes are opened again in the thread; of the queues only the bytes cross, and are not copied.
+ * Storages, topics and indexes are opened again in the thread; queue items are transferred without copying.
  */
 export class WorkerService extends Service {
   readonly #options: WorkerServiceOptions
@@ -42,9 +42,9 @@ export class WorkerService extends Service {
   #pumps: readonly Pump[] = []
   #ended = Promise.withResolvers<void>()
   #context: ServiceContext | undefined
-  /** What was reported before run() began here: the thread has a head start. */
+  /** Reported before run() began here: the thread has a head start. */
   #earlyReports: Reported[] = []
-  /** The service in the thread, as it said last. */
+  /** The last reported status of the service in the thread. */
   #told: Told = NOTHING_TOLD
   /** When that was, on the monotonic clock; undefined while no thread runs. */
   #toldAt: number | undefined
@@ -60,7 +60,7 @@ export class WorkerService extends Service {
     this.#context = undefined
     this.#told = NOTHING_TOLD
     this.#ended = Promise.withResolvers<void>()
-    this.#ended.promise.catch(() => {}) // run() hears of it, if it comes to that.
+    this.#ended.promise.catch(() => {}) // run() reports it, if it comes to that.
     const thread = this.#spawn()
     const died = (problem: string, cause?: unknown): void => {
       const error = new WorkerDiedError(this.name, problem, cause)
@@ -114,7 +114,7 @@ export class WorkerService extends Service {
     this.#tell({ type: 'resume' })
   }
 
-  /** Unlike a service of this thread, one that hangs can be ended. */
+  /** Unlike a service of this thread, a hanging one can be ended. */
   override async stop(options: { timeoutMs?: number } = {}): Promise<void> {
     await super.stop(options)
     if (this.state === 'ERROR') await this.#end()
@@ -140,7 +140,7 @@ export class WorkerService extends Service {
     return this.#told.healthy && this.#silence().length === 0
   }
 
-  /** A thread that hangs can't say so itself. */
+  /** A hanging thread can't report that itself. */
   #silence(): ServiceError[] {
     const silentMs = this.#toldAt === undefined ? 0 : performance.now() - this.#toldAt
     if (silentMs < SILENT_MS) return []
@@ -195,7 +195,7 @@ export class WorkerService extends Service {
         }
       }
     } catch (error) {
-      // The thread is gone; what it died of says more than that the queue broke.
+      // The thread is gone; its error says more than the broken queue.
       if (error instanceof QueueBrokenError) await this.#ended.promise
       throw error
     }

@@ -20,7 +20,7 @@ export function batchOf(ticks: readonly EncodedTick[]): TickBatch {
   return batch
 }
 
-/** Holds the ticks that come to what the batch says of itself: one run, ascending, first, last and count. */
+/** Checks arriving ticks against the batch's description: one run, ascending, first, last and count. */
 export class BatchOrder {
   readonly #batch: Omit<TickBatch, 'ticks'>
   #count = 0

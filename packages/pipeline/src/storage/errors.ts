@@ -68,7 +68,7 @@ export class InvalidBatchError extends CodedError {
 
 /** A different file is already stored under this key. It was not changed. */
 export class ConflictError extends CodedError {
-  /** Not that of its code. */
+  /** Its name does not follow from its code. */
   override readonly name = 'ConflictError'
   /** Path of the file. */
   readonly file: string
@@ -119,14 +119,14 @@ export class StorageError extends CodedError {
   readonly file: string
 
   constructor(doing: string, file: string, cause: unknown) {
-    // "ENOTDIR: not a directory", without the path that follows: the file is named.
+    // "ENOTDIR: not a directory", without the path that follows: the file is already named.
     const [problem = ''] = (cause as Error).message.split(', ')
     super('TIDEMARK_STORAGE', `${doing} ${file} failed: ${problem}`, cause)
     this.file = file
   }
 }
 
-/** One of the operating system's, as against one of the content. A folder in a file's place stays one. */
+/** An error of the operating system rather than of the content. A folder in a file's place is not cured by waiting. */
 export function isSystemError(error: unknown): boolean {
   const { syscall, code } = error as NodeJS.ErrnoException
   return typeof syscall === 'string' && code !== 'EISDIR'

@@ -1,7 +1,7 @@
 /**
  * {runId}/raw/{L0}/{L1}/batch_{first tick}_{last tick}.pb[.zst]   and   {runId}/raw/metadata.pb[.zst]
  *
- * L0 counts folders of 100 000 000 ticks, L1 those of 100 000 within: a range of ticks is found without looking at the
+ * L0 numbers folders of 100 000 000 ticks, L1 folders of 100 000 within: a range of ticks is found without reading the
  * rest, and no folder has more than 100 000 files.
  */
 import { isRunId, requireRunId } from '../run-id.ts'
@@ -65,7 +65,7 @@ export function runIdOfKey(key: unknown): string {
   return parseBatchKey(key).runId
 }
 
-/** First and last tick of a file name, or undefined where it is no batch's. */
+/** First and last tick of a file name, or undefined if it is not a batch. */
 export function parseBatchName(name: string): { readonly tickStart: number; readonly tickEnd: number } | undefined {
   const [, start, end] = BATCH_NAME.exec(name) ?? []
   const tickStart = Number(start)
@@ -77,7 +77,7 @@ export function parseBatchName(name: string): { readonly tickStart: number; read
 
 const levelName = (level: number): string => digits(level, 3)
 
-/** The level a folder's name stands for, or undefined where it is no level's. */
+/** The level of a folder's name, or undefined if it is none. */
 export function parseLevel(name: string): number | undefined {
   const level = Number(name)
   return /^\d{3,}$/.test(name) && levelName(level) === name ? level : undefined

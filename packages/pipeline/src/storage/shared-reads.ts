@@ -3,9 +3,9 @@ import type { EncodedTick } from '../contracts/tick-codec.ts'
 type Read = () => AsyncGenerator<EncodedTick, void, undefined>
 
 /**
- * Several who read the same batch at about the same time, as the indexers of a process do, read it from the file once and
- * have the same bytes. What is kept for those who come later, and for those who are slower, is bounded in bytes; who
- * is too late, or whose batch is too large, reads the file.
+ * Readers of the same batch at about the same time, such as the indexers of a process, read the file once and share the
+ * bytes. What is kept for later and slower readers is limited in bytes; a reader that is too late, or whose batch is
+ * too large, reads the file.
  */
 export class SharedReads {
   readonly #maxBytes: number
@@ -30,7 +30,7 @@ export class SharedReads {
       batch.leave()
     }
     if (count === batch.total) return
-    // Dropped while this one was at it: the rest is read from the file, past what it has had.
+    // Dropped while this reader was using it: the rest is read from the file, after what it already has.
     for await (const tick of read()) if (count-- <= 0) yield tick
   }
 
@@ -42,7 +42,7 @@ export class SharedReads {
     return batch
   }
 
-  /** The oldest go first; the one that is being read only where it is too large by itself. */
+  /** The oldest are dropped first; the current one only if it is too large on its own. */
   #makeRoom(current: SharedBatch): void {
     let bytes = 0
     for (const batch of this.#batches.values()) bytes += batch.bytes
@@ -56,9 +56,9 @@ export class SharedReads {
   }
 }
 
-/** The ticks of one batch as far as anybody has read them. */
+/** The ticks of one batch, as far as they have been read. */
 class SharedBatch {
-  /** How many there are, once all have been read. */
+  /** The total number, once all have been read. */
   total: number | undefined
   isDropped = false
   bytes = 0
@@ -75,13 +75,16 @@ class SharedBatch {
     this.#readers++
   }
 
-  /** With the last who reads it, a file that was not read to its end is closed. */
+  /** When its last reader leaves, a file that was not read to its end is closed. */
   leave(): void {
     this.#readers--
     if (this.#readers === 0 && this.total === undefined) this.drop()
   }
 
-  /** undefined: there are no more, or it was dropped. Whoever is furthest reads on; the others wait for it. */
+  /**
+   * undefined: there are no more, or it was dropped. The reader that is furthest ahead reads on; the others wait for
+   * it.
+   */
   async at(index: number): Promise<EncodedTick | undefined> {
     while (index >= this.#ticks.length && this.total === undefined && !this.isDropped) {
       this.#pulling ??= this.#pull().finally(() => {
@@ -96,7 +99,7 @@ class SharedBatch {
     this.isDropped = true
     this.#ticks.length = 0
     this.bytes = 0
-    // Its file is closed as soon as what runs has ended; a failure there is no longer anybody's.
+    // Its file is closed as soon as the current read has ended; nobody needs an error there any more.
     this.#source.return().catch(() => undefined)
   }
 
@@ -110,7 +113,7 @@ class SharedBatch {
         this.bytes += next.value.bytes.length
       }
     } catch (error) {
-      // All who wait for it get the error; who comes later tries the file again.
+      // Everybody who waits for it gets the error; later readers try the file again.
       this.drop()
       throw error
     }

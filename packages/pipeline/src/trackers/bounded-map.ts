@@ -1,4 +1,4 @@
-/** A map with a maximum number of entries; the least recently used goes first. A Map keeps the order of insertion. */
+/** A map with a maximum number of entries; the least recently used is evicted first. A Map keeps insertion order. */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>()
   readonly #limit: number

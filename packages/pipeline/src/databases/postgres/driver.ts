@@ -3,16 +3,16 @@ import { PackageRequiredError } from 'tidemark'
 
 type Driver = typeof pg
 
-/** `peerDependencies` of this package's manifest says the same. */
+/** Must match `peerDependencies` in the package manifest. */
 const VERSIONS = '^8.15.0'
 const WHAT = 'An index on PostgreSQL'
 
 let loaded: Driver | undefined
 
-/** It is an optional peer: only where an index is on PostgreSQL is it loaded, before anything of this folder is used. */
+/** It is an optional peer: loaded only if an index is on PostgreSQL, before anything in this folder is used. */
 export async function loadDriver(): Promise<void> {
   const found = await importDriver()
-  // Its version can't be asked for in a bundle; this export came with 8.15.
+  // The version can't be read in a bundle; this export was added in 8.15.
   if (typeof found?.Result !== 'function') throw PackageRequiredError.tooOld(WHAT, 'pg', VERSIONS)
   loaded = found
 }
@@ -22,7 +22,7 @@ export function driver(): Driver {
   return loaded
 }
 
-/** Bundlers leave an import that they can't resolve for the run time where it stands in a try block. */
+/** Bundlers leave an unresolvable import to run time if it is inside a try block. */
 async function importDriver(): Promise<Driver> {
   try {
     return (await import('pg')).default

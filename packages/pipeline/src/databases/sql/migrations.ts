@@ -5,7 +5,7 @@ type Migration = { readonly version: number; readonly sql: string }
 
 type SqlFiles = Readonly<Record<string, string>>
 
-/** For the sources only: in what is published, the files' text stands in the place of the call (build/inline-files.ts). */
+/** Only when running from source: the published build replaces the call with the text (build/inline-files.ts). */
 export const readSqlFiles = (folder: URL): SqlFiles =>
   Object.fromEntries(
     Array.from(globSync('migrations/*.sql', { cwd: folder }).sort(), name => [name, textOf(new URL(name, folder))]),

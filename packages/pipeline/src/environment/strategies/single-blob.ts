@@ -4,7 +4,7 @@ import { type PackingOptions, packedBytes, packingOf } from '../../databases/pac
 import { refuseUnknown } from '../../options.ts'
 import type { EnvironmentStrategy } from '../strategy.ts'
 
-/** In one transaction: a few milliseconds. */
+/** Per transaction: a few milliseconds. */
 const TICKS_REMOVED = 200
 
 /**

@@ -71,7 +71,10 @@ type Metered = {
   readonly ledger?: BatchLedger
 }
 
-/** Serialises what instances prepare; any number that nobody else uses for an advisory lock of the same database. */
+/**
+ * Serialises `prepare` of several instances; any number that nobody else uses for an advisory lock of the same
+ * database.
+ */
 const PREPARE_LOCK = 7_310_579_614
 
 /** Runs an indexer definition: `batch-loop.ts` takes a batch from its source into the index. */
@@ -105,7 +108,7 @@ export class BatchIndexer extends Indexer {
       timeoutMs: parseDuration('flushTimeout', flushTimeout, { min: 1 }),
     }
     this.#maxRetries = wholeNumber('maxRetries', maxRetries, { min: 0 })
-    // The interval comes with the metadata; the rest is checked now.
+    // The sampling interval comes with the metadata; the rest is checked now.
     this.#ledgerSettings = ledgerSettings({ indexer: checked.name, samplingInterval: 1, ...options.ledger })
     metadataReaderSettings(options.metadata ?? {})
     this.#meter = new FlushMeter(parseDuration('metricsWindow', options.metricsWindow ?? '1m', { min: 1 }))
@@ -157,7 +160,7 @@ export class BatchIndexer extends Indexer {
 
   async #prepareTables(run: IndexedRun): Promise<void> {
     await run.database.transaction(async tx => {
-      // Two that create the same table at the same time fail, "if not exists" or not.
+      // Two transactions that create the same table at the same time fail, even with "if not exists".
       if (run.database.engine === 'postgres') await tx.rows('select pg_advisory_xact_lock($1)', PREPARE_LOCK)
       await this.#definition.prepare(run, tx)
     })
@@ -208,7 +211,7 @@ export class BatchIndexer extends Indexer {
         meter: this.#meter,
         context,
         isPaused: () => this.state === 'PAUSED',
-        // Apart: a listener that throws must not make a batch look failed that is acked.
+        // Separately: a listener that throws must not make an acked batch look failed.
         settled: ({ key, tickStart, tickEnd }, outcome) =>
           queueMicrotask(() => this.events.emit(outcome, { key, tickStart, tickEnd })),
       })

@@ -1,14 +1,14 @@
 /**
  * The loop of a batch indexer:
  *
- *     next batch ──▶ read, tick by tick ──▶ buffer ──full, due or stopping──▶ flush ──▶ ack what is whole in the index
+ *     next batch ──▶ read, tick by tick ──▶ buffer ──full, due or stopping──▶ flush ──▶ ack complete batches
  *          ▲                 │ fails                                            │ fails
  *          └──── later ──────┴──────────── the batches concerned ◀──────────────┘        (dlq: or a dead letter)
  *
- * One transaction holds the ticks of a flush and the ledger's word that a batch is complete. The ack follows its commit.
+ * One transaction contains the ticks of a flush and the ledger entry that a batch is complete. The ack follows its commit.
  *
- * What fails because something is away (`faults.ts`) is nobody's failure: the batches stay in hand, their leases are extended,
- * and the same step is tried again for as long as it takes. Only what is wrong with a batch itself counts as one of its attempts.
+ * An environment fault (`faults.ts`) is not the batch's failure: the batches stay claimed, their leases are extended, and the
+ * same step is retried for as long as it takes. Only a fault of the batch itself counts as one of its attempts.
  */
 import { ClosedError, StaleDeliveryError } from 'tidemark'
 import { retryDelayMs } from '../../backoff.ts'
@@ -47,7 +47,7 @@ export type BatchLoopParts = {
   readonly meter: FlushMeter
   readonly context: ServiceContext
   isPaused(): boolean
-  /** A batch is whole in the index and acked, or a dead letter. */
+  /** A batch is completely indexed and acked, or dead-lettered. */
   settled(batch: SourceBatch, outcome: 'indexed' | 'deadLettered'): void
 }
 
@@ -74,7 +74,7 @@ export class BatchLoop {
     await this.#flush()
   }
 
-  /** Whatever a topic or a ledger answers, it is asked again. */
+  /** Whatever error a topic or a ledger returns, it is retried. */
   async #next(): Promise<SourceBatch | null> {
     const { source, buffer, context } = this.#parts
     for (let failures = 0; ; failures++) {
@@ -86,12 +86,12 @@ export class BatchLoop {
         if (error instanceof ClosedError || error instanceof IndexGoneError) throw error
         await this.#sitOut('next batch', error, failures)
       }
-      // What is in the buffer need not wait for the next batch.
+      // Buffered ticks need not wait for the next batch.
       if (this.#signal.aborted || buffer.isDue) return null
     }
   }
 
-  /** Where no batch comes, there are still gaps and removed ticks to look for: one that failed is tried again. */
+  /** Without a new batch there are still gaps and removed ticks to check, and failed batches to retry. */
   #msUntilDue(): number {
     const { buffer, gaps, removal } = this.#parts
     return Math.min(buffer.msUntilDue(), gaps?.msUntilDue ?? Number.POSITIVE_INFINITY, removal.msUntilDue)
@@ -109,7 +109,7 @@ export class BatchLoop {
         if (error instanceof IndexGoneError) throw error
         if (error instanceof BatchRemovedError) return await this.#passOver(held, error)
         if (!isEnvironmentFault(error)) return await this.#failToRead(held, error)
-        // Read again from its start: what of it was flushed meanwhile is written once more.
+        // Read again from its start: ticks that were flushed meanwhile are written once more.
         buffer.drop(held)
         await this.#sitOut('index', error, failures, batch.key)
         if (this.#signal.aborted) return
@@ -140,7 +140,7 @@ export class BatchLoop {
     return true
   }
 
-  /** It was removed because it is old: nobody failed, and nothing is missing. */
+  /** It was removed for its age: nobody failed, and nothing is missing. */
   async #passOver(held: HeldBatch, error: BatchRemovedError): Promise<void> {
     const { buffer, counts, context, extender } = this.#parts
     const { batch } = held
@@ -150,7 +150,7 @@ export class BatchLoop {
       await context.through('pass over', () => batch.passOver(), batch.key)
       counts.add('batchesRemoved')
     } catch (cause) {
-      // It comes again by itself when its lease or claim is over.
+      // It is redelivered when its lease or claim expires.
       context.note(`pass over ${batch.key}: ${error.message}`, cause)
     } finally {
       extender.delete(batch)
@@ -160,7 +160,7 @@ export class BatchLoop {
   async #failToRead(held: HeldBatch, error: unknown): Promise<void> {
     const { context } = this.#parts
     if (error instanceof StaleClaimError) {
-      // It is somebody else's, and the index has said so: what was wrong before is over.
+      // Another instance has it, and the index has answered: earlier failures are over.
       context.succeeded('index')
       context.note(`index ${held.batch.key}`, error)
     } else context.report('index', error, held.batch.key)
@@ -210,13 +210,14 @@ export class BatchLoop {
         } else {
           await this.#sitOut('flush', error, failures++)
           if (!this.#signal.aborted) continue
-          // Neither indexed nor acked, whatever of them is flushed later: they are another's, or the next start's.
+          // Neither indexed nor acked, whatever is flushed of them later: another instance, or the next start,
+          // processes them.
           for (const held of taken.batches) buffer.drop(held)
           return
         }
       }
     }
-    // Also where others have taken over all of its batches: the index has answered.
+    // Also if others have taken over all of its batches: the index has answered.
     context.succeeded('flush')
     await this.#ack(taken.completed.map(({ batch }) => batch))
   }
@@ -227,7 +228,7 @@ export class BatchLoop {
     const completedBatches = completed.map(({ batch: { key, tickStart, tickEnd } }) => ({ key, tickStart, tickEnd }))
     await run.database.transaction(async tx => {
       await definition.flush(ticks, tx, { run, completedBatches })
-      // Last, because all instances queue up behind the ledger's row.
+      // Last, because all instances wait for the ledger's row.
       for (const { batch } of completed) await batch.complete(tx)
     })
     counts.add('flushes')
@@ -236,7 +237,7 @@ export class BatchLoop {
     this.#tellFlushed(ticks)
   }
 
-  /** They are in the index, whatever the definition makes of that. */
+  /** The ticks are in the index, whatever the definition's callback does. */
   #tellFlushed(ticks: Taken['ticks']): void {
     try {
       this.#parts.definition.flushed(ticks)
@@ -247,7 +248,7 @@ export class BatchLoop {
 
   async #ack(batches: readonly SourceBatch[]): Promise<void> {
     const { context, extender } = this.#parts
-    // Together, so that they share a transaction of the topics; what follows is in the order of the batches.
+    // Together, so that they share a transaction of the topics; what follows is in batch order.
     const ack = (batch: SourceBatch) => context.watch('ack', () => batch.ack())
     const acks = await Promise.allSettled(batches.map(batch => context.through('ack', () => ack(batch), batch.key)))
     for (const batch of batches) extender.delete(batch)
@@ -266,23 +267,23 @@ export class BatchLoop {
         if (batch.attempt > 1) await deadLetters?.reset(batch)
       })
     } catch (error) {
-      // Without the mark it is read once more if it comes again, and that is all: nobody tries to set it again.
+      // Without the mark the batch is only read once more if it is redelivered: setting the mark is not retried.
       context.succeeded('mark')
       context.note(`mark ${batch.key}`, error)
     }
-    // One that could not become a dead letter need not any more.
+    // It no longer has to become a dead letter.
     if (batch.attempt > 1) context.succeeded('dead letter')
     counts.add('batchesIndexed')
     settled(batch, 'indexed')
   }
 
-  /** It is in the index; delivered again it gives the same. */
+  /** It is in the index; indexing it again gives the same result. */
   #notAcked(batch: SourceBatch, error: unknown): void {
     if (error instanceof StaleDeliveryError) this.#parts.counts.add('staleAcks')
     this.#parts.context.note(`ack ${batch.key}`, error)
   }
 
-  /** Somebody took over one of the batches: it is theirs, and the others are tried without it. */
+  /** Another instance took over one of the batches; the others are retried without it. */
   async #without(taken: Taken, error: StaleClaimError): Promise<Taken> {
     const lost = taken.batches.find(({ batch }) => batch.key === error.key)
     if (lost === undefined) throw error
@@ -301,7 +302,7 @@ export class BatchLoop {
       if (error instanceof CorruptFileError) await this.#quarantine(batch, error)
       await this.#giveUpOrBack(batch, error)
     } catch (cause) {
-      // It comes again by itself when its lease or claim is over.
+      // It is redelivered when its lease or claim expires.
       context.note(`give back ${batch.key}`, cause)
     } finally {
       extender.delete(batch)
@@ -321,7 +322,7 @@ export class BatchLoop {
     }
   }
 
-  /** A damaged or refused batch fails wherever it is tried, and is never tried again: nothing is wrong with the indexer. */
+  /** A damaged or refused batch fails everywhere and is not retried: the indexer itself is healthy. */
   #gaveUp(batch: SourceBatch, error: unknown): void {
     const { context } = this.#parts
     if (isFinal(error)) context.succeeded('index')
@@ -330,7 +331,7 @@ export class BatchLoop {
 
   async #isDeadLetter(batch: SourceBatch, error: unknown): Promise<boolean> {
     const { deadLetters, context } = this.#parts
-    // A batch that others took over has not failed itself.
+    // A batch that others took over has not failed.
     if (deadLetters === null || error instanceof StaleClaimError) return false
     try {
       const isDead = await deadLetters.takes(batch, error, step => context.through('dead letter', step, batch.key))
@@ -347,7 +348,7 @@ export class BatchLoop {
     try {
       await context.through('quarantine', () => storage.quarantine(key, error.message), key)
     } catch (cause) {
-      // Another indexer may have been quicker.
+      // Another indexer may have been faster.
       context.note(`quarantine ${key}`, cause)
     }
   }

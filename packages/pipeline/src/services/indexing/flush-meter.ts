@@ -1,7 +1,7 @@
 import { LatencyWindow } from '../../metrics/latency-window.ts'
 import { RateWindow } from '../../metrics/rate-window.ts'
 
-/** How fast one indexer writes. Recording and reading take constant time. */
+/** Write throughput of one indexer. Recording and reading take constant time. */
 export class FlushMeter {
   readonly #ticks: RateWindow
   readonly #flushes: RateWindow
@@ -13,7 +13,7 @@ export class FlushMeter {
     this.#latency = new LatencyWindow({ windowMs })
   }
 
-  /** One flush, from the begin of its transaction to the commit. */
+  /** One flush, from the beginning of its transaction to the commit. */
   record(ticks: number, ms: number): void {
     this.#ticks.add(ticks)
     this.#flushes.add(1)

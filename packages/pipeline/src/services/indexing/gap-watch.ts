@@ -3,10 +3,10 @@ import type { LedgerSettings } from '../../ledger/ledger-options.ts'
 
 const SHORTEST_LOOK_MS = 20
 const LONGEST_LOOK_MS = 5_000
-/** More are not counted: the page would show "1000 or more". */
+/** More are not counted: the page shows "1000 or more". */
 const COUNTED_GAPS = 1_000
 
-/** Looks now and then whether ticks are missing, and for how long. What it finds the ledger tells as its events. */
+/** Checks periodically whether ticks are missing, and for how long. The ledger emits its findings as events. */
 export class GapWatch {
   readonly #ledger: BatchLedger
   readonly #everyMs: number
@@ -20,7 +20,7 @@ export class GapWatch {
     this.#everyMs = Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, gapWarningMs / 4))
   }
 
-  /** Gaps at the last look, at most 1000. */
+  /** Gaps at the last check, at most 1000. */
   get open(): number {
     return this.#open
   }
@@ -40,7 +40,7 @@ export class GapWatch {
   async #look(): Promise<void> {
     const gaps = await this.#ledger.gaps({ limit: COUNTED_GAPS })
     this.#open = gaps.length
-    // A gap that stays for ever costs one read each time, and no transaction.
+    // A permanent gap costs one read each time, and no transaction.
     const isOpen = gaps.some(gap => !gap.isPermanent || (this.#releasesPermanent && !gap.isSkipped))
     if (isOpen) await this.#ledger.reportPermanentGaps()
   }

@@ -13,7 +13,7 @@ const COUNTED = [
 
 export type Counted = (typeof COUNTED)[number]
 
-/** What one indexer has done since it was made. */
+/** Counts of one indexer since it was created. */
 export class IndexerCounts {
   readonly #totals = Object.fromEntries(COUNTED.map(name => [name, 0])) as { [name in Counted]: number }
 

@@ -33,7 +33,7 @@ const CONSOLE: Logger = {
   warn: (fields, message) => console.warn(message, fields),
   error: (fields, message) => console.error(message, fields),
 }
-/** Run ids count hundredths of a second; this sorts before any of its own hundredth. */
+/** Run ids count hundredths of a second; this sorts before any id of the same hundredth. */
 const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
 /** Finds its run, opens the index of the run, and calls `indexRun`. */
@@ -67,7 +67,7 @@ export abstract class Indexer extends Service {
       try {
         return await this.#openAndIndex(runId, context)
       } catch (error) {
-        // Before anything is indexed, or because the index is another one now: all of it begins again.
+        // Before anything is indexed, or because the index is another one now: everything starts again.
         if (!isEnvironmentFault(error)) throw error
         context.report('open', error)
         using _waiting = context.waiting(whatIsAway(error))
@@ -80,7 +80,7 @@ export abstract class Indexer extends Service {
     const opening = context.watch('open', () => openIndex(this.#index, runId, this.#indexOptions))
     await using database = await untilAborted(opening, context.signal)
     if (database === null) {
-      // A database that does not answer must not keep a stop waiting.
+      // An unresponsive database must not delay a stop.
       opening.then(late => late.close()).catch(() => undefined)
       return
     }

@@ -1,13 +1,13 @@
 import { StaleDeliveryError } from 'tidemark'
 import { StaleClaimError } from '../../ledger/errors.ts'
 
-/** A batch in hand, or anything else under a lease. */
+/** A claimed batch, or anything else under a lease. */
 export type Extendable = { readonly key: string; extend(): Promise<void> }
 
-/** Keeps the batches in hand from being given to others while they are buffered or a flush takes long. */
+/** Keeps claimed batches from being redelivered while they are buffered or a flush takes long. */
 export class LeaseExtender implements Disposable {
   readonly #batches = new Set<Extendable>()
-  /** Batches whose last extension failed: an outage is told once. */
+  /** Batches whose last extension failed: an outage is reported once. */
   readonly #failing = new Set<Extendable>()
   readonly #note: (action: string, error: unknown) => void
   readonly #timer: NodeJS.Timeout
@@ -41,7 +41,7 @@ export class LeaseExtender implements Disposable {
   }
 
   #failed(batch: Extendable, error: unknown): void {
-    // Settled while this was on its way, or taken over, which its settlement tells.
+    // Settled while this was in flight, or taken over, which its settlement reports.
     if (error instanceof StaleDeliveryError || error instanceof StaleClaimError) return
     if (!this.#batches.has(batch) || this.#failing.has(batch)) return
     this.#failing.add(batch)

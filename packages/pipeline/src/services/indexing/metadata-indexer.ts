@@ -95,7 +95,7 @@ export class MetadataIndexer extends Indexer {
     return { metadataWritten: this.#written, metadataFailed: this.#failed }
   }
 
-  /** Away is not failed: it stays in hand until its file can be read and the index written. */
+  /** Unavailable is not failed: it stays claimed until its file can be read and the index written. */
   async #process(
     delivery: Delivery<TopicEnvelope>,
     database: IndexDatabase,
@@ -109,7 +109,7 @@ export class MetadataIndexer extends Indexer {
     } catch (error) {
       if (isEnvironmentFault(error)) throw error
       this.#failed++
-      // A message that is none of this run's says nothing of its metadata.
+      // A message of another run says nothing about this run's metadata.
       if (error instanceof ContractError) context.note(`index metadata ${held.key}`, error)
       else context.report('index metadata', error, held.key)
       return await context.through('give back', () => delivery.nack(error), held.key)
@@ -119,7 +119,7 @@ export class MetadataIndexer extends Indexer {
     await context.through('ack', () => delivery.ack(), held.key)
   }
 
-  /** The run's topic carries this run alone: anything else is a mistake of whoever published it. */
+  /** The run's topic carries only this run: anything else is a mistake of the publisher. */
   async #index({ payload }: Delivery<TopicEnvelope>, database: IndexDatabase): Promise<void> {
     const { runId, storageKey } = metadataInfoOf(payload)
     if (runId !== database.runId) {

@@ -8,7 +8,7 @@ import { type PackingOptions, packingOf } from '../../databases/packing.ts'
 import { refuseUnknown } from '../../options.ts'
 import { defineIndexer, type IndexerDefinition } from './definition.ts'
 
-/** Organisms looked at before others on this thread get their turn. */
+/** Organisms processed before yielding to the event loop. */
 const SLICE_ORGANISMS = 10_000
 
 const TICKS_REMOVED = 200
@@ -26,7 +26,7 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
   refuseUnknown(options, ['compression', 'level'])
   const packing = packingOf(options)
   let organismsIndexed = 0
-  /** Organisms up to this id were looked at. */
+  /** Organisms up to this id were checked. */
   let lookedTo = -1
   return defineIndexer({
     name: 'organism',
@@ -45,7 +45,7 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
       for (const { organismCount } of ticks) organismsIndexed += organismCount
     },
 
-    /** First how they were, then, some at a time, those who were last seen then. */
+    /** First their states, then, some at a time, the organisms that were last seen then. */
     async remove(ticks, tx, { database }) {
       const removed = await database.organismTicks.remove(ticks, TICKS_REMOVED, tx)
       if (removed > 0) return removed
@@ -58,7 +58,9 @@ export function organismIndexer(options: PackingOptions = {}): Required<IndexerD
   })
 }
 
-/** The first of these ticks in which an organism is tells of its birth; all of them, whether it was there and died. */
+/**
+ * The first of these ticks that contains an organism determines its birth; all of them, whether it was alive and died.
+ */
 async function seenIn(ticks: readonly RawTick[]): Promise<OrganismRow[]> {
   const seen = new Map<number, Seen>()
   let looked = 0

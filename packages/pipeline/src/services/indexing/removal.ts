@@ -5,9 +5,9 @@ import type { BatchLedger } from '../../ledger/batch-ledger.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { IndexedRun, IndexerDefinition } from './definition.ts'
 
-/** Between two looks at what was removed from the storage. */
+/** Interval between checks for ticks removed from the storage. */
 const LOOK_MS = 1_000
-/** Transactions of one look: batches that wait to be indexed get their turn in between. */
+/** Transactions per check: batches waiting to be indexed get their turn in between. */
 const MOST_AT_ONCE = 20
 
 export type RemovalParts = {
@@ -18,12 +18,13 @@ export type RemovalParts = {
 }
 
 /**
- * The index follows the storage: ticks whose batches were removed there (`keep`) go here as well, each indexer its own, and the
- * ledger knows that they are no gap. What is broken off is done by the next look, or by the next start.
+ * The index follows the storage: ticks whose batches were removed there (`keep`) are removed here too, by each indexer
+ * for itself, and the ledger knows that they are no gap. Interrupted work is finished by the next check or the next
+ * start.
  */
 export class Removal {
   readonly #parts: RemovalParts
-  /** What was done of each range, by its first tick. */
+  /** How far each range was processed, by its first tick. */
   readonly #done = new Map<number, number>()
   #nextAt = 0
 
@@ -31,7 +32,7 @@ export class Removal {
     this.#parts = parts
   }
 
-  /** Before the first batch, which would otherwise have a gap before it. A storage that is away is looked at later. */
+  /** Before the first batch, which would otherwise have a gap before it. An unavailable storage is checked later. */
   async begin(): Promise<void> {
     const { storage, run, ledger } = this.#parts
     if (ledger === null) return
@@ -55,7 +56,7 @@ export class Removal {
     }
   }
 
-  /** False where something is left for the next look. */
+  /** False if something is left for the next check. */
   async #look(): Promise<boolean> {
     const { storage, run, ledger } = this.#parts
     const ranges = await storage.removedRanges(run.runId)

@@ -6,7 +6,7 @@ import { sumsOfTick } from '../../series/of-tick.ts'
 import { rollUp } from '../../series/roll-up.ts'
 import { defineIndexer } from './definition.ts'
 
-/** Ticks summed up and written before others on this thread get their turn. */
+/** Ticks aggregated and written before yielding to the event loop. */
 const SLICE_TICKS = 50
 const ROWS_REMOVED = 1_000
 
@@ -39,9 +39,12 @@ export const seriesIndexer = defineIndexer({
     await rollUp(database.series, numbers, samplingInterval, tx)
   },
 
-  /** A row goes when the bucket above it is complete and behind: until then that one may be rolled up from it again. */
+  /**
+   * A row is removed once the bucket above it is complete and removed ticks have passed it: until then that bucket may
+   * be rolled up from it again.
+   */
   async remove({ tickStart, tickEnd }, tx, { database, metadata }) {
-    // Buckets have no holes: what is kept between two removed ranges keeps what is above it.
+    // Buckets have no holes: ticks retained between two removed ranges keep the rows above them.
     if (tickStart > 0) return 0
     const samplingInterval = metadata?.samplingInterval ?? 1
     await database.series.lock(tx)

@@ -4,15 +4,15 @@ import { DEFAULT_LIMITS } from '../../contracts/limits.ts'
 import type { SimulationMetadata } from '../../contracts/tick.ts'
 import { type RawTick, worldSizeOf } from '../../contracts/tick-codec.ts'
 
-/** Nobody knows how large the world is. */
+/** The size of the world is unknown. */
 const UNKNOWN_SIZE = 0
 
-/** By their bytes, which the indexers of a process share: the first of them looks, the others rely on it. */
+/** Keyed by their bytes, which the indexers of a process share: the first one verifies, the others rely on it. */
 const verified = new WeakMap<Uint8Array, number>()
 
 /**
- * Cells of ticks that came past the door of the ingest, or were stored before there was one. Organisms show their faults to
- * whoever decodes them.
+ * Verifies cells of ticks that bypassed the ingest, or were stored before it checked them. Invalid organisms are found
+ * when they are decoded.
  */
 export function verifyOnce(
   batch: string,
@@ -26,7 +26,7 @@ export function verifyOnce(
   verified.set(bytes, size)
 }
 
-/** What is wrong with a tick is wrong with its batch. */
+/** A fault of a tick is a fault of its batch. */
 export function refusing<T>(batch: string, tick: number, look: () => T): T {
   try {
     return look()

@@ -37,7 +37,7 @@ export class IngestService extends Service {
   #ticks = 0
   #bytes = 0
   #passedOver = 0
-  /** All of the input was read, where it might have been stopped in the middle. */
+  /** The whole input was read, instead of being stopped in the middle. */
   #isAtEnd = false
 
   constructor(name: string, options: IngestServiceOptions, logger: Logger) {
@@ -52,7 +52,7 @@ export class IngestService extends Service {
     this.#metadata = null
     this.#isAtEnd = false
     const stream = input === '-' ? process.stdin : createReadStream(input)
-    // Waiting for input that does not come must not keep it from stopping.
+    // Waiting for input must not keep it from stopping.
     const abort = (): void => void stream.destroy()
     signal.addEventListener('abort', abort, { once: true })
     try {
@@ -79,7 +79,7 @@ export class IngestService extends Service {
     return { ticks: this.#ticks, bytes: this.#bytes, passedOver: this.#passedOver, atEnd: Number(this.#isAtEnd) }
   }
 
-  /** The run, where its metadata says which it is. */
+  /** The run, if its metadata names it. */
   async #putMetadata(signal: AbortSignal): Promise<string | undefined> {
     const { metadataFile, metadata } = this.#options
     if (metadataFile === undefined) return undefined
@@ -90,7 +90,7 @@ export class IngestService extends Service {
     return runId
   }
 
-  /** From its file, or as an earlier start has stored it. */
+  /** From its file, or as stored by an earlier start. */
   async #metadataOf(runId: string, { through }: ServiceContext): Promise<SimulationMetadata | null> {
     const { storage } = this.#options
     if (storage !== undefined) {
@@ -113,7 +113,7 @@ export class IngestService extends Service {
   async #isStored({ runId, tick }: EncodedTick): Promise<boolean> {
     const { storage } = this.#options
     if (storage === undefined) return false
-    // No sampling interval is known here: only ticks inside a batch's range count as stored.
+    // The sampling interval is unknown here: only ticks inside a batch's range count as stored.
     this.#stored ??= await StoredRanges.of(storage, runId, 1)
     return this.#stored.has(tick)
   }
@@ -129,7 +129,7 @@ export async function readMetadataFile(file: string): Promise<SimulationMetadata
   }
 }
 
-/** Bytes, whatever encoding somebody may have set. */
+/** As bytes, whatever encoding was set. */
 async function* chunksOf(stream: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
 }

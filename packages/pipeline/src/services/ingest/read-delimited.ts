@@ -3,12 +3,12 @@ import { IngestError } from './errors.ts'
 
 export type DelimitedMessage = {
   readonly index: number
-  /** Where its length begins. */
+  /** Byte at which its length begins. */
   readonly byte: number
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** Messages with their length before them (a varint), one at a time: never more than one in memory. */
+/** Messages preceded by their length (a varint), one at a time: never more than one in memory. */
 export async function* readDelimited(
   input: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -35,7 +35,7 @@ async function readOne(
   try {
     const length = await source.length()
     if (length === undefined) throw wrong('has no valid length; the input must consist of delimited messages')
-    // Before memory is set aside for it.
+    // Checked before memory is allocated for it.
     if (length > maxMessageBytes) throw wrong(`has a length of ${length} bytes; the maximum is ${maxMessageBytes}`)
     return await source.take(length)
   } catch (error) {

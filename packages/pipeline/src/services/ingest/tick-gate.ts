@@ -13,7 +13,7 @@ export type TickGateOptions = {
   readonly maxTickBytes?: number
 }
 
-/** The door of one input: what would stop or poison a batch later does not get in. */
+/** Checks the ticks of one input, so that nothing gets in that would block or poison a batch later. */
 export class TickGate {
   readonly #metadataOf: (runId: string) => Promise<SimulationMetadata | null>
   readonly #maxTickBytes: number

@@ -4,14 +4,14 @@ import { type Tidemark, TopicNotFoundError } from 'tidemark'
 const PAGE = 1_000
 
 /**
- * The keys that a run's topic has announced, by any process: read from the topic itself, on and on, without consuming. It
- * only saves work. A key that is missing here is announced again, and the topic takes it once.
+ * The keys that a run's topic has announced, by any process: read continuously from the topic itself, without
+ * consuming. It only saves work: a key that is missing here is announced again, and the topic deduplicates it.
  */
 export class AnnouncedKeys {
   readonly #topics: Tidemark
   readonly #topic: string
   readonly #names = new Map<string, Set<string>>()
-  /** Listings of folders whose files are all announced. */
+  /** Digests of folders whose files are all announced. */
   readonly #sealed = new Map<string, string>()
   #readTo = 0
 
@@ -21,12 +21,12 @@ export class AnnouncedKeys {
   }
 
   /**
-   * Of all keys of one folder, those that are not announced as far as can be known. `keepsNames`: files of the run are being
-   * removed, and without the names each that goes would have all others of its folder verified again.
+   * Of all keys of one folder, those that are not known to be announced. `keepsNames`: files of the run are being
+   * removed; without the names, each removal would make the other files of its folder be verified again.
    */
   async missingOf(folder: string, keys: readonly string[], keepsNames = false): Promise<readonly string[]> {
     if (this.#sealed.get(folder) === digestOf(keys)) {
-      // Twice the same, so nothing is being written there any more: the digest does for the names from now on.
+      // The same twice, so nothing is written there any more: from now on the digest replaces the names.
       if (!keepsNames) this.#names.delete(folder)
       return []
     }
@@ -39,7 +39,7 @@ export class AnnouncedKeys {
     return keys.some(key => this.has(key)) || (await this.#missing(keys)).length < keys.length
   }
 
-  /** These were all keys of the folder, and all are announced. A run of any length then takes a digest a folder. */
+  /** These were all keys of the folder, and all are announced. A run of any length then needs one digest per folder. */
   seal(folder: string, keys: readonly string[]): void {
     this.#sealed.set(folder, digestOf(keys))
   }

@@ -18,7 +18,7 @@ export type AnnouncingOptions = {
   readonly meter?: BindingMeter
 }
 
-/** Says on the topic of a file's run that the file is stored, under the file's own key. */
+/** Announces a stored file on the topic of its run, under the file's own key. */
 export class Announcer {
   readonly topic: string
   readonly #topics: Tidemark
@@ -37,7 +37,7 @@ export class Announcer {
   }
 
   /**
-   * Topics that are away are waited for. False where it was refused, or the service has to stop: the file is stored, and the
+   * Waits for unavailable topics. False if it was refused, or the service has to stop: the file is stored, and the
    * reconciler announces it later.
    */
   async announce(storageKey: string, envelope: TopicEnvelope, context: ServiceContext): Promise<boolean> {
@@ -48,7 +48,7 @@ export class Announcer {
     return false
   }
 
-  /** True where it was not announced before. */
+  /** True if it was not announced before. */
   async publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
     const meter = this.#meter
     const isNew = await meter.measure(undefined, () => this.#publish(storageKey, envelope))
@@ -59,7 +59,7 @@ export class Announcer {
 
   async #publish(storageKey: string, envelope: TopicEnvelope): Promise<boolean> {
     const topic = topicOfRun(this.topic, runIdOfKey(storageKey))
-    // Each time: a publish to a topic that was removed meanwhile would make a queue of it.
+    // Each time: publishing to a topic that was removed meanwhile would create a queue.
     await configureNotificationTopic(this.#topics, topic, this.#settings)
     const { duplicate } = await this.#topics.publish(topic, envelope, { messageId: storageKey })
     return !duplicate

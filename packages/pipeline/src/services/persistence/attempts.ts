@@ -1,4 +1,4 @@
-/** Trying again, and what is known of it when it is given up. */
+/** Retries, and what is known when they are given up. */
 import type { Backoff, Duration } from 'tidemark'
 import { retryDelayMs } from '../../backoff.ts'
 import type { DeadLetter } from '../../contracts/notifications.ts'
@@ -31,7 +31,7 @@ export type Failure = {
 export type Outcome<T> = { readonly value: T } | { readonly failure: Failure }
 
 type Circumstances = Pick<ServiceContext, 'signal' | 'report' | 'succeeded' | 'waiting' | 'watch'> & {
-  /** What is tried, and with what: for people. */
+  /** The operation and its subject, for people. */
   readonly operation: string
   readonly about: string
   /** Errors that no further attempt can cure. */
@@ -54,8 +54,8 @@ export function retryPolicy(option: string, options: RetryOptions = {}): RetryPo
 }
 
 /**
- * Never rejects. What is away is waited for, however long it takes, and that is no attempt. Once the signal aborts there is no
- * more waiting: one last attempt.
+ * Never rejects. An unavailable environment is waited for, however long it takes, and that is no attempt. Once the
+ * signal aborts there is no more waiting: one last attempt.
  */
 export async function attempt<T>(
   work: () => Promise<T>,

@@ -2,24 +2,25 @@ import type { EncodedTick } from '../../contracts/tick-codec.ts'
 import type { IdempotencyTracker } from '../../trackers/idempotency-tracker.ts'
 import type { StoredTicks } from './stored-ticks.ts'
 
-/** Ticks that are being stored by the services that share a queue. */
+/** Ticks being stored by services that share a queue. */
 const atWork = new WeakMap<object, Set<string>>()
 const SCOPE = 'persistence'
 
-/** Reads and writes apart: the success of one says nothing of the other. */
+/** Separate for reads and writes: success of one says nothing about the other. */
 type ReportTracker = (step: 'look up' | 'mark', error: unknown) => void
 
 export type Sifted = {
-  /** In order, each a batch whose range holds no tick that is stored elsewhere. */
+  /** In order; each is a batch whose range contains no tick that is stored elsewhere. */
   readonly batches: readonly (readonly EncodedTick[])[]
   readonly duplicates: number
 }
 
 /**
- * Leaves out ticks that came before. Asked in the order of what it costs: this batch itself, batches at work beside it,
- * the tracker (what was stored lately), the storage (whatever is there, also from before a restart).
+ * Drops duplicate ticks. Checked in order of cost: this batch itself, batches being stored concurrently, the tracker
+ * (recently stored ticks), the storage (everything, also from before a restart).
  *
- * A tick is marked only once it is stored: one marked before and lost in a crash would never be taken again.
+ * A tick is marked only once it is stored: one that was marked before and lost in a crash would never be accepted
+ * again.
  */
 export class DuplicateFilter {
   readonly #atWork: Set<string>
@@ -27,7 +28,7 @@ export class DuplicateFilter {
   readonly #stored: StoredTicks
   readonly #report: ReportTracker
 
-  /** `report`: the tracker failed, or with null works. It only saves work, so that is no reason to stop. */
+  /** `report`: the tracker failed or, with null, works. It only saves work, so a failure is no reason to stop. */
   constructor(queue: object, tracker: IdempotencyTracker, stored: StoredTicks, report: ReportTracker) {
     this.#atWork = atWork.get(queue) ?? new Set()
     atWork.set(queue, this.#atWork)
@@ -36,7 +37,7 @@ export class DuplicateFilter {
     this.#report = report
   }
 
-  /** Those that nobody else is storing; they are this caller's until `release`. */
+  /** Ticks that nobody else is storing; they belong to this caller until `release`. */
   claim(ticks: readonly EncodedTick[]): EncodedTick[] {
     return ticks.filter(tick => {
       const key = keyOf(tick)
@@ -78,7 +79,7 @@ export class DuplicateFilter {
   }
 }
 
-/** The pieces between those that are left out: a batch across one would overlap the file that has it. */
+/** The pieces between dropped ticks: a batch across one would overlap the file that contains it. */
 function splitAt(
   ticks: readonly EncodedTick[],
   isLeftOut: (tick: EncodedTick, slot: number) => boolean,

@@ -33,7 +33,7 @@ export type MetadataPersistenceResources = {
 }
 
 const METADATA_TYPE = 'tidemark.pipeline.v1.SimulationMetadata'
-/** A drain ends at once when something comes; this only bounds how long one waits. */
+/** A drain ends at once when something arrives; this only limits the wait. */
 const DRAIN_MS = 60_000
 
 /** Stores the metadata of a run and announces it on the metadata topic. */
@@ -93,7 +93,7 @@ export class MetadataPersistenceService extends Service {
   }
 }
 
-/** Metadata that can't be encoded are kept as JSON, to be looked at. */
+/** Metadata that can't be encoded is kept as JSON for inspection. */
 function bytesOf(item: MetadataItem): Uint8Array {
   if ('bytes' in item) return item.bytes
   try {

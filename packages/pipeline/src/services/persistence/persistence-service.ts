@@ -40,13 +40,13 @@ export type PersistenceResources = {
 
 const MISFIT_ERRORS = [ContractError, InvalidBatchError, InvalidRunIdError, LimitError]
 const TICK_TYPE = 'tidemark.pipeline.v1.TickData'
-/** Remembered as stored: 2 MB of them. Of older ones the storage tells. */
+/** Ticks remembered as stored: 2 MB of them. The storage knows older ones. */
 const TRACKED_TICKS = 10_000
 /** Window of latencies: within a few seconds there may be no batch. */
 const WINDOW_MS = 60_000
 
 /**
- * Ticks of a queue into batch files, and word of each on the batch topic.
+ * Writes the ticks of a queue to batch files, and announces each on the batch topic.
  *
  *   queue ──drain──▶ one run? ──▶ not stored yet? ──▶ write ──▶ announce
  *                       │                               │          └─ failed: the reconciler announces it later
@@ -91,10 +91,10 @@ export class PersistenceService extends Service {
     const { maxBatchSize, maxBatchBytes: maxBytes, concurrentBatches } = this.#settings
     this.#context = context
     const lanes = Array.from({ length: concurrentBatches }, () => this.#drainAndPersist(context))
-    // What the others have in hand is stored before the failure of one is told.
+    // What the others hold is stored before the failure of one is reported.
     const failed = (await Promise.allSettled(lanes)).find(lane => lane.status === 'rejected')
     if (failed) throw failed.reason
-    // What is in the queue is in memory only. Its producer may go on, so no more than there is now.
+    // Queued ticks are only in memory. Their producer may continue, so no more than there are now.
     for (let left = queue.metrics.items + queue.metrics.waitingPuts; left > 0; ) {
       const ticks = await queue.drain(maxBatchSize, { timeout: 0, maxBytes })
       if (ticks.length === 0) return
@@ -103,7 +103,7 @@ export class PersistenceService extends Service {
     }
   }
 
-  /** Two of these: while the disk has one batch, the next is compressed. Announced is in the order of the ticks. */
+  /** Two of these run: while one batch is written to disk, the next is compressed. Announcements are in tick order. */
   async #drainAndPersist(context: ServiceContext): Promise<void> {
     const { queue } = this.#resources
     const { maxBatchSize, maxBatchBytes: maxBytes, batchTimeoutMs: timeout } = this.#settings
@@ -186,7 +186,7 @@ export class PersistenceService extends Service {
     return stored
   }
 
-  /** `toBlame`: those that are buried, where it can be told; all of them where there are none such. */
+  /** `toBlame`: the ticks to dead-letter, if they are known; otherwise all of them. */
   async #storeOrBury<T>(
     ticks: readonly EncodedTick[],
     store: () => Promise<T>,
@@ -218,12 +218,12 @@ export class PersistenceService extends Service {
   }
 }
 
-/** Made one by one: each is a copy of its tick. */
+/** Created one by one: each is a copy of its tick. */
 function* lettersOf(ticks: readonly EncodedTick[], failure: Failure, service: string) {
   for (const { bytes } of ticks) yield deadLetter(failure, service, TICK_TYPE, bytes)
 }
 
-/** The ticks that are to blame by themselves, so that the others need not go with them. */
+/** The ticks that are at fault on their own, so that the others need not be dead-lettered with them. */
 function misfitsOf(ticks: readonly EncodedTick[], error: Error): EncodedTick[] {
   if (!MISFIT_ERRORS.some(type => error instanceof type)) return []
   return ticks.filter(tick => isTooLarge(tick, error) || !isWhatItSays(tick))

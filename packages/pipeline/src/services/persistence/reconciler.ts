@@ -67,7 +67,7 @@ export class Reconciler extends Service {
       try {
         await context.through('look', () => this.#look(context))
       } catch (error) {
-        // A stop, or something that the next look may find otherwise.
+        // A stop, or something that may be different at the next scan.
         this.#fail('look', error, context)
       }
       await pauseFor(this.#intervalMs, signal)
@@ -87,7 +87,7 @@ export class Reconciler extends Service {
       await this.#lookAtMetadata(runId, context)
       await this.#lookAtBatches(runId, context)
     }
-    // A run that was removed may come back from a copy, with nothing announced.
+    // A removed run may come back from a copy, with nothing announced.
     for (const { known } of [this.#batches, this.#metadata]) {
       for (const runId of known.keys()) if (!runs.has(runId)) known.delete(runId)
     }
@@ -117,12 +117,12 @@ export class Reconciler extends Service {
           known.add(key)
         })
       }
-      // The last one is where new files come: sealed, each would have the others verified again.
+      // New files appear in the last folder: if it were sealed, each would make the others be verified again.
       if (!isLast && keys.every(key => known.has(key))) known.seal(folder, keys)
     }
   }
 
-  /** The listing is in the order of ticks, so the files of a folder come one after another. */
+  /** The listing is in tick order, so the files of a folder are consecutive. */
   async *#folders(runId: string): AsyncGenerator<Folder & { readonly isLast: boolean }, void, undefined> {
     let current: Folder | undefined
     let after: string | null | undefined
@@ -166,21 +166,21 @@ export class Reconciler extends Service {
     return found
   }
 
-  /** One file that fails does not keep the others waiting; it is tried again at the next look. */
+  /** A failing file does not delay the others; it is retried at the next scan. */
   async #settle(keys: readonly string[], context: ServiceContext, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
       // Moved to quarantine by somebody else meanwhile.
       if (error instanceof FileNotFoundError) return
-      // The look as a whole is tried again.
+      // The whole scan is retried.
       if (isEnvironmentFault(error)) throw error
       this.#fail('announce', error, context, keys[0])
       if (error instanceof CorruptFileError) await this.#quarantine(keys, error, context)
     }
   }
 
-  /** The first of the keys that is there: metadata have one of two. */
+  /** The first of the keys that exists: metadata has one of two. */
   async #quarantine(keys: readonly string[], error: CodedError, context: ServiceContext): Promise<void> {
     for (const key of keys) {
       try {

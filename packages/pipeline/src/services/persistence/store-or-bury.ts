@@ -13,7 +13,7 @@ export type Storing<T> = {
   readonly bury: (failure: Failure) => Promise<void>
 }
 
-/** Trying again brings the same. */
+/** Errors that a retry would repeat. */
 const FINAL = [
   ConfigError,
   ConflictError,
@@ -25,11 +25,11 @@ const FINAL = [
 ]
 
 /**
- * To the storage, however long that is away. What the storage refuses goes to the dead letters, however long those are away:
- * meanwhile it is held, the queue behind it fills and its producer waits. A stop while the storage is away saves it in the dead
- * letters; only a stop while both are away loses it, and rejects.
+ * Stores it, however long the storage is unavailable. What the storage refuses is dead-lettered, however long that
+ * takes: meanwhile it is held, the queue behind it fills and its producer waits. A stop while the storage is
+ * unavailable saves it in the dead letters; only a stop while both are unavailable loses it, and rejects.
  *
- * Gives the value, or the failure with which it was buried.
+ * Returns the value, or the failure with which it was dead-lettered.
  */
 export async function storeOrBury<T>(
   { what: about, store, bury }: Storing<T>,
@@ -43,7 +43,7 @@ export async function storeOrBury<T>(
     const burial = () => bury(outcome.failure)
     const buried = await attempt(burial, policy, { ...context, operation: 'dead letters', about })
     if ('value' in buried) {
-      // What is wrong with the data themselves says nothing of the storage, and is never tried again.
+      // A fault of the data says nothing about the storage, and is not retried.
       if (isFinal(outcome.failure.error)) context.succeeded('store')
       return outcome
     }

@@ -1,15 +1,15 @@
 import { CorruptFileError, FileNotFoundError } from '../../storage/errors.ts'
 import type { BatchRef, Storage } from '../../storage/storage.ts'
 
-/** Runs of which the longest batch is remembered: a service sees one at a time, as a rule. */
+/** Runs whose longest batch is remembered: usually a service sees one at a time. */
 const KEPT_RUNS = 16
 
 /**
- * Which of some ticks the storage holds already: a run that goes on from an earlier state sends ticks again, perhaps in
- * other batches and with other capture times, and stored twice they would be two files that contradict each other.
+ * Which of some ticks are already stored: a run that continues from an earlier state sends ticks again, perhaps in
+ * other batches and with other capture times, and stored twice they would be two contradictory files.
  *
- * Nothing is kept but the longest batch of a run, so memory does not grow with it. A batch that begins before the
- * ticks asked for can reach into them by that much at most, and so a look is a listing of a folder or two.
+ * Only the longest batch of a run is kept, so memory does not grow with it. A batch that begins before the given ticks
+ * can overlap them by at most that length, so a check lists only a folder or two.
  */
 export class StoredTicks {
   readonly #storage: Storage
@@ -20,8 +20,8 @@ export class StoredTicks {
   }
 
   /**
-   * Of the ticks from `first` to `last`, those that are stored, or were and have been removed since. Files are read only where
-   * their ticks overlap these.
+   * Of the ticks from `first` to `last`, those that are stored, or were and have been removed since. Only files with
+   * overlapping ticks are read.
    */
   async between(runId: string, first: number, last: number): Promise<Set<number>> {
     const stored = new Set<number>()
@@ -36,7 +36,7 @@ export class StoredTicks {
     return stored
   }
 
-  /** A batch of this length is on its way. */
+  /** A batch of this length is being stored. */
   note(runId: string, first: number, last: number): void {
     const known = this.#longest.get(runId)
     if (known !== undefined && last - first > known) this.#longest.set(runId, last - first)
@@ -70,7 +70,7 @@ export class StoredTicks {
     }
   }
 
-  /** A file that can't be trusted holds nothing: its ticks are stored again, beside it. */
+  /** An untrustworthy file counts as empty: its ticks are stored again, beside it. */
   async #addTicksOf({ key }: BatchRef, stored: Set<number>): Promise<void> {
     const found: number[] = []
     try {

@@ -11,7 +11,7 @@ const RETENTION = 'retention'
 
 const TABLE = { storage: { kind: 'storage-write', says: 'Loses its old batches.' } } as const
 
-/** The service that a configuration with `keep` has beside those it names: for the storages that this pipeline writes to. */
+/** The service added to a configuration with `keep`, for the storages that this pipeline writes to. */
 export function planRetention(config: CheckedConfig, resources: Resources, logger: Logger): ServicePlan[] {
   const keep = parseKeep('keep', config.keep)
   const enabled = config.services.filter(service => service.enabled)
@@ -35,7 +35,7 @@ export function planRetention(config: CheckedConfig, resources: Resources, logge
   return [{ name: RETENTION, create }]
 }
 
-/** For a disabled indexer only its ledger counts, if there is one: it may run elsewhere, or be left out for good. */
+/** For a disabled indexer only its ledger counts, if there is one: it may run elsewhere, or be disabled permanently. */
 function indexesOf(readers: readonly CheckedService[], { resources }: CheckedConfig): FollowingIndex[] {
   const byIndex = Map.groupBy(
     readers.flatMap(service => indexNamesOf(service).map(name => ({ name, service }))),

@@ -3,14 +3,14 @@ import type { IndexDatabase } from '../../databases/index-database.ts'
 import type { TickRange } from '../../databases/ledger-store.ts'
 import { type IndexOptions, openIndexForReading } from '../../databases/open-index.ts'
 
-/** An index that is made from a storage, and whose ledgers it must have before anything may go. */
+/** An index built from a storage, and the ledgers it must have before anything may be removed. */
 export type FollowingIndex = {
   readonly address: string
   readonly options: Pick<IndexOptions, 'busyTimeout' | 'poolSize'>
   readonly indexers: readonly string[]
 }
 
-/** What every indexer has processed; nothing where one has not begun. */
+/** What every indexer has processed; nothing if one has not begun. */
 export type Processed = {
   /** The last tick of the indexer that is furthest behind; -1: one has nothing yet. */
   readonly lastTick: number
@@ -27,7 +27,7 @@ export async function processedByAll(runId: string, indexes: readonly FollowingI
   for (const index of indexes) ledgers.push(...(await ledgersOf(runId, index)))
   const ends = ledgers.map(ranges => ranges.at(-1)?.tickEnd ?? -1)
   return {
-    // Where nobody indexes, nobody says what may go.
+    // If nobody indexes, nobody knows what may be removed.
     lastTick: ledgers.length === 0 ? -1 : Math.min(...ends),
     isProcessed: batch => ledgers.length > 0 && ledgers.every(ranges => isWithin(ranges, batch)),
   }

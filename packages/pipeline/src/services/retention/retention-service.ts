@@ -9,20 +9,20 @@ import { type FollowingIndex, type Processed, processedByAll } from './processed
 export type KeptStorage = {
   readonly storage: Storage
   readonly indexes: readonly FollowingIndex[]
-  /** Those of the configuration; without one, the newest run in the storage. */
+  /** Those of the configuration; without any, the newest run in the storage. */
   readonly runIds: readonly string[]
 }
 
 const LONGEST_WAIT_MS = 5_000
 const SHORTEST_WAIT_MS = 200
-/** Batches of one look at a run: more are removed by the next. */
+/** Batches per check of a run: more are removed by the next. */
 const MOST_AT_ONCE = 2_000
 
 type Found = BatchRef & { readonly isProcessed: boolean }
 
 /**
- * Removes batches that are older than what is kept, and that every indexer has. The indexers then remove what they made of
- * them, each its own (`indexing/removal.ts`). One that an indexer could not process stays, and holds nothing else back.
+ * Removes batches that are older than `keep` and that every indexer has processed. The indexers then remove their own
+ * rows (`indexing/removal.ts`). A batch that an indexer could not process stays, and holds nothing else back.
  */
 export class RetentionService extends Service {
   readonly #keep: KeptBy
@@ -45,7 +45,7 @@ export class RetentionService extends Service {
       try {
         await context.through('remove old batches', () => this.#look(signal))
       } catch (error) {
-        // A stop, or something that the next look may find otherwise.
+        // A stop, or something that may be different at the next check.
         context.report('remove old batches', error)
       }
       await pauseFor(this.#waitMs, signal)
@@ -84,7 +84,7 @@ export class RetentionService extends Service {
     return old.filter(({ isProcessed }) => !isProcessed).length
   }
 
-  /** From the first tick on, up to the first that is young enough. */
+  /** From the first tick to the first that is too young. */
   async #oldBatches(runId: string, storage: Storage, processed: Processed): Promise<Found[]> {
     const found: Found[] = []
     for (let after: string | null = ''; after !== null && found.length < MOST_AT_ONCE; ) {
@@ -107,8 +107,8 @@ export class RetentionService extends Service {
 }
 
 /**
- * Neighbours are one range, also with what was removed before: a run that loses its oldest batches has one range, however long
- * it goes on. A batch that stays ends a range.
+ * Adjacent batches form one range, also with what was removed before: a run that loses its oldest batches has one
+ * range, however long it continues. A batch that stays ends a range.
  */
 export function rangesToRemove(old: readonly Found[], removed: readonly TickRange[]): TickRange[] {
   const before = removed.map(range => ({ ...range, isProcessed: true, isNew: false }))

@@ -21,12 +21,12 @@ export type RunChoice = {
   readonly resume: 'newest' | false | (string & {})
 }
 
-/** The run to go on with, or a new one. */
+/** The run to continue, or a new one. */
 export async function chooseRun(choice: RunChoice): Promise<RunFolder> {
   return (await findSavedRun(choice)) ?? (await begin(choice))
 }
 
-/** The run to go on with; null: a new one is to begin. */
+/** The run to continue; null: a new one begins. */
 export async function findSavedRun(choice: RunChoice): Promise<RunFolder | null> {
   const { folder, resume, runId } = choice
   if (resume === false) {
@@ -65,7 +65,9 @@ async function goOn(choice: RunChoice, runId: string): Promise<RunFolder> {
   )
 }
 
-/** Ticks made with other settings would be of another world. The start of the run counts only where it is given. */
+/**
+ * Ticks produced with other settings would belong to another world. The start of the run counts only if it is given.
+ */
 function differencesOf({ simulation, samplingInterval }: RunChoice, { record }: RunFolder): string[] {
   const wanted = toSettings({ startedAt: record.settings.startedAt, ...simulation })
   const names = Object.keys(wanted) as (keyof SimulationSettings)[]

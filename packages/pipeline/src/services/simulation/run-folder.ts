@@ -1,10 +1,10 @@
 /**
- * What a simulation needs to go on after a stop or a kill, in a folder of its own for each run:
+ * What a simulation needs to continue after a stop or a kill, in one folder per run:
  *
- *   <folder>/<run id>/run.json            what it was begun with; written before anything else of the run
- *   <folder>/<run id>/state_<tick>.bin    the simulation as it was at that tick; the newest few are kept
- *                    /state_<tick>_open.bin    the same, but the tick itself was not handed over yet
- *                    /in-use.lock         held by the process that is at it
+ *   <folder>/<run id>/run.json            its settings; written before anything else of the run
+ *   <folder>/<run id>/state_<tick>.bin    the simulation at that tick; the newest few are kept
+ *                    /state_<tick>_open.bin    the same, but the tick itself was not emitted yet
+ *                    /in-use.lock         held by the process that runs it
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export type RunRecord = {
   readonly settings: SimulationSettings
 }
 
-/** Behind the newest are those for ticks that were not stored yet when a kill came: five, 10 s apart. */
+/** The newest states may be for ticks that were not stored yet at a kill: five states, 10 s apart. */
 const KEPT_STATES = 5
 const STATE = /^state_(\d{1,16})(_open)?\.bin$/
 
@@ -64,7 +64,7 @@ export class RunFolder {
     this.record = record
   }
 
-  /** Two that make the same ticks would store them twice, and save over each other. */
+  /** Two processes that produce the same ticks would store them twice, and overwrite each other's states. */
   async lock(): Promise<Disposable> {
     return await lockFolder(this.#path)
   }

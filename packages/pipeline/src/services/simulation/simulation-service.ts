@@ -68,7 +68,7 @@ export class SimulationService extends Service {
   #savedTick = -1
   #savedAt = 0
   #saving: Promise<void> | undefined
-  /** The tick of the restored state, where it was not handed over before. */
+  /** The tick of the restored state, if it was not emitted before. */
   #openTick: number | null = null
   #handing: Promise<void> = Promise.resolve()
   #lastHanded = -1
@@ -101,7 +101,7 @@ export class SimulationService extends Service {
     }
     this.#run = run
     this.#lock = lock
-    // An open state is saved anew once its tick is handed over.
+    // An open state is saved again once its tick is emitted.
     this.#savedTick = this.#openTick === null ? this.#simulation.tick : -1
     this.#savedAt = performance.now()
   }
@@ -118,7 +118,7 @@ export class SimulationService extends Service {
       if (this.#openTick === simulation.tick)
         await this.#handOver(encodeTick(simulation.snapshot(runId)), context, signal)
     } catch (error) {
-      if (signal.aborted) return // The state it began from is still there.
+      if (signal.aborted) return // The state it began from still exists.
       throw error
     }
     this.#source = new SimulationSource({
@@ -172,7 +172,7 @@ export class SimulationService extends Service {
     }
   }
 
-  /** From the newest state that leaves no tick out; from tick 0 where there is none, which gives the same ticks. */
+  /** From the newest state that leaves no tick out; from tick 0 if there is none, which gives the same ticks. */
   async #restore(run: RunFolder): Promise<Simulation> {
     const stored = this.#stored
     const latest = stored === undefined ? Number.POSITIVE_INFINITY : stored.wholeUpTo + run.record.samplingInterval
@@ -182,11 +182,11 @@ export class SimulationService extends Service {
         const simulation = resumeSimulation(await run.readState(saved))
         const isSample = saved.tick % run.record.samplingInterval === 0
         const isMissing = stored === undefined ? saved.isOpen : isSample && !stored.has(saved.tick)
-        // Tick 0 is handed over by the source itself.
+        // The source itself emits tick 0.
         this.#openTick = isMissing && saved.tick > 0 ? saved.tick : null
         return simulation
       } catch (error) {
-        // An earlier one does as well, only slower.
+        // An earlier one works as well, only slower.
         this.logger.warn({ service: this.name, ...saved, err: error }, "a saved state of the simulation can't be used")
       }
     }
@@ -209,7 +209,7 @@ export class SimulationService extends Service {
     if (isDue && this.#saving === undefined) this.#save(context)
   }
 
-  /** The copy is made now, between two ticks; the file is written while the simulation goes on. */
+  /** The copy is made now, between two ticks; the file is written while the simulation continues. */
   #save(context: ServiceContext): void {
     const run = this.#run as RunFolder
     const { tick } = this.#simulation as Simulation
@@ -227,9 +227,9 @@ export class SimulationService extends Service {
       })
   }
 
-  /** A put that the stop broke off left its tick with nobody: the state says so, and the tick is handed over first. */
+  /** A put interrupted by the stop did not deliver its tick: the state records that, and the tick is emitted first. */
   async #saveLast(run: RunFolder, simulation: Simulation): Promise<void> {
-    await this.#handing.catch(() => undefined) // The source has told of its error, or it is the stop.
+    await this.#handing.catch(() => undefined) // The source has reported its error, or it is the stop.
     const { tick } = simulation
     if (tick === this.#savedTick) return
     const isSample = tick % run.record.samplingInterval === 0
@@ -237,7 +237,7 @@ export class SimulationService extends Service {
     this.#savedTick = tick
   }
 
-  /** The source's own pause stands still between two ticks; nobody here has to wait for that. */
+  /** The source pauses between two ticks by itself; nobody here has to wait for that. */
   #holdSource(): void {
     this.#source?.pause().catch(() => undefined)
   }

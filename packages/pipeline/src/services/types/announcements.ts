@@ -1,6 +1,6 @@
 import type { BindingRule } from '../../config/bindings.ts'
 
-/** A binding to the topic on which stored files are announced: on another the reconciler and the indexers never look. */
+/** A binding to the topic on which stored files are announced: the reconciler and the indexers look at no other. */
 export const announcements = <const Topic extends string>(topic: Topic, says: string) =>
   ({
     kind: 'topic-write',

@@ -62,7 +62,7 @@ export const BATCH_INDEXER_OPTIONS = {
     says: 'Time after which missing metadata is reported as a failure. `0` never reports it. The indexer keeps waiting.',
     default: '5m',
   }),
-  // The metadata of a new run are a fraction of a second away.
+  // The metadata of a new run arrives within a fraction of a second.
   metadataPollInterval: duration({ says: 'How often to look for the metadata.', min: 1, default: '100ms' }),
   components: components({
     says: 'Components of the indexer; the list replaces the default (docs/internals/writing-an-indexer.md#components).',
@@ -126,12 +126,12 @@ export function createBatchIndexer(definition: IndexerDefinition, build: Build):
   )
 }
 
-/** Where there is a place for dead letters, they are meant to go there. */
+/** If there is a binding for dead letters, it is used. */
 function componentsOf({ components = DEFAULT_COMPONENTS }: IndexerDefinition, hasLetters: boolean) {
   return hasLetters && !components.includes('dlq') ? ([...components, 'dlq'] as const) : components
 }
 
-/** What no single option or binding shows. */
+/** Checks combinations of options and bindings. */
 export function checkBatchIndexer({ path, options, bindings }: ServiceCheck<Build['options']>): void {
   const { source, components } = options
   if (source === 'topic' && bindings.batches === undefined) {
@@ -141,7 +141,7 @@ export function checkBatchIndexer({ path, options, bindings }: ServiceCheck<Buil
   if (options.indexer !== undefined && !isIndexerName(options.indexer)) {
     throw new ConfigError(`${path}.options.indexer`, options.indexer, INDEXER_NAME)
   }
-  // Whose ledger it is, too.
+  // Also names the ledger.
   const group = bindings.batches?.kind === 'topic-read' ? bindings.batches.consumerGroup : undefined
   if (group !== undefined && options.indexer === undefined && !isIndexerName(group)) {
     throw new ConfigError(`${path}.bindings.batches.consumerGroup`, group, INDEXER_NAME)
@@ -158,7 +158,7 @@ export function checkBatchIndexer({ path, options, bindings }: ServiceCheck<Buil
   }
 }
 
-/** Under the name that the configuration gives it, which need not be its ledger's. */
+/** With the name that the configuration gives it, which may differ from its ledger's. */
 class NamedBatchIndexer extends BatchIndexer {
   override readonly name: string
 

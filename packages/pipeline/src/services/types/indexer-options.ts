@@ -3,7 +3,7 @@ import { type CheckedOptions, duration, type OptionTable, runId } from '../../co
 import type { BoundResources } from '../../resources/bound-resources.ts'
 import type { IndexerOptions } from '../indexing/indexer.ts'
 
-/** Which run: alike for all indexers. */
+/** Which run: the same for all indexers. */
 export const RUN_OPTIONS = {
   runId: runId({
     says: 'Run to index.',
@@ -12,7 +12,7 @@ export const RUN_OPTIONS = {
   discoveryInterval: duration({ says: 'Interval at which to look for a run.', min: 1, default: '1s' }),
 } as const satisfies OptionTable
 
-/** What every indexer is made from. */
+/** The common parts of every indexer. */
 export function indexerOptions(
   { runId, discoveryInterval }: CheckedOptions<typeof RUN_OPTIONS>,
   resources: BoundResources,

@@ -75,7 +75,7 @@ const RUN_OPTIONS = {
 
 const OPTIONS = { ...SIMULATION_OPTIONS, ...RUN_OPTIONS } as const
 
-/** Which run these options mean. */
+/** The run that these options select. */
 export function choiceOf(options: CheckedOptions<typeof OPTIONS>): RunChoice {
   const { settings, run } = partsOf(options)
   const { stateFolder: folder, samplingInterval, runId, resume } = run
@@ -114,7 +114,7 @@ export const simulation = defineServiceType({
   },
 })
 
-/** What makes the world, and what makes the run. */
+/** Separates the options of the world from those of the run. */
 function partsOf(options: CheckedOptions<typeof OPTIONS>) {
   const { samplingInterval, ticksPerSecond, maxTicks, runId, resume, stateFolder, saveInterval, ...settings } = options
   const limits = {

@@ -4,7 +4,7 @@ import { CORE, ENERGY, STRUCTURE, TOXIN } from './molecules.ts'
 import type { Population } from './population.ts'
 import type { World } from './world.ts'
 
-/** What an organism sees in a cell: the number of the gene that weighs it. */
+/** What an organism sees in a cell: the number of the gene that weights it. */
 const SEES_NOTHING = -1
 const SEES_ENERGY = 0
 const SEES_TOXIN = 1
@@ -18,14 +18,15 @@ export const SEES_PREDATOR = 7
 export const STAY = -1
 /** Food counts by its amount, at most this much. */
 const FILLING = 32
-/** All else counts as much as this amount of food. */
+/** Everything else counts as much as this amount of food. */
 const OTHERWISE = 8
-/** No score of a sight is this low. */
+/** Lower than any score of what is seen. */
 const BLOCKED = -(2 ** 30)
 
 /**
  * Chooses where an organism goes: the direction with the highest score, or STAY. A direction scores what is seen along
- * it, weighed by the genes and halved with every step of distance, plus the liking for that turn, plus a whim.
+ * it, weighted by the genes and halved with every step of distance, plus the preference for that turn, plus a random
+ * whim.
  */
 export function chooseDirection(world: World, population: Population, slot: number): number {
   const { genome } = population
@@ -47,8 +48,8 @@ export function chooseDirection(world: World, population: Population, slot: numb
 }
 
 /**
- * Walks along the line by itself: two divisions for a direction. With `properties.step`, two for every cell, and lineages
- * of 32 bits in place of clans, sight took half of the time: 138 ticks/s on 500 × 500, against 209.
+ * Walks along the line itself, with two divisions per direction. With `properties.step`, which takes two per cell, and
+ * with 32-bit lineages instead of clans, sight took half of the time: 138 ticks/s on 500 × 500, against 209.
  */
 function sightScore(world: World, population: Population, slot: number, direction: number): number {
   const { genome } = population
@@ -77,7 +78,7 @@ function sightScore(world: World, population: Population, slot: number, directio
   return score
 }
 
-/** Kin's poison harms nobody of the clan, so it is not seen. */
+/** The poison of kin harms nobody of the clan, so it is not seen. */
 export function look(world: World, cell: number, clan: number): number {
   const what = world.moleculeAt(cell)
   if (what === ENERGY) return SEES_ENERGY
@@ -89,7 +90,7 @@ export function look(world: World, cell: number, clan: number): number {
   return what === CORE ? SEES_PREDATOR : SEES_WALL
 }
 
-/** Going on, or a turn to the one side rather than the other; turning back is liked neither more nor less. */
+/** Preference for going straight, or for one side over the other; turning back is neutral. */
 function turnScore(world: World, genome: Uint8Array, genes: number, heading: number, direction: number): number {
   const turn = (direction - heading + world.directions) % world.directions
   if (turn === 0) return signed(genome[genes + STRAIGHT] as number) * 4

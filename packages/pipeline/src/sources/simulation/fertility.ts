@@ -1,13 +1,14 @@
 import type { EnvironmentProperties } from '../../environment/properties.ts'
 import type { Random } from './random.ts'
 
-/** Blurring twice with a box gives rounded patches; once gives squares. */
+/** Two passes of a box blur give rounded patches; one gives squares. */
 const PASSES = 2
 const LARGEST = 255
 const BINS = 65_536
 
 /**
- * A map of smooth patches, 0 (barren) to 255: random numbers, blurred along each dimension, ranked. Whole numbers only, so that every machine has the same land.
+ * A map of smooth patches, 0 (barren) to 255: random numbers, blurred along each dimension, ranked. Integers only, so
+ * that every machine has the same land.
  */
 export function fertileLand(properties: EnvironmentProperties, random: Random): Uint8Array {
   let field = new Int32Array(properties.size)
@@ -41,7 +42,7 @@ function blurred(field: Int32Array, stride: number, length: number, isTorus: boo
   return result
 }
 
-/** Fertility by rank, not by height: then the same part of every world is barren, whatever its shape and seed. */
+/** Fertility by rank, not by value: then the same fraction of every world is barren, whatever its shape and seed. */
 function ranked(field: Int32Array): Uint8Array {
   let lowest = field[0] as number
   let highest = lowest

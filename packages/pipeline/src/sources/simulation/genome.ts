@@ -1,11 +1,11 @@
 import type { Random } from './random.ts'
 
 /**
- * An organism's genome: bytes, each the strength of one inclination. Nothing in it is a program; `behaviour.ts` weighs
- * what the organism sees with them.
+ * An organism's genome: bytes, each the strength of one preference. It is not a program; `behaviour.ts` weights what
+ * the organism sees with it.
  */
 export const GENES = [
-  // How much it likes to go where this is; signed.
+  // Preference for moving towards this; signed.
   'towardsEnergy',
   'towardsToxin',
   'towardsOwnTrail',
@@ -14,7 +14,7 @@ export const GENES = [
   'towardsKin',
   'towardsPrey',
   'towardsPredator',
-  // How much it likes to go on, to turn one way rather than the other, to stay; signed.
+  // Preference for going straight, for turning one way over the other, for staying; signed.
   'straight',
   'turn',
   'rest',
@@ -28,7 +28,7 @@ export const GENES = [
 
 export const GENOME_BYTES = GENES.length
 
-/** The places of the genes that are not a liking for what is seen. */
+/** Indexes of the genes that are not preferences for what is seen. */
 export const STRAIGHT = 8
 export const TURN = 9
 export const REST = 10
@@ -39,11 +39,14 @@ export const TRAIL = 14
 export const VENOM = 15
 
 /**
- * A grazer that shuns poison and walls, hunts a little, and keeps to the trails of its own clan: lineages then hold land that
- * can be seen. With a dislike of them (-10) and a strong liking to go straight on (14), all lineages mixed within 300 ticks.
+ * A grazer that avoids poison and walls, hunts a little, and keeps to the trails of its own clan: lineages then hold
+ * visible territory. With an aversion to trails (-10) and a strong preference for going straight (14), all lineages
+ * mixed within 300 ticks.
  */
 const ANCESTOR = [48, -60, 26, -14, -30, 6, 20, -40, 4, 0, -20, 16, 96, 90, 200, 8] as const
-/** Founders differ by up to this from the ancestor in every gene, so their lineages look and act differently at once. */
+/**
+ * Founders differ from the ancestor by up to this in every gene, so their lineages look and act differently at once.
+ */
 const FOUNDER_SPREAD = 40
 const MUTATION_SPREAD = 24
 
@@ -53,7 +56,7 @@ export function writeFounder(genome: Uint8Array, at: number, random: Random): vo
   }
 }
 
-/** Copies a genome with mutations; returns how many there were. `rate` is in 65 536. */
+/** Copies a genome with mutations; returns how many there were. `rate` is out of 65 536. */
 export function writeChild(
   parents: Uint8Array,
   from: number,
@@ -72,7 +75,7 @@ export function writeChild(
   return changed
 }
 
-/** Stops at the ends of the gene's range: wrapped around, the shyest would bear the boldest. */
+/** Clamped at the ends of the gene's range: wrapping around, the shyest would bear the boldest. */
 function nudged(value: number, gene: number, spread: number, random: Random): number {
   const isSigned = gene < WHIM
   const number = (isSigned ? signed(value) : value) + random.below(2 * spread + 1) - spread

@@ -2,7 +2,7 @@ import { EMPTY, ENERGY, NO_CLAN, NO_OWNER, STRUCTURE, TOXIN } from './molecules.
 import type { SimulationSettings } from './settings.ts'
 import type { World } from './world.ts'
 
-/** Each tick tends every eighth cell: life moves faster than grass, and the pass costs an eighth. */
+/** Each tick updates every eighth cell: organisms move faster than grass, and the pass costs an eighth. */
 const PHASES = 8
 /** Land less fertile than this, a sixth of any world, bears nothing. */
 const BARREN = 44
@@ -16,7 +16,7 @@ const SPROUT_CHANCE = 100_000
 /** Out of 65 536 cells, the number with food at the start. */
 const SOWN_CHANCE = 20_000
 
-/** What happens without organisms: food grows from the reserve and spreads; trails and poison crumble back into it. */
+/** What happens without organisms: food grows from the reserve and spreads; trails and poison decay back into it. */
 export class Land {
   readonly #world: World
   readonly #growth: number
@@ -45,7 +45,7 @@ export class Land {
     }
   }
 
-  /** Food at the start, on about a third of the land: half of what it could bear, until a third of the energy is out. */
+  /** Food at the start, on about a third of the land: half of what it can bear, until a third of the energy is used. */
   sow(): void {
     const world = this.#world
     for (let cell = 0; cell < world.size && world.reserve * 3 > world.totalEnergy * 2; cell++) {
@@ -56,7 +56,7 @@ export class Land {
     }
   }
 
-  /** A trail ends as a sprout where the land is fertile: what was grazed grows again along it. */
+  /** A trail ends as a sprout if the land is fertile: what was grazed grows again along it. */
   #rot(cell: number, fertility: number): void {
     const world = this.#world
     if (world.valueAt(cell) > 1 || fertility < BARREN) this.#crumble(cell)
@@ -97,5 +97,5 @@ export class Land {
   }
 }
 
-/** The most food that a cell bears. */
+/** The maximum food of a cell. */
 const ripeness = (fertility: number): number => (fertility < BARREN ? 0 : 8 + ((fertility - BARREN) >> 2))

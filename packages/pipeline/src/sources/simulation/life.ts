@@ -10,30 +10,35 @@ import type { World } from './world.ts'
 
 const LARGEST_ID = 2 ** 31 - 1
 const FOUNDER_ENERGY = 80
-/** Being costs this a tick, and moving as much again. */
+/** Cost of living per tick; moving costs as much again. */
 const UPKEEP = 1
 const MOVE_COST = 1
 /** More than this can't be held; it flows back into the reserve. */
 const MOST_ENERGY = 2_000
 /** What a bite takes; a quarter of it is lost to the reserve. */
 const BITE = 24
-/** Plus the gene. At 40, where selection went at once, there were five births a tick and a third of the cells occupied. */
+/**
+ * Plus the gene. At 40, which selection reached at once, there were five births per tick and a third of the cells were
+ * occupied.
+ */
 const LEAST_TO_DIVIDE = 120
 /** Poison takes this multiple of its value from a stranger who steps on it. */
 const TOXIN_BURNS = 4
 const TOXIN_VALUE = 5
-/** Plus up to 3 by gene. Trails cost, so selection shortens them; from 3 on, a lineage's land could hardly be seen. */
+/**
+ * Plus up to 3 by gene. Trails cost energy, so selection shortens them; at 3, a lineage's territory was hardly visible.
+ */
 const LEAST_TRAIL = 7
-/** From its lifespan on, an organism dies in one tick of this many. */
+/** Beyond its lifespan, an organism dies with a chance of one in this many per tick. */
 const OLD_AGE_ODDS = 64
 /**
- * A newborn with this many mutations from its lineage's founder founds its own. At 12, four to six lineages shared the
- * world.
+ * A newborn with this many mutations from its lineage's founder starts its own lineage. At 12, four to six lineages
+ * shared the world.
  */
 const NEW_LINEAGE_AT = 7
 /** Spores hatch while fewer than one organism per this many cells is alive. */
 const CELLS_PER_SURVIVOR = 400
-/** In 65 536, a tick. */
+/** Out of 65 536, per tick. */
 const HATCH_CHANCE = 4_000
 
 export type LifeTotals = { births: number; deaths: number; lastId: number; alive: number }
@@ -104,7 +109,7 @@ export class Life {
     else if (seen !== SEES_WALL && seen !== SEES_KIN && seen !== SEES_PREDATOR) this.#move(slot, target)
   }
 
-  /** Into whatever can be entered, taking up what is there and leaving a trail behind. */
+  /** Into any cell that can be entered, taking what is there and leaving a trail behind. */
   #move(slot: number, target: number): void {
     const world = this.#world
     const population = this.#population
@@ -128,7 +133,7 @@ export class Life {
     world.put(target, CORE, energy, population.id[slot] as number, population.clan[slot] as number)
   }
 
-  /** Returns what the trail cost. Who has little leaves none. */
+  /** Returns the cost of the trail. An organism with little energy leaves none. */
   #leaveTrail(slot: number, cell: number, energy: number): number {
     const world = this.#world
     const isVenomous = world.random.next() >>> 22 < this.#gene(slot, VENOM)
@@ -173,7 +178,7 @@ export class Life {
     this.totals.births++
   }
 
-  /** The first cell around that is empty, has food, or is kin's trail, looking in a random order of directions. */
+  /** The first neighbour that is empty, has food, or is kin's trail, in random order of directions. */
   #freeNeighbour(cell: number, clan: number): number {
     const world = this.#world
     const start = world.random.below(world.directions)
@@ -186,7 +191,7 @@ export class Life {
     return -1
   }
 
-  /** A new organism in a cell that is no core; it takes up what is there. */
+  /** A new organism in a cell without a core; it takes what is there. */
   #settle(cell: number, energy: number, parent: number, tick: number): number {
     const world = this.#world
     const population = this.#population
@@ -205,7 +210,7 @@ export class Life {
     return slot
   }
 
-  /** The parent's genome with mutations, and its lineage unless the mutations have become too many. */
+  /** The parent's genome with mutations, and its lineage unless there are too many mutations. */
   #inherit(slot: number, genome: Uint8Array, from: number, lineage: number, drift: number): void {
     const population = this.#population
     const changed = writeChild(
@@ -228,7 +233,7 @@ export class Life {
     this.#world.clan[population.cell[slot] as number] = clanOf(lineage)
   }
 
-  /** Food for others, where it lay down. */
+  /** Leaves food for others where it died. */
   #dieOfAge(slot: number): void {
     const world = this.#world
     const cell = this.#population.cell[slot] as number
@@ -236,7 +241,7 @@ export class Life {
     this.#bury(slot)
   }
 
-  /** Poison, where it fell: the ground stays avoided for a while. */
+  /** Leaves poison where it died: the cell is avoided for a while. */
   #starve(slot: number): void {
     const world = this.#world
     const population = this.#population
@@ -254,7 +259,7 @@ export class Life {
     this.#spores.keep(this.#population, slot)
   }
 
-  /** So that life does not end with a bad year: a spore of one that died opens somewhere. */
+  /** Keeps life from ending with a bad year: a spore of a dead organism hatches somewhere. */
   #hatch(tick: number): void {
     const world = this.#world
     if (this.#spores.count === 0 || !world.random.happens(HATCH_CHANCE)) return

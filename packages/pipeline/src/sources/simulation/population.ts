@@ -4,17 +4,17 @@ const FIRST_CAPACITY = 256
 export const NO_PARENT = 0
 
 /**
- * The organisms as columns, ascending by id: newborns are added at the end, and `bury()` closes the gaps in order. Who
- * died in this tick stays until the next one begins, so that a snapshot can show it.
+ * The organisms as columns, ascending by id: newborns are appended, and `bury()` closes the gaps in order. Organisms
+ * that died in this tick stay until the next one begins, so that a snapshot can show them.
  */
 export class Population {
   count = 0
   id = new Int32Array(FIRST_CAPACITY)
   parent = new Int32Array(FIRST_CAPACITY)
-  /** Ticks outgrow 32 bits. */
+  /** Ticks can exceed 32 bits. */
   birthTick = new Float64Array(FIRST_CAPACITY)
   lineage = new Int32Array(FIRST_CAPACITY)
-  /** The lineage's. */
+  /** The clan of its lineage. */
   clan = new Uint8Array(FIRST_CAPACITY)
   /** Genes changed since the lineage began. */
   drift = new Int32Array(FIRST_CAPACITY)
@@ -41,7 +41,7 @@ export class Population {
     this.count = kept
   }
 
-  /** Ids ascend, so a search by halves finds the slot. */
+  /** Ids ascend, so binary search finds the slot. */
   slotOf(id: number): number {
     let low = 0
     let high = this.count - 1

@@ -30,7 +30,7 @@ export class Random {
     return result
   }
 
-  /** A whole number from 0 to bound - 1. Scaling 32 bits favours no cell of the largest world by over 0.4 %. */
+  /** An integer from 0 to bound - 1. Scaling 32 bits favours no cell of the largest world by more than 0.4 %. */
   below(bound: number): number {
     return Math.floor(((this.next() >>> 0) / 2 ** 32) * bound)
   }
@@ -48,7 +48,10 @@ function hashOf(seed: string): number {
   return hash
 }
 
-/** The finaliser of splitmix32: seeds that differ in one bit give unrelated states. A bijection of four different words: never all zeros. */
+/**
+ * The finaliser of splitmix32: seeds that differ in one bit give unrelated states. It is a bijection, so four different
+ * words are never all zeros.
+ */
 function mix(value: number): number {
   let mixed = value
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad)

@@ -85,7 +85,7 @@ function sizeOf(shape: readonly number[]): number | undefined {
   try {
     return new EnvironmentProperties({ shape, topology: 'torus' }).size
   } catch {
-    return undefined // The caller says it in terms of the option.
+    return undefined // The caller reports it in terms of the option.
   }
 }
 

@@ -26,14 +26,14 @@ const SLICE_MS = 8
 const MOST_BEHIND_MS = 250
 
 /**
- * Steps a simulation and hands its ticks to a sink.
+ * Steps a simulation and passes its ticks to a sink.
  *
  *   STOPPED ──run()──▶ RUNNING ◀──resume()/pause()──▶ PAUSED
  *      ▲                  │                             │
  *      └── maxTicks, signal, or an error of the sink ───┘
  *
- * Tick 0 is handed over as well. A simulation that was restored begins with the tick after the saved one: save it after
- * `pause()` or the end of `run()`, when `lastTick` is known to be with the sink.
+ * Tick 0 is passed on as well. A restored simulation begins with the tick after the saved one: save it after `pause()` or
+ * the end of `run()`, when the sink is known to have `lastTick`.
  */
 export class SimulationSource {
   readonly #options: Required<SimulationSourceOptions>
@@ -67,10 +67,10 @@ export class SimulationSource {
     try {
       await this.#loop(signal)
     } catch (error) {
-      if (!signal.aborted) throw error // What gave up because of the signal has done what it was told.
+      if (!signal.aborted) throw error // A put that gave up because of the signal did what it was told.
     } finally {
       this.#state = 'STOPPED'
-      this.resume() // Whoever waits for a pause need not wait any longer, and the next run begins afresh.
+      this.resume() // Callers that wait for a pause need not wait any longer, and the next run starts afresh.
     }
   }
 

@@ -10,8 +10,9 @@ import { readSettings, readState, writeState } from './state.ts'
 import { World } from './world.ts'
 
 /**
- * The reference simulation: a closed world of energy and the organisms that live in it (`docs/internals/simulation.md`). Whole
- * numbers and a generator of its own, so the same options give the same ticks everywhere.
+ * The reference simulation: a closed world of energy and the organisms that live in it
+ * (`docs/internals/simulation.md`). It uses integers and its own random number generator, so the same options give the
+ * same ticks everywhere.
  */
 export function createSimulation(options: SimulationOptions): Simulation {
   return new Simulation(toSettings(options))

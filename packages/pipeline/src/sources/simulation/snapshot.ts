@@ -4,7 +4,7 @@ import { EMPTY } from './molecules.ts'
 import { NO_PARENT, type Population } from './population.ts'
 import type { World } from './world.ts'
 
-/** A copy: the simulation may go on while it travels. */
+/** A copy: the simulation may continue while it is sent. */
 export function takeSnapshot(
   world: World,
   population: Population,
@@ -13,7 +13,7 @@ export function takeSnapshot(
   return { runId, tick, capturedAt, cells: cellsOf(world), organisms: organismsOf(world, population) }
 }
 
-/** The flat indices ascend because the world is read from its first cell to its last. */
+/** Flat indexes ascend because the world is read from its first cell to its last. */
 function cellsOf(world: World): Cells {
   const flatIndex = occupiedCells(world)
   const count = flatIndex.length
@@ -29,7 +29,9 @@ function cellsOf(world: World): Cells {
   return { flatIndex, moleculeType, moleculeValue, ownerId }
 }
 
-/** Writes every index and keeps those of occupied cells: the processor can't foretell which cells are. */
+/**
+ * Writes every index and keeps those of occupied cells, because the processor can't predict which cells are occupied.
+ */
 function occupiedCells({ size, molecule, scratch }: World): Int32Array {
   let count = 0
   for (let cell = 0; cell < size; cell++) {

@@ -3,7 +3,7 @@ import type { Population } from './population.ts'
 
 const CAPACITY = 64
 
-/** The last that died, as a ring: whom life goes on from when hardly anyone is left. */
+/** The organisms that died last, as a ring: the source of new ones when hardly any are left. */
 export class SporeBank {
   count = 0
   next = 0

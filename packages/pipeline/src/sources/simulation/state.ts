@@ -9,14 +9,14 @@ import type { World } from './world.ts'
 
 /**
  * A saved state: magic (8 bytes), the length of the settings, the settings as JSON, ten numbers, the columns one after
- * the other, a CRC-32 of all of it. Columns are written as they lie in memory; a mark tells the byte order.
+ * the other, a CRC-32 of all of it. Columns are written as they are in memory; a marker records the byte order.
  */
 const MAGIC = new TextEncoder().encode('TMSIM\x00\x00\x01')
 const LENGTH_BYTES = 4
 const CHECKSUM_BYTES = 4
-/** tick, reserve, births, deaths, lastId, alive, organisms, spores, next spore, and the mark of the byte order. */
+/** tick, reserve, births, deaths, lastId, alive, organisms, spores, next spore, and the byte order marker. */
 const NUMBERS = 10
-/** The bytes of a double 1 in the other order are another number. */
+/** In the other byte order, the bytes of a double 1 are another number. */
 const BYTE_ORDER_MARK = 1
 
 export type Parts = {
@@ -39,12 +39,12 @@ export function writeState(parts: Parts): Uint8Array {
   return new Uint8Array(Buffer.concat([body, checksum]))
 }
 
-/** The options a saved state was made with. */
+/** The options with which a saved state was created. */
 export function readSettings(state: Uint8Array): SimulationOptions {
   return JSON.parse(settingsText(checked(state)))
 }
 
-/** Fills the parts from a saved state, once it is sure that it fits; returns its tick. */
+/** Fills the parts from a saved state, after checking that it fits; returns its tick. */
 export function readState(parts: Parts, state: Uint8Array): number {
   const body = checked(state)
   const settings = settingsText(body)
@@ -98,7 +98,7 @@ function numbersOf({ tick, world, population, spores, totals }: Parts): Float64A
   return Float64Array.from(numbers)
 }
 
-/** Every column, as bytes, in the order of the file; of the organisms, the slots in use. */
+/** Every column, as bytes, in file order; for organisms, the slots in use. */
 function columnsOf({ world, population, spores }: Parts, organisms: number): Uint8Array[] {
   const { random, molecule, value, owner, clan } = world
   const ofOrganisms = [
@@ -120,7 +120,7 @@ function columnsOf({ world, population, spores }: Parts, organisms: number): Uin
   ]
 }
 
-/** The state without its checksum, which was right. */
+/** The state without its checksum, after verifying it. */
 function checked(state: Uint8Array): Uint8Array {
   if (!(state instanceof Uint8Array) || state.length < MAGIC.length + LENGTH_BYTES + CHECKSUM_BYTES) {
     throw new SimulationStateError('The saved state is too short. Use an earlier state, or start a new run')

@@ -19,11 +19,14 @@ export class World {
   readonly value: Int32Array
   /** The organism that left it there; NO_OWNER for what grew. */
   readonly owner: Int32Array
-  /** The owner's clan: tells kin, prey and predator without looking the owner up. A byte: most looks find it cached. */
+  /**
+   * The owner's clan: distinguishes kin, prey and predator without looking up the owner. One byte, so that most reads
+   * are cached.
+   */
   readonly clan: Uint8Array
-  /** Never changes, and follows from the seed. */
+  /** Constant, and derived from the seed. */
   readonly fertility: Uint8Array
-  /** Room for a list of cells, for whoever needs it within one call. */
+  /** Space for a list of cells, for use within one call. */
   readonly scratch: Int32Array
   readonly #strides: Int32Array
   readonly #lengths: Int32Array
@@ -83,7 +86,7 @@ export class World {
     this.put(cell, EMPTY, 0, NO_OWNER, NO_CLAN)
   }
 
-  /** Takes up to `amount` out of the reserve and says how much it was. */
+  /** Takes up to `amount` out of the reserve and returns how much it was. */
   draw(amount: number): number {
     const drawn = Math.min(amount, this.reserve)
     this.reserve -= drawn

@@ -1,9 +1,9 @@
 import { checksumOf } from './checksum.ts'
 
-/** The content ended before it should. */
+/** The content ended too early. */
 export class EndOfContent extends Error {}
 
-/** More content than is allowed; what is compressed can be a thousand times larger than its file. */
+/** More content than is allowed; compressed content can be a thousand times larger than its file. */
 export class TooMuchContent extends Error {
   readonly bytes: number
 
@@ -13,7 +13,7 @@ export class TooMuchContent extends Error {
   }
 }
 
-/** What is smaller is copied: a view keeps its whole chunk in memory, and a small one would keep too much. */
+/** Smaller pieces are copied: a view keeps its whole chunk in memory. */
 const LEAST_VIEWED = 8 * 1024
 
 /** Takes exact pieces from a stream of chunks, and keeps the checksum of what was taken. */
@@ -30,7 +30,7 @@ export class ByteSource {
     this.#maxBytes = maxBytes
   }
 
-  /** A length: a varint of at most five bytes. undefined where there is no such number. */
+  /** A length: a varint of at most five bytes. undefined if there is none. */
   async length(): Promise<number | undefined> {
     let length = 0
     const read: number[] = []
@@ -46,7 +46,10 @@ export class ByteSource {
     return undefined
   }
 
-  /** That many bytes: as `take`, or a view of what came where they are all in it and large. Not to be transferred. */
+  /**
+   * That many bytes: like `take`, or a view of the chunk if it contains them all and they are large. Must not be
+   * transferred.
+   */
   async view(count: number): Promise<Uint8Array> {
     if (count < LEAST_VIEWED || this.#chunk.length - this.#at < count) return await this.take(count)
     const viewed = this.#chunk.subarray(this.#at, this.#at + count)
@@ -55,7 +58,7 @@ export class ByteSource {
     return viewed
   }
 
-  /** That many bytes, in a buffer of their own. */
+  /** That many bytes, in their own buffer. */
   async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
     const taken = new Uint8Array(count)
     let filled = 0
@@ -80,7 +83,7 @@ export class ByteSource {
     return false
   }
 
-  /** Ends the stream, wherever it is. */
+  /** Ends the stream at any point. */
   async close(): Promise<void> {
     await this.#chunks.return?.()
   }

@@ -1,6 +1,6 @@
 /**
- * The checksums of a stored file: that of its content in the footer, that of its compressed bytes in the seal. What a file
- * looks like, `format.ts` tells.
+ * The checksums of a stored file: of its content in the footer, of its compressed bytes in the seal. `format.ts`
+ * describes the file.
  */
 import { crc32 } from 'node:zlib'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
@@ -10,10 +10,10 @@ import { delimited, MAGIC, tryDecode } from './format.ts'
 export const FOOTER_BYTES = 11
 export const SEAL_BYTES = 16
 
-/** The fifth of zstd's sixteen numbers for frames that decoders skip. */
+/** The fifth of zstd's sixteen magic numbers for frames that decoders skip. */
 const SKIPPABLE_MAGIC = 0x184d2a54
 
-/** `before`: of the bytes before these. */
+/** `before`: checksum of the bytes before these. */
 export const checksumOf = (bytes: Uint8Array, before = 0): number => crc32(bytes, before)
 
 /** `contentChecksum`: of every byte before the footer. */
@@ -23,7 +23,7 @@ export function encodeFooter(messageCount: number, contentChecksum: number): Buf
 
 export type Footer = { readonly messageCount: number; readonly checksum: number }
 
-/** Undefined unless these bytes are exactly how a footer is written. */
+/** Undefined unless these bytes are exactly the encoding of a footer. */
 export function decodeFooter(bytes: Uint8Array): Footer | undefined {
   const footer = tryDecode<FileFooter>(() => fromBinary(FileFooterSchema, bytes.subarray(1)))
   if (footer?.messageCount === undefined || footer.checksum === undefined) return undefined
@@ -35,7 +35,7 @@ export function isProvenBy({ messageCount, checksum }: Footer, contentChecksum: 
   return checksum === footerChecksum(messageCount, contentChecksum)
 }
 
-/** The count is covered too: a file whose count alone was altered must not pass for whole. */
+/** The count is covered too: a file whose count alone was altered must not pass as complete. */
 function footerChecksum(messageCount: number, contentChecksum: number): number {
   const count = Buffer.alloc(4)
   count.writeUInt32LE(messageCount)
@@ -55,7 +55,7 @@ export function encodeSeal(checksum: number): Buffer {
   return seal
 }
 
-/** The checksum of the compressed bytes; undefined where there is no seal. */
+/** The checksum of the compressed bytes; undefined if there is no seal. */
 export function decodeSeal(bytes: Buffer): number | undefined {
   if (bytes.length !== SEAL_BYTES) return undefined
   const checksum = bytes.readUInt32LE(12)

@@ -1,12 +1,13 @@
 /**
- * What a stored file looks like.
+ * The format of a stored file.
  *
- *   plain:       header · messages · footer                 each with its length before it
+ *   plain:       header · messages · footer                 each preceded by its length
  *   compressed:  zstd(header · messages · footer) · seal
  *
- * The footer has a checksum of everything before it and of its own count. That does not cover the bytes zstd made: some can change without
- * changing what comes out. So the compressed bytes have a checksum too, in a seal of 16 bytes, which is a skippable
- * frame: `zstd -d` passes over it. Either way the last bytes of a file tell whether it is whole, before it is decoded.
+ * The footer has a checksum of everything before it and of its own count. That does not cover the compressed bytes: some of
+ * them can change without changing the content. So the compressed bytes have a checksum too, in a seal of 16 bytes, which
+ * is a skippable frame: `zstd -d` ignores it. Either way the last bytes of a file tell whether it is complete, before it is
+ * decoded.
  */
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileHeader, FileHeaderSchema, FileKind } from '../../contracts/gen/tidemark/pipeline/v1/storage_pb.ts'
@@ -30,7 +31,7 @@ const FORMAT_VERSION = 1
 export const MAGIC = 0x4b4d4454
 const ZSTD_MAGIC = 0xfd2fb528
 
-/** With its length, as the footer. */
+/** With its length, like the footer. */
 export function encodeHeader({ kind, runId, tickStart, tickEnd, messageCount }: ContainerHeader): Buffer {
   return delimited(
     toBinary(
@@ -65,7 +66,7 @@ export function decodeHeader(bytes: Uint8Array): ContainerHeader | string {
   }
 }
 
-/** By its first bytes, whatever it is called. */
+/** By its first bytes, whatever its name. */
 export function recognise(start: Buffer): 'none' | 'zstd' | undefined {
   if (start.length < 6) return undefined
   if (start.readUInt32LE(0) === ZSTD_MAGIC) return 'zstd'

@@ -1,12 +1,12 @@
 /**
- * Asks for the next one before this one is used. What is decompressed comes from another thread, which has something to do
- * then while this one checks what came: reading a batch took 85 ms, and takes 60.
+ * Requests the next item before this one is used. Decompression runs on another thread, which then works while this one
+ * checks the last result: reading a batch takes 60 ms instead of 85.
  */
 export async function* oneAhead<T>(all: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   const items = all[Symbol.asyncIterator]()
   const ask = (): Promise<IteratorResult<T>> => {
     const asked = items.next()
-    // Awaited in its turn, or nobody wants it any more.
+    // Awaited in its turn, or no longer wanted.
     asked.catch(() => undefined)
     return asked
   }

@@ -10,17 +10,17 @@ import { type ContainerHeader, decodeHeader, MAX_HEADER_BYTES, recognise } from 
 import { oneAhead } from './one-ahead.ts'
 
 const READ_BYTES = 1024 * 1024
-/** Level 19, the highest that is written, needs a window of 2^23; a file that asks for more is not ours. */
+/** Level 19, the highest that is written, needs a window of 2^23; a file that requires more is not ours. */
 const LARGEST_WINDOW_LOG = 23
 
 export type ReadLimits = { readonly maxFileBytes: number; readonly maxMessageBytes: number }
 
-/** An open file and the name that errors call it by. */
+/** An open file and its name in errors. */
 export type OpenFile = { readonly handle: FileHandle; readonly name: string }
 
 /**
- * Reads a file that has first been verified to its last byte. `header` comes at once; each message then takes one tick's
- * worth of memory; the last one is handed out only after the footer has proven all of them.
+ * Reads a file after verifying it completely. `header` is available at once; then one message at a time is in memory;
+ * the last one is returned only after the footer has confirmed all of them.
  */
 export class ContainerReader implements AsyncDisposable {
   readonly header: ContainerHeader
@@ -163,11 +163,11 @@ function decompress(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
     params: { [constants.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
     chunkSize: READ_BYTES,
   })
-  // Errors reach whoever reads the output; there is nothing else to tell.
+  // Errors reach the reader of the output; there is nothing else to report.
   return oneAhead(pipeline(Readable.from(bytes, { highWaterMark: 1 }), zstd, () => {}))
 }
 
-/** What goes wrong in reading is the file's fault unless it is known to be something else. */
+/** A read error is the file's fault unless it is known to be something else. */
 function named(file: OpenFile, error: unknown, { maxFileBytes }: ReadLimits): Error {
   if (error instanceof TooMuchContent) {
     return new LimitError(`Bytes of ${file.name}, decompressed`, 'maxFileBytes', error.bytes, maxFileBytes)

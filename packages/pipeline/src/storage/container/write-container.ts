@@ -5,20 +5,21 @@ import { checksumOf, encodeFooter, encodeSeal } from './checksum.ts'
 import { type ContainerHeader, encodeHeader } from './format.ts'
 
 /**
- * Ticks are gathered to this size before they are compressed and written, since each piece is a trip to another thread.
- * zstd took 25 ms of processor time for 15.7 MB in pieces of 512 kB, 32 ms in pieces of 64 kB (each the least of 8 runs).
+ * Ticks are collected to this size before they are compressed and written, because each piece is a round trip to
+ * another thread. zstd took 25 ms of processor time for 15.7 MB in pieces of 512 kB, 32 ms in pieces of 64 kB (each the
+ * minimum of 8 runs).
  */
 const CHUNK_BYTES = 1024 * 1024
 const LONGEST_LENGTH = 5
 
 export type CompressionSetting = { readonly compression: Compression; readonly level: number }
 
-/** `contentChecksum`: of header and messages, however they are compressed. */
+/** `contentChecksum`: of header and messages, regardless of compression. */
 export type WrittenContainer = { readonly contentChecksum: number; readonly bytes: number }
 
 type Sink = (chunk: Uint8Array) => Promise<void>
 
-/** Writes a whole file to `sink`. The messages are taken one by one, and at most a few chunks of them are held. */
+/** Writes a whole file to `sink`. Messages are taken one by one, and at most a few chunks are in memory. */
 export async function writeContainer(
   header: ContainerHeader,
   messages: AsyncIterable<Uint8Array>,
@@ -42,7 +43,7 @@ export async function writeContainer(
   return { contentChecksum: content.checksum, bytes }
 }
 
-/** While one chunk is being compressed the next is gathered; it is not asked for before the one before that is done. */
+/** While one chunk is compressed the next is collected; it is not requested before the one before that is done. */
 async function compress(chunks: AsyncIterable<Uint8Array>, level: number, write: Sink): Promise<void> {
   const params = { [constants.ZSTD_c_compressionLevel]: level }
   const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES })
@@ -58,7 +59,7 @@ async function compress(chunks: AsyncIterable<Uint8Array>, level: number, write:
   try {
     let compressing = Promise.resolve()
     for await (const chunk of chunks) {
-      // A compressor that was stopped because the sink failed never says that it has consumed its chunk.
+      // If the sink failed, the stopped compressor never reports that it has consumed its chunk.
       await Promise.race([compressing, writing])
       compressing = consumed(zstd, chunk)
       compressing.catch(() => {})
@@ -69,7 +70,7 @@ async function compress(chunks: AsyncIterable<Uint8Array>, level: number, write:
   } catch (error) {
     zstd.destroy()
     await writing.catch(() => {})
-    // Where the sink failed, the compressor only says that it was stopped.
+    // If the sink failed, the compressor only reports that it was stopped.
     throw sinkError ?? error
   }
 }
@@ -84,7 +85,7 @@ function consumed(zstd: Writable, chunk: Uint8Array): Promise<void> {
   })
 }
 
-/** Header, messages and footer, gathered into chunks. */
+/** Header, messages and footer, collected into chunks. */
 class Content {
   checksum = 0
   readonly #header: ContainerHeader
@@ -96,8 +97,8 @@ class Content {
   }
 
   /**
-   * A chunk is good until the next but one is asked for: two buffers take turns, since a new one for each chunk kept the
-   * garbage collector busy.
+   * A chunk is valid until the next but one is requested: two buffers take turns, because a new one for each chunk kept
+   * the garbage collector busy.
    */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)

@@ -68,7 +68,7 @@ export class BatchFile implements AsyncDisposable {
     await this.#handle.close()
   }
 
-  /** Ticks that are not what the header says make the file corrupt, whatever its checksums say. */
+  /** Ticks that contradict the header make the file corrupt, whatever its checksums say. */
   #checked<T>(check: () => T): T {
     try {
       return check()

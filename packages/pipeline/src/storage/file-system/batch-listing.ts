@@ -12,7 +12,7 @@ import type { SafePaths } from './safe-paths.ts'
 const DEFAULT_LIMIT = 1_000
 const MAX_LIMIT = 100_000
 
-/** Goes down only into the folders that can hold what is asked for, and stops when the page is full. */
+/** Descends only into folders that can contain what is requested, and stops when the page is full. */
 export async function listBatches(paths: SafePaths, query: BatchQuery): Promise<Page<BatchRef>> {
   const wanted = understand(query)
   const items: BatchRef[] = []
@@ -46,14 +46,14 @@ function understand(query: BatchQuery): Wanted {
 }
 
 async function* batchesOf(paths: SafePaths, wanted: Wanted): AsyncGenerator<BatchRef, void, undefined> {
-  // What comes after a key begins no earlier than it; else the batch in which the range begins has to be found.
+  // What comes after a key begins no earlier than it; otherwise the batch in which the range begins has to be found.
   const first = wanted.after?.tickStart ?? (await startOf(paths, wanted))
   for await (const l1 of foldersOf(paths, wanted, { from: first, to: wanted.to })) {
     yield* await batchesIn(paths, l1.key, wanted)
   }
 }
 
-/** The first tick of the folder that has the last batch to begin before the range; where there is none, of the range. */
+/** The first tick of the folder with the last batch that begins before the range; if there is none, of the range. */
 async function startOf(paths: SafePaths, wanted: Wanted): Promise<number> {
   if (wanted.from === 0) return 0
   for await (const { key, firstTick } of foldersOf(paths, wanted, { from: 0, to: wanted.from }, 'last first')) {
@@ -82,7 +82,7 @@ const inTurn = (levels: Level[], order: Order): Level[] => (order === 'first fir
 
 type Level = { readonly key: string; readonly firstTick: number }
 
-/** The folders of one level that can hold wanted ticks, in the order of those. */
+/** The folders of one level that can contain wanted ticks, in tick order. */
 async function levels(
   paths: SafePaths,
   parent: string,
@@ -116,7 +116,7 @@ async function batchesIn(paths: SafePaths, folder: string, wanted: Wanted): Prom
   return found.sort(inOrder)
 }
 
-/** A batch in another folder than its ticks belong to can't be read by its key, so it is not listed either. */
+/** A batch in the wrong folder can't be read by its key, so it is not listed either. */
 function isInPlace(key: string): boolean {
   try {
     return parseBatchKey(key).key === key

@@ -6,14 +6,14 @@ import { PRIVATE_FILE } from '../../private-files.ts'
 import { StorageError, StorageFullError } from '../errors.ts'
 import { isMissing } from './missing.ts'
 
-/** A disk without room, a quota that is used up, a limit on the size of files. */
+/** A full disk, an exhausted quota, a limit on file sizes. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
-/** Every write renews a file's time, so one that old has no writer any more. */
+/** Every write updates a file's time, so one that old has no writer any more. */
 const STALE_MS = 60 * 60 * 1_000
 
 /**
- * A file on its way: written under a name that nobody looks for, then synced, then renamed. Until `place` it can be
- * dropped, and a crash leaves only the odd file in the folder for those.
+ * A file being written: under a temporary name, then synced, then renamed. Until `place` it can be dropped, and a crash
+ * leaves only a temporary file.
  */
 export class IncomingFile implements AsyncDisposable {
   readonly #path: string
@@ -22,7 +22,7 @@ export class IncomingFile implements AsyncDisposable {
   #isPlaced = false
   #isClosed = false
 
-  /** `target` is what errors speak of. */
+  /** `target` is the path named in errors. */
   static async create(folder: string, target: string): Promise<IncomingFile> {
     const path = join(folder, `${randomUUID()}.tmp`)
     try {
@@ -74,7 +74,7 @@ export class IncomingFile implements AsyncDisposable {
   }
 }
 
-/** A name is durable once its folder is. */
+/** A name is durable once its folder is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
@@ -84,7 +84,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** What killed writers left behind. Others may be at work in the same folder, so only what is old goes. */
+/** Removes what killed writers left behind. Others may be writing in the same folder, so only old files are removed. */
 export async function removeStaleFiles(folder: string, now = Date.now()): Promise<number> {
   let removed = 0
   for (const name of await readdir(folder)) {

@@ -254,7 +254,7 @@ export class FileSystemStorage implements Storage {
     }
   }
 
-  /** Whether that file has the same content. Other content is a conflict; a broken file makes room for the new one. */
+  /** Whether that file has the same content. Other content is a conflict; a corrupt file is replaced. */
   async #holds(key: string, contentChecksum: number): Promise<boolean> {
     let found: Footer
     try {
@@ -314,7 +314,7 @@ export class FileSystemStorage implements Storage {
     }
   }
 
-  /** Removed, or never there. */
+  /** Removed, or never stored. */
   async #missing(key: string): Promise<FileNotFoundError> {
     if (!isBatchKey(key)) return new FileNotFoundError(key)
     const batch = parseBatchKey(key)
@@ -332,7 +332,7 @@ function expectedOrder(batch: BatchRef, header: ContainerHeader, file: string): 
   return inOrder(file, () => new BatchOrder({ runId, tickStart, tickEnd, tickCount: messageCount }))
 }
 
-/** Ticks that are not what the header says make the file corrupt, whatever its checksums say. */
+/** Ticks that contradict the header make the file corrupt, whatever its checksums say. */
 function inOrder<T>(file: string, check: () => T): T {
   try {
     return check()

@@ -1,4 +1,4 @@
-/** There is no such file, or a folder on the way to it isn't one. */
+/** There is no such file, or something on its path is not a folder. */
 export function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'

@@ -52,7 +52,7 @@ async function readReason(folder: string, name: string): Promise<QuarantinedFile
   }
 }
 
-/** The same file name can come into quarantine again and again. */
+/** The same file name can be quarantined repeatedly. */
 async function freeName(folder: string, name: string): Promise<string> {
   const taken = new Set(await readdir(folder))
   if (!taken.has(name)) return name

@@ -8,7 +8,10 @@ import { isMissing } from './missing.ts'
 import { contains } from './removed-ranges.ts'
 import type { SafePaths } from './safe-paths.ts'
 
-/** Those that lie in the range as a whole; folders that become empty go with them. What others removed meanwhile is fine. */
+/**
+ * Removes batches that are completely in the range, and folders that become empty. Files removed by others meanwhile
+ * are fine.
+ */
 export async function removeBatchFiles(paths: SafePaths, runId: string, range: TickRange): Promise<RemovedBatches> {
   const query = { prefix: `${runId}/`, fromTick: range.tickStart, toTick: range.tickEnd }
   const folders = new Set<string>()
@@ -53,7 +56,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** A folder that a writer has just made, or that has other files, stays. */
+/** A folder that a writer has just created, or that has other files, stays. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined)
 }

@@ -1,8 +1,8 @@
 /**
- * {runId}/raw/removed/{first tick}_{last tick}: an empty file for each range of ticks whose batches were removed. It is written
- * before the first of them goes, so that a missing file is never a riddle; a batch that is still there counts as there.
- * Whoever removes more writes a range that holds the others and removes those afterwards: two who do so at the same time
- * leave ranges that overlap, and nothing is forgotten.
+ * {runId}/raw/removed/{first tick}_{last tick}: an empty file for each range of ticks whose batches were removed. It is
+ * written before the first batch is removed, so that a missing file can always be explained; a batch that still exists
+ * counts as existing. To remove more, a wider range is written and the ranges inside it are removed afterwards: two
+ * processes that do so at the same time leave overlapping ranges, and nothing is forgotten.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const folderOf = (runId: string): string => `${runId}/raw/removed`
 const nameOf = ({ tickStart, tickEnd }: TickRange): string => `${digits(tickStart)}_${digits(tickEnd)}`
 const digits = (tick: number): string => String(tick).padStart(19, '0')
 
-/** Ascending; those that overlap are one. */
+/** Ascending; overlapping ranges are merged. */
 export async function readRemoved(paths: SafePaths, runId: string): Promise<TickRange[]> {
   return merged((await storedRanges(paths, runId)).ranges)
 }

@@ -10,7 +10,7 @@ export type RunSize = {
   readonly bytes: number
 }
 
-/** What is in a folder and all below it. */
+/** Everything in a folder and below it. */
 export async function sizeOf(folder: string): Promise<RunSize> {
   let files = 0
   let bytes = 0

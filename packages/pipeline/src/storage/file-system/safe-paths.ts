@@ -6,12 +6,15 @@ import { OutsideRootError, StorageAwayError, StorageError } from '../errors.ts'
 import { syncFolder } from './durable-file.ts'
 import { isMissing } from './missing.ts'
 
-/** Files on their way to their names; and what tells the storage's folder from an empty one in its place. No run id, so no run. */
+/**
+ * Folder of files being written; it also distinguishes the storage's folder from an empty one in its place. It is not a
+ * run id, so not a run.
+ */
 const MARKER = '.incoming'
 
 /**
- * The storage's folder. Keys were validated before they come here; what is left are symbolic links, so every path is
- * followed to where it really leads before anything is read or written there.
+ * The storage's folder. Keys are validated before; what remains are symbolic links, so every path is resolved before
+ * anything is read or written there.
  */
 export class SafePaths {
   readonly root: string
@@ -27,12 +30,12 @@ export class SafePaths {
     return paths
   }
 
-  /** Where files on their way to their names are. */
+  /** Folder of files being written. */
   get incoming(): string {
     return join(this.root, MARKER)
   }
 
-  /** Rejects with `StorageAwayError` where the root is not what it was: a mount that is gone leaves an empty folder. */
+  /** Rejects with `StorageAwayError` if the root is not what it was: a missing mount leaves an empty folder. */
   async requireRoot(): Promise<void> {
     try {
       await stat(this.incoming)
@@ -43,7 +46,7 @@ export class SafePaths {
     }
   }
 
-  /** Where an existing path really is; undefined where there is none in a root that is there. */
+  /** The real path of an existing file; undefined if it does not exist in an existing root. */
   async existing(path: string): Promise<string | undefined> {
     const found = await this.#find(path)
     if (found !== undefined) return found
@@ -52,7 +55,7 @@ export class SafePaths {
     return await this.#find(path)
   }
 
-  /** Makes a folder level by level, durably, never through a link that leaves the root. Returns where it really is. */
+  /** Creates a folder level by level, durably, never through a link that leaves the root. Returns its real path. */
   async makeFolder(path: string): Promise<string> {
     await this.requireRoot()
     return await this.#make(path)

@@ -2,18 +2,18 @@ import type { RawTick } from '../../../contracts/tick-codec.ts'
 import type { SourceBatch } from '../sources/batch-source.ts'
 
 export type BufferLimits = {
-  /** Ticks of one flush; 1: no buffering. */
+  /** Ticks per flush; 1: no buffering. */
   readonly maxTicks: number
   readonly maxBytes: number
   readonly timeoutMs: number
 }
 
-/** A batch of which ticks are on their way to the index. */
+/** A batch whose ticks are being indexed. */
 export type HeldBatch = {
   readonly batch: SourceBatch
   /** All its ticks have been read, and are in the index or in the buffer. */
   isRead: boolean
-  /** It failed: what is left of it is not to be read. */
+  /** It failed: the rest of it is not read. */
   isDropped: boolean
 }
 
@@ -23,9 +23,9 @@ type Slot = { readonly held: HeldBatch; readonly tick: RawTick; readonly bytes: 
 export class Taken {
   readonly #slots: readonly Slot[]
   readonly ticks: readonly RawTick[]
-  /** Whose ticks these are: the batches that fail if they can't be flushed. */
+  /** The batches of these ticks, which fail if the ticks can't be flushed. */
   readonly batches: readonly HeldBatch[]
-  /** Those that are whole in the index once these ticks are. */
+  /** Batches that are completely indexed once these ticks are. */
   readonly completed: readonly HeldBatch[]
 
   constructor(slots: readonly Slot[]) {
@@ -40,7 +40,7 @@ export class Taken {
   }
 }
 
-/** Ticks of several batches, in the order they came, that are to be flushed together. */
+/** Ticks of several batches, in order of arrival, that are flushed together. */
 export class TickBuffer {
   readonly #limits: BufferLimits
   #slots: Slot[] = []
@@ -60,7 +60,7 @@ export class TickBuffer {
     return this.#bytes
   }
 
-  /** Batches of which ticks wait here, and which are therefore not acknowledged yet. */
+  /** Batches with buffered ticks, which are therefore not acknowledged yet. */
   get batches(): number {
     return new Set(this.#slots.map(({ held }) => held)).size
   }
@@ -79,7 +79,7 @@ export class TickBuffer {
     return this.#slots.length === 0 ? timeoutMs : Math.max(0, this.#oldestAt + timeoutMs - performance.now())
   }
 
-  /** A batch that came twice: in one flush its ticks would be upserted twice, which PostgreSQL refuses. */
+  /** A batch that arrived twice: in one flush its ticks would be upserted twice, which PostgreSQL refuses. */
   has(tick: number): boolean {
     return this.#numbers.has(tick)
   }
@@ -98,7 +98,7 @@ export class TickBuffer {
     return taken
   }
 
-  /** Forgets the ticks of a batch that failed. */
+  /** Removes the ticks of a failed batch. */
   drop(held: HeldBatch): void {
     held.isDropped = true
     this.#replace(this.#slots.filter(slot => slot.held !== held))

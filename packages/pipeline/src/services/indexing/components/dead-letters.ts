@@ -12,11 +12,11 @@ export type DeadLetterSink = (letter: DeadLetter) => Promise<void>
 type Through = <T>(step: () => Promise<T>) => Promise<T>
 
 const STACK_LINES = 10
-/** A file that is corrupt, or holds what is no tick of this run, stays so. */
+/** A corrupt file, or one with something other than ticks of this run, stays so. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof CorruptFileError || error instanceof BatchRefusedError
 
-/** Counts the failures of each batch over all competing instances, and gives up one that has had its chances. */
+/** Counts the failures of each batch over all competing instances, and gives up a batch that has used its attempts. */
 export class DeadLetterComponent {
   readonly #retries: RetryTracker
   readonly #indexer: string
@@ -31,15 +31,15 @@ export class DeadLetterComponent {
   }
 
   /**
-   * Whether it is on record as a dead letter now, so that the source may be done with it. `through` repeats a step while a
-   * database is away: each by itself, so that one failure is counted once.
+   * Whether it is recorded as a dead letter now, so that the source can drop it. `through` repeats a step while a
+   * database is unavailable: each step on its own, so that one failure is counted once.
    */
   async takes(batch: SourceBatch, error: unknown, through: Through): Promise<boolean> {
     const { key } = batch
     const failures = await through(() => this.#retries.increment(this.#indexer, key))
     if (failures <= this.#maxRetries && !isFinal(error)) return false
     const state = await through(() => this.#retries.state(this.#indexer, key))
-    // Written before, and the ack was lost. A first attempt is another message: somebody had it tried again.
+    // Written before, and the ack was lost. A first attempt is another message: somebody requested a retry.
     if (state?.isDeadLettered && batch.attempt > 1) return true
     const now = Date.now()
     const letter = letterOf(batch, error, this.#indexer, { count: failures, firstAt: state?.firstAt ?? now, now })
@@ -48,7 +48,7 @@ export class DeadLetterComponent {
     return true
   }
 
-  /** It succeeded: old failures don't count against it any more. */
+  /** It succeeded: old failures no longer count. */
   async reset(batch: SourceBatch): Promise<void> {
     await this.#retries.reset(this.#indexer, batch.key)
   }

@@ -1,6 +1,6 @@
 import type { IdempotencyTracker } from '../../../trackers/idempotency-tracker.ts'
 
-/** Saves reading what was indexed before. That the index stays the same is the upserts' doing, not this one's. */
+/** Saves reading batches that were indexed before. Correctness comes from the upserts, not from this. */
 export class IdempotencyComponent {
   readonly #tracker: IdempotencyTracker
   readonly #indexer: string
@@ -14,7 +14,7 @@ export class IdempotencyComponent {
     return await this.#tracker.isProcessed(this.#indexer, key)
   }
 
-  /** After the ack only: marked before it, a batch whose flush is undone would never be read again. */
+  /** Only after the ack: a batch that was marked before, and whose flush is rolled back, would never be read again. */
   async markIndexed(key: string): Promise<void> {
     await this.#tracker.markProcessed(this.#indexer, key)
   }

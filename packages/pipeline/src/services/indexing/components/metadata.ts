@@ -10,8 +10,8 @@ import type { ServiceContext } from '../../service.ts'
 import { pauseFor } from '../../until-aborted.ts'
 
 /**
- * Waits for what the metadata indexer writes, as long as it takes; null where the signal aborted first. That it takes longer
- * than `maxDuration` is reported, in case somebody has forgotten it.
+ * Waits for what the metadata indexer writes, as long as it takes; null if the signal aborted first. A wait longer than
+ * `maxDuration` is reported, in case somebody forgot the metadata.
  */
 export async function waitForMetadata(
   reader: MetadataReader,
@@ -21,10 +21,10 @@ export async function waitForMetadata(
 ): Promise<SimulationMetadata | null> {
   const { signal } = context
   const known = await reader.peek()
-  // The index answers, so whatever was wrong with it is over.
+  // The index answers, so earlier failures are over.
   context.succeeded('open')
   if (known !== null) {
-    // Late before the index was away, and come meanwhile.
+    // It was late before the index became unavailable, and has arrived meanwhile.
     context.succeeded('metadata')
     return known
   }

@@ -5,11 +5,11 @@ import type { BindingMeter } from '../../../resources/binding-meter.ts'
 import { MonitoredReader } from '../../../resources/monitored-reader.ts'
 import { type AnnouncementSettings, configureNotificationTopic, topicOfRun } from '../../notification-topics.ts'
 
-/** Which announcements, and as whom. */
+/** Which announcements to read, and as which group. */
 export type RunReaderOptions = {
   readonly topic: string
   readonly group: string
-  /** How long the group's claims hold. Default: the topic's lease. */
+  /** Lease of the group's claims. Default: the topic's lease. */
   readonly lease?: Duration | undefined
   readonly settings?: AnnouncementSettings | undefined
   /** Counts what is read. */
@@ -23,13 +23,13 @@ export type RunReader = {
   readonly maxAttempts: number
 }
 
-/** A lease without end needs no extension; this only keeps a timer within what a timer can wait. */
+/** A lease that never expires needs no extension; this only keeps the interval within what a timer supports. */
 const LONGEST_EXTEND_MS = 60_000
 
-/** Often enough that whoever wants to remove the run sees that somebody is at it. */
+/** Often enough that somebody who wants to remove the run sees that it is in use. */
 const HEARTBEAT = { interval: '5s', timeout: '5m' } as const
 
-/** A reader of one run's announcements, from the first on. Subscribed when it resolves. */
+/** A reader of one run's announcements, from the first one. It is subscribed when this resolves. */
 export async function openRunReader(
   tidemark: Tidemark,
   runId: string,

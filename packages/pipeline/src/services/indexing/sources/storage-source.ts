@@ -72,15 +72,15 @@ class StorageBatches implements OpenBatchSource {
   readonly #run: SourceRun
   readonly #ledger: BatchLedger
   readonly #settings: Settings
-  /** Listed and not yet offered to the ledger, lowest tick last: a page at a time. */
+  /** Listed and not yet offered to the ledger, lowest tick last: one page at a time. */
   #found: BatchRef[] = []
-  /** The ranges of ticks still to be listed in this look, the next one last. */
+  /** The ranges of ticks still to be listed in this scan, the next one last. */
   #toList: Listing[] = []
-  /** Offered to the ledger once, which hands them out from then on, when they are ready or their claimer is stuck. */
+  /** Offered once to the ledger, which from then on hands them out when they are ready or their claim has expired. */
   readonly #offered = new Map<string, BatchRef>()
   readonly #inHand = new Set<StorageBatch>()
   #scanAt = 0
-  /** Removed ranges that the ledger knows of, by their first tick. */
+  /** Removed ranges that the ledger knows, by their first tick. */
   readonly #removedTo = new Map<number, number>()
 
   constructor(run: SourceRun, ledger: BatchLedger, settings: Settings) {
@@ -106,7 +106,7 @@ class StorageBatches implements OpenBatchSource {
 
   async close(): Promise<void> {
     for (const { claim } of this.#inHand) {
-      // One that cannot be given back is taken over when its time is up.
+      // A claim that cannot be released is taken over when it expires.
       await this.#ledger.release(claim).catch(error => this.#run.context.note(`release ${claim.key}`, error))
     }
     this.#inHand.clear()
@@ -135,7 +135,7 @@ class StorageBatches implements OpenBatchSource {
     return null
   }
 
-  /** The next page; false where all have been seen and it is not yet time to look again. */
+  /** The next page; false if everything was seen and it is not yet time to scan again. */
   async #list(): Promise<boolean> {
     if (this.#toList.length === 0) {
       if (performance.now() < this.#scanAt) return false
@@ -152,8 +152,8 @@ class StorageBatches implements OpenBatchSource {
   }
 
   /**
-   * All but what was processed without a hole from the first on. Below the first there may come more, since a batch that took
-   * longer to be stored than the one after it comes second.
+   * Everything but the contiguous range processed from the first tick on. More may appear below the first, because a
+   * batch that took longer to store appears after its successor.
    */
   async #unseen(): Promise<Listing[]> {
     await this.#passOverRemoved()
@@ -167,7 +167,7 @@ class StorageBatches implements OpenBatchSource {
     return tickStart === 0 ? [above] : [above, { fromTick: 0, toTick: tickStart - 1 }]
   }
 
-  /** What was removed is never listed, and would be waited for. */
+  /** Removed batches are never listed, and would be waited for. */
   async #passOverRemoved(): Promise<void> {
     for (const range of await this.#run.storage.removedRanges(this.#run.runId)) {
       if (this.#removedTo.get(range.tickStart) === range.tickEnd) continue
@@ -190,7 +190,7 @@ class StorageBatch implements SourceBatch {
   readonly info: BatchInfo
   /** Such a batch can't be claimed. */
   readonly isIndexed = false
-  /** When it is to be tried again, on the monotonic clock. The claim is kept until then. */
+  /** When to retry, on the monotonic clock. The claim is kept until then. */
   againAt = Number.POSITIVE_INFINITY
   attempt: number
   readonly #ledger: BatchLedger
@@ -201,7 +201,7 @@ class StorageBatch implements SourceBatch {
   constructor(claim: BatchClaim, runId: string, ledger: BatchLedger, settings: Settings, forget: () => void) {
     const { key, tickStart, tickEnd, version } = claim
     this.claim = claim
-    // How many ticks, and when they were written, only the file knows.
+    // Only the file knows how many ticks it has and when they were written.
     this.info = { runId, storageKey: key, tickStart, tickEnd, tickCount: 0, writtenAt: 0 }
     this.attempt = version
     this.#ledger = ledger

@@ -61,7 +61,7 @@ class TopicBatches implements OpenBatchSource {
   readonly extendEveryMs: number
   readonly #reader: RunReader['reader']
   readonly #run: SourceRun
-  /** What was in the index when this began; the first thousand ranges, and as a rule there is one. */
+  /** What was in the index at the start: the first thousand ranges, and usually there is one. */
   readonly #indexed: readonly TickRange[]
   readonly #maxAttempts: number
 
@@ -77,7 +77,7 @@ class TopicBatches implements OpenBatchSource {
     const until = performance.now() + timeoutMs
     while (!signal.aborted) {
       const left = Math.max(0, until - performance.now())
-      // What a poll brings that nobody waits for any more, the reader gives back when it is closed.
+      // If nobody waits for the result of a poll any more, the reader releases it when it is closed.
       const delivery = await untilAborted(this.#reader.poll(left), signal)
       if (delivery === null) return null
       const batch = await this.#accept(delivery)
@@ -175,7 +175,7 @@ class TopicBatch implements SourceBatch {
   }
 }
 
-/** The ledger believes the range, so it has to be the file's; and the run's topic carries this run alone. */
+/** The ledger relies on the range, so it must be the file's; and the run's topic carries only this run. */
 function checkedInfo(payload: TopicEnvelope, ofRun: string): BatchInfo {
   const info = batchInfoOf(payload)
   const { runId, tickStart, tickEnd } = parseBatchKey(info.storageKey)
