@@ -3,6 +3,22 @@ import { metadataOf, ticksOf, type World } from '../../../server/test/worlds.ts'
 
 export const LAST_TICK = 12
 
+/** Every screen of a server that was filled with what follows. */
+export const screensOf = (runId: string): string[] => [
+  '/',
+  '/topics',
+  '/topics/orders',
+  '/topics/orders/groups/email',
+  '/topics/orders/groups/billing',
+  '/topics/orders/messages',
+  '/topics/orders/messages?m=1',
+  '/dead-letters',
+  '/services',
+  '/services/persistence',
+  '/runs',
+  `/runs/${runId}?t=5&o=2`,
+]
+
 /** A topic with a group that works, one that is paused, and one whose messages end as dead letters. */
 export async function fillTopics(tm: Tidemark): Promise<AsyncDisposable> {
   await tm.configureTopic('orders', { semantics: 'pub-sub', maxAttempts: 1 })

@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
 
+const NOT_SERVED = 'TIDEMARK_NOT_SERVED'
+
 /** Nothing for 150 ms, so that quick results do not flicker; then rows of the final height. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   const [isLate, setLate] = useState(false)
@@ -22,6 +24,13 @@ export function Loading({ rows = 4 }: { rows?: number }) {
 /** Only this panel failed: the server's message, and a retry button. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
+  // Nothing is broken: this server was started without the part, and asking again would not bring it.
+  if (error instanceof Problem && error.code === NOT_SERVED)
+    return (
+      <Empty isWhole title="Not served here">
+        {message}
+      </Empty>
+    )
   return (
     <div class="problem" role="alert">
       <strong>{message}</strong>
