@@ -26,7 +26,7 @@ addEventListener('keydown', event => {
   const name = event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key
   const isLetter = event.key.length === 1 && event.key !== ' '
   if (isLetter && letterKeys.value === 'off') return
-  if (document.querySelector('dialog[open], :popover-open') !== null) return
+  if (document.querySelector('dialog[open], .popover:popover-open') !== null) return
   // The newest comes first: a screen may override a key of the shell.
   const found = [...commands].reverse().find(({ keys }) => keys === (prefix === '' ? name : `${prefix} ${name}`))
   clearTimeout(prefixTimer)

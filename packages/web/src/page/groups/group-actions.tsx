@@ -26,7 +26,7 @@ export function GroupActions({ topic, group, blocked }: Props) {
   }
   const { maxRetentionMs } = topic.config
   return (
-    <div class="row actions">
+    <div class="row">
       {group.status === 'ACTIVE' && (
         <ActionButton
           {...common}

@@ -22,7 +22,7 @@ export function StatesPanel({ place }: { place: string }) {
     <LoadedPanel title="History" loaded={loaded}>
       {({ changes, since }) => (
         <>
-          <ol class="timeline">
+          <ol class="changes">
             {changes.toReversed().map(change => (
               <li key={`${change.at} ${change.kind}`}>
                 <span class="muted">

@@ -1,89 +1,182 @@
 import { useSignal } from '@preact/signals'
-import { pushQuery } from '../address.ts'
+import { useEffect } from 'preact/hooks'
+import { pushQuery, query, replaceQuery, topicAddress } from '../address.ts'
 import { copy } from '../copy.ts'
 import { bytes, moment } from '../format.ts'
-import { SHOWN_CHARACTERS, type StoredMessage } from './stored-message.ts'
+import { Failed, Loading } from '../parts/states.tsx'
+import { zone } from '../parts/zone.ts'
+import { LongText } from './long-text.tsx'
+import { type StoredMessage, shortType } from './stored-message.ts'
+import { loadMessage } from './use-browse.ts'
+import { sizeOf, type View, viewsOf } from './views.ts'
+import { WhoHasDoneIt } from './who-has-done-it.tsx'
 
-/** One message: payload, headers and identifiers. */
-export function Inspector({ topic, message }: { topic: string; message: StoredMessage }) {
-  const isWhole = useSignal(false)
-  const text =
-    message.payloadBase64 === undefined
-      ? (JSON.stringify(message.payload, null, 2) ?? '')
-      : hexOf(message.payloadBase64)
-  const isCut = text.length > SHOWN_CHARACTERS && !isWhole.value
+type Tab = View['name'] | 'Headers' | 'Who has done it'
+
+/** One message: its payload in several views, its headers, and which groups are past it. */
+export function Inspector({ topic, id, known }: { topic: string; id: number; known: StoredMessage | undefined }) {
+  const message = useSignal(known)
+  const isAll = useSignal(false)
+  const error = useSignal<unknown>(undefined)
+  const isMissing = useSignal(false)
+  const again = useSignal(0)
+  useEffect(() => {
+    if (message.peek() !== undefined && !isAll.value) return
+    const abort = new AbortController()
+    error.value = undefined
+    loadMessage(topic, id, isAll.value, abort.signal)
+      .then(found => {
+        if (found !== undefined) message.value = found
+        isMissing.value = found === undefined
+      })
+      .catch(failure => {
+        if (!abort.signal.aborted) error.value = failure
+      })
+    return () => abort.abort()
+  }, [isAll.value, again.value])
+  const found = message.value
   return (
-    <section class="panel inspector" aria-label={`Message ${message.id} of ${topic}`}>
+    <section class="panel inspector" aria-label={`Message ${id} of ${topic}`}>
       <div class="row spread">
-        <h2>{message.id}</h2>
-        <div class="row">
-          <button type="button" onClick={() => void copy(text, 'the payload')}>
-            Copy
-          </button>
-          <button type="button" class="plain" aria-label="Close" onClick={() => pushQuery({ m: null })}>
-            ×
-          </button>
-        </div>
-      </div>
-      <dl class="facts small">
-        <div>
-          <dt class="muted">messageId</dt>
-          <dd class="mono">{message.messageId}</dd>
-        </div>
-        <div>
-          <dt class="muted">key</dt>
-          <dd class="mono">{message.key ?? '–'}</dd>
-        </div>
-        <div>
-          <dt class="muted">type</dt>
-          <dd class="mono">{message.type}</dd>
-        </div>
-        <div>
-          <dt class="muted">published</dt>
-          <dd>{moment(new Date(message.createdAt), 'local')}</dd>
-        </div>
-      </dl>
-      {message.omittedBytes !== undefined ? (
-        <p class="muted">
-          The payload of {bytes(message.omittedBytes)} is too large to show. Consume the message to get it.
-        </p>
-      ) : (
-        <pre class="mono">{isCut ? text.slice(0, SHOWN_CHARACTERS) : text}</pre>
-      )}
-      {isCut && (
+        <h2>
+          {id} {found && <span class="muted small">{shortType(found)}</span>}
+        </h2>
         <button
           type="button"
-          onClick={() => {
-            isWhole.value = true
-          }}
+          class="plain"
+          aria-label="Close"
+          title="Close (Esc)"
+          onClick={() => pushQuery({ m: null })}
         >
-          Show all {bytes(text.length)}
+          ×
         </button>
+      </div>
+      {error.value !== undefined && (
+        <Failed
+          error={error.value}
+          retry={() => {
+            again.value++
+          }}
+        />
       )}
-      {Object.keys(message.headers).length > 0 && (
-        <>
-          <h3>Headers</h3>
-          <dl class="small">
-            {Object.entries(message.headers).map(([name, value]) => (
-              <div key={name} class="row">
-                <dt class="mono muted">{name}</dt>
-                <dd class="mono">{value}</dd>
-              </div>
-            ))}
-          </dl>
-        </>
+      {isMissing.value && (
+        <p class="muted">
+          Message {id} is not kept any more, or never was.{' '}
+          <a href={`${topicAddress(topic)}/messages`}>Newest messages</a>
+        </p>
+      )}
+      {found !== undefined ? (
+        <Body
+          topic={topic}
+          message={found}
+          isAll={isAll.value}
+          loadAll={() => {
+            isAll.value = true
+          }}
+        />
+      ) : (
+        error.value === undefined && !isMissing.value && <Loading rows={6} />
       )}
     </section>
   )
 }
 
-function hexOf(base64: string): string {
-  const raw = atob(base64)
-  const lines: string[] = []
-  for (let at = 0; at < raw.length; at += 16) {
-    const part = raw.slice(at, at + 16)
-    const hex = [...part].map(char => char.charCodeAt(0).toString(16).padStart(2, '0')).join(' ')
-    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${part.replaceAll(/[^\x20-\x7e]/g, '.')}`)
-  }
-  return lines.join('\n')
+function Body({
+  topic,
+  message,
+  isAll,
+  loadAll,
+}: {
+  topic: string
+  message: StoredMessage
+  isAll: boolean
+  loadAll(): void
+}) {
+  const views = viewsOf(message)
+  const headers = Object.entries(message.headers)
+  const tabs: readonly Tab[] = [...views.map(({ name }) => name), 'Headers', 'Who has done it']
+  const wanted = query.value.get('view') as Tab | null
+  const tab = wanted !== null && tabs.includes(wanted) ? wanted : (tabs[0] ?? 'Headers')
+  const view = views.find(({ name }) => name === tab)
+  return (
+    <>
+      <dl class="pairs small">
+        <dt>messageId</dt>
+        <dd class="mono">{message.messageId}</dd>
+        <dt>key</dt>
+        <dd class="mono">{message.key ?? '–'}</dd>
+        <dt>type</dt>
+        <dd class="mono">{message.decoded?.type ?? message.type}</dd>
+        <dt>published</dt>
+        <dd>{moment(new Date(message.createdAt), zone())}</dd>
+        <dt>size</dt>
+        <dd>{bytes(sizeOf(message))}</dd>
+      </dl>
+      <div class="row spread">
+        <div class="tabs" role="tablist" aria-label="Views of the message" onKeyDown={stepTabs}>
+          {tabs.map(each => (
+            <button
+              key={each}
+              type="button"
+              role="tab"
+              aria-selected={each === tab}
+              tabIndex={each === tab ? 0 : -1}
+              onClick={() => replaceQuery({ view: each === tabs[0] ? null : each })}
+            >
+              {each}
+              {each === 'Headers' && headers.length > 0 && ` ${headers.length}`}
+            </button>
+          ))}
+        </div>
+        {view !== undefined && (
+          <button type="button" class="plain" onClick={() => void copy(view.text, 'the payload')}>
+            Copy
+          </button>
+        )}
+      </div>
+      <div role="tabpanel" aria-label={tab} class="stack">
+        {view !== undefined && <LongText text={view.text} isMono />}
+        {view !== undefined && message.payloadTruncated === true && !isAll && (
+          <div class="row">
+            <button type="button" onClick={loadAll}>
+              Load all {bytes(sizeOf(message))}
+            </button>
+            <span class="muted small">The first 4 kB are shown.</span>
+          </div>
+        )}
+        {views.length === 0 && (
+          <p class="muted">
+            The payload of {bytes(sizeOf(message))} is larger than the server sends to a page. A consumer gets it whole.
+          </p>
+        )}
+        {tab === 'Headers' && <Headers headers={headers} />}
+        {tab === 'Who has done it' && <WhoHasDoneIt topic={topic} message={message} />}
+      </div>
+    </>
+  )
+}
+
+function Headers({ headers }: { headers: readonly (readonly [string, string])[] }) {
+  if (headers.length === 0) return <p class="muted">This message has no headers.</p>
+  return (
+    <dl class="pairs small">
+      {headers.map(([name, value]) => (
+        <>
+          <dt class="mono">{name}</dt>
+          <dd class="mono">{value}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+/** Arrows walk through tabs, as in every list of tabs. */
+function stepTabs(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+  if (by === 0) return
+  const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')]
+  const next = tabs[(tabs.indexOf(document.activeElement as HTMLElement) + by + tabs.length) % tabs.length]
+  next?.focus()
+  next?.click()
+  event.preventDefault()
 }

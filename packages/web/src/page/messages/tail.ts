@@ -1,37 +1,108 @@
-import { type Signal, useSignal } from '@preact/signals'
+import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { at } from '../http.ts'
+import { parseExact } from './exact-json.ts'
+import type { Filter } from './filters.tsx'
+import { type Followed, Follower } from './follower.ts'
 import type { StoredMessage } from './stored-message.ts'
 
-const KEPT = 200
+const AGAIN_MS = 2_000
+/** As for the page's own stream: six open ones stall a browser, so a tab that nobody looks at lets go. */
+const HIDDEN_MS = 10_000
 
-/** New messages as they arrive, newest first. The stream is closed when nobody watches. */
-export function useTail(
-  topic: string,
-  isOn: boolean,
-): { readonly messages: Signal<readonly StoredMessage[]>; readonly error: Signal<string> } {
-  const messages = useSignal<readonly StoredMessage[]>([])
+export type Tail = {
+  readonly shown: ReadonlySignal<Followed>
+  readonly error: ReadonlySignal<string>
+  /** Whether new messages are shown as they come, or are counted. */
+  follow(isFollowing: boolean): void
+}
+
+/** New messages as they come, oldest first, without consuming them. It goes on where it was interrupted. */
+export function useTail(topic: string, filter: Filter, start: readonly StoredMessage[], isOn: boolean): Tail {
+  const shown = useSignal<Followed>({ messages: [], waiting: 0 })
   const error = useSignal('')
+  const follower = useSignal(new Follower())
   useEffect(() => {
     if (!isOn) return
-    messages.value = []
-    const source = new EventSource(`/api/v1${at('topics', topic)}/messages/tail`)
-    let waiting: StoredMessage[] = []
-    source.addEventListener('message', event => {
-      if (waiting.length === 0)
-        requestAnimationFrame(() => {
-          messages.value = [...waiting.toReversed(), ...messages.value].slice(0, KEPT)
-          waiting = []
-        })
-      waiting.push(JSON.parse(event.data) as StoredMessage)
+    const mine = new Follower(start)
+    follower.value = mine
+    shown.value = mine.now
+    const close = listen(topic, mine.lastId, {
+      message: message => {
+        if (!matches(message, filter)) return
+        if (mine.add(message))
+          requestAnimationFrame(() => {
+            shown.value = mine.take()
+          })
+      },
+      trouble: text => {
+        error.value = text
+      },
     })
-    source.onopen = () => {
+    return () => {
+      close()
       error.value = ''
     }
-    source.onerror = () => {
-      error.value = 'The tail was interrupted. Trying again.'
+  }, [topic, isOn, filter.key, filter.type])
+  return {
+    shown,
+    error,
+    follow: isFollowing => {
+      follower.value.isFollowing = isFollowing
+      if (isFollowing) shown.value = follower.value.take()
+    },
+  }
+}
+
+export const matches = (message: StoredMessage, { key, type }: Pick<Filter, 'key' | 'type'>): boolean =>
+  (key === null || message.key === key) && (type === null || message.type === type)
+
+type Heard = { message(message: StoredMessage): void; trouble(text: string): void }
+
+/** A browser gives up after an error answer, so the stream is opened anew here, after the last id. */
+function listen(topic: string, after: number | undefined, heard: Heard): () => void {
+  let last = after
+  let source: EventSource | undefined
+  let timer = 0
+  const open = (): void => {
+    source?.close()
+    const url = new URL(`/api/v1${at('topics', topic)}/messages/tail`, location.href)
+    if (last !== undefined) url.searchParams.set('after', String(last))
+    const opened = new EventSource(url)
+    source = opened
+    opened.addEventListener('message', event => {
+      const message = parseExact<StoredMessage>(event.data)
+      last = message.id
+      heard.message(message)
+    })
+    opened.onopen = () => heard.trouble('')
+    opened.onerror = () => {
+      opened.close()
+      heard.trouble('The tail was interrupted. It goes on where it was as soon as the server answers.')
+      timer = setTimeout(open, AGAIN_MS)
     }
-    return () => source.close()
-  }, [topic, isOn])
-  return { messages, error }
+  }
+  let isAway = false
+  let hiding = 0
+  const seen = (): void => {
+    clearTimeout(hiding)
+    if (document.visibilityState === 'hidden')
+      hiding = setTimeout(() => {
+        isAway = true
+        clearTimeout(timer)
+        source?.close()
+      }, HIDDEN_MS)
+    else if (isAway) {
+      isAway = false
+      open()
+    }
+  }
+  document.addEventListener('visibilitychange', seen)
+  open()
+  return () => {
+    document.removeEventListener('visibilitychange', seen)
+    clearTimeout(timer)
+    clearTimeout(hiding)
+    source?.close()
+  }
 }

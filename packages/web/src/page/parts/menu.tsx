@@ -33,7 +33,7 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
       class="menu"
       ref={box}
       onKeyDown={event => {
-        if (event.key !== 'Escape' || document.querySelector('dialog[open], :popover-open') !== null) return
+        if (event.key !== 'Escape' || document.querySelector('dialog[open], .popover:popover-open') !== null) return
         event.currentTarget.open = false
         event.currentTarget.querySelector('summary')?.focus()
       }}

@@ -1,0 +1,104 @@
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { at, getText } from '../http.ts'
+import { refreshed } from '../live.ts'
+import { parseExact } from './exact-json.ts'
+import { type Filter, toQuery } from './filters.tsx'
+import { SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
+
+export const PAGE = 50
+/** One request examines 100 000 messages at most. Beyond this many the reader says whether to go on. */
+const MOST_REQUESTS = 20
+
+export type Page = { readonly messages: readonly StoredMessage[]; readonly next: number | null }
+
+export type Browsed = {
+  readonly page: ReadonlySignal<Page | undefined>
+  readonly error: ReadonlySignal<unknown>
+  readonly isLoading: ReadonlySignal<boolean>
+  /** How far a search for something rare has come. */
+  readonly searchedTo: ReadonlySignal<number | null>
+  stop(): void
+  reload(): void
+}
+
+/** A page of messages. A rare key is searched for until a page is full, the log ends, or somebody stops it. */
+export function useBrowse(topic: string, filter: Filter, isOn: boolean): Browsed {
+  const page = useSignal<Page | undefined>(undefined)
+  const error = useSignal<unknown>(undefined)
+  const isLoading = useSignal(true)
+  const searchedTo = useSignal<number | null>(null)
+  const again = useSignal(0)
+  const stopped = useSignal(new AbortController())
+  useEffect(() => {
+    if (!isOn) return
+    const abort = new AbortController()
+    stopped.value = abort
+    isLoading.value = true
+    searchedTo.value = null
+    const run = async (): Promise<void> => {
+      let from = filter.from
+      const found: StoredMessage[] = []
+      for (let request = 1; ; request++) {
+        const part = await browse(topic, filter, from, PAGE - found.length, abort.signal)
+        found.push(...part.messages)
+        const isEnough = found.length >= PAGE || part.next === null || request >= MOST_REQUESTS
+        if (isEnough || found.length > 0) page.value = { messages: [...found], next: part.next }
+        if (isEnough) return
+        searchedTo.value = part.next
+        from = String(part.next)
+      }
+    }
+    run()
+      .then(() => {
+        error.value = undefined
+      })
+      .catch(failure => {
+        if (!abort.signal.aborted) error.value = failure
+        else if (abort === stopped.peek() && page.peek() === undefined)
+          page.value = { messages: [], next: searchedTo.peek() }
+      })
+      .finally(() => {
+        if (abort === stopped.peek()) isLoading.value = false
+      })
+    return () => abort.abort()
+  }, [topic, JSON.stringify(filter), again.value, refreshed.value, isOn])
+  return {
+    page,
+    error,
+    isLoading,
+    searchedTo,
+    stop: () => stopped.value.abort(),
+    reload: () => {
+      again.value++
+    },
+  }
+}
+
+async function browse(
+  topic: string,
+  filter: Filter,
+  from: string | null,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Page> {
+  const place = filter.order === 'newest' ? 'before' : 'after'
+  const query = { ...toQuery(filter), limit, ...SHORT, ...(from !== null && { [place]: from }) }
+  return parseExact<Page>(await getText(`${at('topics', topic)}/messages`, { signal, query, timeoutMs: 60_000 }))
+}
+
+/** Payloads are cut, and decoded where the server knows their type. */
+const SHORT = {}
+void SHOWN_BYTES
+
+/** One message; `isWhole`: with all of its payload. */
+export async function loadMessage(
+  topic: string,
+  id: number,
+  isWhole: boolean,
+  signal: AbortSignal,
+): Promise<StoredMessage | undefined> {
+  const query = { order: 'oldest-first', after: Math.max(0, id - 1), limit: 1, ...(isWhole ? {} : SHORT) }
+  const text = await getText(`${at('topics', topic)}/messages`, { signal, query, timeoutMs: 60_000 })
+  return parseExact<Page>(text).messages.find(message => message.id === id)
+}
