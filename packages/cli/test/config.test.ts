@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { CONFIG_TEMPLATE, contractsRegistry, DeadLetterQueue, listIndexedRuns } from '@tidemark/pipeline'
 import { open } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
+import { journeyOn } from '../../../testing/long.ts'
 import { until } from '../../../testing/until.ts'
 import { SMALL_AND_STEADY } from '../../pipeline/test/whole/world.ts'
 import { EXIT } from '../src/exit-codes.ts'
@@ -176,7 +177,7 @@ async function place(engine: 'SQLite' | 'PostgreSQL'): Promise<ConfiguredPipelin
   }
 }
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const) {
+for (const engine of (['SQLite', 'PostgreSQL'] as const).filter(journeyOn('SQLite'))) {
   describe(`tidemark runs remove, on ${engine}`, () => {
     it('refuses a run in use, then takes all of it and nothing of another', async () => {
       await using where = await place(engine)

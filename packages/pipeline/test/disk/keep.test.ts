@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
+import { journeyOn } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
 // Inside: the environment of this process is that of all tests in it.
 import { withOverrides } from '../../src/config/environment-overrides.ts'
@@ -152,7 +153,7 @@ describe('removed batches', () => {
   })
 })
 
-for (const { name, fresh } of ENGINES) {
+for (const { name, fresh } of ENGINES.filter(each => journeyOn('SQLite')(each.name))) {
   describe(`a budget with keep, with an index on ${name}`, () => {
     it('lets a run continue forever: removed batches make room for new ones', async () => {
       using folder = temporaryFolder()

@@ -7,7 +7,10 @@ import { ENGINES } from '../engines.ts'
 import type { IndexerArguments } from './scripts/indexer.ts'
 import { World } from './world.ts'
 
+const COMMON_BATCHES = isLong ? 60 : 30
 const BATCHES = isLong ? 100 : 24
+/** Each engine with one source in `npm test`, and with both in `npm run test:long`. */
+const USUAL_SOURCE = { SQLite: 'storage', PostgreSQL: 'topic' }
 
 function start(world: World, more: Partial<IndexerArguments> = {}): Script {
   const { topicsUrl, storageRoot, runId, place } = world
@@ -19,7 +22,8 @@ const indexedBy = ({ lines }: Script): string[] => lines.filter(line => line.sta
 
 for (const engine of ENGINES) {
   describe(`indexers in processes of their own, on ${engine.name}`, () => {
-    for (const source of ['topic', 'storage'] as const) {
+    const sources = (['topic', 'storage'] as const).filter(source => isLong || source === USUAL_SOURCE[engine.name])
+    for (const source of sources) {
       it(`three that compete over ${BATCHES} batches of the ${source} process each of them once`, async () => {
         await using world = await World.on(engine)
         await world.indexMetadata()
@@ -73,10 +77,10 @@ for (const engine of ENGINES) {
       // Kills cost attempts, and this is not about dead letters.
       for (const each of [undisturbed, world]) {
         await each.indexMetadata()
-        await each.produce(60, 10)
+        await each.produce(COMMON_BATCHES, 10)
       }
       const lasting = await undisturbed.started({ insertBatchSize: 10 })
-      await until(() => lasting.acked.length === 60, { what: 'the undisturbed index' })
+      await until(() => lasting.acked.length === COMMON_BATCHES, { what: 'the undisturbed index' })
       for (const batches of [1, 4, 9]) {
         await using victim = start(world, { insertBatchSize: 23, flushTimeout: 50 })
         await until(() => indexedBy(victim).length >= batches, { what: `${batches} batches`, timeout: 60_000 })

@@ -11,7 +11,7 @@ import { until } from './until.ts'
 /**
  * In long runs more than fits into one answer of a PostgreSQL server (1 GB), or into one string of Node (half of that).
  */
-const COUNT = isLong ? 40 : 4
+const COUNT = isLong ? 40 : 3
 /** On PostgreSQL a byte is read as two hexadecimal digits, all in one string. */
 const LARGEST = 255 * 1024 ** 2
 const BYTES = (isLong ? 50 : 24) * 1024 ** 2
